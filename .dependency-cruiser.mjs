@@ -1,0 +1,78 @@
+/**
+ * Who may know whom. `core` is pure; adapters (`chain`, `ledger`, `crypto`, `redis`) know it and not
+ * each other's users; the HTTP edge is known by nobody.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+export default {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'core-is-pure',
+      comment: 'core knows no framework, no Redis, no RPC and no other folder of ours',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: {
+        pathNot: '^src/core/|^node_modules/(viem|@noble)/',
+      },
+    },
+    {
+      name: 'config-knows-only-core',
+      severity: 'error',
+      from: { path: '^src/config/' },
+      to: { path: '^src/', pathNot: '^src/(config|core)/' },
+    },
+    {
+      name: 'chain-is-an-adapter',
+      severity: 'error',
+      from: { path: '^src/chain/' },
+      to: { path: '^src/', pathNot: '^src/(chain|config|core)/' },
+    },
+    {
+      name: 'ledger-is-an-adapter',
+      severity: 'error',
+      from: { path: '^src/(ledger|redis)/' },
+      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core)/' },
+    },
+    {
+      name: 'verification-knows-no-edge',
+      severity: 'error',
+      from: { path: '^src/verification/' },
+      to: { path: '^src/(settlement|lanes|facilitator|http|health)/' },
+    },
+    {
+      name: 'lanes-and-settlement-know-no-edge',
+      severity: 'error',
+      from: { path: '^src/(lanes|settlement)/' },
+      to: { path: '^src/(facilitator|http|health)/' },
+    },
+    {
+      name: 'askers-do-not-reach-into-lanes',
+      comment: 'the ledger and the queue are all that the asking and the settling side share',
+      severity: 'error',
+      from: { path: '^src/(settlement|facilitator|verification)/' },
+      to: { path: '^src/lanes/' },
+    },
+    {
+      name: 'nest-only-at-the-edge',
+      comment:
+        'modules, controllers and the services they inject know Nest; what they wire does not',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot:
+          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|bootstrap|drain)\\.ts$|^src/(facilitator|http|observability|health)/|-log\\.ts$',
+      },
+      to: { path: '^node_modules/(@nestjs|nestjs-pino)/' },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
+  },
+};
