@@ -1,0 +1,163 @@
+import type { Address, Hex } from 'viem';
+import type { Authorization, Eip3009Authorization, Permit2Authorization } from './authorization.js';
+import { MULTICALL3, PERMIT2 } from './contracts.js';
+import { isEcdsaSignature } from './signature.js';
+import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './words.js';
+
+/** A call to a contract, with no native coin attached. */
+export interface Call {
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+/** The first four bytes of a function's hash, without prefix (Solidity ABI). */
+function selectorOf(signature: string): string {
+  return keccakOfText(signature).slice(2, 10);
+}
+
+export const TRANSFER_WITH_VRS = selectorOf(
+  'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+);
+export const TRANSFER_WITH_BYTES = selectorOf(
+  'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+);
+export const SETTLE = selectorOf(
+  'settle(((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
+);
+export const SETTLE_WITH_PERMIT = selectorOf(
+  'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
+);
+export const AGGREGATE3 = selectorOf('aggregate3((address,bool,bytes)[])');
+const IS_VALID_SIGNATURE = selectorOf('isValidSignature(bytes32,bytes)');
+const BALANCE_OF = selectorOf('balanceOf(address)');
+const ALLOWANCE = selectorOf('allowance(address,address)');
+const NAME = selectorOf('name()');
+const VERSION = selectorOf('version()');
+const AUTHORIZATION_STATE = selectorOf('authorizationState(address,bytes32)');
+const NONCE_BITMAP = selectorOf('nonceBitmap(address,uint256)');
+const PROXY_PERMIT2 = selectorOf('PERMIT2()');
+
+/**
+ * The call that moves the tokens. Anyone may send it; only the signature matters.
+ *
+ * @param permit2Proxy - the x402 exact proxy of the chain.
+ */
+export function settlementCall(
+  authorization: Authorization,
+  token: Address,
+  permit2Proxy: Address,
+): Call {
+  return authorization.method === 'eip3009'
+    ? { to: token, data: transferWithAuthorizationData(authorization) }
+    : { to: permit2Proxy, data: settleData(authorization) };
+}
+
+/** A 65-byte signature takes the (v, r, s) overload, any other the bytes overload (EIP-3009). */
+function transferWithAuthorizationData(authorization: Eip3009Authorization): Hex {
+  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization;
+  const words =
+    addressWord(from) +
+    addressWord(to) +
+    uintWord(value) +
+    uintWord(validAfter) +
+    uintWord(validBefore) +
+    bytes32Word(nonce);
+  if (isEcdsaSignature(signature)) {
+    const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)];
+    return `0x${TRANSFER_WITH_VRS}${words}${v.padStart(64, '0')}${r}${s}`;
+  }
+  const offset = uintWord(7 * 32);
+  return `0x${TRANSFER_WITH_BYTES}${words}${offset}${bytesWords(signature)}`;
+}
+
+function settleData(authorization: Permit2Authorization): Hex {
+  const { from, token, amount, nonce, deadline, witnessTo, witnessValidAfter } = authorization;
+  const permitAndWitness =
+    addressWord(token) +
+    uintWord(amount) +
+    uintWord(nonce) +
+    uintWord(deadline) +
+    addressWord(from) +
+    addressWord(witnessTo) +
+    uintWord(witnessValidAfter);
+  const signature = bytesWords(authorization.signature);
+  const permit = authorization.sponsoredPermit;
+  if (permit === undefined) {
+    return `0x${SETTLE}${permitAndWitness}${uintWord(8 * 32)}${signature}`;
+  }
+  const sponsored =
+    uintWord(permit.value) +
+    uintWord(permit.deadline) +
+    bytes32Word(permit.r) +
+    bytes32Word(permit.s) +
+    uintWord(permit.v);
+  return `0x${SETTLE_WITH_PERMIT}${sponsored}${permitAndWitness}${uintWord(13 * 32)}${signature}`;
+}
+
+/** Multicall3 `aggregate3`, where each call may fail on its own. */
+export function aggregateCall(calls: readonly Call[]): Call {
+  const items = calls.map(
+    ({ to, data }) => addressWord(to) + uintWord(1) + uintWord(3 * 32) + bytesWords(data),
+  );
+  let offset = calls.length * 32;
+  const offsets = items.map((item) => {
+    const word = uintWord(offset);
+    offset += item.length / 2;
+    return word;
+  });
+  return {
+    to: MULTICALL3,
+    data: `0x${AGGREGATE3}${uintWord(32)}${uintWord(calls.length)}${offsets.join('')}${items.join('')}`,
+  };
+}
+
+export function isValidSignatureCall(wallet: Address, digest: Hex, signature: Hex): Call {
+  return {
+    to: wallet,
+    data: `0x${IS_VALID_SIGNATURE}${bytes32Word(digest)}${uintWord(2 * 32)}${bytesWords(signature)}`,
+  };
+}
+
+export function balanceOfCall(token: Address, owner: Address): Call {
+  return { to: token, data: `0x${BALANCE_OF}${addressWord(owner)}` };
+}
+
+/** What the owner has approved to Permit2. */
+export function permit2AllowanceCall(token: Address, owner: Address): Call {
+  return {
+    to: token,
+    data: `0x${ALLOWANCE}${addressWord(owner)}${addressWord(PERMIT2)}`,
+  };
+}
+
+export function authorizationStateCall(token: Address, payer: Address, nonce: Hex): Call {
+  return {
+    to: token,
+    data: `0x${AUTHORIZATION_STATE}${addressWord(payer)}${bytes32Word(nonce)}`,
+  };
+}
+
+/** The word of Permit2's nonce bitmap that holds this nonce; see {@link isBitSet}. */
+export function nonceBitmapCall(owner: Address, nonce: bigint): Call {
+  return {
+    to: PERMIT2,
+    data: `0x${NONCE_BITMAP}${addressWord(owner)}${uintWord(nonce >> 8n)}`,
+  };
+}
+
+/** Whether the nonce is used, given its word of the bitmap (Permit2 SignatureTransfer). */
+export function isBitSet(bitmap: bigint, nonce: bigint): boolean {
+  return ((bitmap >> (nonce & 0xffn)) & 1n) === 1n;
+}
+
+export function nameCall(token: Address): Call {
+  return { to: token, data: `0x${NAME}` };
+}
+
+export function versionCall(token: Address): Call {
+  return { to: token, data: `0x${VERSION}` };
+}
+
+export function proxyPermit2Call(proxy: Address): Call {
+  return { to: proxy, data: `0x${PROXY_PERMIT2}` };
+}

@@ -1,0 +1,112 @@
+import {
+  type Address,
+  decodeAbiParameters,
+  type Hex,
+  multicall3Abi,
+  decodeFunctionData,
+} from 'viem';
+import { SETTLE, SETTLE_WITH_PERMIT, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from './calls.js';
+import { MULTICALL3 } from './contracts.js';
+
+/** An authorization that some transaction presents to the chain, read from its calldata. */
+export interface PresentedAuthorization {
+  readonly method: 'eip3009' | 'permit2';
+  readonly token: Address;
+  readonly from: Address;
+  readonly to: Address;
+  /** Atomic units. */
+  readonly amount: bigint;
+  readonly nonce: bigint;
+}
+
+/**
+ * The exact-scheme authorizations a transaction presents, directly or through Multicall3. Calls made
+ * by other contracts are not seen: what cannot be read is not evidence.
+ */
+export function presentedAuthorizations(
+  to: Address | null,
+  data: Hex,
+  permit2Proxy: Address,
+): readonly PresentedAuthorization[] {
+  if (to === null) return [];
+  const target = to.toLowerCase() as Address;
+  const calls = target === MULTICALL3 ? innerCalls(data) : [{ target, callData: data }];
+  return calls.flatMap((call) => presentedIn(call, permit2Proxy));
+}
+
+interface InnerCall {
+  readonly target: Address;
+  readonly callData: Hex;
+}
+
+function innerCalls(data: Hex): readonly InnerCall[] {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data });
+    return functionName === 'aggregate3' ? args[0] : [];
+  } catch {
+    return [];
+  }
+}
+
+const EIP3009_WORDS = [
+  { type: 'address' },
+  { type: 'address' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'bytes32' },
+] as const;
+
+/** token, amount, nonce, deadline, owner, witness.to, witness.validAfter */
+const PERMIT2_WORDS = [
+  { type: 'address' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'address' },
+  { type: 'address' },
+  { type: 'uint256' },
+] as const;
+const SPONSORED_PERMIT_WORDS = 5;
+
+function presentedIn(
+  { target, callData }: InnerCall,
+  permit2Proxy: Address,
+): readonly PresentedAuthorization[] {
+  const selector = callData.slice(2, 10);
+  const body: Hex = `0x${callData.slice(10)}`;
+  try {
+    if (selector === TRANSFER_WITH_VRS || selector === TRANSFER_WITH_BYTES) {
+      const [from, to, amount, , , nonce] = decodeAbiParameters(EIP3009_WORDS, body);
+      return [presented('eip3009', target, from, to, amount, BigInt(nonce))];
+    }
+    const isOfProxy = target.toLowerCase() === permit2Proxy;
+    if (isOfProxy && (selector === SETTLE || selector === SETTLE_WITH_PERMIT)) {
+      const skipped = selector === SETTLE_WITH_PERMIT ? SPONSORED_PERMIT_WORDS * 64 : 0;
+      const words: Hex = `0x${body.slice(2 + skipped)}`;
+      const [token, amount, nonce, , owner, to] = decodeAbiParameters(PERMIT2_WORDS, words);
+      return [presented('permit2', token, owner, to, amount, nonce)];
+    }
+  } catch {
+    // Calldata that does not decode presents nothing.
+  }
+  return [];
+}
+
+function presented(
+  method: 'eip3009' | 'permit2',
+  token: string,
+  from: string,
+  to: string,
+  amount: bigint,
+  nonce: bigint,
+): PresentedAuthorization {
+  return {
+    method,
+    token: token.toLowerCase() as Address,
+    from: from.toLowerCase() as Address,
+    to: to.toLowerCase() as Address,
+    amount,
+    nonce,
+  };
+}

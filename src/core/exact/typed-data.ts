@@ -1,0 +1,123 @@
+import type { Address, Hex } from 'viem';
+import { PERMIT2 } from './contracts.js';
+import {
+  addressWord,
+  bytes32Word,
+  keccakOfHex,
+  keccakOfText,
+  uintWord,
+  type Word,
+} from './words.js';
+import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
+
+/**
+ * EIP-712 digests of the two structs a payer signs in the exact scheme. Domain separators are
+ * constant per token, so they are computed once.
+ */
+
+const DOMAIN_TYPE = bytes32Word(
+  keccakOfText(
+    'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+  ),
+);
+/** Permit2's domain has no version. */
+const DOMAIN_TYPE_WITHOUT_VERSION = bytes32Word(
+  keccakOfText('EIP712Domain(string name,uint256 chainId,address verifyingContract)'),
+);
+const TRANSFER_WITH_AUTHORIZATION_TYPE = bytes32Word(
+  keccakOfText(
+    'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+  ),
+);
+const TOKEN_PERMISSIONS = 'TokenPermissions(address token,uint256 amount)';
+const WITNESS = 'Witness(address to,uint256 validAfter)';
+const TOKEN_PERMISSIONS_TYPE = bytes32Word(keccakOfText(TOKEN_PERMISSIONS));
+const WITNESS_TYPE = bytes32Word(keccakOfText(WITNESS));
+const PERMIT_WITNESS_TRANSFER_FROM_TYPE = bytes32Word(
+  keccakOfText(
+    `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${TOKEN_PERMISSIONS}${WITNESS}`,
+  ),
+);
+const PERMIT2_NAME = bytes32Word(keccakOfText('Permit2'));
+
+/** The EIP-712 domain a token's EIP-3009 and EIP-2612 signatures are made for. */
+export interface TokenDomain {
+  readonly name: string;
+  readonly version: string;
+  readonly chainId: number;
+  readonly token: Address;
+}
+
+/** Names come from outside: the cache must not grow with them. */
+const SEPARATORS_MAX = 4096;
+const tokenSeparators = new Map<string, Word>();
+const permit2Separators = new Map<number, Word>();
+
+export function tokenDomainSeparator(domain: TokenDomain): Word {
+  const key = `${domain.chainId}${domain.token}${domain.name.length}:${domain.name}${domain.version}`;
+  let separator = tokenSeparators.get(key);
+  if (separator === undefined) {
+    separator = bytes32Word(
+      keccakOfHex(
+        DOMAIN_TYPE +
+          bytes32Word(keccakOfText(domain.name)) +
+          bytes32Word(keccakOfText(domain.version)) +
+          uintWord(domain.chainId) +
+          addressWord(domain.token),
+      ),
+    );
+    if (tokenSeparators.size >= SEPARATORS_MAX) tokenSeparators.clear();
+    tokenSeparators.set(key, separator);
+  }
+  return separator;
+}
+
+function permit2DomainSeparator(chainId: number): Word {
+  let separator = permit2Separators.get(chainId);
+  if (separator === undefined) {
+    separator = bytes32Word(
+      keccakOfHex(
+        DOMAIN_TYPE_WITHOUT_VERSION + PERMIT2_NAME + uintWord(chainId) + addressWord(PERMIT2),
+      ),
+    );
+    permit2Separators.set(chainId, separator);
+  }
+  return separator;
+}
+
+function typedDataDigest(separator: Word, structHash: Hex): Hex {
+  return keccakOfHex(`1901${separator}${bytes32Word(structHash)}`);
+}
+
+/** What the payer signed for an EIP-3009 `transferWithAuthorization` (EIP-3009, EIP-712). */
+export function eip3009Digest(authorization: Eip3009Authorization, domain: TokenDomain): Hex {
+  const structHash = keccakOfHex(
+    TRANSFER_WITH_AUTHORIZATION_TYPE +
+      addressWord(authorization.from) +
+      addressWord(authorization.to) +
+      uintWord(authorization.value) +
+      uintWord(authorization.validAfter) +
+      uintWord(authorization.validBefore) +
+      bytes32Word(authorization.nonce),
+  );
+  return typedDataDigest(tokenDomainSeparator(domain), structHash);
+}
+
+/** What the payer signed for a Permit2 `permitWitnessTransferFrom` with the x402 exact witness. */
+export function permit2Digest(authorization: Permit2Authorization, chainId: number): Hex {
+  const permitted = keccakOfHex(
+    TOKEN_PERMISSIONS_TYPE + addressWord(authorization.token) + uintWord(authorization.amount),
+  );
+  const witness = keccakOfHex(
+    WITNESS_TYPE + addressWord(authorization.witnessTo) + uintWord(authorization.witnessValidAfter),
+  );
+  const structHash = keccakOfHex(
+    PERMIT_WITNESS_TRANSFER_FROM_TYPE +
+      bytes32Word(permitted) +
+      addressWord(authorization.spender) +
+      uintWord(authorization.nonce) +
+      uintWord(authorization.deadline) +
+      bytes32Word(witness),
+  );
+  return typedDataDigest(permit2DomainSeparator(chainId), structHash);
+}

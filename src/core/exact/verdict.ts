@@ -1,0 +1,53 @@
+import type { Address, Hex } from 'viem';
+import type { Reason } from '../reasons.js';
+import type { Authorization } from './authorization.js';
+import type { ChainReader } from './chain-reader.js';
+
+/**
+ * Seconds an authorization must stay valid from now, so that it can still be mined: the margin of the
+ * reference facilitator, and about thirteen blocks of BNB Chain.
+ */
+export const EXPIRY_MARGIN_SECONDS = 6n;
+
+/** Recovers the signer of a 65-byte signature; `undefined` when there is none. */
+export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
+
+export interface VerifyContext {
+  readonly chain: ChainReader;
+  readonly recoverSigner: RecoverSigner;
+  /** Unix seconds of the host clock. */
+  readonly now: number;
+  /** Gas one settlement may cost; a transfer that needs more is refused. */
+  readonly maxGas: bigint;
+}
+
+export type Verdict =
+  | {
+      readonly isValid: true;
+      readonly authorization: Authorization;
+      /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
+      readonly payerHasCode: boolean;
+    }
+  | {
+      readonly isValid: false;
+      readonly reason: Reason;
+      /** Whether the refusal was read from chain state, which another request may be changing. */
+      readonly isFromChainState: boolean;
+    };
+
+/**
+ * How much of the payment is judged. `terms` stops before anything that changes with time: it answers
+ * whether the payer signed exactly this payment to this seller.
+ */
+export type VerifyScope = 'full' | 'terms';
+
+export const refuse = (reason: Reason): Verdict => ({
+  isValid: false,
+  reason,
+  isFromChainState: false,
+});
+export const refuseByState = (reason: Reason): Verdict => ({
+  isValid: false,
+  reason,
+  isFromChainState: true,
+});

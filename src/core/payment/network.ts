@@ -1,0 +1,64 @@
+/**
+ * Names of EVM networks: CAIP-2 (`eip155:<chain id>`) in x402 V2, short names in V1.
+ */
+
+const CAIP2_EIP155 = /^eip155:(\d{1,16})$/;
+
+/** The chain id of a CAIP-2 name, or `undefined` when it is not one of an EVM chain. */
+export function chainIdOf(network: string): number | undefined {
+  const digits = CAIP2_EIP155.exec(network)?.[1];
+  if (digits === undefined) return undefined;
+  const chainId = Number(digits);
+  // `eip155:056` is not the CAIP-2 name of chain 56.
+  return Number.isSafeInteger(chainId) && String(chainId) === digits ? chainId : undefined;
+}
+
+export function caip2Of(chainId: number): string {
+  return `eip155:${chainId}`;
+}
+
+/**
+ * V1 short names. The first two are those third-party clients on BNB Chain send; the others are the
+ * names of the x402 V1 specification and SDKs.
+ */
+const V1_CHAIN_IDS: ReadonlyMap<string, number> = new Map([
+  ['bsc', 56],
+  ['bsc-testnet', 97],
+  ['ethereum', 1],
+  ['sepolia', 11_155_111],
+  ['abstract', 2741],
+  ['abstract-testnet', 11_124],
+  ['base-sepolia', 84_532],
+  ['base', 8453],
+  ['avalanche-fuji', 43_113],
+  ['avalanche', 43_114],
+  ['iotex', 4689],
+  ['sei', 1329],
+  ['sei-testnet', 1328],
+  ['polygon', 137],
+  ['polygon-amoy', 80_002],
+  ['peaq', 3338],
+  ['story', 1514],
+  ['educhain', 41_923],
+  ['skale-base-sepolia', 324_705_682],
+  ['megaeth', 4326],
+  ['monad', 143],
+  ['stable', 988],
+  ['stable-testnet', 2201],
+  ['celo', 42_220],
+  ['flare', 14],
+]);
+
+const V1_NAMES: ReadonlyMap<number, string> = new Map(
+  [...V1_CHAIN_IDS].map(([name, chainId]) => [chainId, name]),
+);
+
+/** The chain id of a V1 short name. */
+export function chainIdOfV1Name(name: string): number | undefined {
+  return V1_CHAIN_IDS.get(name);
+}
+
+/** The V1 short name of a chain; `undefined` for chains that V1 has no name for. */
+export function v1NameOf(chainId: number): string | undefined {
+  return V1_NAMES.get(chainId);
+}

@@ -1,0 +1,94 @@
+import type { Address, Hex } from 'viem';
+
+/**
+ * One payment, free of protocol versions: what the seller requires and what the buyer sent for it.
+ * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file nobody asks which version
+ * a request was.
+ */
+export interface Payment {
+  readonly requirements: Requirements;
+  /** What the buyer says it accepted. Only these two fields of it are compared, as in the reference. */
+  readonly accepted: { readonly scheme: unknown; readonly network: unknown };
+  readonly claim: Eip3009Claim | Permit2Claim;
+  readonly dialect: Dialect;
+  /** The network as this asker spells it; every settle answer repeats it. */
+  readonly networkAsSent: string;
+  /** `from` exactly as sent, where it parses as an address; every answer repeats it. */
+  readonly payerAsSent: string | undefined;
+}
+
+/** The seller's own terms (`paymentRequirements`), never the buyer's echo of them. */
+export interface Requirements {
+  /** CAIP-2. */
+  readonly network: string;
+  readonly chainId: number;
+  readonly asset: Address;
+  readonly payTo: Address;
+  /** Atomic units; the authorization must carry exactly this. */
+  readonly amount: bigint;
+  /** `extra.name` and `extra.version` as sent: the token's EIP-712 domain. */
+  readonly tokenName: unknown;
+  readonly tokenVersion: unknown;
+  /** The network in the spelling of the seller's own version, for comparing with `accepted`. */
+  readonly networkAsSent: string;
+}
+
+/** The few points in which V1 and V2 answer differently about the same fact. */
+export interface Dialect {
+  readonly x402Version: 1 | 2;
+  /** Whether the name the buyer gave is one this version has a chain for; V1 asks that first. */
+  readonly isAcceptedNetworkKnown: boolean;
+  readonly valueMismatchReason:
+    | 'invalid_exact_evm_payload_authorization_value_mismatch'
+    | 'invalid_exact_evm_authorization_value';
+}
+
+/**
+ * An EIP-3009 authorization as sent. Fields that do not fit their EIP-712 type are `undefined` or out
+ * of range: such a claim cannot have been signed, and is refused where the signature is checked.
+ */
+export interface Eip3009Claim {
+  readonly method: 'eip3009';
+  readonly from: Address | undefined;
+  readonly to: Address | undefined;
+  readonly value: bigint;
+  /** Unix seconds. */
+  readonly validAfter: bigint;
+  /** Unix seconds. */
+  readonly validBefore: bigint;
+  /** 32 bytes. */
+  readonly nonce: Hex | undefined;
+  /** A mixed-case address that fails its EIP-55 checksum was never signed by a conforming wallet. */
+  readonly hasValidChecksums: boolean;
+  readonly signature: Hex | undefined;
+}
+
+/** A Permit2 `PermitWitnessTransferFrom` as sent, addressed to the x402 exact proxy. */
+export interface Permit2Claim {
+  readonly method: 'permit2';
+  readonly from: Address;
+  readonly token: Address;
+  readonly amount: bigint;
+  readonly spender: Address;
+  readonly nonce: bigint;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly witnessTo: Address;
+  /** Unix seconds. */
+  readonly witnessValidAfter: bigint;
+  readonly signature: Hex | undefined;
+  /** The `eip2612GasSponsoring` info, when all its fields are present. */
+  readonly sponsoredPermit: SponsoredPermitClaim | undefined;
+}
+
+/** `extensions.eip2612GasSponsoring.info` as sent; checked by `sponsored-permit.ts`. */
+export interface SponsoredPermitClaim {
+  readonly from: unknown;
+  readonly asset: unknown;
+  readonly spender: unknown;
+  readonly amount: unknown;
+  readonly nonce: unknown;
+  readonly deadline: unknown;
+  readonly signature: unknown;
+  readonly version: unknown;
+}

@@ -1,0 +1,76 @@
+import type { Hex } from 'viem';
+
+/** One signed transaction for an account nonce. Fees in wei. */
+export interface SentTransaction {
+  readonly hash: Hex;
+  readonly raw: Hex;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly gas: bigint;
+  /** Milliseconds since the epoch. */
+  readonly signedAt: number;
+}
+
+/**
+ * Everything that was ever signed for one account nonce of a lane. At most one of its transactions is
+ * mined; until a transaction with this nonce is finalized each of them may land.
+ *
+ * - `single`: one settlement, called directly.
+ * - `batch`: several, through Multicall3.
+ * - `noop`: none; it only uses the nonce up.
+ */
+export interface Attempt {
+  readonly accountNonce: number;
+  readonly kind: 'single' | 'batch' | 'noop';
+  /** In the order in which a batch calls them. */
+  readonly settlementIds: readonly string[];
+  /** Oldest first; never empty. */
+  readonly transactions: readonly SentTransaction[];
+  /** Number of the newest block when its nonce was allocated. */
+  readonly allocatedAtBlock: bigint;
+}
+
+export function newestTransactionOf(attempt: Attempt): SentTransaction {
+  const newest = attempt.transactions.at(-1);
+  if (newest === undefined) throw new TypeError('an attempt without a transaction');
+  return newest;
+}
+
+const FORMAT = 1;
+
+export function encodeAttempt(attempt: Attempt): string {
+  return JSON.stringify({ v: FORMAT, ...attempt }, (_, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+interface EncodedTransaction {
+  readonly hash: Hex;
+  readonly raw: Hex;
+  readonly maxFeePerGas: string;
+  readonly maxPriorityFeePerGas: string;
+  readonly gas: string;
+  readonly signedAt: number;
+}
+
+/** Reads what {@link encodeAttempt} wrote. */
+export function decodeAttempt(text: string): Attempt {
+  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock } = JSON.parse(
+    text,
+  ) as Omit<Attempt, 'transactions' | 'allocatedAtBlock'> & {
+    readonly transactions: readonly EncodedTransaction[];
+    readonly allocatedAtBlock: string;
+  };
+  return {
+    accountNonce,
+    kind,
+    settlementIds,
+    allocatedAtBlock: BigInt(allocatedAtBlock),
+    transactions: transactions.map((transaction) => ({
+      ...transaction,
+      maxFeePerGas: BigInt(transaction.maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(transaction.maxPriorityFeePerGas),
+      gas: BigInt(transaction.gas),
+    })),
+  };
+}

@@ -1,0 +1,58 @@
+/** What a transaction offers for its gas, in wei (EIP-1559). */
+export interface Fees {
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
+export interface FeeMarket {
+  /** Of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
+  readonly baseFeePerGas: bigint;
+  /** The tip the node suggests, and the least one the endpoints take, as far as they have said. */
+  readonly suggestedTip: bigint;
+  readonly leastTip: bigint;
+  /** `MAX_GAS_PRICE_GWEI`, in wei. */
+  readonly cap: bigint;
+}
+
+/**
+ * Nodes take a transaction in place of another only for 10 % more. An eighth leaves room for rounding
+ * and for clients that ask for 12.5 %.
+ */
+const BUMP_NUMERATOR = 9n;
+const BUMP_DENOMINATOR = 8n;
+
+/** The fees for a new transaction, or `undefined` when the market is above the cap. */
+export function feesFor(market: FeeMarket): Fees | undefined {
+  const { baseFeePerGas, cap } = market;
+  const tip = maxOf(maxOf(market.suggestedTip, market.leastTip), 1n);
+  // Room for the base fee to double: it rises by an eighth a block at most.
+  const wanted = baseFeePerGas * 2n + tip;
+  const maxFeePerGas = minOf(wanted, cap);
+  if (maxFeePerGas < baseFeePerGas + market.leastTip || maxFeePerGas <= baseFeePerGas) {
+    return undefined;
+  }
+  return { maxFeePerGas, maxPriorityFeePerGas: minOf(tip, maxFeePerGas) };
+}
+
+/**
+ * The fees to replace a transaction with: at least an eighth above what it offered, or the market
+ * where that is more. `undefined` when the cap leaves no room for it.
+ */
+export function bumpedFees(previous: Fees, market: FeeMarket): Fees | undefined {
+  const now = feesFor(market);
+  const tip = maxOf(bump(previous.maxPriorityFeePerGas), now?.maxPriorityFeePerGas ?? 0n);
+  const maxFee = maxOf(maxOf(bump(previous.maxFeePerGas), now?.maxFeePerGas ?? 0n), tip);
+  return maxFee <= market.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;
+}
+
+function bump(wei: bigint): bigint {
+  return (wei * BUMP_NUMERATOR) / BUMP_DENOMINATOR + 1n;
+}
+
+function maxOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function minOf(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

@@ -1,0 +1,35 @@
+/** Why a lane takes no work at the moment. */
+export type LaneTrouble =
+  | 'no_gas'
+  | 'budget_exhausted'
+  | 'gas_price_cap'
+  | 'chain_unavailable'
+  | 'head_stale'
+  | 'resyncing'
+  | 'paused';
+
+/** What a lane says of itself to the other processes, about once a second. */
+export interface LaneStatus {
+  readonly lane: string;
+  readonly chainId: number;
+  readonly signer: string;
+  readonly process: string;
+  /** Milliseconds since the epoch, by the clock of the lane's process. */
+  readonly at: number;
+  readonly trouble: LaneTrouble | undefined;
+  readonly balanceWei: string;
+  /** How many more settlements its gas money pays for, at the price of now. */
+  readonly settlementsLeft: number;
+  /** Attempts in flight, and how many there may be. */
+  readonly inFlight: number;
+  readonly window: number;
+  /** Account nonces: the next to allocate, and the first that is not finalized. */
+  readonly nextNonce: number;
+  readonly oldestNonce: number;
+  /** Milliseconds since the oldest attempt in flight was allocated. */
+  readonly oldestInFlightMs: number;
+  /** Milliseconds from broadcast to inclusion, lately. */
+  readonly inclusionMs: number;
+  /** Settlements a second it can do, as far as it has shown. */
+  readonly perSecond: number;
+}
