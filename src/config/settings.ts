@@ -1,0 +1,98 @@
+import type { Address, Hex } from 'viem';
+import { z } from 'zod';
+
+/**
+ * Readers of single settings: text from the environment in, typed value out. A message never repeats
+ * what was read, for it may be a secret.
+ */
+
+export const addressSetting: z.ZodType<Address, string> = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
+  .transform((text) => text.toLowerCase() as Address);
+
+export const chainIdSetting: z.ZodType<number, string> = z
+  .string()
+  .regex(/^eip155:[1-9]\d{0,14}$/, 'must be the CAIP-2 name of an EVM chain, such as eip155:56')
+  .transform((text) => Number(text.slice('eip155:'.length)));
+
+/** `eip155:56/0x…`, in lower case. */
+export const assetSetting: z.ZodType<string, string> = z
+  .string()
+  .regex(/^eip155:[1-9]\d{0,14}\/0x[0-9a-fA-F]{40}$/, 'must be an asset, such as eip155:56/0x…')
+  .transform((text) => text.toLowerCase());
+
+export const rpcUrlSetting: z.ZodType<string, string> = z.url({
+  protocol: /^https?$/,
+  error: 'must be an http or https URL',
+});
+
+export const privateKeySetting: z.ZodType<Hex, string> = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be a private key: 0x and 64 hex digits')
+  .transform((text) => text.toLowerCase() as Hex);
+
+/** A comma-separated list; blanks and empty items are ignored. */
+export function listOf<T>(item: z.ZodType<T, string>): z.ZodType<T[], string> {
+  return z.string().transform(splitList).pipe(z.array(item));
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+export function integerSetting(
+  least: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): z.ZodType<number, string> {
+  return z.string().transform((text, context) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    context.addIssue(
+      most === Number.MAX_SAFE_INTEGER
+        ? `must be a whole number, at least ${least}`
+        : `must be a whole number from ${least} to ${most}`,
+    );
+    return z.NEVER;
+  });
+}
+
+/** A decimal number of a unit, as a count of the smallest part the unit has. */
+export function decimalSetting(decimals: number): z.ZodType<bigint, string> {
+  return z.string().transform((text, context) => {
+    const match = /^(\d{1,18})(?:\.(\d+))?$/.exec(text);
+    const [whole = '', fraction = ''] = [match?.[1], match?.[2]];
+    if (match !== null && fraction.length <= decimals) {
+      return BigInt(whole + fraction.padEnd(decimals, '0'));
+    }
+    context.addIssue(`must be a decimal number with at most ${decimals} decimals`);
+    return z.NEVER;
+  });
+}
+
+/** `asset=amount` pairs; amounts in atomic units. */
+export const amountsByAssetSetting: z.ZodType<ReadonlyMap<string, bigint>, string> = z
+  .string()
+  .transform(splitList)
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          /^eip155:[1-9]\d{0,14}\/0x[0-9a-fA-F]{40}=\d{1,78}$/,
+          'must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
+        ),
+    ),
+  )
+  .transform(
+    (pairs) =>
+      new Map(
+        pairs.map((pair): [string, bigint] => {
+          const [asset = '', amount = ''] = pair.split('=');
+          return [asset.toLowerCase(), BigInt(amount)];
+        }),
+      ),
+  );
