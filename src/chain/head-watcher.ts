@@ -1,0 +1,166 @@
+import { ChainUnavailableError } from '../core/errors.js';
+import { type BlockHeader, quantity, readBlockHeader } from './block.js';
+import type { ChainView } from './chain-view.js';
+import { noteHead } from './endpoint-health.js';
+import type { EvmChain } from './evm-chain.js';
+
+/** The newest block of a chain and the newest one that cannot be replaced any more. */
+export interface Head {
+  readonly latest: BlockHeader;
+  readonly finalized: BlockHeader | undefined;
+  /** The view that showed it; reads that must agree with it go there. */
+  readonly view: ChainView;
+}
+
+export type HeadListener = (head: Head) => void;
+
+/** Where nobody waits for a block it is enough to see one now and then. */
+const IDLE_INTERVAL_MS = 2000;
+/** Before the first interval is learned: the block time of BNB Chain. */
+const FIRST_BLOCK_INTERVAL_MS = 450;
+/** Looks begin this much before the next block is due, and are repeated this often at first. */
+const EARLY_MS = 25;
+const LOOK_INTERVAL_LEAST_MS = 12;
+const LOOK_INTERVAL_MOST_MS = 500;
+/** A chain may mine late or on demand; no look waits longer than this for a predicted block. */
+const PREDICTION_MOST_MS = 500;
+/**
+ * Depth that counts as final where the chain has no `finalized` tag: a turn of sixteen blocks of one
+ * validator of BNB Chain, and some more.
+ */
+const FINAL_DEPTH_WITHOUT_TAG = 20n;
+
+/**
+ * Watches for new blocks: closely around the moment the next one is due while somebody is waiting for
+ * it, from time to time otherwise.
+ */
+export class HeadWatcher {
+  #head: Head | undefined;
+  #intervalMs = FIRST_BLOCK_INTERVAL_MS;
+  #seenAt = 0;
+  #isRunning = false;
+  #wakeUp: (() => void) | undefined;
+  #loop: Promise<void> | undefined;
+  readonly #listeners = new Set<HeadListener>();
+
+  /** @param isAwaited - whether anybody needs the next block soon. */
+  constructor(
+    private readonly chain: EvmChain,
+    private readonly isAwaited: () => boolean,
+  ) {}
+
+  get current(): Head | undefined {
+    return this.#head;
+  }
+
+  /** Milliseconds between blocks, as seen lately. */
+  get blockIntervalMs(): number {
+    return this.#intervalMs;
+  }
+
+  onHead(listener: HeadListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    // A loop that was just told to stop goes on instead; one that has ended is followed by a new one.
+    this.#loop = (this.#loop ?? Promise.resolve()).then(() => this.#run());
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#wakeUp?.();
+    await this.#loop;
+  }
+
+  /** Looks now rather than when the next look is due. */
+  look(): void {
+    this.#wakeUp?.();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isRunning) {
+      try {
+        await this.chain.withView((view) => this.#look(view));
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+      }
+      await this.#sleep(this.#delayMs());
+    }
+  }
+
+  async #look(view: ChainView): Promise<void> {
+    const latest = readBlockHeader(await view.read('eth_getBlockByNumber', ['latest', false]));
+    if (latest === undefined) throw new ChainUnavailableError(this.chain.chainId, 'latest block');
+    noteHead(view.health, latest);
+    const known = this.#head?.latest;
+    if (known?.hash === latest.hash) return;
+    // A node that lags behind what was seen already has nothing new to say.
+    if (known !== undefined && latest.number < known.number && view !== this.#head?.view) {
+      if (known.number - latest.number <= 2n && this.chain.endpoints.length > 1) return;
+    }
+    this.#learnInterval(latest);
+    // What waits for inclusion hears of the block before anyone asks how final the ones below it are.
+    this.#publish({ latest, finalized: this.#head?.finalized, view });
+    const finalized = newer(this.#head?.finalized, await this.#finalized(view, latest));
+    if (finalized?.hash !== this.#head?.finalized?.hash) this.#publish({ latest, finalized, view });
+  }
+
+  #publish(head: Head): void {
+    this.#head = head;
+    for (const listener of [...this.#listeners]) listener(head);
+  }
+
+  async #finalized(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
+    if (view.health.hasFinalizedTag !== false) {
+      return readBlockHeader(await view.read('eth_getBlockByNumber', ['finalized', false]));
+    }
+    if (latest.number < FINAL_DEPTH_WITHOUT_TAG) return undefined;
+    const number = quantity(latest.number - FINAL_DEPTH_WITHOUT_TAG);
+    return readBlockHeader(await view.read('eth_getBlockByNumber', [number, false]));
+  }
+
+  #learnInterval(latest: BlockHeader): void {
+    const now = performance.now();
+    const known = this.#head?.latest;
+    if (known !== undefined && latest.number > known.number && this.isAwaited()) {
+      const perBlock = (now - this.#seenAt) / Number(latest.number - known.number);
+      const bounded = Math.min(Math.max(perBlock, 50), 15_000);
+      this.#intervalMs = this.#intervalMs * 0.8 + bounded * 0.2;
+    }
+    this.#seenAt = now;
+  }
+
+  #delayMs(): number {
+    if (!this.isAwaited()) return IDLE_INTERVAL_MS;
+    const dueIn = this.#seenAt + this.#intervalMs - EARLY_MS - performance.now();
+    if (dueIn > 0) return Math.min(dueIn, PREDICTION_MOST_MS);
+    const spacing = this.#intervalMs / 30;
+    return Math.min(Math.max(spacing, LOOK_INTERVAL_LEAST_MS), LOOK_INTERVAL_MOST_MS);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#wakeUp = undefined;
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.#wakeUp = wake;
+    });
+  }
+}
+
+/** Finality never goes back; a node that says so lags. */
+function newer(
+  known: BlockHeader | undefined,
+  seen: BlockHeader | undefined,
+): BlockHeader | undefined {
+  if (known === undefined || seen === undefined) return seen ?? known;
+  return seen.number >= known.number ? seen : known;
+}

@@ -1,0 +1,229 @@
+import { Pool } from 'undici';
+import type { Secret } from '../../config/secret.js';
+import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
+
+/** What happened to one HTTP exchange; for metrics. */
+export interface RpcObserver {
+  exchanged(exchange: {
+    readonly endpoint: string;
+    readonly methods: readonly string[];
+    readonly outcomes: readonly RpcOutcome[];
+    readonly durationMs: number;
+  }): void;
+}
+
+interface QueuedCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly timeoutMs: number;
+  readonly resolve: (outcome: RpcOutcome) => void;
+}
+
+/**
+ * Calls in one HTTP request. Beyond 50 the saving per call is gone, and public nodes refuse batches of
+ * more than 100.
+ */
+const BATCH_MAX_CALLS = 50;
+/**
+ * HTTP requests under way at once. While this many are, further calls gather into the next batch: the
+ * busier the endpoint, the larger the batches. A lone call never waits.
+ */
+const FLIGHTS_MAX = 4;
+/** Without JSON-RPC batches each call is a request of its own. */
+const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
+const BODY_MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * One JSON-RPC endpoint over HTTP. Calls made in the same turn of the event loop, and calls made while
+ * earlier ones are under way, travel together. Never throws: what came of a call is a value.
+ */
+export class RpcEndpoint {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #headers: Record<string, string>;
+  readonly #queue: QueuedCall[] = [];
+  #flights = 0;
+  #isFlushScheduled = false;
+  #acceptsBatches = true;
+
+  /**
+   * @param name - how logs and metrics call it; the URL may hold a key and is never shown.
+   */
+  constructor(
+    readonly name: string,
+    url: Secret<string>,
+    private readonly observer?: RpcObserver,
+  ) {
+    const { origin, pathname, search, username, password } = new URL(url.reveal());
+    this.#pool = new Pool(origin, {
+      connections: FLIGHTS_MAX_WITHOUT_BATCHES,
+      keepAliveTimeout: 30_000,
+      connect: { timeout: 3000 },
+      maxResponseSize: BODY_MAX_BYTES,
+    });
+    this.#path = pathname + search;
+    this.#headers = { 'content-type': 'application/json', accept: 'application/json' };
+    if (username !== '') {
+      const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+      this.#headers['authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    }
+  }
+
+  get acceptsBatches(): boolean {
+    return this.#acceptsBatches;
+  }
+
+  /** Tries batches again, after a node that refused them once may have changed its mind. */
+  retryBatches(): void {
+    this.#acceptsBatches = true;
+  }
+
+  request(method: string, params: readonly unknown[], timeoutMs: number): Promise<RpcOutcome> {
+    return new Promise((resolve) => {
+      this.#queue.push({ method, params, timeoutMs, resolve });
+      this.#scheduleFlush();
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  /** At the end of this turn, so that calls made together leave together and none waits. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    queueMicrotask(() => {
+      this.#isFlushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#flights < this.#flightsMax) {
+      const calls = this.#queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
+      this.#flights += 1;
+      void this.#fly(calls).then(() => {
+        this.#flights -= 1;
+        this.#flush();
+      });
+    }
+  }
+
+  get #flightsMax(): number {
+    return this.#acceptsBatches ? FLIGHTS_MAX : FLIGHTS_MAX_WITHOUT_BATCHES;
+  }
+
+  async #fly(calls: readonly QueuedCall[]): Promise<void> {
+    const startedAt = performance.now();
+    const answer = await this.#post(calls);
+    if (answer === 'batch_refused') {
+      this.#acceptsBatches = false;
+      this.#queue.unshift(...calls);
+      return;
+    }
+    const outcomes = calls.map((_, index) => outcomeOf(answer, index));
+    this.observer?.exchanged({
+      endpoint: this.name,
+      methods: calls.map((call) => call.method),
+      outcomes,
+      durationMs: performance.now() - startedAt,
+    });
+    calls.forEach((call, index) => {
+      call.resolve(outcomes[index] ?? silent('malformed'));
+    });
+  }
+
+  async #post(calls: readonly QueuedCall[]): Promise<Answer | 'batch_refused'> {
+    const timeoutMs = Math.max(...calls.map((call) => call.timeoutMs));
+    const requests = calls.map(({ method, params }, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method,
+      params,
+    }));
+    const isBatch = requests.length > 1;
+    try {
+      const { statusCode, body } = await this.#pool.request({
+        method: 'POST',
+        path: this.#path,
+        headers: this.#headers,
+        body: JSON.stringify(isBatch ? requests : requests[0]),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const parsed = parseJson(await body.text());
+      if (statusCode === 429) return { silence: 'rate_limited' };
+      if (isBatch && isObject(parsed)) {
+        return isRateLimit(parsed) ? { silence: 'rate_limited' } : 'batch_refused';
+      }
+      // Some nodes answer an error object with a 4xx or 5xx status; it is an answer all the same.
+      const answers = readAnswers(parsed);
+      if (answers !== undefined) return { answers };
+      return { silence: statusCode === 200 ? 'malformed' : 'http_status' };
+    } catch (error) {
+      return { silence: isTimeout(error) ? 'timeout' : 'connection' };
+    }
+  }
+}
+
+type Answer =
+  { readonly answers: ReadonlyMap<number, RpcOutcome> } | { readonly silence: SilenceCause };
+
+function outcomeOf(answer: Answer, index: number): RpcOutcome {
+  return 'silence' in answer
+    ? silent(answer.silence)
+    : (answer.answers.get(index) ?? silent('malformed'));
+}
+
+function silent(cause: SilenceCause): RpcOutcome {
+  return { kind: 'silent', cause };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** -32005 is "limit exceeded" (EIP-1474); a batch may be answered by it as a whole. */
+function isRateLimit(parsed: Readonly<Record<string, unknown>>): boolean {
+  return isObject(parsed['error']) && parsed['error']['code'] === -32_005;
+}
+
+function readAnswers(parsed: unknown): ReadonlyMap<number, RpcOutcome> | undefined {
+  const items = Array.isArray(parsed) ? (parsed as unknown[]) : [parsed];
+  const answers = new Map<number, RpcOutcome>();
+  for (const item of items) {
+    if (!isObject(item) || typeof item['id'] !== 'number') continue;
+    const outcome = readAnswer(item);
+    if (outcome !== undefined) answers.set(item['id'], outcome);
+  }
+  return answers.size > 0 ? answers : undefined;
+}
+
+function readAnswer(item: Readonly<Record<string, unknown>>): RpcOutcome | undefined {
+  const error = item['error'];
+  if (isObject(error)) return { kind: 'error', error: readError(error) };
+  return 'result' in item ? { kind: 'result', value: item['result'] } : undefined;
+}
+
+function readError(error: Readonly<Record<string, unknown>>): RpcError {
+  return {
+    code: typeof error['code'] === 'number' ? error['code'] : 0,
+    message: typeof error['message'] === 'string' ? error['message'] : '',
+    data: error['data'],
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTimeout(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (error.name === 'TimeoutError' || error.name === 'ConnectTimeoutError')
+  );
+}

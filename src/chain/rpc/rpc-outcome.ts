@@ -1,0 +1,16 @@
+/** What came of one JSON-RPC call. */
+export type RpcOutcome =
+  | { readonly kind: 'result'; readonly value: unknown }
+  /** The node answered with an error object (JSON-RPC 2.0 §5.1). */
+  | { readonly kind: 'error'; readonly error: RpcError }
+  /** No answer to this call: whether the node acted on it is unknown. */
+  | { readonly kind: 'silent'; readonly cause: SilenceCause };
+
+export interface RpcError {
+  readonly code: number;
+  /** The node's text. It is for classification and must not reach a client or a log. */
+  readonly message: string;
+  readonly data: unknown;
+}
+
+export type SilenceCause = 'timeout' | 'connection' | 'http_status' | 'rate_limited' | 'malformed';
