@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { type Redis, ReplyError } from 'ioredis';
+import { LedgerUnavailableError } from '../core/errors.js';
+
+/** A Lua script and the name it goes by in errors. */
+export interface Script {
+  readonly name: string;
+  readonly lua: string;
+  readonly sha: string;
+}
+
+export function script(name: string, lua: string): Script {
+  return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+export type ScriptArgument = string | number;
+export type ScriptReply = string | number | null | readonly ScriptReply[];
+
+/**
+ * Runs a script by its hash, and with its text where Redis does not know it yet.
+ *
+ * @throws LedgerUnavailableError when Redis does not answer or refuses: the script may have run.
+ */
+export async function runScript(
+  redis: Redis,
+  { name, lua, sha }: Script,
+  args: readonly ScriptArgument[],
+): Promise<ScriptReply> {
+  try {
+    return (await redis.evalsha(sha, 0, ...args)) as ScriptReply;
+  } catch (error) {
+    if (!isMissingScript(error)) throw new LedgerUnavailableError(name, error);
+  }
+  return ledgerCall(name, redis.eval(lua, 0, ...args) as Promise<ScriptReply>);
+}
+
+/** Turns every failure of a command into one the callers know. */
+export async function ledgerCall<T>(name: string, reply: Promise<T>): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    throw new LedgerUnavailableError(name, error);
+  }
+}
+
+function isMissingScript(error: unknown): boolean {
+  return error instanceof ReplyError && (error as Error).message.startsWith('NOSCRIPT');
+}
