@@ -1,0 +1,36 @@
+import { Module } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { AppConfig } from '../config/app-config.js';
+import { loadSignerRecovery } from '../crypto/recover-signer.js';
+import { SettlementLedger } from '../ledger/settlement-ledger.js';
+import { PaymentVerifier } from './payment-verifier.js';
+import { VerifyService } from './verify.service.js';
+
+@Module({
+  providers: [
+    {
+      provide: PaymentVerifier,
+      inject: [ChainRegistry, AppConfig, PinoLogger],
+      useFactory: (chains: ChainRegistry, config: AppConfig, logger: PinoLogger) => {
+        const { implementation, recoverSigner } = loadSignerRecovery();
+        if (implementation === 'javascript') {
+          logger.warn('native secp256k1 is missing: signatures are checked in JavaScript, slower');
+        }
+        return new PaymentVerifier(chains, {
+          recoverSigner,
+          maxGas: config.maxGasPerSettle,
+          admission: config.admission,
+        });
+      },
+    },
+    {
+      provide: VerifyService,
+      inject: [PaymentVerifier, SettlementLedger],
+      useFactory: (verifier: PaymentVerifier, ledger: SettlementLedger) =>
+        new VerifyService(verifier, ledger),
+    },
+  ],
+  exports: [PaymentVerifier, VerifyService],
+})
+export class VerificationModule {}

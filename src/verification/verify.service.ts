@@ -1,0 +1,84 @@
+import type { Payment } from '../core/payment/payment.js';
+import type { Reason } from '../core/reasons.js';
+import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
+import { identityOf, type PaymentIdentity } from '../core/settlement/identity.js';
+import { isFailure, type SettlementView } from '../core/settlement/settlement.js';
+import { InFlight } from '../ledger/in-flight.js';
+import type { Look, SettlementLedger } from '../ledger/settlement-ledger.js';
+import type { PaymentVerifier } from './payment-verifier.js';
+
+export type VerifyOutcome =
+  { readonly isValid: true } | { readonly isValid: false; readonly reason: Reason };
+
+const VALID: VerifyOutcome = { isValid: true };
+const invalid = (reason: Reason): VerifyOutcome => ({ isValid: false, reason });
+
+/** Answers whether a payment would be settled, and changes nothing. */
+export class VerifyService {
+  constructor(
+    private readonly verifier: PaymentVerifier,
+    private readonly ledger: SettlementLedger,
+  ) {}
+
+  /** @param keyTag - tag of the idempotency key the asker would settle with, or empty. */
+  async verify(payment: Payment, keyTag: string): Promise<VerifyOutcome> {
+    const refusal = this.verifier.refusalByLists(payment);
+    if (refusal !== undefined) return invalid(refusal);
+    const identity = identityOf(payment);
+    const look = identity && (await this.#look(payment, identity, keyTag));
+    try {
+      const known =
+        identity &&
+        look?.snapshot &&
+        (await this.#judgeKnown(payment, identity, look.snapshot, keyTag));
+      if (known !== undefined) return known;
+      const verdict = await this.verifier.judge(
+        payment,
+        look?.inFlight ?? InFlight.read(new Map()),
+        look?.recentReverts ?? 0,
+        identity?.settlementId,
+      );
+      return verdict.isValid ? VALID : invalid(verdict.reason);
+    } catch (error) {
+      if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
+      throw error;
+    }
+  }
+
+  /** Without the ledger the chain alone decides. */
+  async #look(
+    { requirements, claim }: Payment,
+    identity: PaymentIdentity,
+    keyTag: string,
+  ): Promise<Look | undefined> {
+    if (claim.from === undefined) return undefined;
+    try {
+      return await this.ledger.look(identity, keyTag, { ...requirements, payer: claim.from });
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError) return undefined;
+      throw error;
+    }
+  }
+
+  /** `undefined`: to be judged like a payment never seen. */
+  async #judgeKnown(
+    payment: Payment,
+    identity: PaymentIdentity,
+    known: SettlementView,
+    keyTag: string,
+  ): Promise<VerifyOutcome | undefined> {
+    const match = await this.verifier.match(payment, identity, known);
+    if (match.kind === 'refused') return invalid(match.reason);
+    const isOnItsWay = known.state === 'broadcast' || known.isPaid;
+    if (match.kind === 'other_terms') {
+      return isOnItsWay || known.state === 'queued' ? invalid('duplicate_settlement') : undefined;
+    }
+    if (isFailure(known)) return undefined;
+    const { sale } = known;
+    const isOwn = keyTag !== '' && sale.keyTag === keyTag;
+    const isTaken = sale.state === 'sold' || (sale.state === 'held' && sale.isAskerAlive);
+    if (isTaken && !isOwn) return invalid('duplicate_settlement');
+    // The buyer was told "pending", or its seller hung up: the chain would call it used.
+    return isOnItsWay ? VALID : undefined;
+  }
+}
