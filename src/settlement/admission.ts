@@ -1,0 +1,71 @@
+import type { EvmChain } from '../chain/evm-chain.js';
+import type { Reason } from '../core/reasons.js';
+import type { AcceptedPayment } from '../core/settlement/accepted-payment.js';
+import { boundedDeadlineOf } from '../core/settlement/accepted-payment.js';
+import type { LaneStatus } from '../core/settlement/lane-status.js';
+import type { LaneBoard } from '../ledger/lane-board.js';
+
+/** Added to every estimate: a block that is missed costs another one, and clocks differ. */
+const MARGIN_MS = 1000;
+/** With no lane to learn from, a block or two. */
+const UNKNOWN_INCLUSION_MS = 2000;
+
+/** Decides whether a good payment can be settled in time, before it is put into the queue. */
+export class Admission {
+  readonly #queuedLately = new Map<number, number>();
+
+  constructor(
+    private readonly board: LaneBoard,
+    private readonly headMaxAgeMs: number,
+  ) {}
+
+  /** The length of a chain's queue, as the last claim saw it. */
+  noteQueued(chainId: number, queued: number): void {
+    this.#queuedLately.set(chainId, queued);
+  }
+
+  /** @throws LedgerUnavailableError */
+  async refusal(payment: AcceptedPayment, chain: EvmChain): Promise<Reason | undefined> {
+    const lanes = await this.board.live(payment.chainId);
+    if (lanes.length > 0) {
+      // Lanes in passing trouble count: a payment may wait for them.
+      if (lanes.every((lane) => lane.trouble === 'no_gas')) return 'no_gas';
+      if (lanes.every((lane) => lane.trouble === 'budget_exhausted')) return 'budget_exhausted';
+    }
+    if (this.#isStale(chain)) return 'network_unavailable';
+    const remainingMs = boundedDeadlineOf(payment) * 1000 - Date.now();
+    return remainingMs < this.#estimateMs(payment.chainId, lanes)
+      ? 'deadline_too_close'
+      : undefined;
+  }
+
+  /** Seconds after which a queue that is full now will have room. */
+  retryAfterSeconds(queued: number, lanes: readonly LaneStatus[]): number {
+    const perSecond = sum(lanes.map((lane) => lane.perSecond));
+    return Math.max(1, Math.min(60, Math.ceil(queued / 4 / Math.max(1, perSecond))));
+  }
+
+  #estimateMs(chainId: number, lanes: readonly LaneStatus[]): number {
+    const inclusionMs = Math.max(
+      0,
+      ...lanes.map((lane) => (lane.inclusionMs > 0 ? lane.inclusionMs : UNKNOWN_INCLUSION_MS)),
+    );
+    const perSecond = sum(lanes.map((lane) => lane.perSecond));
+    const queued = this.#queuedLately.get(chainId) ?? 0;
+    const waitingMs = perSecond > 0 ? (queued / perSecond) * 1000 : 0;
+    return inclusionMs + waitingMs + MARGIN_MS;
+  }
+
+  #isStale(chain: EvmChain): boolean {
+    const head = chain.bestHead?.head;
+    if (this.headMaxAgeMs === 0 || head === undefined) return false;
+    return Date.now() - head.timestamp * 1000 > this.headMaxAgeMs + PROBED_EVERY_MS;
+  }
+}
+
+/** A process without lanes learns of new blocks only by its probes. */
+const PROBED_EVERY_MS = 10_000;
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,91 @@
+import { BullModule, getQueueToken } from '@nestjs/bullmq';
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { AppConfig } from '../config/app-config.js';
+import { SettlementLedger } from '../ledger/settlement-ledger.js';
+import { ProcessRegistry } from '../processes/process-registry.js';
+import { SUBSCRIBER_REDIS } from '../redis/redis.module.js';
+import { PaymentVerifier } from '../verification/payment-verifier.js';
+import { VerificationModule } from '../verification/verification.module.js';
+import { Admission } from './admission.js';
+import { LaneBoard } from '../ledger/lane-board.js';
+import { SettleService } from './settle.service.js';
+import { SettlementNews } from './settlement-news.js';
+import { queueNameOf, type SettlementJob, SettlementQueue } from './settlement.queue.js';
+import { UsedAuthorizationFinder } from './used-authorization-finder.js';
+
+const SETTLEMENT_QUEUES = Symbol('SETTLEMENT_QUEUES');
+
+@Module({})
+export class SettlementModule {
+  static forRoot({ networks }: AppConfig): DynamicModule {
+    const chainIds = networks.map(({ chainId }) => chainId);
+    return {
+      module: SettlementModule,
+      imports: [
+        VerificationModule,
+        BullModule.registerQueue(...chainIds.map((chainId) => ({ name: queueNameOf(chainId) }))),
+      ],
+      providers: [
+        {
+          provide: SETTLEMENT_QUEUES,
+          inject: chainIds.map((chainId) => getQueueToken(queueNameOf(chainId))),
+          useFactory: (...queues: Queue<SettlementJob>[]) =>
+            new Map(
+              queues.map((queue, index) => [chainIds[index] ?? 0, new SettlementQueue(queue)]),
+            ),
+        },
+        {
+          provide: SettlementNews,
+          inject: [SUBSCRIBER_REDIS, ProcessRegistry],
+          useFactory: async (subscriber: Redis, { process }: ProcessRegistry) => {
+            const news = new SettlementNews(subscriber, process);
+            await news.start();
+            return news;
+          },
+        },
+        {
+          provide: SettleService,
+          inject: [
+            ChainRegistry,
+            PaymentVerifier,
+            SettlementLedger,
+            SETTLEMENT_QUEUES,
+            SettlementNews,
+            LaneBoard,
+            ProcessRegistry,
+            AppConfig,
+          ],
+          useFactory: (
+            chains: ChainRegistry,
+            verifier: PaymentVerifier,
+            ledger: SettlementLedger,
+            queues: ReadonlyMap<number, SettlementQueue>,
+            news: SettlementNews,
+            board: LaneBoard,
+            { process }: ProcessRegistry,
+            config: AppConfig,
+          ) =>
+            new SettleService(
+              chains,
+              verifier,
+              ledger,
+              queues,
+              news,
+              new Admission(board, config.headMaxAgeMs),
+              board,
+              new UsedAuthorizationFinder(),
+              {
+                process,
+                waitMs: config.settleWaitMs,
+                isReplayed: config.settleReplay === 'always',
+              },
+            ),
+        },
+      ],
+      exports: [SettleService],
+    };
+  }
+}
