@@ -1,0 +1,52 @@
+import { Module } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { AppConfig } from '../config/app-config.js';
+import { LaneLedger } from '../ledger/lane-ledger.js';
+import { ProcessRegistry } from '../processes/process-registry.js';
+import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
+import { laneLog } from './lane-log.js';
+import { LaneManager } from './lane-manager.js';
+
+@Module({
+  providers: [
+    {
+      provide: LaneManager,
+      inject: [
+        AppConfig,
+        ChainRegistry,
+        LaneLedger,
+        ProcessRegistry,
+        LEDGER_REDIS,
+        SUBSCRIBER_REDIS,
+        PinoLogger,
+      ],
+      useFactory: async (
+        config: AppConfig,
+        chains: ChainRegistry,
+        ledger: LaneLedger,
+        processes: ProcessRegistry,
+        redis: Redis,
+        subscriber: Redis,
+        logger: PinoLogger,
+      ): Promise<LaneManager> => {
+        const manager = new LaneManager({
+          config,
+          chains,
+          ledger,
+          processes,
+          redis,
+          subscriber,
+          // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
+          connectWorker: () => new Redis(config.redisUrl.reveal(), { maxRetriesPerRequest: null }),
+          observer: laneLog(logger),
+        });
+        await manager.start();
+        return manager;
+      },
+    },
+  ],
+  exports: [LaneManager],
+})
+export class LanesModule {}

@@ -1,0 +1,112 @@
+import { type Job, WaitingError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { settlementKey } from '../ledger/keys.js';
+import type { LaneLedger } from '../ledger/lane-ledger.js';
+import { queueNameOf, type SettlementJob } from '../settlement/settlement.queue.js';
+
+/** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
+const LOOK_INTERVAL_MS = 1000;
+/** Readers of one queue in one process: one reader fetches jobs one after another. */
+const READERS = 4;
+/** Jobs a reader has open at once. A job is open as long as its settlement is worked on. */
+const JOBS_PER_READER = 5000;
+/** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
+const STALLED_MAX = 1_000_000;
+
+type JobEnd = 'finished' | 'given_up';
+
+/**
+ * Takes the jobs of one chain: each marks its settlement as ready for the lanes and stays open until
+ * the settlement is finished, so that queue tools show what is being worked on. Nothing depends on it:
+ * a settlement whose job is lost is found by a sweep.
+ */
+export class SettlementWorker {
+  readonly #open = new Map<string, Set<(end: JobEnd) => void>>();
+  #arrived: string[] = [];
+  #marking: Promise<void> | undefined;
+  #workers: Worker<SettlementJob>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param onReady - told when settlements became ready here. */
+  constructor(
+    private readonly chainId: number,
+    private readonly ledger: LaneLedger,
+    private readonly redis: Redis,
+    private readonly connect: () => Redis,
+    private readonly onReady: () => void,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  start(): void {
+    this.#workers = Array.from({ length: READERS }, () => {
+      const worker = new Worker<SettlementJob>(
+        queueNameOf(this.chainId),
+        (job) => this.#work(job),
+        {
+          connection: this.connect(),
+          concurrency: JOBS_PER_READER,
+          maxStalledCount: STALLED_MAX,
+        },
+      );
+      worker.on('error', this.onError);
+      return worker;
+    });
+    this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
+  }
+
+  /** Gives the open jobs up; they are run again elsewhere, and find their settlement as it then is. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    const workers = this.#workers;
+    this.#workers = [];
+    this.#close([...this.#open.keys()], 'given_up');
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+
+  /** A lane of this process has finished these. */
+  finished(ids: readonly string[]): void {
+    this.#close(ids, 'finished');
+  }
+
+  #close(ids: readonly string[], end: JobEnd): void {
+    for (const id of ids) {
+      for (const close of this.#open.get(id) ?? []) close(end);
+      this.#open.delete(id);
+    }
+  }
+
+  async #work({ data: { settlementId } }: Job<SettlementJob>): Promise<void> {
+    const ended = new Promise<JobEnd>((resolve) => {
+      const others = this.#open.get(settlementId) ?? new Set();
+      this.#open.set(settlementId, others.add(resolve));
+    });
+    await this.#markReady(settlementId);
+    // Back into the queue, where another process finds it.
+    if ((await ended) === 'given_up') throw new WaitingError();
+  }
+
+  /** Settlements that arrive in one turn of the event loop are marked together. */
+  #markReady(settlementId: string): Promise<void> {
+    this.#arrived.push(settlementId);
+    this.#marking ??= Promise.resolve().then(async () => {
+      const ids = this.#arrived;
+      this.#arrived = [];
+      this.#marking = undefined;
+      if ((await this.ledger.ready(this.chainId, ids)) > 0) this.onReady();
+    });
+    return this.#marking;
+  }
+
+  async #closeFinished(): Promise<void> {
+    const ids = [...this.#open.keys()];
+    if (ids.length === 0) return;
+    try {
+      const pipeline = this.redis.pipeline();
+      for (const id of ids) pipeline.exists(settlementKey(id));
+      const results = (await pipeline.exec()) ?? [];
+      this.finished(ids.filter((_, index) => results[index]?.[1] === 0));
+    } catch {
+      // Redis is away: the next look tells.
+    }
+  }
+}
