@@ -1,0 +1,43 @@
+import { BullModule } from '@nestjs/bullmq';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { LoggerModule } from 'nestjs-pino';
+import { ChainModule } from './chain/chain.module.js';
+import type { AppConfig } from './config/app-config.js';
+import { ConfigModule } from './config/config.module.js';
+import { FacilitatorModule } from './facilitator/facilitator.module.js';
+import { HealthModule } from './health/health.module.js';
+import { ErrorFilter } from './http/error.filter.js';
+import { LanesModule } from './lanes/lanes.module.js';
+import { LedgerModule } from './ledger/ledger.module.js';
+import { requestLog } from './observability/request-log.js';
+import { ProcessesModule } from './processes/processes.module.js';
+import { RedisModule } from './redis/redis.module.js';
+
+/** The modules a process needs for its roles, and no others. */
+@Module({})
+export class AppModule {
+  static forRoot(config: AppConfig): DynamicModule {
+    const isApi = config.hasRole('api');
+    const isWorker = config.hasRole('worker');
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(config),
+        LoggerModule.forRoot(requestLog(config)),
+        RedisModule,
+        LedgerModule,
+        ProcessesModule,
+        ChainModule,
+        HealthModule,
+        BullModule.forRoot({
+          // A job that cannot be added now is found by the sweep: adding must not wait.
+          connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
+        }),
+        ...(isWorker ? [LanesModule] : []),
+        ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+      ],
+      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
+    };
+  }
+}

@@ -1,0 +1,102 @@
+import {
+  All,
+  BadRequestException,
+  Get,
+  HttpCode,
+  Injectable,
+  MethodNotAllowedException,
+  NotFoundException,
+  Post,
+  Req,
+  Res,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { sendJson } from '../http/json.js';
+import { arrivalOf, parseJsonBody } from '../http/request-body.js';
+import { FacilitatorService, type Versions } from './facilitator.service.js';
+import { readPaymentQuery } from './payment-query.js';
+import { describeEndpoint } from './self-description.js';
+import {
+  connectionOf,
+  finalityOf,
+  idempotencyKeyOf,
+  sendSettleAnswer,
+  wantsAsync,
+} from './settle-response.js';
+import { SettlementLookUp } from './settlement-look-up.js';
+import { SupportedService } from './supported.service.js';
+
+/**
+ * The facilitator's interface, the same at every path it is served at. Subclasses name the path and
+ * the protocol versions it answers.
+ */
+@Injectable()
+export abstract class FacilitatorController {
+  protected abstract readonly versions: Versions;
+
+  constructor(
+    protected readonly facilitator: FacilitatorService,
+    protected readonly supportedKinds: SupportedService,
+    protected readonly settlements: SettlementLookUp,
+  ) {}
+
+  @Post('verify')
+  @HttpCode(200)
+  async verify(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const key = idempotencyKeyOf(request);
+    const body = await this.facilitator.verify(parseJsonBody(request), this.versions, key);
+    sendJson(response, 200, body);
+  }
+
+  @Post('settle')
+  async settle(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const answer = await this.facilitator.settle(parseJsonBody(request), this.versions, {
+      idempotencyKey: idempotencyKeyOf(request),
+      isAsync: wantsAsync(request),
+      finality: finalityOf(request, this.facilitator.defaultFinality),
+      arrivedAt: arrivalOf(request),
+      connection: connectionOf(response),
+    });
+    if (answer === undefined) response.destroy();
+    else sendSettleAnswer(response, answer);
+  }
+
+  @Get('verify')
+  async verifyQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const query = readPaymentQuery(request.query);
+    if (query === 'none') {
+      sendJson(response, 200, describeEndpoint(request.path, 'verify'));
+      return;
+    }
+    if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
+    sendJson(response, 200, await this.facilitator.verify(query, this.versions, undefined));
+  }
+
+  /** Looks up; a GET never moves money. */
+  @Get('settle')
+  async settleQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const query = readPaymentQuery(request.query);
+    if (query === 'none') {
+      sendJson(response, 200, describeEndpoint(request.path, 'settle'));
+      return;
+    }
+    if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
+    const status = await this.settlements.byPayment(query, this.versions);
+    if (status === undefined) throw new NotFoundException();
+    sendJson(response, 200, status);
+  }
+
+  @Get('supported')
+  async supported(@Res() response: Response): Promise<void> {
+    sendJson(response, 200, await this.supportedKinds.supported(this.versions));
+  }
+
+  @All(['verify', 'settle'])
+  wrongMethod(@Res() response: Response): never {
+    response.setHeader('Allow', 'GET, POST, OPTIONS');
+    throw new MethodNotAllowedException('GET or POST is expected here.');
+  }
+}
+
+const QUERY_HELP =
+  'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';

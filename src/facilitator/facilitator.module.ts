@@ -1,0 +1,45 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import type { AppConfig } from '../config/app-config.js';
+import { StoryReader } from '../ledger/story.js';
+import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { SettlementModule } from '../settlement/settlement.module.js';
+import { StatusService } from '../settlement/status.service.js';
+import { VerificationModule } from '../verification/verification.module.js';
+import { FacilitatorRootController } from './facilitator.root.controller.js';
+import { FacilitatorService } from './facilitator.service.js';
+import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
+import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
+import { LandingController } from './landing.controller.js';
+import { SettlementLookUp } from './settlement-look-up.js';
+import { SettlementsV2Controller } from './settlements.v2.controller.js';
+import { SupportedService } from './supported.service.js';
+
+@Module({})
+export class FacilitatorModule {
+  static forRoot(config: AppConfig): DynamicModule {
+    return {
+      module: FacilitatorModule,
+      imports: [VerificationModule, SettlementModule.forRoot(config)],
+      controllers: [
+        FacilitatorV1Controller,
+        FacilitatorV2Controller,
+        FacilitatorRootController,
+        SettlementsV2Controller,
+        LandingController,
+      ],
+      providers: [
+        FacilitatorService,
+        SupportedService,
+        SettlementLookUp,
+        {
+          provide: StatusService,
+          inject: [LEDGER_REDIS, ChainRegistry],
+          useFactory: (redis: Redis, chains: ChainRegistry) =>
+            new StatusService(new StoryReader(redis), chains),
+        },
+      ],
+    };
+  }
+}

@@ -1,0 +1,63 @@
+import type { Request, Response } from 'express';
+import type { Finality } from '../core/settlement/settlement.js';
+import { sendJson } from '../http/json.js';
+import type { Connection } from '../settlement/asker-wait.js';
+import type { SettleAnswer } from '../settlement/settle-answer.js';
+
+/** The client's side of a settle request, as its socket shows it. */
+export function connectionOf(response: Response): Connection {
+  const closed = new Promise<void>((resolve) => {
+    response.on('close', () => {
+      if (!response.writableFinished) resolve();
+    });
+  });
+  return {
+    closed,
+    get isWritable(): boolean {
+      return !response.destroyed && response.socket?.writable === true;
+    },
+  };
+}
+
+/**
+ * Writes a settle answer. One that sells is taken back when the connection closes before the last
+ * byte of it was handed over.
+ */
+export function sendSettleAnswer(response: Response, answer: SettleAnswer): void {
+  const { takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
+  if (takeBack !== undefined) {
+    if (response.destroyed || response.socket?.writable !== true) {
+      void takeBack();
+      return;
+    }
+    response.on('close', () => {
+      if (!response.writableFinished) void takeBack();
+    });
+  }
+  if (settlementId !== undefined) response.setHeader('Settlement-Id', settlementId);
+  response.setHeader('Settle-Finality', finality);
+  if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+  if (status === 202 && settlementId !== undefined) {
+    response.setHeader('Preference-Applied', 'respond-async');
+    response.setHeader('Location', `/v2/settlements/${settlementId}`);
+  }
+  sendJson(response, status, body);
+}
+
+/** `Settle-Finality: included | finalized`; anything else leaves the setting in force. */
+export function finalityOf(request: Request, otherwise: Finality): Finality {
+  const wanted = request.get('settle-finality')?.trim().toLowerCase();
+  return wanted === 'included' || wanted === 'finalized' ? wanted : otherwise;
+}
+
+/** `Prefer: respond-async` (RFC 7240). */
+export function wantsAsync(request: Request): boolean {
+  const preferences = request.get('prefer')?.split(',') ?? [];
+  return preferences.some((one) => one.trim().toLowerCase() === 'respond-async');
+}
+
+/** The seller's `Idempotency-Key`; a blank one counts as absent. */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  const key = request.get('idempotency-key')?.trim();
+  return key === '' ? undefined : key;
+}

@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { parsePayment, readEnvelope } from '../core/payment/parse-payment.js';
+import { identityOf } from '../core/settlement/identity.js';
+import { type SettlementStatus, StatusService } from '../settlement/status.service.js';
+import type { Versions } from './facilitator.service.js';
+import type { PaymentQuery } from './payment-query.js';
+
+/** Finds the settlement of a payment that somebody shows. */
+@Injectable()
+export class SettlementLookUp {
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly status: StatusService,
+  ) {}
+
+  async byPayment(query: PaymentQuery, versions: Versions): Promise<SettlementStatus | undefined> {
+    const envelope = readEnvelope(query);
+    if (envelope === undefined) return undefined;
+    const parsed = parsePayment(
+      envelope,
+      versions,
+      (chainId) => this.chains.served(chainId) !== undefined,
+    );
+    const identity = parsed.ok ? identityOf(parsed.payment) : undefined;
+    return identity && this.status.byId(identity.settlementId);
+  }
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { LedgerUnavailableError } from '../core/errors.js';
+import { caip2Of, v1NameOf } from '../core/payment/network.js';
+import type { LaneStatus } from '../core/settlement/lane-status.js';
+import { LaneBoard } from '../ledger/lane-board.js';
+import type { Versions } from './facilitator.service.js';
+import { getAddress } from 'viem';
+
+export interface SupportedKind {
+  readonly x402Version: 1 | 2;
+  readonly scheme: 'exact';
+  readonly network: string;
+}
+
+/** The body of `GET /supported` (x402 V2 specification §7.3). */
+export interface SupportedBody {
+  readonly kinds: readonly SupportedKind[];
+  readonly extensions: readonly string[];
+  readonly signers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A signer that no worker has spoken for in this time is not one of ours any more. */
+const SIGNER_KNOWN_MS = 24 * 3_600_000;
+
+/**
+ * What this deployment settles. A kind stays listed while its workers are away for a moment: sellers
+ * read the list once, at their start.
+ */
+@Injectable()
+export class SupportedService {
+  #lanes: readonly LaneStatus[] = [];
+
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly board: LaneBoard,
+  ) {}
+
+  async supported(versions: Versions): Promise<SupportedBody> {
+    await this.#refresh();
+    const chainIds = this.chains.all
+      .filter(({ chainId }) => this.chains.served(chainId) !== undefined)
+      .map(({ chainId }) => chainId)
+      .filter((chainId) => this.#lanes.some((lane) => lane.chainId === chainId));
+    const signers = [...new Set(this.#lanes.map(({ signer }) => getAddress(signer)))];
+    return {
+      kinds: [...versions]
+        .sort((a, b) => b - a)
+        .flatMap((version) => chainIds.flatMap((chainId) => kindOf(version, chainId))),
+      extensions: ['eip2612GasSponsoring'],
+      signers: { 'eip155:*': signers },
+    };
+  }
+
+  /** While the ledger is away, what was known last is still the best answer. */
+  async #refresh(): Promise<void> {
+    try {
+      const earliest = Date.now() - SIGNER_KNOWN_MS;
+      const lanes = await this.board.all();
+      this.#lanes = lanes.filter(({ at }) => at >= earliest);
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error;
+    }
+  }
+}
+
+function kindOf(x402Version: 1 | 2, chainId: number): readonly SupportedKind[] {
+  const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
+  return network === undefined ? [] : [{ x402Version, scheme: 'exact', network }];
+}

@@ -1,0 +1,79 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Injectable,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { PinoLogger } from 'nestjs-pino';
+import { sendJson } from './json.js';
+
+/**
+ * Every answer that is not data. On verify and settle the body has the fields stock clients look for;
+ * no answer holds a stack trace or the text of an unknown error.
+ */
+@Injectable()
+@Catch()
+export class ErrorFilter implements ExceptionFilter<unknown> {
+  constructor(private readonly logger: PinoLogger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    if (response.headersSent) {
+      response.end();
+      return;
+    }
+    // A failed health check is a report, not an error.
+    if (error instanceof ServiceUnavailableException && isReport(error.getResponse())) {
+      sendJson(response, error.getStatus(), error.getResponse());
+      return;
+    }
+    const { status, message } = describe(error);
+    if (status >= 500) this.logger.error({ err: error }, 'request failed');
+    sendJson(response, status, bodyFor(request.path, message));
+  }
+}
+
+function isReport(body: string | object): boolean {
+  return typeof body === 'object' && 'details' in body;
+}
+
+function describe(error: unknown): { readonly status: number; readonly message: string } {
+  if (error instanceof HttpException) {
+    const status = error.getStatus();
+    return { status, message: FIXED_MESSAGES[status] ?? error.message };
+  }
+  // Errors of the body reader carry a status of their own.
+  const status = (error as { status?: unknown } | undefined)?.status;
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return { status, message: FIXED_MESSAGES[status] ?? 'The request could not be read.' };
+  }
+  return { status: 500, message: 'Something went wrong here.' };
+}
+
+const FIXED_MESSAGES: Readonly<Record<number, string>> = {
+  404: 'There is nothing here.',
+  413: 'The body is too large.',
+  415: 'The content encoding is not supported.',
+  500: 'Something went wrong here.',
+};
+
+function bodyFor(path: string, message: string): Readonly<Record<string, unknown>> {
+  if (/(?:^|\/)verify\/?$/.test(path)) {
+    return { isValid: false, invalidReason: 'invalid_payload', invalidMessage: message };
+  }
+  if (/(?:^|\/)settle\/?$/.test(path)) {
+    return {
+      success: false,
+      errorReason: 'invalid_payload',
+      errorMessage: message,
+      transaction: '',
+      network: '',
+    };
+  }
+  return { error: message };
+}

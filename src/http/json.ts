@@ -1,0 +1,10 @@
+import type { Response } from 'express';
+
+/** Writes a JSON answer. Verify and settle are hot: no ETag is computed for what is never cached. */
+export function sendJson(response: Response, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
+}
