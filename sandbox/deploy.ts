@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import {
+  type Address,
+  concat,
+  createTestClient,
+  encodeDeployData,
+  getContractAddress,
+  type Hex,
+  http,
+  publicActions,
+  toHex,
+  walletActions,
+  zeroAddress,
+} from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { DEPLOYER } from './accounts.js';
+import { type Artifact, type Artifacts, compileFolder } from './compile.js';
+
+export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
+export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
+export const EXACT_PROXY: Address = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001';
+/** Arachnid's deterministic deployment proxy; anvil has it from its first block. */
+const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
+const PERMIT2_SALT: Hex = '0x0000000000000000000000000000000000000000d3af2663da51c10215000000';
+
+/** The folder of the sandbox's own contracts. */
+export const CONTRACTS = fileURLToPath(new URL('./contracts', import.meta.url));
+
+export interface Deployment {
+  /** EIP-3009 and EIP-2612, 18 decimals. */
+  readonly usd: Address;
+  /** Plain ERC-20, 18 decimals. */
+  readonly coin: Address;
+}
+
+export const USD_NAME = 'Sandbox USD';
+export const USD_VERSION = '1';
+
+export type SandboxClient = ReturnType<typeof sandboxClient>;
+
+/** Everything a test or the sandbox does on its chain, signed by the deployer unless told otherwise. */
+export function sandboxClient(rpcUrl: string, key: Hex = DEPLOYER.key) {
+  return createTestClient({
+    mode: 'anvil',
+    account: privateKeyToAccount(key),
+    transport: http(rpcUrl, { retryCount: 0 }),
+    pollingInterval: 50,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+}
+
+/** Puts the contracts of the x402 exact scheme and two tokens on a fresh local chain. */
+export async function deploySandbox(
+  rpcUrl: string,
+  artifacts: Artifacts = compileFolder(CONTRACTS),
+): Promise<Deployment> {
+  const client = sandboxClient(rpcUrl);
+  await deployPermit2(client);
+  await client.setCode({ address: MULTICALL3, bytecode: await multicall3Code(client) });
+  const proxy = await deploy(client, artifactOf(artifacts, 'SandboxExactProxy'), [PERMIT2]);
+  const proxyCode = await client.getCode({ address: proxy });
+  await client.setCode({ address: EXACT_PROXY, bytecode: proxyCode ?? '0x' });
+  // The reentrancy guard starts at 1; code alone does not bring its storage along.
+  await client.setStorageAt({
+    address: EXACT_PROXY,
+    index: 0,
+    value: `0x${'1'.padStart(64, '0')}`,
+  });
+  const usd = await deploy(client, artifactOf(artifacts, 'SandboxUsd'), [
+    USD_NAME,
+    'SUSD',
+    USD_VERSION,
+    18,
+  ]);
+  const coin = await deploy(client, artifactOf(artifacts, 'SandboxCoin'), [
+    'Sandbox Coin',
+    'SCOIN',
+    18,
+  ]);
+  return { usd, coin };
+}
+
+export function artifactOf(artifacts: Artifacts, name: string): Artifact {
+  const artifact = artifacts[name];
+  if (artifact === undefined) throw new Error(`there is no contract ${name}`);
+  return artifact;
+}
+
+/** Deploys a contract and waits for it, on chains that mine by time and on demand alike. */
+export async function deploy(
+  client: SandboxClient,
+  { abi, bytecode }: Artifact,
+  args: readonly unknown[] = [],
+): Promise<Address> {
+  const hash = await client.sendTransaction({
+    chain: null,
+    data: encodeDeployData({ abi, bytecode, args }),
+  });
+  const { contractAddress, status } = await mined(client, hash);
+  if (status !== 'success' || !contractAddress) throw new Error('a deployment reverted');
+  return contractAddress;
+}
+
+export async function mined(
+  client: SandboxClient,
+  hash: Hex,
+): ReturnType<SandboxClient['waitForTransactionReceipt']> {
+  return client.waitForTransactionReceipt({ hash, timeout: 20_000, retryCount: 20 });
+}
+
+/** The real Permit2 at its real address: the address follows from its init code and salt alone. */
+async function deployPermit2(client: SandboxClient): Promise<void> {
+  if ((await client.getCode({ address: PERMIT2 })) !== undefined) return;
+  const folder = dirname(createRequire(import.meta.url).resolve('hardhat-predeploy/package.json'));
+  const initCode = toHex(readFileSync(join(folder, 'bin', `${PERMIT2}.bytecode`)));
+  const expected = getContractAddress({
+    opcode: 'CREATE2',
+    from: CREATE2_DEPLOYER,
+    salt: PERMIT2_SALT,
+    bytecode: initCode,
+  });
+  if (expected !== PERMIT2) throw new Error('the init code is not that of Permit2');
+  const hash = await client.sendTransaction({
+    chain: null,
+    to: CREATE2_DEPLOYER,
+    data: concat([PERMIT2_SALT, initCode]),
+  });
+  await mined(client, hash);
+}
+
+/** viem ships the init code of Multicall3 for calls before its deployment; running it gives the code. */
+async function multicall3Code(client: SandboxClient): Promise<Hex> {
+  const viem = createRequire(import.meta.url).resolve('viem');
+  const constants = join(dirname(dirname(viem)), '_esm', 'constants', 'contracts.js');
+  const { multicall3Bytecode } = (await import(pathToFileURL(constants).href)) as {
+    multicall3Bytecode: Hex;
+  };
+  const { data } = await client.call({ data: multicall3Bytecode, account: zeroAddress });
+  if (data === undefined) throw new Error('Multicall3 did not come to life');
+  return data;
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import { createServer } from 'node:net';
+
+/** A program that was started here, and how to end it. */
+export interface Started {
+  readonly child: ChildProcess;
+  /** Ends it and resolves when it is gone. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** A TCP port of the loopback interface that is free now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+export async function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on('error', () => {
+      resolve(false);
+    });
+    server.listen(port, '127.0.0.1', () => {
+      server.close(() => {
+        resolve(true);
+      });
+    });
+  });
+}
+
+/**
+ * Starts a program and waits until it is ready.
+ *
+ * @param isReady - asked until it says yes; a program that ends before that is an error with its
+ *   last output.
+ */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  isReady: (output: string) => boolean | Promise<boolean>,
+  options: SpawnOptions & {
+    readonly patienceMs?: number;
+    readonly onOutput?: (text: string) => void;
+  } = {},
+): Promise<Started> {
+  const { patienceMs = 30_000, onOutput, ...spawnOptions } = options;
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...spawnOptions });
+  let output = '';
+  const keep = (chunk: Buffer): void => {
+    output = (output + chunk.toString()).slice(-20_000);
+    onOutput?.(chunk.toString());
+  };
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  let ended: string | undefined;
+  const gone = new Promise<void>((resolve) => {
+    child.on('exit', (code, signal) => {
+      ended = `${command} ended with ${signal ?? String(code)}`;
+      resolve();
+    });
+    child.on('error', (error) => {
+      ended = `${command} did not start: ${error.message}`;
+      resolve();
+    });
+  });
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 25_000);
+    await gone;
+    clearTimeout(timer);
+  };
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    if (ended !== undefined) throw new Error(`${ended}\n${output}`);
+    if (await isReady(output)) return { child, stop };
+    if (Date.now() > deadline) {
+      await stop('SIGKILL');
+      throw new Error(`${command} was not ready in ${patienceMs / 1000} s\n${output}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
