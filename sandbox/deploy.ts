@@ -12,6 +12,7 @@ import {
   http,
   publicActions,
   toHex,
+  type TransactionReceipt,
   walletActions,
   zeroAddress,
 } from 'viem';
@@ -90,26 +91,28 @@ export function artifactOf(artifacts: Artifacts, name: string): Artifact {
   return artifact;
 }
 
-/** Deploys a contract and waits for it, on chains that mine by time and on demand alike. */
+/** Deploys a contract without waiting for the next block. */
 export async function deploy(
   client: SandboxClient,
   { abi, bytecode }: Artifact,
   args: readonly unknown[] = [],
 ): Promise<Address> {
-  const hash = await client.sendTransaction({
-    chain: null,
-    data: encodeDeployData({ abi, bytecode, args }),
-  });
-  const { contractAddress, status } = await mined(client, hash);
-  if (status !== 'success' || !contractAddress) throw new Error('a deployment reverted');
+  const data = encodeDeployData({ abi, bytecode, args });
+  const { contractAddress } = await sendNow(client, { data });
+  if (!contractAddress) throw new Error('a deployment left no contract');
   return contractAddress;
 }
 
-export async function mined(
+/** Sends a transaction and has it mined at once, on chains that mine by time too. */
+export async function sendNow(
   client: SandboxClient,
-  hash: Hex,
-): ReturnType<SandboxClient['waitForTransactionReceipt']> {
-  return client.waitForTransactionReceipt({ hash, timeout: 20_000, retryCount: 20 });
+  transaction: { readonly to?: Address; readonly data?: Hex; readonly value?: bigint },
+): Promise<TransactionReceipt> {
+  const hash = await client.sendTransaction({ chain: null, ...transaction });
+  await client.mine({ blocks: 1 });
+  const receipt = await client.waitForTransactionReceipt({ hash, timeout: 20_000 });
+  if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`);
+  return receipt;
 }
 
 /** The real Permit2 at its real address: the address follows from its init code and salt alone. */
@@ -124,12 +127,7 @@ async function deployPermit2(client: SandboxClient): Promise<void> {
     bytecode: initCode,
   });
   if (expected !== PERMIT2) throw new Error('the init code is not that of Permit2');
-  const hash = await client.sendTransaction({
-    chain: null,
-    to: CREATE2_DEPLOYER,
-    data: concat([PERMIT2_SALT, initCode]),
-  });
-  await mined(client, hash);
+  await sendNow(client, { to: CREATE2_DEPLOYER, data: concat([PERMIT2_SALT, initCode]) });
 }
 
 /** viem ships the init code of Multicall3 for calls before its deployment; running it gives the code. */

@@ -131,6 +131,8 @@ export class LaneManager {
     const channels = this.#desks.map(({ chain }) => workChannel(chain.chainId));
     if (channels.length > 0) await subscriber.subscribe(...channels);
     await this.#acquireFree();
+    // Sellers that ask at once what is supported shall find the signers.
+    await this.#report();
     this.#timers = [
       setInterval(() => void this.#acquireFree(), ACQUIRE_INTERVAL_MS),
       setInterval(() => void this.#renewHeld(), config.laneLeaseMs / 3),

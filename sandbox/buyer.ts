@@ -1,0 +1,40 @@
+import { x402Client } from '@x402/core/client';
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { toClientEvmSigner } from '@x402/evm';
+import { createPublicClient, type Hex, http } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+
+/** What a purchase came to. */
+export interface Purchase {
+  readonly status: number;
+  readonly body: string;
+  /** The receipt of the seller's middleware, where it sent one. */
+  readonly receipt: ReturnType<typeof decodePaymentResponseHeader> | undefined;
+}
+
+export interface Buyer {
+  /** Pays for a resource with the stock client, as any agent would. */
+  buy(url: string): Promise<Purchase>;
+}
+
+/** A buyer with the stock x402 V2 client. BNB Chain needs `spendControls`: it has no default asset. */
+export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
+  const account = privateKeyToAccount(key);
+  const publicClient = createPublicClient({ transport: http(rpcUrl) });
+  const client = new x402Client()
+    .register('eip155:*', new ExactEvmScheme(toClientEvmSigner(account, publicClient), { rpcUrl }))
+    .setSpendControls({ allowedAssets: true });
+  const payingFetch = wrapFetchWithPayment(fetch, client);
+  return {
+    buy: async (url) => {
+      const response = await payingFetch(url);
+      const header = response.headers.get('payment-response');
+      return {
+        status: response.status,
+        body: await response.text(),
+        receipt: header === null ? undefined : decodePaymentResponseHeader(header),
+      };
+    },
+  };
+}

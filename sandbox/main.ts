@@ -1,0 +1,157 @@
+import type { Server } from 'node:http';
+import { DEPLOYER, PAYER, SELLER, SIGNER } from './accounts.js';
+import { startAnvil } from './anvil.js';
+import { deploySandbox, sandboxClient } from './deploy.js';
+import { isPortFree, type Started } from './processes.js';
+import { startRedis } from './redis.js';
+import { demoSeller, listen } from './seller.js';
+import { startService } from './service.js';
+import { removeState, writeState } from './state.js';
+import { mint } from './tokens.js';
+
+const CHAIN_ID = 31_337;
+const NETWORK = `eip155:${CHAIN_ID}` as const;
+/** Seconds; the block time of BNB Chain. */
+const BLOCK_TIME = 0.45;
+/** What the payer starts with: 1000 of each token. */
+const ENDOWMENT = 1000n * 10n ** 18n;
+
+const PORTS = {
+  PORT: 4022,
+  SANDBOX_SELLER_PORT: 4021,
+  SANDBOX_RPC_PORT: 8545,
+  SANDBOX_REDIS_PORT: 6390,
+};
+
+type PortSetting = keyof typeof PORTS;
+
+let isStopping = false;
+const running: { stop(): Promise<unknown> }[] = [];
+const startedAt = performance.now();
+
+/** Runs one step and prints it with the seconds it took. */
+async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const begun = performance.now();
+  const result = await work();
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  console.log(`  ${what.padEnd(52)} ${seconds.padStart(5)} s`);
+  return result;
+}
+
+async function portOf(setting: PortSetting): Promise<number> {
+  const port = Number(process.env[setting] ?? PORTS[setting]);
+  if (await isPortFree(port)) return port;
+  throw new Error(`Port ${port} is in use. Set ${setting} to another one, or end what uses it.`);
+}
+
+function keep<T extends Started>(started: T): T {
+  running.push(started);
+  return started;
+}
+
+function keepServer(server: Server): void {
+  running.push({
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  });
+}
+
+async function stopAll(): Promise<void> {
+  removeState();
+  for (const one of [...running].reverse()) await one.stop();
+}
+
+async function start(): Promise<void> {
+  console.log('Starting the sandbox: everything on this machine, nothing of value.');
+  const ports = {
+    service: await portOf('PORT'),
+    seller: await portOf('SANDBOX_SELLER_PORT'),
+    rpc: await portOf('SANDBOX_RPC_PORT'),
+    redis: await portOf('SANDBOX_REDIS_PORT'),
+  };
+  const redis = keep(await step('Redis', () => startRedis(ports.redis)));
+  const anvil = keep(
+    await step('local chain (anvil)', () =>
+      startAnvil({ port: ports.rpc, chainId: CHAIN_ID, blockTime: BLOCK_TIME }),
+    ),
+  );
+  const { usd, coin } = await step('Permit2, Multicall3, exact proxy, two tokens', () =>
+    deploySandbox(anvil.url),
+  );
+  await step('money for the payer', async () => {
+    const client = sandboxClient(anvil.url, DEPLOYER.key);
+    for (const token of [usd, coin]) await mint(client, token, PAYER.address, ENDOWMENT);
+  });
+  const service = keep(
+    await step('facilitator', () =>
+      startService(ports.service, {
+        REDIS_URL: redis.url,
+        NETWORKS: NETWORK,
+        [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
+        SIGNER_KEYS: SIGNER.key,
+        BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
+        ...settingsOfEnvironment(),
+      }),
+    ),
+  );
+  await step('demo seller', async () => {
+    const facilitatorUrl = service.url;
+    const payTo = SELLER.address;
+    const app = demoSeller({ facilitatorUrl, network: NETWORK, payTo, usd, coin });
+    keepServer(await listen(app, ports.seller));
+  });
+  const sellerUrl = `http://127.0.0.1:${ports.seller}`;
+  writeState({ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url, usd, coin });
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`
+Ready after ${seconds} s.
+
+  facilitator   ${service.url}         (try ${service.url}/supported and /health)
+  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2 and /sponsored)
+  chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
+  payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
+  keys          anvil's published ones
+
+Buy the report with the stock client, in another terminal:
+
+  npm run pay
+
+Ctrl-C ends everything.`);
+  service.child.on('exit', () => {
+    if (isStopping) return;
+    isStopping = true;
+    console.error(`The facilitator has ended. Its last lines:\n${service.log().slice(-2000)}`);
+    void stopAll().then(() => process.exit(1));
+  });
+}
+
+/** Settings of the service that a person gives to `npm start`; what the sandbox sets itself wins. */
+function settingsOfEnvironment(): Record<string, string> {
+  const names = ['SETTLE_', 'BATCH_', 'QUEUE_', 'LANE_', 'MAX_GAS', 'LOG_LEVEL', 'MIN_AMOUNTS'];
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && names.some((name) => entry[0].startsWith(name)),
+    ),
+  );
+}
+
+function onSignal(): void {
+  if (isStopping) return;
+  isStopping = true;
+  console.log('\nStopping.');
+  void stopAll().then(() => process.exit(0));
+}
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
+
+try {
+  await start();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  await stopAll();
+  process.exit(1);
+}

@@ -1,0 +1,45 @@
+import { formatUnits } from 'viem';
+import { PAYER, SELLER } from './accounts.js';
+import { stockBuyer } from './buyer.js';
+import { approve, balanceOf } from './tokens.js';
+import { PERMIT2, sandboxClient } from './deploy.js';
+import { readState } from './state.js';
+
+/** `npm run pay [report|permit2|sponsored]`: one purchase with the stock client. */
+const resource = process.argv[2] ?? 'report';
+const state = readState();
+if (state === undefined) {
+  console.error('No sandbox is running. Start one with: npm start');
+  process.exit(1);
+}
+if (!['report', 'permit2', 'sponsored'].includes(resource)) {
+  console.error('npm run pay [report | permit2 | sponsored]');
+  process.exit(1);
+}
+
+const client = sandboxClient(state.rpcUrl, PAYER.key);
+const token = resource === 'permit2' ? state.coin : state.usd;
+const symbol = resource === 'permit2' ? 'SCOIN' : 'SUSD';
+
+async function balances(): Promise<string> {
+  const [payer, payee] = await Promise.all(
+    [PAYER.address, SELLER.address].map(async (owner) =>
+      formatUnits(await balanceOf(client, token, owner), 18),
+    ),
+  );
+  return `payer ${payer} ${symbol}, payee ${payee} ${symbol}`;
+}
+
+// A plain token needs one approval of Permit2 by its owner, once.
+if (resource === 'permit2') await approve(client, token, PERMIT2, 10n ** 24n);
+
+const url = `${state.sellerUrl}/${resource}`;
+console.log(`before       ${await balances()}`);
+const begun = performance.now();
+const purchase = await stockBuyer(PAYER.key, state.rpcUrl).buy(url);
+const seconds = ((performance.now() - begun) / 1000).toFixed(2);
+console.log(`GET ${url} -> ${purchase.status} in ${seconds} s`);
+console.log(`content      ${purchase.body}`);
+console.log(`transaction  ${purchase.receipt?.transaction ?? 'none'}`);
+console.log(`after        ${await balances()}`);
+process.exit(purchase.status === 200 ? 0 : 1);

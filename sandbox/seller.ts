@@ -1,0 +1,72 @@
+import { createServer, type Server } from 'node:http';
+import express, { type Express } from 'express';
+import { HTTPFacilitatorClient } from '@x402/core/server';
+import { paymentMiddleware, x402ResourceServer } from '@x402/express';
+import { ExactEvmScheme } from '@x402/evm/exact/server';
+import { declareEip2612GasSponsoringExtension } from '@x402/extensions';
+import type { Address } from 'viem';
+import { USD_NAME, USD_VERSION } from './deploy.js';
+
+export interface SellerOptions {
+  readonly facilitatorUrl: string;
+  readonly network: `eip155:${number}`;
+  readonly payTo: Address;
+  readonly usd: Address;
+  readonly coin: Address;
+}
+
+/** Atomic units: 0.10 of a token with 18 decimals. */
+export const PRICE = 10n ** 17n;
+
+/** A resource server as a seller would write it, with the stock middleware and nothing of ours. */
+export function demoSeller({ facilitatorUrl, network, payTo, usd, coin }: SellerOptions): Express {
+  const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl });
+  const server = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme());
+  const accepts = (asset: Address, extra: Record<string, unknown>) => ({
+    scheme: 'exact',
+    network,
+    payTo,
+    price: { amount: PRICE.toString(), asset, extra },
+    maxTimeoutSeconds: 300,
+  });
+  const usdExtra = { name: USD_NAME, version: USD_VERSION };
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(
+    paymentMiddleware(
+      {
+        'GET /report': {
+          accepts: accepts(usd, usdExtra),
+          description: 'A report that costs 0.10 SUSD',
+          mimeType: 'application/json',
+        },
+        'GET /permit2': {
+          accepts: accepts(coin, { assetTransferMethod: 'permit2' }),
+          description: 'The same for a token without signed transfers',
+          mimeType: 'application/json',
+        },
+        'GET /sponsored': {
+          accepts: accepts(usd, { ...usdExtra, assetTransferMethod: 'permit2' }),
+          description: 'The same by Permit2, its approval signed and sponsored',
+          mimeType: 'application/json',
+          extensions: declareEip2612GasSponsoringExtension(),
+        },
+      },
+      server,
+    ),
+  );
+  app.get(['/report', '/permit2', '/sponsored'], (_request, response) => {
+    response.json({ report: 'All is well.', at: new Date().toISOString() });
+  });
+  return app;
+}
+
+export function listen(app: Express, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(app);
+    server.on('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      resolve(server);
+    });
+  });
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Address } from 'viem';
+
+/** Where a running sandbox says what it is, for `npm run pay`. */
+export interface SandboxState {
+  readonly facilitatorUrl: string;
+  readonly sellerUrl: string;
+  readonly rpcUrl: string;
+  readonly usd: Address;
+  readonly coin: Address;
+}
+
+const FOLDER = fileURLToPath(new URL('../.sandbox/', import.meta.url));
+const FILE = `${FOLDER}state.json`;
+
+export function writeState(state: SandboxState): void {
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(FILE, JSON.stringify(state, null, 2));
+}
+
+export function readState(): SandboxState | undefined {
+  try {
+    return JSON.parse(readFileSync(FILE, 'utf8')) as SandboxState;
+  } catch {
+    return undefined;
+  }
+}
+
+export function removeState(): void {
+  rmSync(FILE, { force: true });
+}

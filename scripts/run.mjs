@@ -1,0 +1,166 @@
+/**
+ * One command for people who have just cloned this: does the set-up that is missing, then runs.
+ *
+ *   node scripts/run.mjs sandbox | pay | test | bench <name> ...
+ *
+ * Plain JavaScript without dependencies, for it installs them.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const [task = 'sandbox', ...args] = process.argv.slice(2);
+const JEST_OPTIONS = '--experimental-vm-modules --disable-warning=ExperimentalWarning';
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+function seconds(begun) {
+  return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
+}
+
+/** Runs a set-up step; its output is shown only when it fails. */
+function setUp(what, command, commandArgs) {
+  const begun = performance.now();
+  process.stdout.write(`  ${what.padEnd(52)} `);
+  const { status, stdout, stderr, error } = spawnSync(command, commandArgs, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  if (status !== 0) {
+    console.log('failed');
+    fail(`${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`);
+  }
+  console.log(seconds(begun).padStart(7));
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  fail(`Node 20.19 or newer is needed; this is ${process.versions.node}.`);
+}
+
+// ------------------------------------------------------------------ packages
+
+const STAMP = join(ROOT, 'node_modules', '.installed-from');
+
+function lockDigest() {
+  const hash = createHash('sha256');
+  for (const file of ['package.json', 'package-lock.json'])
+    hash.update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
+function installPackages() {
+  const digest = lockDigest();
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === digest) return;
+  setUp('npm packages', 'npm', ['ci', '--no-audit', '--no-fund']);
+  writeFileSync(STAMP, digest);
+}
+
+/** The lock file holds anvil for Linux on x64; elsewhere the same version is installed by name. */
+function installAnvil() {
+  const platform = process.platform;
+  const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch] ?? process.arch;
+  const name = `@foundry-rs/anvil-${platform}-${architecture}`;
+  if (existsSync(join(ROOT, 'node_modules', name, 'bin'))) return;
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const version = devDependencies['@foundry-rs/anvil'];
+  const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
+  setUp(`anvil for ${platform} ${architecture}`, 'npm', ['install', ...options, `${name}@${version}`]);
+}
+
+// ------------------------------------------------------------------ Redis
+
+function hasCommand(name) {
+  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+function findRedis() {
+  if (hasCommand('redis-server')) return;
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot && hasCommand('apt-get')) {
+    setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
+    setUp('redis-server (apt-get install)', 'apt-get', [
+      ...['install', '-y', '-q', '--no-install-recommends', 'redis-server'],
+    ]);
+    if (hasCommand('redis-server')) return;
+  }
+  fail(`redis-server was not found. Install it:
+  Debian, Ubuntu:  sudo apt-get install redis-server
+  macOS:           brew install redis
+or run Redis in a container and the service against it:
+  docker run -d -p 6379:6379 redis:7 --appendonly yes --appendfsync always
+  REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
+}
+
+// ------------------------------------------------------------------ build
+
+function newestIn(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newestIn(join(path, name))));
+}
+
+const BUILT = join(ROOT, 'node_modules', '.cache', 'built');
+
+function build() {
+  const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+  const newest = String(Math.max(...sources.map((path) => newestIn(join(ROOT, path)))));
+  const isFresh =
+    existsSync(join(ROOT, 'dist', 'main.js')) &&
+    existsSync(BUILT) &&
+    readFileSync(BUILT, 'utf8') === newest;
+  if (isFresh) return;
+  setUp('build', 'npm', ['run', '--silent', 'build']);
+  mkdirSync(dirname(BUILT), { recursive: true });
+  writeFileSync(BUILT, newest);
+}
+
+// ------------------------------------------------------------------ tasks
+
+/** Runs in the foreground; signals reach the program, which ends by itself. */
+function run(command, commandArgs, env = {}) {
+  const child = spawn(command, commandArgs, {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the whole group; a SIGTERM comes to us alone.
+      if (signal === 'SIGTERM') child.kill(signal);
+    });
+  }
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
+  });
+}
+
+const tsx = (file, ...rest) => run(process.execPath, ['--import', 'tsx', file, ...rest]);
+const jest = (...rest) =>
+  run(process.execPath, ['node_modules/jest/bin/jest.js', ...rest], {
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
+  });
+
+const TASKS = {
+  sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
+  pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
+  test: { needs: [installAnvil, findRedis, build], run: () => jest(...args) },
+  bench: { needs: [installAnvil, findRedis, build], run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)) },
+};
+
+const chosen = TASKS[task];
+if (chosen === undefined)
+  fail(`There is no task ${task}; there are ${Object.keys(TASKS).join(', ')}.`);
+checkNode();
+installPackages();
+for (const need of chosen.needs) need();
+process.exit(await chosen.run());
