@@ -138,7 +138,8 @@ export class HeadWatcher {
     if (!this.isAwaited()) return IDLE_INTERVAL_MS;
     const dueIn = this.#seenAt + this.#intervalMs - EARLY_MS - performance.now();
     if (dueIn > 0) return Math.min(dueIn, PREDICTION_MOST_MS);
-    const spacing = this.#intervalMs / 30;
+    // The longer a block is overdue the less is lost by looking less often.
+    const spacing = Math.max(this.#intervalMs / 30, -dueIn / 8);
     return Math.min(Math.max(spacing, LOOK_INTERVAL_LEAST_MS), LOOK_INTERVAL_MOST_MS);
   }
 

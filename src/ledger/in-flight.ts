@@ -1,42 +1,29 @@
-import type { InFlightKind } from '../core/settlement/accepted-payment.js';
-
 /** What one payer has on its way in one token, as the ledger counted it at one moment. */
-export class InFlight {
-  private constructor(
-    /** Changes with every claim; a claim that counted with an older one is refused. */
-    readonly version: string,
-    private readonly amounts: ReadonlyMap<string, { kind: InFlightKind; amount: bigint }>,
-  ) {}
-
-  /** Reads the hash of a payer and token: `_v` and, by settlement id, `<kind>:<amount>`. */
-  static read(fields: ReadonlyMap<string, string>): InFlight {
-    const amounts = new Map<string, { kind: InFlightKind; amount: bigint }>();
-    for (const [id, text] of fields) {
-      if (id === '_v') continue;
-      amounts.set(id, { kind: text.slice(0, 1) as InFlightKind, amount: BigInt(text.slice(2)) });
-    }
-    return new InFlight(fields.get('_v') ?? '', amounts);
-  }
-
-  /** Atomic units that will leave the payer's balance, but for this settlement's own. */
-  balanceNeededBeside(id: string): bigint {
-    return this.#sum(id, () => true);
-  }
-
+export interface InFlight {
+  /** Atomic units that will leave the payer's balance. */
+  readonly balanceNeeded: bigint;
   /** Atomic units that will be taken from what the payer approved to Permit2. */
-  allowanceNeededBeside(id: string): bigint {
-    return this.#sum(id, (kind) => kind === 'p');
-  }
+  readonly allowanceNeeded: bigint;
+  readonly hasSponsoredPermit: boolean;
+}
 
-  hasSponsoredPermitBeside(id: string): boolean {
-    return [...this.amounts].some(([other, { kind }]) => other !== id && kind === 's');
-  }
+export const NOTHING_IN_FLIGHT: InFlight = {
+  balanceNeeded: 0n,
+  allowanceNeeded: 0n,
+  hasSponsoredPermit: false,
+};
 
-  #sum(id: string, counts: (kind: InFlightKind) => boolean): bigint {
-    let sum = 0n;
-    for (const [other, { kind, amount }] of this.amounts) {
-      if (other !== id && counts(kind)) sum += amount;
-    }
-    return sum;
-  }
+/**
+ * Reads the totals of a payer and token, without a settlement's own entry (`<kind>:<amount>`, or empty
+ * when it is not in flight).
+ */
+export function readInFlight(totals: readonly string[]): InFlight {
+  const [balance = '0', allowance = '0', permits = '0', own = ''] = totals;
+  const ownAmount = own === '' ? 0n : BigInt(own.slice(2));
+  const isOwn = (kind: string): boolean => own.startsWith(kind);
+  return {
+    balanceNeeded: BigInt(balance) - ownAmount,
+    allowanceNeeded: BigInt(allowance) - (isOwn('p') ? ownAmount : 0n),
+    hasSponsoredPermit: Number(permits) - (isOwn('s') ? 1 : 0) > 0,
+  };
 }

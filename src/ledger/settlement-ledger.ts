@@ -11,10 +11,10 @@ import {
 import type { PaymentIdentity } from '../core/settlement/identity.js';
 import { runScript, script } from '../redis/redis-scripts.js';
 import type { Asker } from './asker.js';
-import { InFlight } from './in-flight.js';
+import { type InFlight, readInFlight } from './in-flight.js';
 import { ASK, CLAIM, LEAVE, LOOK, SELL } from './lua/asker-scripts.js';
 import { PRELUDE } from './lua/prelude.js';
-import { asList, asPairs, asText } from './reply.js';
+import { asList, asText, asTexts } from './reply.js';
 import { readReason, readSnapshot, type Snapshot } from './snapshot.js';
 
 const SCRIPTS = {
@@ -36,6 +36,12 @@ export interface Look {
   readonly inFlight: InFlight;
   /** Settlements of this payer that reverted lately although their simulation was clean. */
   readonly recentReverts: number;
+}
+
+/** What the payer can spend, atomic units, as far as the judgement had to read it. */
+export interface PayerMeans {
+  readonly balance: bigint | undefined;
+  readonly allowance: bigint | undefined;
 }
 
 export type ClaimResult =
@@ -102,7 +108,7 @@ export class SettlementLedger {
     return {
       snapshot: readSnapshot(identity.settlementId, reply[0]),
       boundTo: boundTo === '' ? undefined : boundTo,
-      inFlight: InFlight.read(asPairs(reply[2])),
+      inFlight: readInFlight(asTexts(reply[2])),
       recentReverts: Number(asText(reply[3])),
     };
   }
@@ -112,7 +118,7 @@ export class SettlementLedger {
     identity: PaymentIdentity,
     payment: AcceptedPayment,
     asker: Asker,
-    inFlight: InFlight,
+    means: PayerMeans,
     isHandedOut: boolean,
   ): Promise<ClaimResult> {
     const { authorization, chainId, asset, payTo, amount } = payment;
@@ -127,7 +133,8 @@ export class SettlementLedger {
         payTo,
         boundedDeadlineOf(payment),
         `${inFlightKindOf(payment)}:${amount}`,
-        inFlight.version,
+        means.balance?.toString() ?? '',
+        means.allowance?.toString() ?? '',
         this.limits.queueMax,
         this.limits.retentionSeconds,
         asker.arrivedAt,

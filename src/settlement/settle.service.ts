@@ -1,15 +1,15 @@
 import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
-import type { Verdict } from '../core/exact/verdict.js';
+import type { GoodVerdict } from '../core/exact/verdict.js';
 import type { Payment } from '../core/payment/payment.js';
 import type { AcceptedPayment } from '../core/settlement/accepted-payment.js';
 import { identityOf, type PaymentIdentity, tagOf } from '../core/settlement/identity.js';
 import { type Finality, isFailure, type SettlementView } from '../core/settlement/settlement.js';
 import type { Asker } from '../ledger/asker.js';
-import { InFlight } from '../ledger/in-flight.js';
+import { NOTHING_IN_FLIGHT } from '../ledger/in-flight.js';
 import type { Look, SettlementLedger } from '../ledger/settlement-ledger.js';
-import type { Match, PaymentVerifier } from '../verification/payment-verifier.js';
+import type { GoodJudgement, Match, PaymentVerifier } from '../verification/payment-verifier.js';
 import type { Admission } from './admission.js';
 import { AskerWait, type Connection } from './asker-wait.js';
 import type { LaneBoard } from '../ledger/lane-board.js';
@@ -113,9 +113,8 @@ export class SettleService {
       attempt.request.payment,
       look.inFlight,
       look.recentReverts,
-      identity.settlementId,
     );
-    if (verdict.isValid) return this.#claim(attempt, identity, verdict, look);
+    if (verdict.isValid) return this.#claim(attempt, identity, verdict);
     if (verdict.isFromChainState) {
       // Another asker may have settled it between the two looks: then the chain's no is our yes.
       const again = (await this.#look(attempt, identity)).snapshot;
@@ -137,12 +136,7 @@ export class SettleService {
 
   /** A claim no wallet can have signed is refused somewhere along the checks. */
   async #judgeNameless({ request, answers }: SettleAttempt): Promise<Round> {
-    const verdict = await this.verifier.judge(
-      request.payment,
-      InFlight.read(new Map()),
-      0,
-      undefined,
-    );
+    const verdict = await this.verifier.judge(request.payment, NOTHING_IN_FLIGHT, 0);
     return {
       answer: answers.failure(verdict.isValid ? 'unexpected_settle_error' : verdict.reason),
     };
@@ -187,8 +181,7 @@ export class SettleService {
   async #claim(
     attempt: SettleAttempt,
     identity: PaymentIdentity,
-    verdict: Extract<Verdict, { isValid: true }>,
-    look: Look,
+    verdict: GoodJudgement,
   ): Promise<Round> {
     const { request, answers, asker, chain } = attempt;
     const payment = acceptedPayment(request.payment, verdict);
@@ -199,7 +192,7 @@ export class SettleService {
       identity,
       payment,
       asker,
-      look.inFlight,
+      verdict.means,
       request.isAsync,
     );
     switch (claimed.kind) {
@@ -328,7 +321,7 @@ function isUnderWay({ state }: SettlementView): boolean {
 
 function acceptedPayment(
   { requirements }: Payment,
-  { authorization, payerHasCode }: Extract<Verdict, { isValid: true }>,
+  { authorization, payerHasCode }: GoodVerdict,
 ): AcceptedPayment {
   const { chainId, asset, payTo, amount, tokenName, tokenVersion } = requirements;
   return {

@@ -2,9 +2,16 @@ import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { ChainView } from '../chain/chain-view.js';
 import type { AdmissionLists } from '../config/app-config.js';
 import { ChainUnavailableError } from '../core/errors.js';
-import { balanceOfCall, permit2AllowanceCall } from '../core/exact/calls.js';
+import { balanceOfCall, type Call, permit2AllowanceCall } from '../core/exact/calls.js';
 import { decodeUint } from '../core/exact/diagnose.js';
-import { refuse, refuseByState, type RecoverSigner, type Verdict } from '../core/exact/verdict.js';
+import {
+  type GoodVerdict,
+  type RecoverSigner,
+  type Refusal,
+  refuse,
+  refuseByState,
+  type Verdict,
+} from '../core/exact/verdict.js';
 import { termsMismatch, verifyExact } from '../core/exact/verify-exact.js';
 import type { Payment } from '../core/payment/payment.js';
 import type { Reason } from '../core/reasons.js';
@@ -12,6 +19,7 @@ import { assetNameOf } from '../core/settlement/accepted-payment.js';
 import type { PaymentIdentity } from '../core/settlement/identity.js';
 import type { SettlementView } from '../core/settlement/settlement.js';
 import type { InFlight } from '../ledger/in-flight.js';
+import type { PayerMeans } from '../ledger/settlement-ledger.js';
 
 /** How a payment relates to the settlement that has its authorization key. */
 export type Match =
@@ -20,6 +28,10 @@ export type Match =
   /** The payer signed other terms with the same nonce. */
   | { readonly kind: 'other_terms' }
   | { readonly kind: 'refused'; readonly reason: Reason };
+
+/** A verdict that also counts what the payer has in flight. */
+export type GoodJudgement = GoodVerdict & { readonly means: PayerMeans };
+export type Judgement = GoodJudgement | Refusal;
 
 export interface VerifierOptions {
   readonly recoverSigner: RecoverSigner;
@@ -53,21 +65,17 @@ export class PaymentVerifier {
   /**
    * The whole judgement: signature, terms, time, chain state, and what the payer has in flight.
    *
-   * @param settlementId - whose own amount in flight does not count against it.
+   * @param inFlight - without what this payment itself may have in flight.
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
-  async judge(
-    payment: Payment,
-    inFlight: InFlight,
-    recentReverts: number,
-    settlementId: string | undefined,
-  ): Promise<Verdict> {
-    const verdict = await this.#throughViews(payment, async (view) => {
-      const alone = await verifyExact(payment, this.#context(view));
-      if (!alone.isValid || settlementId === undefined) return alone;
-      return (await this.#shortage(view, payment, inFlight, settlementId)) ?? alone;
+  async judge(payment: Payment, inFlight: InFlight, recentReverts: number): Promise<Judgement> {
+    const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
+      const verdict = await verifyExact(payment, this.#context(view));
+      return verdict.isValid ? this.#countInFlight(view, payment, inFlight, verdict) : verdict;
     });
-    return verdict.isValid && recentReverts >= REVERTS_MAX ? refuse('payer_suspended') : verdict;
+    return judgement.isValid && recentReverts >= REVERTS_MAX
+      ? refuse('payer_suspended')
+      : judgement;
   }
 
   /**
@@ -99,10 +107,10 @@ export class PaymentVerifier {
   }
 
   /** A refusal is believed only from a node that is not behind the others. */
-  async #throughViews(
+  async #throughViews<T extends Verdict>(
     { requirements: { chainId } }: Payment,
-    judge: (view: ChainView) => Promise<Verdict>,
-  ): Promise<Verdict> {
+    judge: (view: ChainView) => Promise<T>,
+  ): Promise<T> {
     const chain = this.chains.get(chainId);
     for (const view of chain?.views() ?? []) {
       try {
@@ -126,37 +134,35 @@ export class PaymentVerifier {
   }
 
   /** What the payer has on its way counts against its balance and its Permit2 allowance. */
-  async #shortage(
+  async #countInFlight(
     view: ChainView,
-    { requirements: { asset, amount }, claim }: Payment,
-    inFlight: InFlight,
-    settlementId: string,
-  ): Promise<Verdict | undefined> {
-    const { from } = claim;
-    if (from === undefined) return undefined;
-    const isPermit2 = claim.method === 'permit2';
-    if (isPermit2 && claim.sponsoredPermit !== undefined) {
-      // Its nonce is that of the permit in flight, or counts on it: one after the other.
-      if (inFlight.hasSponsoredPermitBeside(settlementId)) {
-        return refuseByState('permit2_allowance_required');
-      }
+    { requirements: { asset, amount } }: Payment,
+    { balanceNeeded, allowanceNeeded, hasSponsoredPermit }: InFlight,
+    verdict: GoodVerdict,
+  ): Promise<Judgement> {
+    const { authorization } = verdict;
+    const isPermit2 = authorization.method === 'permit2';
+    const isSponsored = isPermit2 && authorization.sponsoredPermit !== undefined;
+    // Its nonce is that of the permit in flight, or counts on it: one after the other.
+    if (isSponsored && hasSponsoredPermit) return refuseByState('permit2_allowance_required');
+    const needsBalance = balanceNeeded > 0n;
+    const needsAllowance = isPermit2 && !isSponsored && allowanceNeeded > 0n;
+    const [balance, allowance] = await Promise.all([
+      needsBalance ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
+      needsAllowance ? readUint(view, permit2AllowanceCall(asset, authorization.from)) : undefined,
+    ]);
+    if (balance !== undefined && balance < amount + balanceNeeded) {
+      return refuseByState(
+        isPermit2 ? 'permit2_insufficient_balance' : 'invalid_exact_evm_insufficient_balance',
+      );
     }
-    const leaving = inFlight.balanceNeededBeside(settlementId);
-    if (leaving > 0n) {
-      const balance = decodeUint(await view.call(balanceOfCall(asset, from)));
-      if (balance !== undefined && balance < amount + leaving) {
-        return refuseByState(
-          isPermit2 ? 'permit2_insufficient_balance' : 'invalid_exact_evm_insufficient_balance',
-        );
-      }
+    if (allowance !== undefined && allowance < amount + allowanceNeeded) {
+      return refuseByState('permit2_allowance_required');
     }
-    const spending = inFlight.allowanceNeededBeside(settlementId);
-    if (isPermit2 && claim.sponsoredPermit === undefined && spending > 0n) {
-      const allowance = decodeUint(await view.call(permit2AllowanceCall(asset, from)));
-      if (allowance !== undefined && allowance < amount + spending) {
-        return refuseByState('permit2_allowance_required');
-      }
-    }
-    return undefined;
+    return { ...verdict, means: { balance, allowance } };
   }
+}
+
+async function readUint(view: ChainView, call: Call): Promise<bigint | undefined> {
+  return decodeUint(await view.call(call));
 }

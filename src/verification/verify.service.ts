@@ -3,7 +3,7 @@ import type { Reason } from '../core/reasons.js';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
 import { identityOf, type PaymentIdentity } from '../core/settlement/identity.js';
 import { isFailure, type SettlementView } from '../core/settlement/settlement.js';
-import { InFlight } from '../ledger/in-flight.js';
+import { NOTHING_IN_FLIGHT } from '../ledger/in-flight.js';
 import type { Look, SettlementLedger } from '../ledger/settlement-ledger.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
@@ -34,9 +34,8 @@ export class VerifyService {
       if (known !== undefined) return known;
       const verdict = await this.verifier.judge(
         payment,
-        look?.inFlight ?? InFlight.read(new Map()),
+        look?.inFlight ?? NOTHING_IN_FLIGHT,
         look?.recentReverts ?? 0,
-        identity?.settlementId,
       );
       return verdict.isValid ? VALID : invalid(verdict.reason);
     } catch (error) {

@@ -9,7 +9,7 @@ import type { RpcError, RpcOutcome } from './rpc-outcome.js';
 
 const EXECUTION_REVERTED = 3;
 const REVERT_TEXT =
-  /revert|out of gas|gas uint64 overflow|invalid opcode|opcode .* not defined|invalid jump|stack (?:under|over)flow|stack limit|bad instruction|vm execution error|write protection|max code size|outofoffset|intrinsic gas too low|insufficient funds for transfer/i;
+  /revert|out ?of ?gas|gas uint64 overflow|invalid opcode|opcode .* not defined|invalid jump|stack (?:under|over)flow|stack limit|bad instruction|vm execution error|write protection|max code size|outofoffset|intrinsic gas too low|insufficient funds for transfer/i;
 
 /** A simulated call, or `undefined` when the node did not run it. */
 export function readCallOutcome(outcome: RpcOutcome): CallOutcome | undefined {

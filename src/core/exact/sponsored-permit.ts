@@ -51,8 +51,7 @@ export function checkSponsoredPermit(
     !isDigits(claim.deadline) ||
     typeof claim.signature !== 'string' ||
     !HEX.test(claim.signature) ||
-    typeof claim.version !== 'string' ||
-    !DOTTED_VERSION.test(claim.version)
+    !DOTTED_VERSION.test(asText(claim.version))
   ) {
     return { ok: false, reason: 'invalid_eip2612_extension_format' };
   }
@@ -64,8 +63,14 @@ export function checkSponsoredPermit(
   return { ok: true, permit: splitSignature(BigInt(claim.amount), deadline, claim.signature) };
 }
 
-function isDigits(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= DIGITS_MAX_CHARACTERS && DIGITS.test(value);
+/** Numbers count as what they print as, as in the reference. */
+function asText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function isDigits(value: unknown): value is string | number {
+  const text = asText(value);
+  return text.length <= DIGITS_MAX_CHARACTERS && DIGITS.test(text);
 }
 
 function splitSignature(

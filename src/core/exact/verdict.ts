@@ -21,19 +21,21 @@ export interface VerifyContext {
   readonly maxGas: bigint;
 }
 
-export type Verdict =
-  | {
-      readonly isValid: true;
-      readonly authorization: Authorization;
-      /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
-      readonly payerHasCode: boolean;
-    }
-  | {
-      readonly isValid: false;
-      readonly reason: Reason;
-      /** Whether the refusal was read from chain state, which another request may be changing. */
-      readonly isFromChainState: boolean;
-    };
+export interface GoodVerdict {
+  readonly isValid: true;
+  readonly authorization: Authorization;
+  /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
+  readonly payerHasCode: boolean;
+}
+
+export interface Refusal {
+  readonly isValid: false;
+  readonly reason: Reason;
+  /** Whether the refusal was read from chain state, which another request may be changing. */
+  readonly isFromChainState: boolean;
+}
+
+export type Verdict = GoodVerdict | Refusal;
 
 /**
  * How much of the payment is judged. `terms` stops before anything that changes with time: it answers
@@ -41,12 +43,12 @@ export type Verdict =
  */
 export type VerifyScope = 'full' | 'terms';
 
-export const refuse = (reason: Reason): Verdict => ({
+export const refuse = (reason: Reason): Refusal => ({
   isValid: false,
   reason,
   isFromChainState: false,
 });
-export const refuseByState = (reason: Reason): Verdict => ({
+export const refuseByState = (reason: Reason): Refusal => ({
   isValid: false,
   reason,
   isFromChainState: true,

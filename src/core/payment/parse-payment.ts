@@ -174,9 +174,6 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
   const value = readInteger(sent['value']);
   const validAfter = readInteger(sent['validAfter']);
   const validBefore = readInteger(sent['validBefore']);
-  if (typeof from !== 'string' || typeof to !== 'string' || typeof nonce !== 'string') {
-    return undefined;
-  }
   if (value === undefined || validAfter === undefined || validBefore === undefined) {
     return undefined;
   }
@@ -189,7 +186,7 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
     validAfter,
     validBefore,
     nonce: nonceBytes?.length === 66 ? nonceBytes : undefined,
-    hasValidChecksums: isAddress(from) && isAddress(to),
+    hasValidChecksums: [from, to].every((one) => typeof one === 'string' && isAddress(one)),
     signature,
   };
 }

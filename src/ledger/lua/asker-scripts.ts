@@ -14,14 +14,16 @@
  * | 4 | token |
  * | 5 | payer |
  *
- * Returns {snapshot or empty list, id bound to the key, in-flight fields, reverts of the payer}.
+ * Returns {snapshot or empty list, id bound to the key, in flight: totals of balance, allowance and
+ * sponsored permits, and this settlement's own entry, reverts of the payer}.
  */
 export const LOOK = String.raw`
 local id = ARGV[1]
 local s = load(id)
 local bound = ''
 if ARGV[2] ~= '' then bound = redis.call('GET', P .. 'k:' .. ARGV[2]) or '' end
-local in_flight = redis.call('HGETALL', in_flight_key(ARGV[3], ARGV[4], ARGV[5]))
+local flying = redis.call('HMGET', in_flight_key(ARGV[3], ARGV[4], ARGV[5]), '_b', '_p', '_s', id)
+local in_flight = { flying[1] or '0', flying[2] or '0', flying[3] or '0', flying[4] or '' }
 local reverts = redis.call('GET', P .. 'v:' .. ARGV[3] .. ':' .. ARGV[5]) or '0'
 return { s and snapshot(id, s) or {}, bound, in_flight, reverts }
 `;
@@ -42,12 +44,13 @@ return { s and snapshot(id, s) or {}, bound, in_flight, reverts }
  * | 7 | payTo |
  * | 8 | deadline, Unix seconds |
  * | 9 | amount in flight, as `<kind>:<amount>` |
- * | 10 | `_v` of the in-flight hash the judgement counted with |
- * | 11 | most settlements queued on a chain |
- * | 12 | seconds an idempotency key is remembered |
- * | 13 | arrival of the request, ms |
- * | 14 | `1` when the sale is handed out at once (202) |
- * | 15.. | further fields of the record: name, value, ... |
+ * | 10 | the payer's balance, where the judgement read it, else empty |
+ * | 11 | what it has approved to Permit2, likewise |
+ * | 12 | most settlements queued on a chain |
+ * | 13 | seconds an idempotency key is remembered |
+ * | 14 | arrival of the request, ms |
+ * | 15 | `1` when the sale is handed out at once (202) |
+ * | 16.. | further fields of the record: name, value, ... |
  *
  * Returns {'claimed'} | {'known'} | {'key_conflict'} | {'queue_full', queued} | {'in_flight_changed'}
  * | {'permit_in_flight'}.
@@ -60,14 +63,16 @@ if key ~= '' then
   local bound = redis.call('GET', P .. 'k:' .. key)
   if bound and bound ~= id then return { 'key_conflict' } end
 end
-local flying = in_flight_key(chain, token, payer)
-if (redis.call('HGET', flying, '_v') or '') ~= ARGV[10] then return { 'in_flight_changed' } end
-if string.sub(ARGV[9], 1, 2) == 's:' then
-  for _, amount in ipairs(redis.call('HVALS', flying)) do
-    if string.sub(amount, 1, 2) == 's:' then return { 'permit_in_flight' } end
-  end
+local kind, amount = string.sub(ARGV[9], 1, 1), string.sub(ARGV[9], 3)
+local f = redis.call('HMGET', in_flight_key(chain, token, payer), '_b', '_p', '_s')
+local function fits(in_flight, limit)
+  if (in_flight or '0') == '0' then return true end
+  return limit ~= '' and not dec_less(limit, dec_add(in_flight, amount))
 end
-local most = tonumber(ARGV[11])
+if not fits(f[1], ARGV[10]) then return { 'in_flight_changed' } end
+if kind == 'p' and not fits(f[2], ARGV[11]) then return { 'in_flight_changed' } end
+if kind == 's' and tonumber(f[3] or '0') > 0 then return { 'permit_in_flight' } end
+local most = tonumber(ARGV[12])
 local queued = redis.call('ZCARD', P .. 'c:' .. chain .. ':queued')
 if queued >= most then return { 'queue_full', queued } end
 local load_key = P .. 'c:' .. chain .. ':load'
@@ -85,19 +90,18 @@ if s then
   end
   redis.call('DEL', P .. 't:' .. id, P .. 'd:' .. id)
 end
-local sale = ARGV[14] == '1' and 'sold' or 'held'
+local sale = ARGV[15] == '1' and 'sold' or 'held'
 redis.call('HSET', P .. 's:' .. id, 'v', '1', 'st', 'queued', 'gen', asker, 'ch', chain, 'tk', token, 'py', payer,
-  'pt', payee, 'dl', ARGV[8], 'sale', sale, 'sa', asker, 'sk', key, 'told', ARGV[14] == '1' and asker or '',
-  'as', ARGV[14] == '1' and '1' or '', 'hx', hashes, 'pl', 'pending', 't0', ARGV[13], 't1', at, unpack(ARGV, 15))
+  'pt', payee, 'dl', ARGV[8], 'sale', sale, 'sa', asker, 'sk', key, 'told', ARGV[15] == '1' and asker or '',
+  'as', ARGV[15] == '1' and '1' or '', 'hx', hashes, 'pl', 'pending', 't0', ARGV[14], 't1', at, unpack(ARGV, 16))
 redis.call('ZADD', P .. 'c:' .. chain .. ':live', at, id)
 redis.call('ZADD', P .. 'c:' .. chain .. ':queued', at, id)
 redis.call('ZADD', P .. 'c:' .. chain .. ':pending', at, id)
 redis.call('HINCRBY', load_key, payee, 1)
-redis.call('HSET', flying, id, ARGV[9])
-redis.call('HINCRBY', flying, '_v', 1)
-if key ~= '' then bind(id, key, ARGV[12]) end
+take_off(id, chain, token, payer, ARGV[9])
+if key ~= '' then bind(id, key, ARGV[13]) end
 show_life(asker)
-redis.call('ZADD', P .. 'w:' .. id, ARGV[13], asker .. '|' .. key)
+redis.call('ZADD', P .. 'w:' .. id, ARGV[14], asker .. '|' .. key)
 redis.call('EXPIRE', P .. 'w:' .. id, 300)
 return { 'claimed', queued }
 `;

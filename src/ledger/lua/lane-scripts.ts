@@ -341,9 +341,7 @@ for i = 4, #ARGV, 2 do
   if r and r.st == 'included' and r.ln == lane and r.an == nonce then
     redis.call('HSET', P .. 's:' .. id, 'st', 'broadcast', 'ro', '1')
     redis.call('HDEL', P .. 's:' .. id, 'bn', 'bh', 'li', 'bs', 't4')
-    local flying = in_flight_key(r.ch, r.tk, r.py)
-    redis.call('HSET', flying, id, ARGV[i + 1])
-    redis.call('HINCRBY', flying, '_v', 1)
+    take_off(id, r.ch, r.tk, r.py, ARGV[i + 1])
   end
 end
 return 1

@@ -123,11 +123,65 @@ local function in_flight_key(chain, token, payer)
   return P .. 'f:' .. chain .. ':' .. token .. ':' .. payer
 end
 
--- The field _v counts claims, so that a claimer knows whether what it has seen is still all there is.
+-- Amounts are decimal texts of up to 78 digits: too large for Lua's numbers, so they are added in parts.
+local function dec_add(a, b)
+  local out, carry, i, j = '', 0, #a, #b
+  while i > 0 or j > 0 or carry > 0 do
+    local x = i > 0 and tonumber(string.sub(a, math.max(1, i - 13), i)) or 0
+    local y = j > 0 and tonumber(string.sub(b, math.max(1, j - 13), j)) or 0
+    local sum = x + y + carry
+    carry = sum >= 1e14 and 1 or 0
+    out = string.format('%014.0f', sum - carry * 1e14) .. out
+    i, j = i - 14, j - 14
+  end
+  out = string.gsub(out, '^0+', '')
+  return out == '' and '0' or out
+end
+
+local function dec_less(a, b)
+  if #a ~= #b then return #a < #b end
+  return a < b
+end
+
+local function dec_sub(a, b)
+  if dec_less(a, b) then return '0' end
+  local out, borrow, i, j = '', 0, #a, #b
+  while i > 0 do
+    local x = tonumber(string.sub(a, math.max(1, i - 13), i))
+    local y = j > 0 and tonumber(string.sub(b, math.max(1, j - 13), j)) or 0
+    local rest = x - y - borrow
+    borrow = rest < 0 and 1 or 0
+    out = string.format('%014.0f', rest + borrow * 1e14) .. out
+    i, j = i - 14, j - 14
+  end
+  out = string.gsub(out, '^0+', '')
+  return out == '' and '0' or out
+end
+
+-- What a payer has in flight in one token: <kind>:<amount> by id, and the totals _b (of the balance),
+-- _p (of what is approved to Permit2) and _s (sponsored permits).
+local function take_off(id, chain, token, payer, entry)
+  local key = in_flight_key(chain, token, payer)
+  if redis.call('HSETNX', key, id, entry) == 0 then return end
+  local kind, amount = string.sub(entry, 1, 1), string.sub(entry, 3)
+  local f = redis.call('HMGET', key, '_b', '_p', '_s')
+  redis.call('HSET', key, '_b', dec_add(f[1] or '0', amount), '_p', kind == 'p' and dec_add(f[2] or '0', amount) or (f[2] or '0'),
+    '_s', tonumber(f[3] or '0') + (kind == 's' and 1 or 0))
+end
+
 local function land(id, chain, token, payer)
   local key = in_flight_key(chain, token, payer)
+  local entry = redis.call('HGET', key, id)
+  if not entry then return end
   redis.call('HDEL', key, id)
-  if redis.call('HLEN', key) <= 1 then redis.call('DEL', key) end
+  if redis.call('HLEN', key) <= 3 then
+    redis.call('DEL', key)
+    return
+  end
+  local kind, amount = string.sub(entry, 1, 1), string.sub(entry, 3)
+  local f = redis.call('HMGET', key, '_b', '_p', '_s')
+  redis.call('HSET', key, '_b', dec_sub(f[1] or '0', amount), '_p', kind == 'p' and dec_sub(f[2] or '0', amount) or (f[2] or '0'),
+    '_s', tonumber(f[3] or '0') - (kind == 's' and 1 or 0))
 end
 
 local function enter_ready(id, chain, payee, deadline)

@@ -1,0 +1,57 @@
+import { x402Facilitator } from '@x402/core/facilitator';
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
+import { toFacilitatorEvmSigner } from '@x402/evm';
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
+import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator';
+import { createWalletClient, type Hex, http, publicActions } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import type { Body } from '../support/payments.js';
+
+/** What a facilitator says of a payment; `throws` is what the reference does with malformed input. */
+export interface Judgement {
+  readonly verdict: 'valid' | 'invalid' | 'throws';
+  readonly reason: string | undefined;
+  readonly payer: string | undefined;
+}
+
+/** The reference facilitator's own classes on the same chain. */
+export class Reference {
+  readonly #facilitator: x402Facilitator;
+
+  constructor(rpcUrl: string, chainId: number, v1Network: string, key: Hex) {
+    const account = privateKeyToAccount(key);
+    const client = createWalletClient({
+      account,
+      transport: http(rpcUrl, { retryCount: 0 }),
+      chain: {
+        id: chainId,
+        name: 'local',
+        nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+        rpcUrls: { default: { http: [rpcUrl] } },
+      },
+    }).extend(publicActions);
+    const signer = toFacilitatorEvmSigner({
+      ...client,
+      address: account.address,
+    } as unknown as Parameters<typeof toFacilitatorEvmSigner>[0]);
+    this.#facilitator = new x402Facilitator()
+      .register(`eip155:${chainId}`, new ExactEvmScheme(signer))
+      .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
+  }
+
+  async verify({ paymentPayload, paymentRequirements }: Body): Promise<Judgement> {
+    try {
+      const answer = await this.#facilitator.verify(
+        paymentPayload as unknown as PaymentPayload,
+        paymentRequirements as unknown as PaymentRequirements,
+      );
+      return {
+        verdict: answer.isValid ? 'valid' : 'invalid',
+        reason: answer.invalidReason,
+        payer: answer.payer,
+      };
+    } catch {
+      return { verdict: 'throws', reason: undefined, payer: undefined };
+    }
+  }
+}

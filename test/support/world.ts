@@ -1,0 +1,127 @@
+import { fileURLToPath } from 'node:url';
+import type { Address } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { SIGNER } from '../../sandbox/accounts.js';
+import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
+import { type Artifact, type Artifacts, compileFolder } from '../../sandbox/compile.js';
+import {
+  artifactOf,
+  deploySandbox,
+  deploy,
+  PERMIT2,
+  sandboxClient,
+  type SandboxClient,
+} from '../../sandbox/deploy.js';
+import { freePort } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { type Service, startService } from '../../sandbox/service.js';
+import { balanceOf, mint } from '../../sandbox/tokens.js';
+import { newAccount } from './payments.js';
+
+export interface WorldOptions {
+  readonly chainId?: number;
+  /** Seconds between blocks; `undefined` mines each transaction at once. */
+  readonly blockTime?: number;
+}
+
+const TEST_CONTRACTS = fileURLToPath(new URL('../contracts', import.meta.url));
+
+/** A Redis and a chain of their own, with contracts, money and as many services as a test wants. */
+export class World {
+  readonly #services: Service[] = [];
+
+  private constructor(
+    readonly redis: SandboxRedis,
+    readonly anvil: Anvil,
+    readonly client: SandboxClient,
+    readonly usd: Address,
+    readonly coin: Address,
+    readonly artifacts: Artifacts,
+  ) {}
+
+  static async start({ chainId = 31_337, blockTime }: WorldOptions = {}): Promise<World> {
+    const [redis, anvil] = await Promise.all([
+      freePort().then((port) => startRedis(port)),
+      freePort().then((port) =>
+        startAnvil({ port, chainId, ...(blockTime !== undefined && { blockTime }) }),
+      ),
+    ]);
+    const { usd, coin } = await deploySandbox(anvil.url);
+    const artifacts = compileFolder(TEST_CONTRACTS);
+    return new World(redis, anvil, sandboxClient(anvil.url), usd, coin, artifacts);
+  }
+
+  get chainId(): number {
+    return this.anvil.chainId;
+  }
+
+  /** Settings of a service for this world. */
+  settings(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+    const network = `eip155:${this.chainId}`;
+    return {
+      REDIS_URL: this.redis.url,
+      NETWORKS: network,
+      [`RPC_URLS_${this.chainId}`]: this.anvil.url,
+      SIGNER_KEYS: SIGNER.key,
+      BATCH_SAFE_ASSETS: `${network}/${this.usd},${network}/${this.coin}`,
+      HEAD_MAX_AGE_MS: '0',
+      LOG_LEVEL: 'info',
+      ...more,
+    };
+  }
+
+  async service(more: Readonly<Record<string, string>> = {}, port?: number): Promise<Service> {
+    const service = await startService(port ?? (await freePort()), this.settings(more));
+    this.#services.push(service);
+    return service;
+  }
+
+  /** An account that owns some of both tokens, and has approved Permit2 when asked to. */
+  async payer({ balance = 10n ** 24n, approves = false } = {}): Promise<PrivateKeyAccount> {
+    const account = newAccount();
+    await this.fund(account.address, balance);
+    if (approves) {
+      await this.client.setBalance({ address: account.address, value: 10n ** 18n });
+      await this.approvePermit2(account, this.coin, 2n ** 255n);
+    }
+    return account;
+  }
+
+  async fund(address: Address, balance: bigint): Promise<void> {
+    for (const token of [this.usd, this.coin]) await mint(this.client, token, address, balance);
+  }
+
+  async approvePermit2(account: PrivateKeyAccount, token: Address, value: bigint): Promise<void> {
+    await this.client.impersonateAccount({ address: account.address });
+    const hash = await this.client.sendUnsignedTransaction({
+      from: account.address,
+      to: token,
+      data: approveData(PERMIT2, value),
+    });
+    await this.client.mine({ blocks: 1 });
+    await this.client.waitForTransactionReceipt({ hash });
+    await this.client.stopImpersonatingAccount({ address: account.address });
+  }
+
+  balance(token: Address, owner: Address): Promise<bigint> {
+    return balanceOf(this.client, token, owner);
+  }
+
+  /** Deploys one of the contracts in `test/contracts`. */
+  deployTest(name: string, args: readonly unknown[] = []): Promise<Address> {
+    return deploy(this.client, this.artifact(name), args);
+  }
+
+  artifact(name: string): Artifact {
+    return artifactOf(this.artifacts, name);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#services.map((service) => service.stop('SIGKILL')));
+    await Promise.all([this.anvil.stop('SIGKILL'), this.redis.stop('SIGKILL')]);
+  }
+}
+
+function approveData(spender: Address, value: bigint): `0x${string}` {
+  return `0x095ea7b3${spender.slice(2).toLowerCase().padStart(64, '0')}${value.toString(16).padStart(64, '0')}`;
+}
