@@ -16,6 +16,8 @@ export interface Purchase {
 export interface Buyer {
   /** Pays for a resource with the stock client, as any agent would. */
   buy(url: string): Promise<Purchase>;
+  /** The payment header of the last purchase, for sending it again. */
+  readonly lastPayment: string | undefined;
 }
 
 /** A buyer with the stock x402 V2 client. BNB Chain needs `spendControls`: it has no default asset. */
@@ -25,8 +27,16 @@ export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
   const client = new x402Client()
     .register('eip155:*', new ExactEvmScheme(toClientEvmSigner(account, publicClient), { rpcUrl }))
     .setSpendControls({ allowedAssets: true });
-  const payingFetch = wrapFetchWithPayment(fetch, client);
+  let lastPayment: string | undefined;
+  const payingFetch = wrapFetchWithPayment((input, init) => {
+    const request = new Request(input, init);
+    lastPayment = request.headers.get('payment-signature') ?? lastPayment;
+    return fetch(request);
+  }, client);
   return {
+    get lastPayment() {
+      return lastPayment;
+    },
     buy: async (url) => {
       const response = await payingFetch(url);
       const header = response.headers.get('payment-response');

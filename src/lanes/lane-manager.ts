@@ -102,9 +102,12 @@ export class LaneManager {
     for (const key of network.signerKeys) {
       const signer = new LaneSigner(key, chain.chainId);
       const name = `${chain.chainId}:${signer.address}`;
+      const onChanged = (): void => {
+        void this.#reportLaneNow(name);
+      };
       const runner = new LaneRunner(
         name,
-        { ...shared, signer },
+        { ...shared, signer, onChanged },
         {
           process: this.parts.processes.process,
           maxGas: config.maxGasPerSettle,
@@ -287,5 +290,15 @@ export class LaneManager {
     if (held === undefined) return;
     await runner.refresh().catch(() => undefined);
     await this.parts.ledger.publishStatus(name, JSON.stringify(runner.status()));
+  }
+
+  async #reportLaneNow(name: string): Promise<void> {
+    const lane = this.#allLanes.find((one) => one.name === name);
+    try {
+      if (lane !== undefined) await this.#reportLane(lane);
+    } catch (error) {
+      // The next report is a second away.
+      if (!(error instanceof LedgerUnavailableError)) throw error;
+    }
   }
 }

@@ -41,6 +41,8 @@ export interface LaneRunnerParts {
   readonly observer: LaneObserver;
   /** Told which settlements this lane has finished. */
   readonly onFinished: (ids: readonly string[]) => void;
+  /** What the lane says of itself has changed in a way that others should hear of now. */
+  readonly onChanged: () => void;
 }
 
 /** How long a lane rests after something it needs did not answer. */
@@ -184,7 +186,7 @@ export class LaneRunner {
 
   /** Learns from the ledger and the chain where the lane stands, before anything is allocated. */
   async #open(held: HeldLane): Promise<void> {
-    this.#trouble = 'resyncing';
+    this.#setTrouble('resyncing');
     const head = await this.#firstHead();
     const opened = await this.parts.ledger.open(held);
     const ids = opened.attempts.flatMap(({ settlementIds }) => settlementIds);
@@ -209,7 +211,7 @@ export class LaneRunner {
       nextNonce: this.#next,
       inFlight: this.#attempts.size,
     });
-    this.#trouble = undefined;
+    this.#setTrouble(undefined);
     this.#restsUntil = 0;
     this.#work.notify();
     this.#news.notify();
@@ -303,12 +305,12 @@ export class LaneRunner {
     if (this.#fees === undefined) return this.#rest('gas_price_cap');
     if (this.#isStale(head)) return this.#rest('head_stale');
     if (this.#settlementsLeft() < 1) return this.#rest('no_gas');
-    this.#trouble = undefined;
+    this.#setTrouble(undefined);
     return true;
   }
 
   #rest(trouble: LaneTrouble): false {
-    this.#trouble = trouble;
+    this.#setTrouble(trouble);
     this.#restsUntil = performance.now() + REST_MS;
     return false;
   }
@@ -316,6 +318,12 @@ export class LaneRunner {
   #isStale({ latest }: Head): boolean {
     const { headMaxAgeMs } = this.options;
     return headMaxAgeMs > 0 && Date.now() - latest.timestamp * 1000 > headMaxAgeMs;
+  }
+
+  #setTrouble(trouble: LaneTrouble | undefined): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.parts.onChanged();
   }
 
   /** Attempts that no block has taken yet. */
