@@ -74,7 +74,11 @@ function installAnvil() {
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const version = devDependencies['@foundry-rs/anvil'];
   const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
-  setUp(`anvil for ${platform} ${architecture}`, 'npm', ['install', ...options, `${name}@${version}`]);
+  setUp(`anvil for ${platform} ${architecture}`, 'npm', [
+    'install',
+    ...options,
+    `${name}@${version}`,
+  ]);
 }
 
 // ------------------------------------------------------------------ Redis
@@ -154,7 +158,10 @@ const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
   test: { needs: [installAnvil, findRedis, build], run: () => jest(...args) },
-  bench: { needs: [installAnvil, findRedis, build], run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)) },
+  bench: {
+    needs: [installAnvil, findRedis, build],
+    run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),
+  },
 };
 
 const chosen = TASKS[task];

@@ -1,0 +1,119 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { AppConfig, ConfigError } from './app-config.js';
+
+const KEY = `0x${'11'.repeat(32)}`;
+const OTHER_KEY = `0x${'22'.repeat(32)}`;
+const ASSET = 'eip155:56/0xcE24439F2D9C6a2289F741120FE202248B666666';
+const base = { REDIS_URL: 'redis://localhost:6379', SIGNER_KEYS: KEY };
+const configOf = (env: Record<string, string>) => AppConfig.fromEnv({ ...base, ...env });
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    AppConfig.fromEnv(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+  }
+  throw new Error('these settings were taken');
+}
+
+describe('AppConfig', () => {
+  it('serves BNB Chain and its test network without being told', () => {
+    const { networks, port, settleWaitMs } = configOf({});
+    expect(networks.map(({ network }) => network)).toEqual(['eip155:56', 'eip155:97']);
+    expect(networks.every(({ usesPublicEndpoints }) => usesPublicEndpoints)).toBe(true);
+    expect([port, settleWaitMs]).toEqual([4022, 20_000]);
+  });
+
+  it('reports all problems together', () => {
+    expect(
+      problemsOf({
+        PORT: '70000',
+        ROLES: 'cook',
+        NETWORKS: 'eip155:5,eip155:97',
+        SIGNER_KEYS: '0x12',
+        MAX_GAS_PRICE_GWEI_97: 'cheap',
+        SETTLE_FINALITY: 'soon',
+        MIN_AMOUNTS: 'USDC=1',
+      }),
+    ).toEqual([
+      'PORT: must be a whole number from 0 to 65535',
+      'ROLES: must be all, or a list of api, worker',
+      'REDIS_URL: is required',
+      'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
+      'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
+      'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
+      'RPC_URLS_5: is required, for eip155:5 has no built-in one',
+      'MAX_GAS_PRICE_GWEI_97: must be a decimal number with at most 9 decimals',
+    ]);
+  });
+
+  it('never prints a secret', () => {
+    const config = configOf({
+      REDIS_URL: 'redis://:hunter2@localhost',
+      RPC_URLS_56: 'https://rpc.example/my-key',
+    });
+    const printed = inspect(config, { depth: 10 }) + JSON.stringify(config.redisUrl);
+    expect(printed).toContain('[redacted]');
+    for (const secret of [KEY, 'hunter2', 'my-key']) expect(printed).not.toContain(secret);
+    expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY}zz` }).join()).not.toContain(KEY);
+  });
+
+  it('takes empty settings for unset ones', () => {
+    expect(configOf({ PORT: '', QUEUE_MAX: ' ' }).port).toBe(4022);
+  });
+
+  it('gives a network its own keys in place of the shared ones', () => {
+    const { networks } = configOf({ SIGNER_KEYS_97: OTHER_KEY });
+    expect(networks.map(({ signerKeys }) => signerKeys.map((key) => key.reveal()))).toEqual([
+      [KEY],
+      [OTHER_KEY],
+    ]);
+    expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY},${KEY}` })).toContain(
+      'SIGNER_KEYS_56: a key is given twice',
+    );
+  });
+
+  it('reads keys from a mounted file', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys');
+    writeFileSync(file, `${KEY}\n${OTHER_KEY}\n`);
+    const { networks } = AppConfig.fromEnv({
+      REDIS_URL: base.REDIS_URL,
+      SIGNER_KEYS_56_FILE: file,
+    });
+    expect(networks[0]?.signerKeys).toHaveLength(2);
+    expect(problemsOf({ ...base, SIGNER_KEYS_FILE: file })).toEqual([
+      'SIGNER_KEYS, SIGNER_KEYS_FILE: only one of the two may be set',
+    ]);
+    expect(problemsOf({ ...base, SIGNER_KEYS_56_FILE: '/nowhere' })).toEqual([
+      'SIGNER_KEYS_56_FILE: the file cannot be read',
+    ]);
+  });
+
+  it('wants a key only of workers', () => {
+    const env = { REDIS_URL: base.REDIS_URL };
+    expect(problemsOf(env)).toEqual([
+      'SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>',
+    ]);
+    expect(AppConfig.fromEnv({ ...env, ROLES: 'api' }).hasRole('worker')).toBe(false);
+  });
+
+  it('reads prices and budgets in their units, addresses in any case', () => {
+    const { networks, admission, batchSafeAssets } = configOf({
+      MAX_GAS_PRICE_GWEI_56: '0.05',
+      GAS_BUDGET_DAILY_56: '1.5',
+      MIN_AMOUNTS: `${ASSET}=1000`,
+      BATCH_SAFE_ASSETS: ASSET,
+    });
+    expect(networks[0]).toMatchObject({
+      maxGasPriceWei: 50_000_000n,
+      dailyGasBudgetWei: 1_500_000_000_000_000_000n,
+      dailyPayeeGasBudgetWei: undefined,
+    });
+    expect([...admission.minAmounts]).toEqual([[ASSET.toLowerCase(), 1000n]]);
+    expect([...batchSafeAssets]).toEqual([ASSET.toLowerCase()]);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { bumpedFees, feesFor } from './gas-price.js';
+
+const GWEI = 1_000_000_000n;
+const market = { baseFeePerGas: 0n, suggestedTip: GWEI / 20n, leastTip: 0n, cap: 5n * GWEI };
+
+describe('feesFor', () => {
+  it('offers the tip alone where there is no base fee', () => {
+    expect(feesFor(market)).toEqual({ maxFeePerGas: GWEI / 20n, maxPriorityFeePerGas: GWEI / 20n });
+  });
+
+  it('offers what the endpoints have learned to want', () => {
+    expect(feesFor({ ...market, leastTip: GWEI })?.maxPriorityFeePerGas).toBe(GWEI);
+  });
+
+  it('leaves room for the base fee to double, below the cap', () => {
+    expect(feesFor({ ...market, baseFeePerGas: GWEI })?.maxFeePerGas).toBe(2n * GWEI + GWEI / 20n);
+    expect(feesFor({ ...market, baseFeePerGas: 4n * GWEI })?.maxFeePerGas).toBe(5n * GWEI);
+  });
+
+  it('offers nothing when the market is above the cap', () => {
+    expect(feesFor({ ...market, baseFeePerGas: 5n * GWEI })).toBeUndefined();
+    expect(feesFor({ ...market, leastTip: 6n * GWEI })).toBeUndefined();
+  });
+
+  it('never offers nothing at all', () => {
+    expect(feesFor({ ...market, suggestedTip: 0n })?.maxPriorityFeePerGas).toBe(1n);
+  });
+});
+
+describe('bumpedFees', () => {
+  it.each([1n, 7n, 8n, 50_000_000n, GWEI + 1n])(
+    'offers at least 12.5 %% more than %d wei did, by which nodes replace',
+    (wei) => {
+      const bumped = bumpedFees({ maxFeePerGas: wei, maxPriorityFeePerGas: wei }, market);
+      expect((bumped?.maxFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual(wei * 9n);
+      expect((bumped?.maxPriorityFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual(wei * 9n);
+    },
+  );
+
+  it('follows the market where that is more', () => {
+    const previous = { maxFeePerGas: 1000n, maxPriorityFeePerGas: 1000n };
+    expect(bumpedFees(previous, market)?.maxPriorityFeePerGas).toBe(GWEI / 20n);
+  });
+
+  it('stops at the cap', () => {
+    const previous = { maxFeePerGas: 4_500_000_000n, maxPriorityFeePerGas: 4_500_000_000n };
+    expect(bumpedFees(previous, market)).toBeUndefined();
+  });
+});

@@ -1,0 +1,62 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from '@jest/globals';
+import { secp256k1 } from '@noble/curves/secp256k1';
+import { keccak256, toHex, type Hex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';
+
+const native = recoverSignerWith(
+  createRequire(import.meta.url)('secp256k1/bindings') as Parameters<typeof recoverSignerWith>[0],
+);
+const ORDER = secp256k1.CURVE.n;
+const word = (value: bigint): string => value.toString(16).padStart(64, '0');
+
+/** The same bytes each run, so that a failure can be repeated. */
+function* pseudoRandom(seed: string): Generator<Hex, never> {
+  let state = keccak256(toHex(seed));
+  for (;;) {
+    yield state;
+    state = keccak256(state);
+  }
+}
+
+describe('recovery of signers', () => {
+  it('loads the native module where its prebuilt binary is', () => {
+    expect(loadSignerRecovery().implementation).toBe('native');
+  });
+
+  it('agrees with viem on signatures of accounts', async () => {
+    const bytes = pseudoRandom('accounts');
+    for (let round = 0; round < 50; round += 1) {
+      const account = privateKeyToAccount(bytes.next().value);
+      const digest = bytes.next().value;
+      const signature = await account.sign({ hash: digest });
+      const expected = account.address.toLowerCase();
+      expect(native(digest, signature)).toBe(expected);
+      expect(recoverSignerWithNoble(digest, signature)).toBe(expected);
+    }
+  });
+
+  it('gives the same answer natively and in JavaScript for ten thousand signatures', () => {
+    const bytes = pseudoRandom('signatures');
+    const kinds = ['1b', '1c', '00', '01', '1d', 'ff'];
+    const key = BigInt(bytes.next().value) % ORDER;
+    const signed = secp256k1.sign(bytes.next().value.slice(2), key);
+    let recovered = 0;
+    for (let round = 0; round < 10_000; round += 1) {
+      const digest = bytes.next().value;
+      const r = round % 7 === 0 ? signed.r : BigInt(bytes.next().value);
+      const s = round % 11 === 0 ? ORDER - signed.s : BigInt(bytes.next().value);
+      const body = word(round % 500 === 1 ? 0n : r) + word(round % 500 === 2 ? ORDER : s);
+      const v = kinds[round % kinds.length] ?? '';
+      const signature: Hex = round % 97 === 0 ? `0x${body}` : `0x${body}${v}`;
+      const answer = native(digest, signature);
+      if (answer !== undefined) recovered += 1;
+      // Comparing without a matcher: ten thousand matchers are slow.
+      if (answer !== recoverSignerWithNoble(digest, signature)) {
+        throw new Error(`they differ on ${digest} ${signature}`);
+      }
+    }
+    expect(recovered).toBeGreaterThan(1000);
+  }, 120_000);
+});

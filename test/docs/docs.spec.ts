@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { AppConfig, SETTING_NAMES } from '../../src/config/app-config.js';
+import { REASONS, type ReasonFacts } from '../../src/core/reasons.js';
+
+const read = (file: string): string =>
+  readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+/** The cells of each row of the tables in a Markdown text. */
+function tableRows(markdown: string): string[][] {
+  return markdown
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim()),
+    );
+}
+
+/** `NAME_1`, `NAME_2` in one cell are two names. */
+const namesIn = (cell: string): string[] =>
+  [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '');
+
+describe('docs/errors.md', () => {
+  it('is the table of reasons in the code', () => {
+    const documented = tableRows(read('docs/errors.md')).map(([name, ...rest]) => [
+      namesIn(name ?? '')[0],
+      ...rest,
+    ]);
+    const known = Object.entries(REASONS).map(([name, facts]: [string, ReasonFacts]) => [
+      name,
+      facts.meaning,
+      facts.fault,
+      facts.retry,
+      String(facts.status ?? 200),
+    ]);
+    expect(documented).toEqual(known);
+  });
+});
+
+describe('settings', () => {
+  const sorted = (names: readonly string[]): string[] => [...new Set(names)].sort();
+
+  it('are all in the table of the README, and no others', () => {
+    const [, section = ''] = read('README.md').split('## Settings');
+    const documented = tableRows(section.split('\n## ')[0] ?? '').flatMap(([names]) =>
+      namesIn(names ?? ''),
+    );
+    expect(sorted(documented)).toEqual(sorted(SETTING_NAMES));
+  });
+
+  it('are all in .env.example, and no others', () => {
+    const documented = [...read('.env.example').matchAll(/^#?\s?([A-Z0-9_]+)=/gm)].map(([, name]) =>
+      (name ?? '').replace(/_(?:56|97|31337)$/, '_<chainId>'),
+    );
+    expect(sorted(documented)).toEqual(sorted(SETTING_NAMES));
+  });
+
+  it('of .env.example start a service', () => {
+    const env = Object.fromEntries(
+      [...read('.env.example').matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [
+        name ?? '',
+        value ?? '',
+      ]),
+    );
+    expect(() => AppConfig.fromEnv(env)).not.toThrow();
+  });
+});

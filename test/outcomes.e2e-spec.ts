@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { encodeFunctionData, type Hex, parseAbi } from 'viem';
+import { SIGNER } from '../sandbox/accounts.js';
+import { sandboxClient, sendNow } from '../sandbox/deploy.js';
+import type { Service } from '../sandbox/service.js';
+import { type Answer, eventually, get, post } from './support/http.js';
+import {
+  type Body,
+  eip3009Body,
+  newAccount,
+  newNonce,
+  permit2Body,
+  type PaymentOptions,
+} from './support/payments.js';
+import { World } from './support/world.js';
+import { authorizationOf, payloadOf } from './differential/cases.js';
+
+/** The chain mines when a test says so: each test decides what lands in which block, and who is first. */
+describe('the outcome of a settlement', () => {
+  let world: World;
+  let service: Service;
+
+  beforeAll(async () => {
+    world = await World.start();
+    await world.client.setAutomine(false);
+    service = await world.service();
+  });
+  beforeEach(() => world.client.mine({ blocks: 1 }));
+  afterAll(() => world.stop());
+
+  const settle = (body: Body, headers: Record<string, string> = {}): Promise<Answer> =>
+    post(`${service.url}/v2/settle`, body, headers);
+
+  const mine = (blocks = 1): Promise<void> => world.client.mine({ blocks });
+
+  async function aBody(more: Partial<PaymentOptions> = {}): Promise<Body> {
+    const payer = more.payer ?? (await world.payer());
+    const payTo = newAccount().address;
+    return eip3009Body({ payer, chainId: world.chainId, token: world.usd, payTo, ...more });
+  }
+
+  const isInPool = (count = 1) =>
+    eventually('in the pool', async () => (await world.client.getTxpoolStatus()).pending >= count);
+
+  /** The one transaction of our signer that waits in the pool. */
+  async function waiting(): Promise<{ hash: Hex; input: Hex; to: Hex }> {
+    await isInPool();
+    const { pending } = await world.client.getTxpoolContent();
+    const own = Object.entries(pending).find(
+      ([sender]) => sender.toLowerCase() === SIGNER.address.toLowerCase(),
+    );
+    return Object.values(own?.[1] ?? {})[0] as unknown as { hash: Hex; input: Hex; to: Hex };
+  }
+
+  it('pays from a contract wallet, in a transaction of its own', async () => {
+    const owner = newAccount();
+    const wallet = await world.deployTest('OwnedWallet', [owner.address]);
+    await world.fund(wallet, 5000n);
+    const settling = settle(await aBody({ payer: owner, from: wallet, amount: 5000n }));
+    await isInPool();
+    await mine();
+    expect((await settling).body).toMatchObject({
+      success: true,
+      payer: wallet,
+      extra: { batchSize: 1 },
+    });
+    expect(await world.balance(world.usd, wallet)).toBe(0n);
+  });
+
+  it('a token that reports no transfer has not paid, told when it is final', async () => {
+    const silent = await world.deployTest('SilentToken');
+    const settling = settle(await aBody({ token: silent, name: 'Hostile' }));
+    const { hash } = await waiting();
+    await mine(3);
+    expect((await settling).body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_transfer_event_mismatch',
+      transaction: hash,
+    });
+  });
+
+  it('a transfer that reverts has failed with its hash, and may be tried again', async () => {
+    const payer = await world.payer({ balance: 1000n });
+    const body = await aBody({ payer });
+    const settling = settle(body);
+    const { hash } = await waiting();
+    // The payer spends its balance one transaction ahead.
+    await moveAway(payer, 1000n);
+    await mine(3);
+    const failed = await settling;
+    expect(failed.body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_insufficient_balance',
+      transaction: hash,
+    });
+    const { body: status } = await get(
+      `${service.url}/v2/settlements/${failed.headers.get('settlement-id') ?? ''}`,
+    );
+    expect(status).toMatchObject({ state: 'reverted', paid: false, transaction: hash });
+
+    await world.fund(payer.address, 1000n);
+    const again = settle(body);
+    await isInPool();
+    await mine();
+    const paid = await again;
+    expect(paid.body).toMatchObject({ success: true });
+    expect(paid.body['transaction']).not.toBe(hash);
+  });
+
+  /** A transfer by the payer that is mined before anything of the facilitator. */
+  async function moveAway(payer: { address: Hex }, amount: bigint): Promise<void> {
+    await world.client.impersonateAccount({ address: payer.address });
+    await world.client.setBalance({ address: payer.address, value: 10n ** 18n });
+    await world.client.sendUnsignedTransaction({
+      from: payer.address,
+      to: world.usd,
+      gasPrice: 10n ** 12n,
+      data: encodeFunctionData({
+        abi: parseAbi(['function transfer(address,uint256)']),
+        functionName: 'transfer',
+        args: [newAccount().address, amount],
+      }),
+    });
+  }
+
+  it('an authorization that was used before is refused with the hash that used it', async () => {
+    const body = await aBody();
+    const hash = await presentElsewhere(body);
+    const answer = await settle(body);
+    expect(answer.body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+      transaction: hash,
+    });
+    const { nonce, from } = authorizationOf(body) as Record<string, string>;
+    const query = `network=eip155:${world.chainId}&asset=${world.usd.toUpperCase().replace('0X', '0x')}&payer=${from}&nonce=${nonce}`;
+    const { status, body: known } = await get(`${service.url}/v2/settlements?${query}`);
+    expect(status).toBe(200);
+    expect(known).toMatchObject({ source: 'chain', used: true, transaction: hash });
+  });
+
+  it('a Permit2 nonce that was used before is refused with the hash that used it', async () => {
+    const payer = await world.payer({ approves: true });
+    const payTo = newAccount().address;
+    const options = { payer, chainId: world.chainId, token: world.coin, payTo };
+    const body = await permit2Body(options);
+    const first = settle(body);
+    await isInPool();
+    await mine();
+    const hash = (await first).body['transaction'];
+    await mine(3);
+    // A service with another ledger has never seen it.
+    const other = await world.service({ REDIS_URL: `${world.redis.url}/3` });
+    expect((await post(`${other.url}/settle`, body)).body).toMatchObject({
+      success: false,
+      errorReason: 'permit2_invalid_nonce',
+      transaction: hash,
+    });
+    await other.stop();
+  });
+
+  /** Sends the authorization of a payment in a transaction of somebody else, and mines it. */
+  async function presentElsewhere(body: Body): Promise<Hex> {
+    const client = sandboxClient(world.anvil.url);
+    const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(body) as Record<
+      string,
+      string
+    >;
+    const signature = payloadOf(body)['signature'] as Hex;
+    const receipt = await sendNow(client, {
+      to: world.usd,
+      data: encodeFunctionData({
+        abi: parseAbi([
+          'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+        ]),
+        functionName: 'transferWithAuthorization',
+        args: [
+          from as Hex,
+          to as Hex,
+          BigInt(value ?? 0),
+          BigInt(validAfter ?? 0),
+          BigInt(validBefore ?? 0),
+          nonce as Hex,
+          signature,
+        ],
+      }),
+    });
+    return receipt.transactionHash;
+  }
+
+  it('a payment that somebody copies from the pool and sends first is paid, with that hash', async () => {
+    const body = await aBody();
+    const settling = settle(body);
+    const { input, to } = await waiting();
+    await mineCopyFirst(to, input);
+    await mine(2);
+    const answer = await settling;
+    expect(answer.body).toMatchObject({ success: true });
+    const own = await world.client.getTransaction({ hash: answer.body['transaction'] as Hex });
+    expect(own.from.toLowerCase()).not.toBe(SIGNER.address.toLowerCase());
+    const { body: status } = await get(
+      `${service.url}/v2/settlements/${answer.headers.get('settlement-id') ?? ''}`,
+    );
+    expect(status).toMatchObject({ state: 'foreign', paid: true, sale: 'sold' });
+    expect((await settle(body)).body).toMatchObject({ errorReason: 'duplicate_settlement' });
+  });
+
+  async function mineCopyFirst(to: Hex, data: Hex): Promise<void> {
+    const thief = sandboxClient(world.anvil.url);
+    await thief.sendTransaction({ chain: null, to, data, gas: 300_000n, gasPrice: 10n ** 12n });
+    await mine();
+  }
+
+  it('a payment that its payer cancels first has failed as used', async () => {
+    const payer = await world.payer();
+    const nonce = newNonce();
+    const settling = settle(await aBody({ payer, nonce }));
+    await isInPool();
+    const signature = await payer.signTypedData({
+      domain: {
+        name: 'Sandbox USD',
+        version: '1',
+        chainId: world.chainId,
+        verifyingContract: world.usd,
+      },
+      types: {
+        CancelAuthorization: [
+          { name: 'authorizer', type: 'address' },
+          { name: 'nonce', type: 'bytes32' },
+        ],
+      },
+      primaryType: 'CancelAuthorization',
+      message: { authorizer: payer.address, nonce },
+    });
+    const data = encodeFunctionData({
+      abi: parseAbi(['function cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)']),
+      functionName: 'cancelAuthorization',
+      args: [
+        payer.address,
+        nonce,
+        Number.parseInt(signature.slice(130), 16),
+        `0x${signature.slice(2, 66)}`,
+        `0x${signature.slice(66, 130)}`,
+      ],
+    });
+    await mineCopyFirst(world.usd, data);
+    await mine(2);
+    expect((await settling).body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+    });
+  });
+
+  it('a payment whose deadline passes unmined has expired', async () => {
+    const settling = settle(await aBody({ validFor: 12 }));
+    const { hash } = await waiting();
+    await world.client.increaseTime({ seconds: 20 });
+    await mine(4);
+    expect((await settling).body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_payload_authorization_valid_before',
+      transaction: hash,
+    });
+  });
+
+  it('counts what a payer has in flight against its balance', async () => {
+    const payer = await world.payer({ balance: 1500n });
+    const first = settle(await aBody({ payer }));
+    await isInPool();
+    const second = await settle(await aBody({ payer }));
+    expect(second.body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_insufficient_balance',
+      transaction: '',
+    });
+    const third = settle(await aBody({ payer, amount: 500n }));
+    await isInPool(2);
+    await mine();
+    expect((await first).body).toMatchObject({ success: true });
+    expect((await third).body).toMatchObject({ success: true });
+  });
+});
