@@ -1,6 +1,5 @@
-import { keccak_256 } from '@noble/hashes/sha3';
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import type { Address, Hex } from 'viem';
+import { keccak256Digits } from '../keccak.js';
 
 /**
  * ABI words: 32 bytes, written as 64 hex digits without prefix. The structs this service hashes and
@@ -31,9 +30,9 @@ export function bytesWords(value: Hex): string {
 
 /** Keccak-256 of bytes given as hex digits without prefix; the result has a prefix. */
 export function keccakOfHex(digits: string): Hex {
-  return `0x${bytesToHex(keccak_256(hexToBytes(digits)))}`;
+  return `0x${keccak256Digits(Buffer.from(digits, 'hex'))}`;
 }
 
 export function keccakOfText(text: string): Hex {
-  return `0x${bytesToHex(keccak_256(text))}`;
+  return `0x${keccak256Digits(text)}`;
 }

@@ -1,4 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2';
+import { hash } from 'node:crypto';
 import type { Address } from 'viem';
 import type { Payment } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
@@ -87,5 +87,6 @@ type TagPart = string | number | bigint | undefined;
 /** JSON keeps the parts apart: no part can spill into the next one. */
 export function tagOf(parts: readonly TagPart[], bytes: number = TAG_BYTES): string {
   const text = JSON.stringify(parts.map((part) => (part === undefined ? null : String(part))));
-  return Buffer.from(sha256(text).subarray(0, bytes)).toString('base64url');
+  // Four characters of base64url hold three bytes.
+  return hash('sha256', text, 'base64url').slice(0, (bytes / 3) * 4);
 }
