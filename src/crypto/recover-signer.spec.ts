@@ -1,13 +1,13 @@
-import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { keccak256, toHex, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { loadNativeSecp256k1 } from './native-secp256k1.js';
 import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';
 
-const native = recoverSignerWith(
-  createRequire(import.meta.url)('secp256k1/bindings') as Parameters<typeof recoverSignerWith>[0],
-);
+const binding = loadNativeSecp256k1();
+if (binding === undefined) throw new Error('the native module did not load');
+const native = recoverSignerWith(binding);
 const ORDER = secp256k1.CURVE.n;
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
 

@@ -1,19 +1,8 @@
-import { createRequire } from 'node:module';
 import { secp256k1 as noble } from '@noble/curves/secp256k1';
-import { keccak_256 } from '@noble/hashes/sha3';
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import type { Address, Hex } from 'viem';
 import type { RecoverSigner } from '../core/exact/verdict.js';
-
-/** The one function used of the native `secp256k1` package (libsecp256k1). Throws on a bad signature. */
-interface NativeSecp256k1 {
-  ecdsaRecover(
-    signature: Uint8Array,
-    recoveryId: number,
-    message: Uint8Array,
-    isCompressed: boolean,
-  ): Uint8Array;
-}
+import { keccak256Digits } from '../core/keccak.js';
+import { loadNativeSecp256k1, type NativeSecp256k1 } from './native-secp256k1.js';
 
 export interface SignerRecovery {
   readonly implementation: 'native' | 'javascript';
@@ -25,30 +14,19 @@ export interface SignerRecovery {
  * Both give the same answer for every input; a test compares them.
  */
 export function loadSignerRecovery(): SignerRecovery {
-  const native = loadNative();
+  const native = loadNativeSecp256k1();
   return native === undefined
     ? { implementation: 'javascript', recoverSigner: recoverSignerWithNoble }
     : { implementation: 'native', recoverSigner: recoverSignerWith(native) };
 }
 
-/** The package falls back to its own JavaScript silently; only its native binding is wanted here. */
-function loadNative(): NativeSecp256k1 | undefined {
-  const require = createRequire(import.meta.url);
-  try {
-    return require('secp256k1/bindings') as NativeSecp256k1;
-  } catch {
-    return undefined;
-  }
-}
-
-export function recoverSignerWith(native: NativeSecp256k1): RecoverSigner {
+export function recoverSignerWith(native: Pick<NativeSecp256k1, 'ecdsaRecover'>): RecoverSigner {
   return (digest, signature) => {
     const parts = splitSignature(signature);
     if (parts === undefined) return undefined;
+    const message = Buffer.from(digest.slice(2), 'hex');
     try {
-      return addressOf(
-        native.ecdsaRecover(parts.compact, parts.recoveryId, hexToBytes(digest.slice(2)), false),
-      );
+      return addressOf(native.ecdsaRecover(parts.compact, parts.recoveryId, message, false));
     } catch {
       return undefined;
     }
@@ -75,12 +53,13 @@ function splitSignature(
   if (signature.length !== 132) return undefined;
   const recoveryId = RECOVERY_IDS[signature.slice(130)];
   if (recoveryId === undefined) return undefined;
-  return { compact: hexToBytes(signature.slice(2, 130)), recoveryId };
+  // A view of its own: noble wants a plain Uint8Array.
+  return { compact: new Uint8Array(Buffer.from(signature.slice(2, 130), 'hex')), recoveryId };
 }
 
 const RECOVERY_IDS: Readonly<Record<string, 0 | 1>> = { '00': 0, '01': 1, '1b': 0, '1c': 1 };
 
 /** The account of an uncompressed public key (0x04 ‖ x ‖ y). */
 function addressOf(publicKey: Uint8Array): Address {
-  return `0x${bytesToHex(keccak_256(publicKey.subarray(1)).subarray(12))}`;
+  return `0x${keccak256Digits(publicKey.subarray(1)).slice(24)}`;
 }
