@@ -57,12 +57,7 @@ export class AttemptSender {
   ): Promise<Sent> {
     const fees = feesFor(await this.fees.market(head));
     if (fees === undefined) return { kind: 'price_cap' };
-    const transaction = await this.signer.sign(
-      this.#callOf(group.items),
-      accountNonce,
-      group.gas,
-      fees,
-    );
+    const transaction = this.signer.sign(this.#callOf(group.items), accountNonce, group.gas, fees);
     const attempt: Attempt = {
       accountNonce,
       kind: group.items.length > 1 ? 'batch' : 'single',
@@ -89,7 +84,7 @@ export class AttemptSender {
       accountNonce,
       kind: 'noop',
       settlementIds: [],
-      transactions: [await this.signer.sign(this.signer.noop, accountNonce, NOOP_GAS, fees)],
+      transactions: [this.signer.sign(this.signer.noop, accountNonce, NOOP_GAS, fees)],
       allocatedAtBlock: head.latest.number,
     };
     if (!(await this.ledger.fillGap(held, attempt))) return undefined;
@@ -142,7 +137,7 @@ export class AttemptSender {
     const previous = newestTransactionOf(tracked.attempt);
     const fees = bumpedFees(previous, await this.fees.market(head));
     if (fees === undefined) return false;
-    const transaction = await this.#resign(tracked, previous, fees);
+    const transaction = this.#resign(tracked, previous, fees);
     const attempt: Attempt = {
       ...tracked.attempt,
       transactions: [...tracked.attempt.transactions, transaction],
@@ -158,11 +153,7 @@ export class AttemptSender {
   }
 
   /** The same calls as before, so that whichever of the transactions lands pays the same. */
-  #resign(
-    tracked: TrackedAttempt,
-    previous: SentTransaction,
-    fees: Fees,
-  ): Promise<SentTransaction> {
+  #resign(tracked: TrackedAttempt, previous: SentTransaction, fees: Fees): SentTransaction {
     const { attempt } = tracked;
     const live = attempt.settlementIds.flatMap((id) => {
       const payment = tracked.payments.get(id);

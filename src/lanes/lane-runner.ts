@@ -1,6 +1,7 @@
 import { readQuantity } from '../chain/block.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import type { Head, HeadWatcher } from '../chain/head-watcher.js';
+import { Signal } from '../concurrency/signal.js';
 import { ChainUnavailableError, LeaseLostError, LedgerUnavailableError } from '../core/errors.js';
 import { type Fees, feesFor } from '../core/settlement/gas-price.js';
 import type { BatchRules } from '../core/settlement/grouping.js';
@@ -19,7 +20,6 @@ import { LanePace } from './lane-pace.js';
 import { LanePurse } from './lane-purse.js';
 import type { LaneSigner } from './lane-signer.js';
 import { type Rechecked, Rechecker, type SendGroup } from './rechecker.js';
-import { Signal } from './signal.js';
 import { TrackedAttempt } from './tracked-attempt.js';
 
 export interface LaneRunnerOptions {
@@ -371,7 +371,9 @@ export class LaneRunner {
       case 'sent':
         this.#attempts.set(this.#next, sent.tracked);
         this.#next += 1;
+        // A chain that mines on demand has mined it by now.
         if (this.options.headMaxAgeMs === 0) this.parts.heads.look();
+        else this.parts.heads.lookIfIdle();
         return true;
       case 'nonce':
         throw new ReopenLane();

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem';
+import { Signal } from '../concurrency/signal.js';
 import { LedgerUnavailableError } from '../core/errors.js';
 import { type Finality, isFailure, isSuccessAt } from '../core/settlement/settlement.js';
 import type { Reason } from '../core/reasons.js';
@@ -49,8 +50,7 @@ type Standing =
 export class AskerWait {
   #lastHash: Hex | undefined;
   #generation: string;
-  #wakeUp: (() => void) | undefined;
-  #isAwake = false;
+  readonly #signal = new Signal();
   #refusal: Reason | undefined;
   #hasHeardOfSuccess = false;
   #role: Role | undefined;
@@ -72,7 +72,7 @@ export class AskerWait {
     });
     const { connection } = this.options;
     void connection.closed.then(() => {
-      this.#wake();
+      this.#signal.notify();
     });
     let isAsking = this.#role === undefined;
     try {
@@ -88,7 +88,7 @@ export class AskerWait {
         if (standing.kind === 'unknown') return 'unknown';
         const remaining = this.options.deadlineAt - Date.now();
         if (remaining <= 0) return await this.#timeOut();
-        await this.#sleep(Math.min(remaining, LOOK_INTERVAL_MS));
+        await this.#signal.wait(Math.min(remaining, LOOK_INTERVAL_MS));
       }
     } finally {
       stopListening();
@@ -104,26 +104,7 @@ export class AskerWait {
       this.#hasHeardOfSuccess = true;
     }
     // A new hash is worth knowing, not worth a look.
-    if (news.kind !== 'sent') this.#wake();
-  }
-
-  #wake(): void {
-    this.#isAwake = true;
-    this.#wakeUp?.();
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    if (!this.#isAwake) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        this.#wakeUp = (): void => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#wakeUp = undefined;
-    this.#isAwake = false;
+    if (news.kind !== 'sent') this.#signal.notify();
   }
 
   async #stand(): Promise<Standing> {
