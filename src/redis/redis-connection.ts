@@ -18,6 +18,7 @@ export function connectLedger(url: Secret<string>): Redis {
     ...SHARED_OPTIONS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     lazyConnect: true,
   });

@@ -6,7 +6,6 @@ import { readReason } from '../ledger/snapshot.js';
 
 /** Something happened to a settlement that askers of this process wait for. */
 export interface News {
-  readonly settlementId: string;
   readonly kind: 'sent' | 'included' | 'finalized' | 'failed' | 'refused' | 'sold' | 'held';
   readonly transaction: Hex | undefined;
   readonly reason: Reason | undefined;
@@ -30,7 +29,7 @@ export class SettlementNews {
 
   async start(): Promise<void> {
     this.subscriber.on('message', (channel: string, text: string) => {
-      if (channel === processChannel(this.process)) this.#publish(readNews(text));
+      if (channel === processChannel(this.process)) this.#publish(text);
     });
     await this.subscriber.subscribe(processChannel(this.process));
   }
@@ -45,18 +44,16 @@ export class SettlementNews {
     };
   }
 
-  #publish(news: News): void {
-    for (const listener of [...(this.#listeners.get(news.settlementId) ?? [])]) listener(news);
+  #publish(text: string): void {
+    const [ids = '', kind, transaction, reason, generation] = text.split('|');
+    const news: News = {
+      kind: kind as News['kind'],
+      transaction: transaction ? (transaction as Hex) : undefined,
+      reason: readReason(reason),
+      generation,
+    };
+    for (const id of ids.split(',')) {
+      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(news);
+    }
   }
-}
-
-function readNews(text: string): News {
-  const [settlementId = '', kind, transaction, reason, generation] = text.split('|');
-  return {
-    settlementId,
-    kind: kind as News['kind'],
-    transaction: transaction ? (transaction as Hex) : undefined,
-    reason: readReason(reason),
-    generation,
-  };
 }

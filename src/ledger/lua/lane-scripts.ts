@@ -252,8 +252,8 @@ for i, id in ipairs(ids) do
   add_hash(id, r, hash)
   redis.call('ZREM', lane_key .. ':work', id)
   leave_queue(id, r.ch, r.pt)
-  tell(id, 'sent', hash)
 end
+tell_all(ids, 'sent', hash)
 if #ids > 0 then redis.call('SET', P .. 'x:' .. chain .. ':' .. hash, table.concat(ids, ','), 'EX', ARGV[7]) end
 return { 'ok' }
 `;
@@ -289,10 +289,10 @@ for i = 8, #ARGV do
   local r = settlement(id)
   if r and r.st == 'broadcast' and r.ln == lane and r.an == nonce then
     add_hash(id, r, hash)
-    tell(id, 'sent', hash)
     ids[#ids + 1] = id
   end
 end
+tell_all(ids, 'sent', hash)
 if #ids > 0 then redis.call('SET', P .. 'x:' .. ARGV[6] .. ':' .. hash, table.concat(ids, ','), 'EX', ARGV[7]) end
 return 1
 `;
@@ -313,7 +313,7 @@ return 1
 export const INCLUDE = String.raw`${OWN}
 local lane, nonce = ARGV[1], ARGV[3]
 if not owns(lane, ARGV[2]) then return 0 end
-local at = now()
+local at, ids = now(), {}
 for i = 8, #ARGV, 2 do
   local id = ARGV[i]
   local r = settlement(id)
@@ -321,9 +321,10 @@ for i = 8, #ARGV, 2 do
     redis.call('HSET', P .. 's:' .. id, 'st', 'included', 'tx', ARGV[4], 'bn', ARGV[5], 'bh', ARGV[6], 'bs', ARGV[7],
       'li', ARGV[i + 1], 't4', at)
     land(id, r.ch, r.tk, r.py)
-    tell(id, 'included', ARGV[4])
+    ids[#ids + 1] = id
   end
 end
+tell_all(ids, 'included', ARGV[4])
 return 1
 `;
 

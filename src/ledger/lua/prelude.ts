@@ -91,18 +91,28 @@ local function snapshot(id, s)
   return { 'done', holder, table.concat(s.tomb, '|') }
 end
 
--- Tells every process with an asker for this settlement. The text is id, news, transaction, reason and,
--- for a refusal, the generation of the claim that was refused.
-local function tell(id, news, transaction, reason)
-  local told = {}
-  local text = id .. '|' .. news .. '|' .. (transaction or '') .. '|' .. (reason or '')
-  for _, member in ipairs(redis.call('ZRANGE', P .. 'w:' .. id, 0, -1)) do
-    local process = process_of(member)
-    if not told[process] then
-      told[process] = true
-      redis.call('PUBLISH', P .. 'news:' .. process, text)
+-- Tells every process with an asker for one of these settlements, in one message each. The text is the
+-- ids, news, transaction, reason and, for a refusal, the generation of the claim that was refused.
+local function tell_all(ids, news, transaction, reason)
+  local by_process = {}
+  for _, id in ipairs(ids) do
+    local told = {}
+    for _, member in ipairs(redis.call('ZRANGE', P .. 'w:' .. id, 0, -1)) do
+      local process = process_of(member)
+      if not told[process] then
+        told[process] = true
+        local mine = by_process[process]
+        if mine then mine[#mine + 1] = id else by_process[process] = { id } end
+      end
     end
   end
+  for process, mine in pairs(by_process) do
+    redis.call('PUBLISH', P .. 'news:' .. process, table.concat(mine, ',') .. '|' .. news .. '|' .. (transaction or '') .. '|' .. (reason or ''))
+  end
+end
+
+local function tell(id, news, transaction, reason)
+  tell_all({ id }, news, transaction, reason)
 end
 
 local function leave_queue(id, chain, payee)
