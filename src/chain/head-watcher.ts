@@ -38,6 +38,7 @@ export class HeadWatcher {
   #head: Head | undefined;
   #intervalMs = FIRST_BLOCK_INTERVAL_MS;
   #seenAt = 0;
+  #isIdle = false;
   #isRunning = false;
   #wakeUp: (() => void) | undefined;
   #loop: Promise<void> | undefined;
@@ -79,6 +80,11 @@ export class HeadWatcher {
   /** Looks now rather than when the next look is due. */
   look(): void {
     this.#wakeUp?.();
+  }
+
+  /** Somebody began to wait for blocks: a rest that was taken because nobody did is over. */
+  lookIfIdle(): void {
+    if (this.#isIdle) this.look();
   }
 
   async #run(): Promise<void> {
@@ -135,7 +141,8 @@ export class HeadWatcher {
   }
 
   #delayMs(): number {
-    if (!this.isAwaited()) return IDLE_INTERVAL_MS;
+    this.#isIdle = !this.isAwaited();
+    if (this.#isIdle) return IDLE_INTERVAL_MS;
     const dueIn = this.#seenAt + this.#intervalMs - EARLY_MS - performance.now();
     if (dueIn > 0) return Math.min(dueIn, PREDICTION_MOST_MS);
     // The longer a block is overdue the less is lost by looking less often.
