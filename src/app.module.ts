@@ -10,7 +10,7 @@ import { HealthModule } from './health/health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
-import { requestLog } from './observability/request-log.js';
+import { logging } from './observability/logging.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
 
@@ -24,7 +24,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        LoggerModule.forRoot(requestLog(config)),
+        LoggerModule.forRoot(logging(config)),
         RedisModule,
         LedgerModule,
         ProcessesModule,

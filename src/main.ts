@@ -14,7 +14,7 @@ try {
     abortOnError: false,
   });
   app.useLogger(app.get(Logger));
-  configureApp(app, config);
+  await configureApp(app, config);
   drainOnSignal(app, config);
   await app.listen(config.port, config.host);
   app.get(Logger).log(`Facilitator listening on ${await app.getUrl()}`);

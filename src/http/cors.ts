@@ -1,0 +1,25 @@
+import type { RequestHandler } from 'express';
+
+const EXPOSED = 'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id';
+/** Seconds a browser may remember the answer to a preflight. */
+const MAX_AGE = '86400';
+
+/**
+ * Everything here is public and knows no cookies, so any origin may ask (Fetch standard, CORS
+ * protocol). One constant header on each answer; a preflight is answered without going further.
+ */
+export const cors: RequestHandler = (request, response, next) => {
+  response.setHeader('Access-Control-Allow-Origin', '*');
+  response.setHeader('Access-Control-Expose-Headers', EXPOSED);
+  if (request.method !== 'OPTIONS') {
+    next();
+    return;
+  }
+  const headers = request.headers['access-control-request-headers'];
+  if (headers !== undefined) response.setHeader('Access-Control-Allow-Headers', headers);
+  response.setHeader('Access-Control-Allow-Methods', 'GET, POST, OPTIONS');
+  response.setHeader('Access-Control-Max-Age', MAX_AGE);
+  response.statusCode = 204;
+  response.setHeader('Content-Length', '0');
+  response.end();
+};
