@@ -13,12 +13,13 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 export async function startService(
   port: number,
   settings: Readonly<Record<string, string>>,
+  nodeOptions: readonly string[] = [],
 ): Promise<Service> {
   let log = '';
   const started = await startProgram(
     process.execPath,
-    [MAIN],
-    (output) => output.includes('Facilitator listening'),
+    [...nodeOptions, MAIN],
+    () => answers(`http://127.0.0.1:${port}/health/live`),
     {
       env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: String(port), ...settings },
       onOutput: (text) => {
@@ -27,4 +28,12 @@ export async function startService(
     },
   );
   return { ...started, url: `http://127.0.0.1:${port}`, log: () => log };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
 }

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { secp256k1 } from '@noble/curves/secp256k1';
+import { type Address, encodeFunctionData, getAddress, type Hex, multicall3Abi, toHex } from 'viem';
+import {
+  EXACT_PROXY,
+  MULTICALL3,
+  PERMIT2,
+  type SandboxClient,
+  sendNow,
+  USD_NAME,
+  USD_VERSION,
+} from '../../sandbox/deploy.js';
+import { TOKEN_ABI } from '../../sandbox/tokens.js';
+import { keccak256Digits } from '../../src/core/keccak.js';
+import { eip3009Digest, permit2Digest } from '../../src/core/exact/typed-data.js';
+
+/** An account that can sign quickly: benches need tens of thousands of payments. */
+interface Payer {
+  readonly address: Hex;
+  readonly key: Uint8Array;
+}
+
+export type Kind = 'eip3009' | 'permit2' | 'v1';
+
+export interface MillOptions {
+  readonly client: SandboxClient;
+  readonly chainId: number;
+  readonly v1Network: string;
+  readonly usd: Address;
+  readonly coin: Address;
+  readonly payees: number;
+  readonly payers: number;
+}
+
+const PER_TRANSACTION = 200;
+const AMOUNT = 1000n;
+
+/** Makes payments that were never seen before, by payers with money and approvals. */
+export class PaymentMill {
+  private constructor(
+    private readonly options: MillOptions,
+    private readonly payers: readonly Payer[],
+    private readonly payees: readonly Hex[],
+  ) {}
+
+  static async build(options: MillOptions): Promise<PaymentMill> {
+    const payers = Array.from({ length: options.payers }, newPayer);
+    const payees = Array.from({ length: options.payees }, () => newPayer().address);
+    const mill = new PaymentMill(options, payers, payees);
+    await mill.#fund();
+    return mill;
+  }
+
+  /** Balances by minting through Multicall3; approvals by writing the storage of the plain token. */
+  async #fund(): Promise<void> {
+    const { client, usd, coin } = this.options;
+    const owners = [...this.payers.map(({ address }) => address), ...this.payees];
+    for (let at = 0; at < owners.length; at += PER_TRANSACTION) {
+      const calls = owners.slice(at, at + PER_TRANSACTION).flatMap((owner) =>
+        [usd, coin].map((target) => ({
+          target,
+          allowFailure: false,
+          callData: encodeFunctionData({
+            abi: TOKEN_ABI,
+            functionName: 'mint',
+            args: [owner, 10n ** 24n],
+          }),
+        })),
+      );
+      const data = encodeFunctionData({
+        abi: multicall3Abi,
+        functionName: 'aggregate3',
+        args: [calls],
+      });
+      await sendNow(client, { to: MULTICALL3, data });
+    }
+    await Promise.all(this.payers.map(({ address }) => this.#approve(address)));
+  }
+
+  /** `allowance[owner][Permit2]` is the fifth variable of SandboxCoin (slot 4). */
+  async #approve(owner: Hex): Promise<void> {
+    const { client, coin } = this.options;
+    const inner = slotOf(owner, `0x${4n.toString(16).padStart(64, '0')}`);
+    const value: Hex = `0x${'7'.padEnd(64, 'f')}`;
+    await client.setStorageAt({ address: coin, index: slotOf(PERMIT2, inner), value });
+  }
+
+  /** Bodies as the wire carries them. */
+  make(kind: Kind, count: number): string[] {
+    return Array.from({ length: count }, (_, index) => {
+      const payer = this.payers[index % this.payers.length];
+      const payTo = this.payees[index % this.payees.length];
+      if (payer === undefined || payTo === undefined) throw new Error('a mill without people');
+      return kind === 'permit2' ? this.#permit2(payer, payTo) : this.#eip3009(payer, payTo, kind);
+    });
+  }
+
+  #eip3009(payer: Payer, payTo: Hex, kind: 'eip3009' | 'v1'): string {
+    const { chainId, usd, v1Network } = this.options;
+    const nonce = toHex(randomBytes(32));
+    const validBefore = BigInt(Math.floor(Date.now() / 1000) + 3000);
+    const digest = eip3009Digest(
+      {
+        method: 'eip3009',
+        from: payer.address,
+        to: payTo,
+        value: AMOUNT,
+        validAfter: 0n,
+        validBefore,
+        nonce,
+        signature: '0x',
+      },
+      { name: USD_NAME, version: USD_VERSION, chainId, token: usd },
+    );
+    const payload = {
+      signature: sign(digest, payer),
+      authorization: {
+        from: getAddress(payer.address),
+        to: getAddress(payTo),
+        value: AMOUNT.toString(),
+        validAfter: '0',
+        validBefore: validBefore.toString(),
+        nonce,
+      },
+    };
+    const common = {
+      scheme: 'exact',
+      asset: usd,
+      payTo: getAddress(payTo),
+      maxTimeoutSeconds: 300,
+      extra: { name: USD_NAME, version: USD_VERSION },
+    };
+    if (kind === 'v1') {
+      return JSON.stringify({
+        x402Version: 1,
+        paymentPayload: { x402Version: 1, scheme: 'exact', network: v1Network, payload },
+        paymentRequirements: {
+          ...common,
+          network: v1Network,
+          maxAmountRequired: AMOUNT.toString(),
+          resource: 'https://seller.example/report',
+          description: 'A report',
+          mimeType: 'application/json',
+        },
+      });
+    }
+    return bodyV2({ ...common, network: `eip155:${chainId}`, amount: AMOUNT.toString() }, payload);
+  }
+
+  #permit2(payer: Payer, payTo: Hex): string {
+    const { chainId, coin } = this.options;
+    const nonce = BigInt(toHex(randomBytes(32)));
+    const deadline = BigInt(Math.floor(Date.now() / 1000) + 3000);
+    const digest = permit2Digest(
+      {
+        method: 'permit2',
+        from: payer.address,
+        token: coin,
+        amount: AMOUNT,
+        spender: EXACT_PROXY,
+        nonce,
+        deadline,
+        witnessTo: payTo,
+        witnessValidAfter: 0n,
+        signature: '0x',
+        sponsoredPermit: undefined,
+      },
+      chainId,
+    );
+    const payload = {
+      signature: sign(digest, payer),
+      permit2Authorization: {
+        from: getAddress(payer.address),
+        permitted: { token: coin, amount: AMOUNT.toString() },
+        spender: EXACT_PROXY,
+        nonce: nonce.toString(),
+        deadline: deadline.toString(),
+        witness: { to: getAddress(payTo), validAfter: '0' },
+      },
+    };
+    return bodyV2(
+      {
+        scheme: 'exact',
+        network: `eip155:${chainId}`,
+        amount: AMOUNT.toString(),
+        asset: coin,
+        payTo: getAddress(payTo),
+        maxTimeoutSeconds: 300,
+        extra: { assetTransferMethod: 'permit2' },
+      },
+      payload,
+    );
+  }
+}
+
+function bodyV2(requirements: object, payload: object): string {
+  return JSON.stringify({
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      resource: { url: 'https://seller.example/report', description: 'A report' },
+      accepted: requirements,
+      payload,
+    },
+    paymentRequirements: requirements,
+  });
+}
+
+function newPayer(): Payer {
+  const key = randomBytes(32);
+  const publicKey = secp256k1.getPublicKey(key, false);
+  return { key, address: `0x${keccak256Digits(publicKey.subarray(1)).slice(24)}` };
+}
+
+function sign(digest: Hex, { key }: Payer): Hex {
+  const { r, s, recovery } = secp256k1.sign(digest.slice(2), key);
+  const word = (value: bigint): string => value.toString(16).padStart(64, '0');
+  return `0x${word(r)}${word(s)}${recovery === 0 ? '1b' : '1c'}`;
+}
+
+/** Storage slot of a mapping's entry for an address (Solidity layout). */
+function slotOf(owner: Address, slot: Hex): Hex {
+  const bytes = Buffer.from(owner.slice(2).toLowerCase().padStart(64, '0') + slot.slice(2), 'hex');
+  return `0x${keccak256Digits(bytes)}`;
+}

@@ -1,0 +1,92 @@
+import { fileURLToPath } from 'node:url';
+import { sandboxAccount } from '../../sandbox/accounts.js';
+import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
+import { deploySandbox, sandboxClient, type SandboxClient } from '../../sandbox/deploy.js';
+import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { type Service, startService } from '../../sandbox/service.js';
+import { PaymentMill } from './mill.js';
+
+export const CHAIN_ID = 84_532;
+export const V1_NETWORK = 'base-sepolia';
+/** Seconds; the block time of BNB Chain. */
+export const BLOCK_TIME = 0.45;
+
+/** Ours and the reference pay from different keys, so that neither disturbs the other's nonces. */
+const OUR_KEY = sandboxAccount(0).key;
+const REFERENCE_KEY = sandboxAccount(3).key;
+
+const REFERENCE = fileURLToPath(new URL('./reference-server.ts', import.meta.url));
+
+/** Both facilitators on one chain, each in a process of its own. */
+export class BenchStage {
+  private readonly started: Started[] = [];
+
+  private constructor(
+    readonly anvil: Anvil,
+    readonly redis: SandboxRedis,
+    readonly client: SandboxClient,
+    readonly mill: PaymentMill,
+    readonly assets: string,
+  ) {}
+
+  static async build({ payers = 1000, payees = 50 } = {}): Promise<BenchStage> {
+    const anvil = await startAnvil({
+      port: await freePort(),
+      chainId: CHAIN_ID,
+      blockTime: BLOCK_TIME,
+    });
+    const redis = await startRedis(await freePort());
+    const { usd, coin } = await deploySandbox(anvil.url);
+    const client = sandboxClient(anvil.url);
+    const chainId = CHAIN_ID;
+    const mill = await PaymentMill.build({
+      client,
+      chainId,
+      v1Network: V1_NETWORK,
+      usd,
+      coin,
+      payers,
+      payees,
+    });
+    const assets = [usd, coin].map((token) => `eip155:${chainId}/${token}`).join(',');
+    return new BenchStage(anvil, redis, client, mill, assets);
+  }
+
+  async ours(
+    more: Readonly<Record<string, string>> = {},
+    nodeOptions: readonly string[] = [],
+  ): Promise<Service> {
+    const settings = {
+      REDIS_URL: this.redis.url,
+      NETWORKS: `eip155:${CHAIN_ID}`,
+      [`RPC_URLS_${CHAIN_ID}`]: this.anvil.url,
+      SIGNER_KEYS: OUR_KEY,
+      BATCH_SAFE_ASSETS: this.assets,
+      LOG_LEVEL: 'warn',
+      ...more,
+    };
+    const service = await startService(await freePort(), settings, nodeOptions);
+    this.started.push(service);
+    return service;
+  }
+
+  async reference(): Promise<Started & { readonly url: string }> {
+    const port = await freePort();
+    const started = await startProgram(
+      process.execPath,
+      [
+        ...['--import', 'tsx', REFERENCE],
+        ...[String(port), this.anvil.url, String(CHAIN_ID), V1_NETWORK, REFERENCE_KEY],
+      ],
+      (output) => output.includes('Facilitator listening'),
+    );
+    this.started.push(started);
+    return { ...started, url: `http://127.0.0.1:${port}` };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.started.map((one) => one.stop()));
+    await Promise.all([this.anvil.stop('SIGKILL'), this.redis.stop('SIGKILL')]);
+  }
+}
