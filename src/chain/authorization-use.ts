@@ -73,22 +73,38 @@ const RANGE_BLOCKS = 5000n;
  * names the authorization; Permit2 leaves none, so the transfers of the payer are looked through.
  *
  * @param blocks - how far to look back from `until`.
- * @returns `undefined` when it is not found, or no endpoint has logs.
+ * @returns `undefined` when it is not there, or no endpoint has logs.
+ * @throws ChainUnavailableError when an endpoint has logs and none could be searched.
  */
-export async function findAuthorizationUse(
+export async function searchAuthorizationUse(
   chain: EvmChain,
   ref: AuthorizationRef,
   until: bigint,
   blocks: bigint,
 ): Promise<AuthorizationUse | undefined> {
+  let unavailable: ChainUnavailableError | undefined;
   for (const view of chain.views().filter(({ health }) => health.hasLogs !== false)) {
     try {
       return await searchThrough(view, chain, ref, until, blocks);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
+      unavailable = error;
     }
   }
+  if (unavailable !== undefined) throw unavailable;
   return undefined;
+}
+
+/** The same where its absence proves nothing: a search that no endpoint allows has found nothing. */
+export async function findAuthorizationUse(
+  ...search: Parameters<typeof searchAuthorizationUse>
+): Promise<AuthorizationUse | undefined> {
+  try {
+    return await searchAuthorizationUse(...search);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
 }
 
 async function searchThrough(
@@ -106,8 +122,11 @@ async function searchThrough(
       const use = await useOf(view, chain, ref, log);
       if (use !== undefined) return use;
     }
-    if (from === 0n) return undefined;
+    if (from === 0n) break;
   }
+  // What is not found is not there only where the node serves this chain and has these blocks.
+  const [height] = await Promise.all([readBlockNumber(view), view.confirmChain()]);
+  if (height < until) throw new ChainUnavailableError(view.chainId, 'eth_getLogs');
   return undefined;
 }
 

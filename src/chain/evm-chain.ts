@@ -110,15 +110,20 @@ export class EvmChain {
   }
 
   /**
-   * Whether the endpoint of this view is known to be behind others by more than is believable. It is
-   * asked before a payment is refused by what this endpoint said.
+   * Whether the endpoint of this view is behind others by more than is believable. It is asked before
+   * a payment is refused by what this endpoint said.
+   *
+   * @throws ChainUnavailableError when the endpoint serves another chain by now.
    */
   async isBehind(view: ChainView): Promise<boolean> {
     const others = byPreference(this.endpoints);
+    const [heights] = await Promise.all([
+      Promise.all(
+        others.map(async (health) => ({ health, height: await this.#blockNumber(health) })),
+      ),
+      view.confirmChain(),
+    ]);
     if (others.length < 2) return false;
-    const heights = await Promise.all(
-      others.map(async (health) => ({ health, height: await this.#blockNumber(health) })),
-    );
     const own = heights.find(({ health }) => health === view.health)?.height;
     if (own === undefined) return true;
     const best = heights.reduce(

@@ -99,7 +99,11 @@ export class HeadWatcher {
   }
 
   async #look(view: ChainView): Promise<void> {
-    const latest = readBlockHeader(await view.read('eth_getBlockByNumber', ['latest', false]));
+    const [block] = await Promise.all([
+      view.read('eth_getBlockByNumber', ['latest', false]),
+      view.confirmChain(),
+    ]);
+    const latest = readBlockHeader(block);
     if (latest === undefined) throw new ChainUnavailableError(this.chain.chainId, 'latest block');
     noteHead(view.health, latest);
     const known = this.#head?.latest;

@@ -55,9 +55,8 @@ export class SupportedService {
   /** While the ledger is away, what was known last is still the best answer. */
   async #refresh(): Promise<void> {
     try {
-      const earliest = Date.now() - SIGNER_KNOWN_MS;
       const lanes = await this.board.all();
-      this.#lanes = lanes.filter(({ at }) => at >= earliest);
+      this.#lanes = lanes.filter(({ silentMs }) => silentMs <= SIGNER_KNOWN_MS);
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error;
     }

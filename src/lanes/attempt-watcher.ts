@@ -261,7 +261,9 @@ export class AttemptWatcher {
         continue;
       }
       this.parts.observer.nonceUsedByOther(this.lane, tracked.accountNonce);
-      await this.parts.ledger.requeue(held, tracked.accountNonce, [...tracked.payments.keys()]);
+      const { accountNonce, attempt, payments } = tracked;
+      const ids = [...payments.keys()];
+      await this.parts.ledger.requeue(held, accountNonce, attempt.allocatedAtBlock, ids);
       await this.#close(held, attempts, tracked);
     }
   }
@@ -303,7 +305,8 @@ export class AttemptWatcher {
     }
     await this.#end(held, tracked, endings);
     if (requeued.length > 0) {
-      await this.parts.ledger.requeue(held, attempt.accountNonce, requeued);
+      const { accountNonce, allocatedAtBlock } = attempt;
+      await this.parts.ledger.requeue(held, accountNonce, allocatedAtBlock, requeued);
     }
     if (attempt.kind === 'batch' && !inclusion.isSuccess) this.#noteRevertedBatch(tracked);
     await this.#close(held, attempts, tracked);

@@ -3,6 +3,7 @@ import {
   findAuthorizationUse,
   isAuthorizationUsed,
   refOf,
+  searchAuthorizationUse,
 } from '../chain/authorization-use.js';
 import type { BlockHeader } from '../chain/block.js';
 import type { BlockPoint, ChainView } from '../chain/chain-view.js';
@@ -10,9 +11,10 @@ import type { EvmChain } from '../chain/evm-chain.js';
 import { ChainUnavailableError } from '../core/errors.js';
 import { deadlineOf } from '../core/exact/authorization.js';
 import { reasonOfRevert } from '../core/exact/revert-reason.js';
+import { usedReasonOf } from '../core/exact/used.js';
 import type { Reason } from '../core/reasons.js';
 import { type AcceptedPayment, callOf } from '../core/settlement/accepted-payment.js';
-import type { Ending, LaneLedger } from '../ledger/lane-ledger.js';
+import type { Ending, LaneLedger, SentBefore } from '../ledger/lane-ledger.js';
 import type { Inclusion, TrackedAttempt } from './tracked-attempt.js';
 
 /** What becomes of a settlement that its attempt did not pay. */
@@ -22,6 +24,9 @@ export type FailureVerdict =
   | { readonly kind: 'requeue' }
   /** It may still be paid by the attempt. */
   | { readonly kind: 'waiting' };
+
+/** An attempt may still be mined, was mined without paying, or can never be mined. */
+type AttemptFate = 'in_flight' | 'mined' | 'dead';
 
 /** Blocks before the attempt in which the authorization may have been used without our knowing. */
 const LOOK_BACK_BLOCKS = 5000n;
@@ -51,7 +56,15 @@ export class FailureJudge {
     return this.chain.withView(async (view) => {
       const at: BlockPoint = { blockHash: finalized.hash };
       const isUsed = await isAuthorizationUsed(view, refOf(payment), at);
-      if (isUsed === true) return this.#judgeUsed(id, payment, tracked, inclusion, finalized);
+      if (isUsed === true) {
+        const { attempt } = tracked;
+        const sent = {
+          sinceBlock: attempt.allocatedAtBlock,
+          hashes: attempt.transactions.map(({ hash }) => hash),
+        };
+        const fate = inclusion === undefined ? 'in_flight' : 'mined';
+        return this.#judgeUsed(id, payment, sent, fate, finalized);
+      }
       if (isExpired(payment, finalized.timestamp)) {
         return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
       }
@@ -71,34 +84,68 @@ export class FailureJudge {
   }
 
   /**
-   * Used, but not by this attempt. When somebody copied our transaction after it was sent, the payee
-   * has its money by our doing; in any other case the payment was presented elsewhere.
+   * What becomes of a settlement whose attempts are dead, and that cannot be sent again because the
+   * newest block shows it used. It waits until a final block shows that too.
+   *
+   * @throws ChainUnavailableError
+   */
+  judgeAgain(
+    id: string,
+    payment: AcceptedPayment,
+    sent: SentBefore,
+    finalized: BlockHeader,
+  ): Promise<FailureVerdict> {
+    return this.chain.withView(async (view) => {
+      const at: BlockPoint = { blockHash: finalized.hash };
+      const isUsed = await isAuthorizationUsed(view, refOf(payment), at);
+      return isUsed === true
+        ? this.#judgeUsed(id, payment, sent, 'dead', finalized)
+        : { kind: 'waiting' };
+    });
+  }
+
+  /**
+   * Used, but not as its attempt should have. When somebody copied our transaction after it was sent,
+   * the payee has its money by our doing; in any other case the payment was presented elsewhere.
    */
   async #judgeUsed(
     id: string,
     payment: AcceptedPayment,
-    { attempt }: TrackedAttempt,
-    inclusion: Inclusion | undefined,
+    { sinceBlock, hashes }: SentBefore,
+    fate: AttemptFate,
     finalized: BlockHeader,
   ): Promise<FailureVerdict> {
-    const since =
-      attempt.allocatedAtBlock > LOOK_BACK_BLOCKS ? LOOK_BACK_BLOCKS : attempt.allocatedAtBlock;
-    const depth = finalized.number - attempt.allocatedAtBlock + since;
-    const use = await findAuthorizationUse(this.chain, refOf(payment), finalized.number, depth);
+    const ref = refOf(payment);
+    const blocks = finalized.number - sinceBlock;
+    // Only a use since the broadcast decides anything; an older one is named as a courtesy.
+    const use =
+      (await searchAuthorizationUse(this.chain, ref, finalized.number, blocks)) ??
+      (await findAuthorizationUse(this.chain, ref, sinceBlock, LOOK_BACK_BLOCKS));
     const place = use && { transaction: use.transaction, blockNumber: use.blockNumber };
-    const isOurs = attempt.transactions.some(({ hash }) => hash === use?.transaction);
+    const isOurs = use !== undefined && hashes.includes(use.transaction);
     // Its receipt is yet to be seen, or nobody can say who used it.
-    if (inclusion === undefined && (isOurs || use === undefined)) return { kind: 'waiting' };
+    if (fate === 'in_flight' && (isOurs || use === undefined)) return { kind: 'waiting' };
     if (isOurs) {
+      const logIndex = use.transferLog?.logIndex;
+      // It was taken for dead, and is not: the node that said so was wrong.
+      if (fate === 'dead' && logIndex !== undefined) {
+        return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
+      }
       const reason = 'invalid_exact_evm_transfer_event_mismatch';
       return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
     }
-    if (use !== undefined && (await this.#isCopy(id, use, attempt.allocatedAtBlock))) {
+    if (use !== undefined && (await this.#isCopy(id, use, sinceBlock))) {
       const logIndex = use.transferLog?.logIndex;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    return ended({ id, state: 'foreign', isPaid: false, ...place, reason: usedReasonOf(payment) });
+    return ended({
+      id,
+      state: 'foreign',
+      isPaid: false,
+      ...place,
+      reason: usedReasonOf(payment.authorization),
+    });
   }
 
   async #isCopy(id: string, use: AuthorizationUse, sentAtBlock: bigint): Promise<boolean> {
@@ -143,10 +190,4 @@ function expiryReasonOf({ authorization }: AcceptedPayment): Reason {
   return authorization.method === 'eip3009'
     ? 'invalid_exact_evm_payload_authorization_valid_before'
     : 'permit2_deadline_expired';
-}
-
-function usedReasonOf({ authorization }: AcceptedPayment): Reason {
-  return authorization.method === 'eip3009'
-    ? 'invalid_exact_evm_nonce_already_used'
-    : 'permit2_invalid_nonce';
 }

@@ -1,5 +1,7 @@
+import { readBlockNumber } from '../chain/authorization-use.js';
 import { quantity, readBlockHeader, readQuantity } from '../chain/block.js';
 import type { ChainView } from '../chain/chain-view.js';
+import { LAG_MAX_BLOCKS } from '../chain/endpoint-health.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import { type Receipt, readReceipt } from '../chain/receipt.js';
 import { ChainUnavailableError } from '../core/errors.js';
@@ -82,15 +84,20 @@ export class InclusionReader {
   }
 
   /**
-   * Whether a second endpoint has the block too. With one endpoint, or while no other one answers,
-   * there is nobody to ask.
+   * Whether a second endpoint has the block too. With one endpoint, or while no other one answers or
+   * keeps up, there is nobody to ask.
    */
   async isConfirmedElsewhere(view: ChainView, blockNumber: bigint, hash: Hex): Promise<boolean> {
     const others = this.chain.views().filter(({ health }) => health !== view.health);
     for (const other of others) {
       try {
-        const [found] = (await this.blockHashes(other, [blockNumber])).values();
-        return found === hash;
+        const [hashes, height] = await Promise.all([
+          this.blockHashes(other, [blockNumber]),
+          readBlockNumber(other),
+        ]);
+        const found = hashes.get(blockNumber);
+        if (found !== undefined) return found === hash;
+        if (blockNumber - height <= LAG_MAX_BLOCKS) return false;
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }

@@ -5,6 +5,7 @@ import { HeadWatcher } from '../chain/head-watcher.js';
 import type { AppConfig, NetworkConfig } from '../config/app-config.js';
 import { LeaseLostError, LedgerUnavailableError } from '../core/errors.js';
 import { workChannel } from '../ledger/keys.js';
+import type { LaneBoard } from '../ledger/lane-board.js';
 import type { HeldLane, LaneLedger } from '../ledger/lane-ledger.js';
 import type { ProcessRegistry } from '../processes/process-registry.js';
 import { BatchSuspension } from './batch-suspension.js';
@@ -46,6 +47,7 @@ export interface LaneManagerParts {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly ledger: LaneLedger;
+  readonly board: LaneBoard;
   readonly processes: ProcessRegistry;
   readonly redis: Redis;
   readonly subscriber: Redis;
@@ -286,10 +288,10 @@ export class LaneManager {
     if (ids.length > 0) await ledger.ready(chain.chainId, ids);
   }
 
-  async #reportLane({ name, runner, held }: OwnLane): Promise<void> {
+  async #reportLane({ runner, held }: OwnLane): Promise<void> {
     if (held === undefined) return;
     await runner.refresh().catch(() => undefined);
-    await this.parts.ledger.publishStatus(name, JSON.stringify(runner.status()));
+    await this.parts.board.publish(runner.status());
   }
 
   async #reportLaneNow(name: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { readQuantity } from '../chain/block.js';
+import type { ChainView } from '../chain/chain-view.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import type { Head, HeadWatcher } from '../chain/head-watcher.js';
 import { Signal } from '../concurrency/signal.js';
@@ -21,6 +22,7 @@ import { LanePurse } from './lane-purse.js';
 import type { LaneSigner } from './lane-signer.js';
 import { type Rechecked, Rechecker, type SendGroup } from './rechecker.js';
 import { TrackedAttempt } from './tracked-attempt.js';
+import { UsedSuspects } from './used-suspects.js';
 
 export interface LaneRunnerOptions {
   readonly process: string;
@@ -68,6 +70,7 @@ export class LaneRunner {
   readonly #sender: AttemptSender;
   readonly #watcher: AttemptWatcher;
   readonly #purse: LanePurse;
+  readonly #suspects: UsedSuspects;
   readonly #pace = new LanePace();
   #window: LaneWindow;
   #next = 0;
@@ -87,6 +90,8 @@ export class LaneRunner {
     this.#sender = new AttemptSender(chain, ledger, signer, fees, observer);
     this.#purse = new LanePurse(chain, signer.address);
     this.#window = new LaneWindow(options.windowMax, false);
+    const judge = new FailureJudge(chain, ledger, options.maxGas);
+    this.#suspects = new UsedSuspects(ledger, judge, parts.onFinished);
     this.#watcher = new AttemptWatcher(lane, {
       chain,
       ledger,
@@ -95,7 +100,7 @@ export class LaneRunner {
       suspension,
       sender: this.#sender,
       reader: new InclusionReader(chain, signer.address),
-      judge: new FailureJudge(chain, ledger, options.maxGas),
+      judge,
       pace: this.#pace,
       signer: signer.address,
       onFinished: parts.onFinished,
@@ -116,7 +121,7 @@ export class LaneRunner {
 
   /** Whether a block is awaited for something in flight. */
   get isWaitingForBlocks(): boolean {
-    return this.#isRunning && this.#attempts.size > 0;
+    return this.#isRunning && (this.#attempts.size > 0 || this.#suspects.size > 0);
   }
 
   set isPaused(isPaused: boolean) {
@@ -192,6 +197,7 @@ export class LaneRunner {
     const ids = opened.attempts.flatMap(({ settlementIds }) => settlementIds);
     const payments = await this.parts.ledger.paymentsOf(ids);
     this.#attempts.clear();
+    this.#suspects.clear();
     for (const attempt of opened.attempts) {
       const own = attempt.settlementIds.flatMap((id) => {
         const payment = payments.get(id);
@@ -251,13 +257,13 @@ export class LaneRunner {
     const counts = { latest: -1, pending: -1 };
     for (const view of this.parts.chain.views()) {
       try {
-        for (const tag of ['latest', 'pending'] as const) {
-          const count = await view.read('eth_getTransactionCount', [
-            this.parts.signer.address,
-            tag,
-          ]);
-          counts[tag] = Math.max(counts[tag], Number(readQuantity(count) ?? -1n));
-        }
+        const [latest, pending] = await Promise.all([
+          this.#countNonce(view, 'latest'),
+          this.#countNonce(view, 'pending'),
+          view.confirmChain(),
+        ]);
+        counts.latest = Math.max(counts.latest, latest);
+        counts.pending = Math.max(counts.pending, pending);
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }
@@ -266,6 +272,11 @@ export class LaneRunner {
       throw new ChainUnavailableError(this.parts.chain.chainId, 'eth_getTransactionCount');
     }
     return counts;
+  }
+
+  async #countNonce(view: ChainView, tag: 'latest' | 'pending'): Promise<number> {
+    const count = await view.read('eth_getTransactionCount', [this.parts.signer.address, tag]);
+    return Number(readQuantity(count) ?? -1n);
   }
 
   async #fillGaps(held: HeldLane, head: Head): Promise<void> {
@@ -343,7 +354,11 @@ export class LaneRunner {
       this.#rest('chain_unavailable');
       return;
     }
-    const { groups, refusals, blockNumber } = rechecked;
+    const { groups, blockNumber } = rechecked;
+    const refusals = rechecked.refusals.filter(({ id, reason }) => {
+      const item = taken.find((one) => one.id === id);
+      return item === undefined || !this.#suspects.holds(item, reason, blockNumber);
+    });
     if (refusals.length > 0) {
       await this.parts.ledger.refuse(held, refusals);
       this.parts.onFinished(refusals.map(({ id }) => id));
@@ -443,8 +458,9 @@ export class LaneRunner {
     while (isGoing()) {
       await this.#news.wait(LOOK_FOR_WORK_MS);
       const head = this.parts.heads.current;
-      if (head === undefined || this.#attempts.size === 0) continue;
+      if (head === undefined || !this.isWaitingForBlocks) continue;
       try {
+        await this.#suspects.follow(held, head);
         const { usedNonces, isConclusive } = await this.#watcher.follow(held, this.#attempts, head);
         if (usedNonces > this.#next) throw new ReopenLane();
         if (!isConclusive) await this.#lookAgainSoon();
@@ -471,7 +487,6 @@ export class LaneRunner {
       chainId: chain.chainId,
       signer: signer.address,
       process: this.options.process,
-      at: Date.now(),
       trouble: this.#isPaused ? 'paused' : this.#trouble,
       balanceWei: this.#purse.balanceWei.toString(),
       settlementsLeft: this.#settlementsLeft(),

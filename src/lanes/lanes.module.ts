@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
+import { LaneBoard } from '../ledger/lane-board.js';
 import { LaneLedger } from '../ledger/lane-ledger.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
@@ -17,6 +18,7 @@ import { LaneManager } from './lane-manager.js';
         AppConfig,
         ChainRegistry,
         LaneLedger,
+        LaneBoard,
         ProcessRegistry,
         LEDGER_REDIS,
         SUBSCRIBER_REDIS,
@@ -26,6 +28,7 @@ import { LaneManager } from './lane-manager.js';
         config: AppConfig,
         chains: ChainRegistry,
         ledger: LaneLedger,
+        board: LaneBoard,
         processes: ProcessRegistry,
         redis: Redis,
         subscriber: Redis,
@@ -35,6 +38,7 @@ import { LaneManager } from './lane-manager.js';
           config,
           chains,
           ledger,
+          board,
           processes,
           redis,
           subscriber,

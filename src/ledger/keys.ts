@@ -23,9 +23,9 @@
  * | `x402:l:<lane>:lease` | string | `LANE_LEASE_MS` | `<process>:<epoch>` of its writer |
  * | `x402:l:<lane>:work` | zset | while not empty | settlements its writer has taken |
  * | `x402:l:<lane>:attempts` | hash | while not empty | attempts in flight by account nonce |
- * | `x402:lanes` | hash | always | what each lane last said of itself |
+ * | `x402:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
  * | `x402:p:<process>` | string | 5 seconds | a living process |
- * | `x402:processes` | hash | always | what each process last reported |
+ * | `x402:processes` | hash | always | what each process last reported, JSON |
  * | `x402:v:<chain>:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
  * | `x402:g:<chain>:<subject>:<day>` | string | 2 days | gas money spent, gwei |
  *
@@ -45,7 +45,6 @@ export const revertsKey = (chainId: number, payer: string): string =>
 export const laneKey = (lane: string): string => `${KEY_PREFIX}l:${lane}`;
 export const laneLeaseKey = (lane: string): string => `${laneKey(lane)}:lease`;
 export const laneAttemptsKey = (lane: string): string => `${laneKey(lane)}:attempts`;
-export const laneStatusesKey = (): string => `${KEY_PREFIX}lanes`;
 export const processKey = (process: string): string => `${KEY_PREFIX}p:${process}`;
 export const processesKey = (): string => `${KEY_PREFIX}processes`;
 /** Pub/sub: news for the askers of one process. */

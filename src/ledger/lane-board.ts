@@ -1,27 +1,45 @@
 import type { Redis } from 'ioredis';
 import type { LaneStatus } from '../core/settlement/lane-status.js';
-import { laneStatusesKey } from './keys.js';
-import { ledgerCall } from '../redis/redis-scripts.js';
+import { runScript, script } from '../redis/redis-scripts.js';
+import * as lua from './lua/report-scripts.js';
+import { PRELUDE } from './lua/prelude.js';
+import { asList, asText, asTexts } from './reply.js';
+
+const SCRIPTS = {
+  publish: script('publishStatus', PRELUDE + lua.PUBLISH_STATUS),
+  read: script('readStatuses', PRELUDE + lua.READ_STATUSES),
+};
 
 /** A lane that has said nothing for this long is not counted: its process is gone. */
 const SILENT_MS = 5000;
 /** Askers by the hundred share one look. */
 const SHARED_MS = 250;
 
+export interface PublishedStatus extends LaneStatus {
+  /** Milliseconds since the lane said so, by the clock of Redis. */
+  readonly silentMs: number;
+}
+
 /** What the lanes of the whole deployment last said of themselves. */
 export class LaneBoard {
-  #shared: { readonly at: number; readonly lanes: Promise<readonly LaneStatus[]> } | undefined;
+  #shared: { readonly at: number; readonly lanes: Promise<readonly PublishedStatus[]> } | undefined;
 
   constructor(private readonly redis: Redis) {}
 
+  /** Tells the other processes what a lane is and can. */
+  async publish(status: LaneStatus): Promise<void> {
+    await runScript(this.redis, SCRIPTS.publish, [status.lane, JSON.stringify(status)]);
+  }
+
   /** @throws LedgerUnavailableError */
-  async live(chainId: number): Promise<readonly LaneStatus[]> {
-    const earliest = Date.now() - SILENT_MS;
-    return (await this.all()).filter((lane) => lane.chainId === chainId && lane.at >= earliest);
+  async live(chainId: number): Promise<readonly PublishedStatus[]> {
+    return (await this.all()).filter(
+      (lane) => lane.chainId === chainId && lane.silentMs <= SILENT_MS,
+    );
   }
 
   /** Every lane known, silent ones too. */
-  all(): Promise<readonly LaneStatus[]> {
+  all(): Promise<readonly PublishedStatus[]> {
     const now = performance.now();
     if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
       this.#shared = { at: now, lanes: this.#read() };
@@ -30,8 +48,12 @@ export class LaneBoard {
     return this.#shared.lanes;
   }
 
-  async #read(): Promise<readonly LaneStatus[]> {
-    const texts = await ledgerCall('lanes', this.redis.hvals(laneStatusesKey()));
-    return texts.map((text) => JSON.parse(text) as LaneStatus);
+  async #read(): Promise<readonly PublishedStatus[]> {
+    const [now, texts] = asList(await runScript(this.redis, SCRIPTS.read, []));
+    return asTexts(texts).map((text) => {
+      const bar = text.indexOf('|');
+      const silentMs = Number(asText(now)) - Number(text.slice(0, bar));
+      return { ...(JSON.parse(text.slice(bar + 1)) as LaneStatus), silentMs };
+    });
   }
 }

@@ -17,7 +17,7 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../redis/redis-scripts.js';
-import { creditKey, laneStatusesKey, revertsKey, settlementKey } from './keys.js';
+import { creditKey, revertsKey, settlementKey } from './keys.js';
 import * as lua from './lua/lane-scripts.js';
 import { PRELUDE } from './lua/prelude.js';
 import { asList, asPairs, asText, asTexts } from './reply.js';
@@ -60,6 +60,15 @@ export interface TakenSettlement {
   readonly payment: AcceptedPayment;
   /** It shared a transaction that did not pay it; now it goes alone. */
   readonly goesAlone: boolean;
+  /** Present where an attempt carried it that is dead now. */
+  readonly sentBefore?: SentBefore;
+}
+
+/** What is left of the attempts that did not settle a settlement. */
+export interface SentBefore {
+  /** A block before the first of them was broadcast, and the authorization unused. */
+  readonly sinceBlock: bigint;
+  readonly hashes: readonly Hex[];
 }
 
 export interface OpenedLane {
@@ -185,8 +194,15 @@ export class LaneLedger {
     const flat = asTexts(reply);
     const taken: TakenSettlement[] = [];
     for (let index = 0; index < flat.length; index += 4) {
-      const [id = '', payment = '', alone] = flat.slice(index, index + 3);
-      taken.push({ id, payment: decodePayment(payment), goesAlone: alone === '1' });
+      const [id = '', payment = '', since = '', hashes = ''] = flat.slice(index, index + 4);
+      taken.push({
+        id,
+        payment: decodePayment(payment),
+        goesAlone: since !== '',
+        ...(since !== '' && {
+          sentBefore: { sinceBlock: BigInt(since), hashes: hashes.split(',') as Hex[] },
+        }),
+      });
     }
     return taken;
   }
@@ -275,15 +291,16 @@ export class LaneLedger {
     ]);
   }
 
+  /** @param accountNonce - of their attempt; `undefined` for settlements taken and not sent again. */
   finish(
     { lane, lease }: HeldLane,
-    accountNonce: number,
+    accountNonce: number | undefined,
     endings: readonly Ending[],
   ): Promise<void> {
     return this.#write(SCRIPTS.finish, lane, [
       lane,
       lease,
-      accountNonce,
+      accountNonce ?? '',
       this.lifetimes.tombstoneSeconds,
       this.lifetimes.retentionSeconds,
       ...endings.flatMap((ending) => [
@@ -300,8 +317,20 @@ export class LaneLedger {
     ]);
   }
 
-  requeue({ lane, lease }: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void> {
-    return this.#write(SCRIPTS.requeue, lane, [lane, lease, accountNonce, ...ids]);
+  /** @param sinceBlock - a block before the attempt was broadcast. */
+  requeue(
+    { lane, lease }: HeldLane,
+    accountNonce: number,
+    sinceBlock: bigint,
+    ids: readonly string[],
+  ): Promise<void> {
+    return this.#write(SCRIPTS.requeue, lane, [
+      lane,
+      lease,
+      accountNonce,
+      sinceBlock.toString(),
+      ...ids,
+    ]);
   }
 
   refuse(
@@ -351,11 +380,6 @@ export class LaneLedger {
     ]);
     if (reply === null) throw new LeaseLostError(lane);
     return reply === 1;
-  }
-
-  /** Tells the other processes what this lane is and can. */
-  async publishStatus(lane: string, status: string): Promise<void> {
-    await ledgerCall('publishStatus', this.redis.hset(laneStatusesKey(), lane, status));
   }
 
   #run(which: Script, args: readonly ScriptArgument[]): Promise<ScriptReply> {

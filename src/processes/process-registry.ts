@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { processesKey, processKey } from '../ledger/keys.js';
-import { ledgerCall } from '../redis/redis-scripts.js';
+import * as lua from '../ledger/lua/report-scripts.js';
+import { PRELUDE } from '../ledger/lua/prelude.js';
+import { asTexts } from '../ledger/reply.js';
+import { ledgerCall, runScript, script } from '../redis/redis-scripts.js';
 
 /** A process of the deployment, as it reports itself. */
 export interface ProcessReport {
   readonly process: string;
   readonly roles: readonly string[];
   readonly version: string;
-  /** Milliseconds since the epoch of its last report, by its own clock. */
-  readonly at: number;
 }
+
+const SCRIPTS = {
+  report: script('report', PRELUDE + lua.REPORT_PROCESS),
+  read: script('processes', PRELUDE + lua.READ_PROCESSES),
+};
 
 /** A process that is silent for this long has lost what it held; the ledger's scripts count on it. */
 export const SILENT_AFTER_MS = 5000;
 const REPORT_INTERVAL_MS = 1000;
-/** Reports older than this are swept away by whoever comes by. */
-const FORGOTTEN_AFTER_MS = 60_000;
 
 /** Reports this process to the others, and reads their reports. */
 export class ProcessRegistry {
@@ -31,6 +35,8 @@ export class ProcessRegistry {
 
   async start(): Promise<void> {
     await this.#report();
+    // Forgets those that died while nobody was here.
+    await this.live();
     this.#timer = setInterval(() => {
       // A missed report is made up for by the next one, or counts as silence, as it should.
       this.#report().catch(() => undefined);
@@ -48,33 +54,13 @@ export class ProcessRegistry {
 
   /** @throws LedgerUnavailableError */
   async live(): Promise<readonly ProcessReport[]> {
-    const texts = await ledgerCall('processes', this.redis.hvals(processesKey()));
-    const earliest = Date.now() - SILENT_AFTER_MS;
-    return texts
-      .map((text) => JSON.parse(text) as ProcessReport)
-      .filter(({ at }) => at >= earliest);
+    const texts = asTexts(await runScript(this.redis, SCRIPTS.read, []));
+    return texts.map((text) => JSON.parse(text) as ProcessReport);
   }
 
   async #report(): Promise<void> {
-    const report: ProcessReport = { process: this.process, ...this.about, at: Date.now() };
-    const results = await ledgerCall(
-      'report',
-      this.redis
-        .multi()
-        .set(processKey(this.process), '1', 'PX', SILENT_AFTER_MS)
-        .hset(processesKey(), this.process, JSON.stringify(report))
-        .hvals(processesKey())
-        .exec(),
-    );
-    await this.#forget((results?.[2]?.[1] ?? []) as readonly string[]);
-  }
-
-  async #forget(texts: readonly string[]): Promise<void> {
-    const earliest = Date.now() - FORGOTTEN_AFTER_MS;
-    const old = texts
-      .map((text) => JSON.parse(text) as ProcessReport)
-      .filter(({ at }) => at < earliest)
-      .map(({ process }) => process);
-    if (old.length > 0) await this.redis.hdel(processesKey(), ...old);
+    const report: ProcessReport = { process: this.process, ...this.about };
+    const text = JSON.stringify(report);
+    await runScript(this.redis, SCRIPTS.report, [this.process, text, SILENT_AFTER_MS]);
   }
 }

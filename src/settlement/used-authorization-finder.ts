@@ -7,6 +7,7 @@ import {
 } from '../chain/authorization-use.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import { ChainUnavailableError } from '../core/errors.js';
+import { isUsedReason } from '../core/exact/used.js';
 import type { Payment } from '../core/payment/payment.js';
 import type { Reason } from '../core/reasons.js';
 
@@ -14,11 +15,6 @@ import type { Reason } from '../core/reasons.js';
 const LOOK_BACK_BLOCKS = 25_000n;
 /** The refusal is known; its hash is worth waiting for this long. */
 const PATIENCE_MS = 1500;
-
-const USED: ReadonlySet<Reason> = new Set([
-  'invalid_exact_evm_nonce_already_used',
-  'permit2_invalid_nonce',
-]);
 
 export interface UsedBy {
   readonly reason: Reason;
@@ -37,7 +33,7 @@ export class UsedAuthorizationFinder {
         if (isUsed !== true) return undefined;
         return { reason: 'permit2_invalid_nonce', transaction: await search(chain, ref) };
       }
-      if (USED.has(reason)) {
+      if (isUsedReason(reason)) {
         return { reason, transaction: await search(chain, ref) };
       }
     } catch (error) {

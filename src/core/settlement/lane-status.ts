@@ -14,8 +14,6 @@ export interface LaneStatus {
   readonly chainId: number;
   readonly signer: string;
   readonly process: string;
-  /** Milliseconds since the epoch, by the clock of the lane's process. */
-  readonly at: number;
   readonly trouble: LaneTrouble | undefined;
   readonly balanceWei: string;
   /** How many more settlements its gas money pays for, at the price of now. */

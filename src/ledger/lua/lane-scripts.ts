@@ -95,8 +95,8 @@ return redis.call('ZRANGEBYSCORE', P .. 'c:' .. ARGV[1] .. ':pending', 0, now() 
  * | 3 | chain |
  * | 4 | most |
  *
- * Returns a flat list of id, payment, sent-before flag, generation, or an empty list; false when the
- * lease is lost.
+ * Returns a flat list of id, payment, the block before its first broadcast (empty when it was never
+ * broadcast), its transactions, or an empty list; false when the lease is lost.
  */
 export const TAKE = String.raw`${OWN}
 local lane, chain = ARGV[1], ARGV[3]
@@ -115,14 +115,14 @@ while #out < tonumber(ARGV[4]) * 4 do
   end
   local id = popped[1]
   if id then
-    local f = redis.call('HMGET', P .. 's:' .. id, 'st', 'pay', 'al', 'gen')
+    local f = redis.call('HMGET', P .. 's:' .. id, 'st', 'pay', 'al', 'hx')
     if f[1] == 'queued' then
       redis.call('HSET', P .. 's:' .. id, 'pl', 'work', 'wk', lane)
       redis.call('ZADD', P .. 'l:' .. lane .. ':work', at, id)
       out[#out + 1] = id
       out[#out + 1] = f[2]
       out[#out + 1] = f[3] or ''
-      out[#out + 1] = f[4]
+      out[#out + 1] = f[4] or ''
     end
   end
 end
@@ -349,13 +349,14 @@ return 1
 `;
 
 /**
- * Ends settlements of an attempt: paid for good, or failed for good.
+ * Ends settlements: paid for good, or failed for good. They are those of an attempt, or such as were
+ * sent before and wait in the lane's hands to be sent again.
  *
  * | ARGV | |
  * |---|---|
  * | 1 | lane |
  * | 2 | lease |
- * | 3 | account nonce |
+ * | 3 | account nonce of the attempt; empty for settlements in the lane's hands |
  * | 4 | seconds a tombstone is kept |
  * | 5 | seconds details are kept |
  * | 6.. | per settlement nine: id, state, paid (1 or 0), transaction, block, block hash, log, batch size, reason |
@@ -366,11 +367,19 @@ export const FINISH = String.raw`${OWN}
 local lane, nonce = ARGV[1], ARGV[3]
 if not owns(lane, ARGV[2]) then return 0 end
 local function given(text) if text == '' then return nil end return text end
+local function is_ours(r)
+  if nonce == '' then return r.st == 'queued' and r.pl == 'work' and r.wk == lane end
+  return (r.st == 'broadcast' or r.st == 'included') and r.ln == lane and r.an == nonce
+end
 for i = 6, #ARGV, 9 do
   local id = ARGV[i]
   local r = settlement(id)
-  if r and (r.st == 'broadcast' or r.st == 'included') and r.ln == lane and r.an == nonce then
+  if r and is_ours(r) then
     local paid = ARGV[i + 2] == '1'
+    if nonce == '' then
+      leave_queue(id, r.ch, r.pt)
+      redis.call('ZREM', P .. 'l:' .. lane .. ':work', id)
+    end
     finish(id, ARGV[i + 1], paid, { tx = given(ARGV[i + 3]), bn = given(ARGV[i + 4]), bh = given(ARGV[i + 5]),
       li = given(ARGV[i + 6]), bs = given(ARGV[i + 7]), rs = given(ARGV[i + 8]), tombstone = ARGV[4], retention = ARGV[5] })
     tell(id, paid and 'finalized' or 'failed', ARGV[i + 3], ARGV[i + 8])
@@ -381,19 +390,21 @@ return 1
 
 /**
  * Settlements whose attempt is dead and that were neither paid nor failed go back to the queue, each
- * to be sent alone.
+ * to be sent alone. They remember the block before their first broadcast: from there on anybody could
+ * copy them.
  *
- * ARGV: lane, lease, account nonce, ids... Returns 1, or 0 when the lease is lost.
+ * ARGV: lane, lease, account nonce, that block, ids... Returns 1, or 0 when the lease is lost.
  */
 export const REQUEUE = String.raw`${OWN}
 local lane, nonce = ARGV[1], ARGV[3]
 if not owns(lane, ARGV[2]) then return 0 end
 local at = now()
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   local id = ARGV[i]
   local r = settlement(id)
   if r and r.st == 'broadcast' and r.ln == lane and r.an == nonce then
-    redis.call('HSET', P .. 's:' .. id, 'st', 'queued', 'pl', 'ready', 'al', '1', 'ln', '', 'an', '')
+    redis.call('HSETNX', P .. 's:' .. id, 'al', ARGV[4])
+    redis.call('HSET', P .. 's:' .. id, 'st', 'queued', 'pl', 'ready', 'ln', '', 'an', '')
     redis.call('ZADD', P .. 'c:' .. r.ch .. ':queued', at, id)
     redis.call('HINCRBY', P .. 'c:' .. r.ch .. ':load', r.pt, 1)
     enter_ready(id, r.ch, r.pt, r.dl)
@@ -404,7 +415,8 @@ return 1
 
 /**
  * Refuses settlements a lane has taken, before anything is signed. One that was never sent leaves no
- * record and binds no key; one that was sent before ends as reverted.
+ * record and binds no key, unless it was answered with a 202: then its asker looks it up here. One that
+ * was sent before ends as reverted.
  *
  * ARGV: lane, lease, tombstone seconds, details seconds, then id, reason... Returns 1, or 0.
  */
@@ -418,16 +430,22 @@ for i = 5, #ARGV, 2 do
   if r and r.st == 'queued' and r.wk == lane then
     leave_queue(id, r.ch, r.pt)
     if r.hx == '' then
-      local f = redis.call('HMGET', P .. 's:' .. id, 'gen', 'ks')
-      redis.call('SET', P .. 'r:' .. id .. ':' .. f[1], reason, 'EX', 60)
-      for _, key in ipairs(split(f[2] or '', ',')) do
-        if redis.call('GET', P .. 'k:' .. key) == id then redis.call('DEL', P .. 'k:' .. key) end
+      local f = redis.call('HMGET', P .. 's:' .. id, 'gen', 'ks', 'as')
+      if f[3] == '1' then
+        redis.call('HSET', P .. 's:' .. id, 'sale', 'open', 'sa', '', 'sk', '', 'told', '')
+        finish(id, 'withdrawn', false, { rs = reason, tombstone = ARGV[4], retention = ARGV[4] })
+        tell(id, 'failed', '', reason)
+      else
+        redis.call('SET', P .. 'r:' .. id .. ':' .. f[1], reason, 'EX', 60)
+        for _, key in ipairs(split(f[2] or '', ',')) do
+          if redis.call('GET', P .. 'k:' .. key) == id then redis.call('DEL', P .. 'k:' .. key) end
+        end
+        redis.call('ZREM', P .. 'c:' .. r.ch .. ':live', id)
+        land(id, r.ch, r.tk, r.py)
+        redis.call('DEL', P .. 's:' .. id)
+        tell(id, 'refused', '', reason .. '|' .. f[1])
+        redis.call('DEL', P .. 'w:' .. id)
       end
-      redis.call('ZREM', P .. 'c:' .. r.ch .. ':live', id)
-      land(id, r.ch, r.tk, r.py)
-      redis.call('DEL', P .. 's:' .. id)
-      tell(id, 'refused', '', reason .. '|' .. f[1])
-      redis.call('DEL', P .. 'w:' .. id)
     else
       finish(id, 'reverted', false, { rs = reason, tombstone = ARGV[3], retention = ARGV[4] })
       tell(id, 'failed', '', reason)
