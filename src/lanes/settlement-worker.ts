@@ -10,6 +10,9 @@ const LOOK_INTERVAL_MS = 1000;
 const READERS = 4;
 /** Jobs a reader has open at once. A job is open as long as its settlement is worked on. */
 const JOBS_PER_READER = 5000;
+/** Jobs of a process that died are seen as that, and run elsewhere, after these two at most. */
+const LOCK_MS = 15_000;
+const STALLED_LOOK_MS = 5000;
 /** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
 const STALLED_MAX = 1_000_000;
 
@@ -41,11 +44,13 @@ export class SettlementWorker {
     this.#workers = Array.from({ length: READERS }, () => {
       const worker = new Worker<SettlementJob>(
         queueNameOf(this.chainId),
-        (job) => this.#work(job),
+        (job, token) => this.#work(job, token),
         {
           connection: this.connect(),
           concurrency: JOBS_PER_READER,
           maxStalledCount: STALLED_MAX,
+          lockDuration: LOCK_MS,
+          stalledInterval: STALLED_LOOK_MS,
         },
       );
       worker.on('error', this.onError);
@@ -59,8 +64,10 @@ export class SettlementWorker {
     clearInterval(this.#timer);
     const workers = this.#workers;
     this.#workers = [];
+    // A worker that is closing does not fetch what it gives up.
+    const closing = workers.map((worker) => worker.close());
     this.#close([...this.#open.keys()], 'given_up');
-    await Promise.all(workers.map((worker) => worker.close()));
+    await Promise.all(closing);
   }
 
   /** A lane of this process has finished these. */
@@ -75,14 +82,17 @@ export class SettlementWorker {
     }
   }
 
-  async #work({ data: { settlementId } }: Job<SettlementJob>): Promise<void> {
+  async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
+    const { settlementId } = job.data;
     const ended = new Promise<JobEnd>((resolve) => {
       const others = this.#open.get(settlementId) ?? new Set();
       this.#open.set(settlementId, others.add(resolve));
     });
     await this.#markReady(settlementId);
+    if ((await ended) === 'finished') return;
     // Back into the queue, where another process finds it.
-    if ((await ended) === 'given_up') throw new WaitingError();
+    await job.moveToWait(token);
+    throw new WaitingError();
   }
 
   /** Settlements that arrive in one turn of the event loop are marked together. */

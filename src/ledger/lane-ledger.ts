@@ -22,7 +22,8 @@ import * as lua from './lua/lane-scripts.js';
 import { PRELUDE } from './lua/prelude.js';
 import { asList, asPairs, asText, asTexts } from './reply.js';
 
-const SCRIPTS = {
+/** What a worker runs in Redis, by name. */
+export const LANE_SCRIPTS = {
   acquire: script('acquire', PRELUDE + lua.ACQUIRE),
   renew: script('renew', PRELUDE + lua.RENEW),
   release: script('release', PRELUDE + lua.RELEASE),
@@ -130,20 +131,20 @@ export class LaneLedger {
     process: string,
     leaseMs: number,
   ): Promise<HeldLane | undefined> {
-    const lease = asText(await this.#run(SCRIPTS.acquire, [lane, process, leaseMs]));
+    const lease = asText(await this.#run(LANE_SCRIPTS.acquire, [lane, process, leaseMs]));
     return lease === '' ? undefined : { lane, chainId, lease };
   }
 
   renew({ lane, lease }: HeldLane, leaseMs: number): Promise<void> {
-    return this.#write(SCRIPTS.renew, lane, [lane, lease, leaseMs]);
+    return this.#write(LANE_SCRIPTS.renew, lane, [lane, lease, leaseMs]);
   }
 
   release({ lane, lease }: HeldLane): Promise<void> {
-    return this.#write(SCRIPTS.release, lane, [lane, lease]);
+    return this.#write(LANE_SCRIPTS.release, lane, [lane, lease]);
   }
 
   async open({ lane, lease }: HeldLane): Promise<OpenedLane> {
-    const reply = await this.#run(SCRIPTS.open, [lane, lease]);
+    const reply = await this.#run(LANE_SCRIPTS.open, [lane, lease]);
     if (reply === null) throw new LeaseLostError(lane);
     const [next, attempts] = asList(reply);
     const text = asText(next);
@@ -175,21 +176,21 @@ export class LaneLedger {
     known: number | undefined,
     next: number,
   ): Promise<boolean> {
-    return (await this.#run(SCRIPTS.setNext, [lane, lease, known ?? '', next])) === 1;
+    return (await this.#run(LANE_SCRIPTS.setNext, [lane, lease, known ?? '', next])) === 1;
   }
 
   /** @returns how many of them are ready now that were not before. */
   async ready(chainId: number, ids: readonly string[]): Promise<number> {
-    return Number(asText(await this.#run(SCRIPTS.ready, [chainId, ...ids])));
+    return Number(asText(await this.#run(LANE_SCRIPTS.ready, [chainId, ...ids])));
   }
 
   /** Settlements claimed at least this long ago that no job brought here. */
   async overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]> {
-    return asTexts(await this.#run(SCRIPTS.overdue, [chainId, ageMs, most]));
+    return asTexts(await this.#run(LANE_SCRIPTS.overdue, [chainId, ageMs, most]));
   }
 
   async take({ lane, lease, chainId }: HeldLane, most: number): Promise<TakenSettlement[]> {
-    const reply = await this.#run(SCRIPTS.take, [lane, lease, chainId, most]);
+    const reply = await this.#run(LANE_SCRIPTS.take, [lane, lease, chainId, most]);
     if (reply === null) throw new LeaseLostError(lane);
     const flat = asTexts(reply);
     const taken: TakenSettlement[] = [];
@@ -208,7 +209,7 @@ export class LaneLedger {
   }
 
   giveBack({ lane, lease }: HeldLane, ids: readonly string[]): Promise<void> {
-    return this.#write(SCRIPTS.giveBack, lane, [lane, lease, ...ids]);
+    return this.#write(LANE_SCRIPTS.giveBack, lane, [lane, lease, ...ids]);
   }
 
   async allocate(
@@ -218,7 +219,7 @@ export class LaneLedger {
     day: string,
   ): Promise<AllocateResult> {
     const reply = asTexts(
-      await this.#run(SCRIPTS.allocate, [
+      await this.#run(LANE_SCRIPTS.allocate, [
         lane,
         lease,
         attempt.accountNonce,
@@ -242,7 +243,7 @@ export class LaneLedger {
 
   /** Stores a further transaction of an attempt, before it is sent. */
   replace({ lane, lease, chainId }: HeldLane, attempt: Attempt): Promise<void> {
-    return this.#write(SCRIPTS.replace, lane, [
+    return this.#write(LANE_SCRIPTS.replace, lane, [
       lane,
       lease,
       attempt.accountNonce,
@@ -255,7 +256,7 @@ export class LaneLedger {
   }
 
   closeAttempt({ lane, lease }: HeldLane, accountNonce: number): Promise<void> {
-    return this.#write(SCRIPTS.closeAttempt, lane, [lane, lease, accountNonce]);
+    return this.#write(LANE_SCRIPTS.closeAttempt, lane, [lane, lease, accountNonce]);
   }
 
   include(
@@ -265,7 +266,7 @@ export class LaneLedger {
     batchSize: number,
     items: readonly { readonly id: string; readonly logIndex: number }[],
   ): Promise<void> {
-    return this.#write(SCRIPTS.include, lane, [
+    return this.#write(LANE_SCRIPTS.include, lane, [
       lane,
       lease,
       accountNonce,
@@ -283,7 +284,7 @@ export class LaneLedger {
     accountNonce: number,
     items: readonly { readonly id: string; readonly inFlight: string }[],
   ): Promise<void> {
-    return this.#write(SCRIPTS.uninclude, lane, [
+    return this.#write(LANE_SCRIPTS.uninclude, lane, [
       lane,
       lease,
       accountNonce,
@@ -297,7 +298,7 @@ export class LaneLedger {
     accountNonce: number | undefined,
     endings: readonly Ending[],
   ): Promise<void> {
-    return this.#write(SCRIPTS.finish, lane, [
+    return this.#write(LANE_SCRIPTS.finish, lane, [
       lane,
       lease,
       accountNonce ?? '',
@@ -324,7 +325,7 @@ export class LaneLedger {
     sinceBlock: bigint,
     ids: readonly string[],
   ): Promise<void> {
-    return this.#write(SCRIPTS.requeue, lane, [
+    return this.#write(LANE_SCRIPTS.requeue, lane, [
       lane,
       lease,
       accountNonce,
@@ -337,7 +338,7 @@ export class LaneLedger {
     { lane, lease }: HeldLane,
     refusals: readonly { readonly id: string; readonly reason: Reason }[],
   ): Promise<void> {
-    return this.#write(SCRIPTS.refuse, lane, [
+    return this.#write(LANE_SCRIPTS.refuse, lane, [
       lane,
       lease,
       this.lifetimes.tombstoneSeconds,
@@ -372,7 +373,7 @@ export class LaneLedger {
 
   /** Stores a transaction for a nonce below the next one, of which nothing is stored. */
   async fillGap({ lane, lease }: HeldLane, attempt: Attempt): Promise<boolean> {
-    const reply = await this.#run(SCRIPTS.fillGap, [
+    const reply = await this.#run(LANE_SCRIPTS.fillGap, [
       lane,
       lease,
       attempt.accountNonce,

@@ -17,7 +17,8 @@ import { PRELUDE } from './lua/prelude.js';
 import { asList, asText, asTexts } from './reply.js';
 import { readReason, readSnapshot, type Snapshot } from './snapshot.js';
 
-const SCRIPTS = {
+/** What an API process runs in Redis, by name. */
+export const ASKER_SCRIPTS = {
   look: script('look', PRELUDE + LOOK),
   claim: script('claim', PRELUDE + CLAIM),
   ask: script('ask', PRELUDE + ASK),
@@ -96,7 +97,7 @@ export class SettlementLedger {
     { chainId, asset, payer }: { chainId: number; asset: Address; payer: Address },
   ): Promise<Look> {
     const reply = asList(
-      await runScript(this.redis, SCRIPTS.look, [
+      await runScript(this.redis, ASKER_SCRIPTS.look, [
         identity.settlementId,
         keyTag,
         chainId,
@@ -123,7 +124,7 @@ export class SettlementLedger {
   ): Promise<ClaimResult> {
     const { authorization, chainId, asset, payTo, amount } = payment;
     const reply = asList(
-      await runScript(this.redis, SCRIPTS.claim, [
+      await runScript(this.redis, ASKER_SCRIPTS.claim, [
         identity.settlementId,
         asker.id,
         asker.keyTag,
@@ -163,7 +164,7 @@ export class SettlementLedger {
   /** @param generation - the claim the asker waits for, where it knows it. */
   async ask(id: string, asker: Asker, generation: string): Promise<AskResult> {
     const reply = asList(
-      await runScript(this.redis, SCRIPTS.ask, [
+      await runScript(this.redis, ASKER_SCRIPTS.ask, [
         id,
         asker.id,
         asker.keyTag,
@@ -181,7 +182,7 @@ export class SettlementLedger {
 
   async sell(id: string, asker: Asker, isHandedOut: boolean): Promise<SellResult> {
     const reply = asList(
-      await runScript(this.redis, SCRIPTS.sell, [
+      await runScript(this.redis, ASKER_SCRIPTS.sell, [
         id,
         asker.id,
         asker.keyTag,
@@ -198,7 +199,7 @@ export class SettlementLedger {
 
   async leave(id: string, asker: Asker, cause: 'timeout' | 'closed'): Promise<LeaveResult> {
     const reply = asList(
-      await runScript(this.redis, SCRIPTS.leave, [
+      await runScript(this.redis, ASKER_SCRIPTS.leave, [
         id,
         asker.id,
         asker.keyTag,
