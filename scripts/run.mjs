@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -81,22 +81,30 @@ function installAnvil() {
   ]);
 }
 
-// ------------------------------------------------------------------ Redis
+// ------------------------------------------------------------------ system packages
 
 function hasCommand(name) {
   return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
 }
 
+/** @returns whether the program is there now. */
+function installFromDebian(name) {
+  if (process.getuid?.() !== 0 || !hasCommand('apt-get')) return false;
+  setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
+  setUp(`${name} (apt-get install)`, 'apt-get', [
+    ...['install', '-y', '-q', '--no-install-recommends', name],
+  ]);
+  return hasCommand(name);
+}
+
+/** For the tests with wrong clocks. */
+function findFaketime() {
+  if (hasCommand('faketime') || installFromDebian('faketime')) return;
+  fail('faketime was not found. Debian, Ubuntu:  sudo apt-get install faketime');
+}
+
 function findRedis() {
-  if (hasCommand('redis-server')) return;
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot && hasCommand('apt-get')) {
-    setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
-    setUp('redis-server (apt-get install)', 'apt-get', [
-      ...['install', '-y', '-q', '--no-install-recommends', 'redis-server'],
-    ]);
-    if (hasCommand('redis-server')) return;
-  }
+  if (hasCommand('redis-server') || installFromDebian('redis-server')) return;
   fail(`redis-server was not found. Install it:
   Debian, Ubuntu:  sudo apt-get install redis-server
   macOS:           brew install redis
@@ -157,7 +165,11 @@ const jest = (...rest) =>
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
-  test: { needs: [installAnvil, findRedis, build], run: () => jest(...args) },
+  test: { needs: [installAnvil, findRedis, findFaketime, build], run: () => jest(...args) },
+  chaos: {
+    needs: [installAnvil, findRedis, findFaketime, build],
+    run: () => tsx('test/chaos/main.ts', ...args),
+  },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

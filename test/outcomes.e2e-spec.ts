@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
-import { SIGNER } from '../sandbox/accounts.js';
-import { sandboxClient, sendNow } from '../sandbox/deploy.js';
+import { sandboxAccount, SIGNER } from '../sandbox/accounts.js';
+import { MULTICALL3, sandboxClient, sendNow } from '../sandbox/deploy.js';
 import type { Service } from '../sandbox/service.js';
 import { type Answer, eventually, get, post } from './support/http.js';
 import {
@@ -42,12 +43,12 @@ describe('the outcome of a settlement', () => {
   const isInPool = (count = 1) =>
     eventually('in the pool', async () => (await world.client.getTxpoolStatus()).pending >= count);
 
-  /** The one transaction of our signer that waits in the pool. */
-  async function waiting(): Promise<{ hash: Hex; input: Hex; to: Hex }> {
+  /** The one transaction of a signer that waits in the pool. */
+  async function waiting(signer = SIGNER): Promise<{ hash: Hex; input: Hex; to: Hex }> {
     await isInPool();
     const { pending } = await world.client.getTxpoolContent();
     const own = Object.entries(pending).find(
-      ([sender]) => sender.toLowerCase() === SIGNER.address.toLowerCase(),
+      ([sender]) => sender.toLowerCase() === signer.address.toLowerCase(),
     );
     return Object.values(own?.[1] ?? {})[0] as unknown as { hash: Hex; input: Hex; to: Hex };
   }
@@ -210,6 +211,70 @@ describe('the outcome of a settlement', () => {
     await thief.sendTransaction({ chain: null, to, data, gas: 300_000n, gasPrice: 10n ** 12n });
     await mine();
   }
+
+  describe('in a batch that one payer spoils by turning into a contract that burns all gas', () => {
+    const OTHER_SIGNER = sandboxAccount(3);
+    let lone: Service;
+
+    beforeAll(async () => {
+      lone = await world.service({
+        LANE_WINDOW_MAX: '1',
+        REDIS_URL: `${world.redis.url}/5`,
+        SIGNER_KEYS: OTHER_SIGNER.key,
+      });
+    });
+
+    /** One after the other: what comes while the first is in the pool goes into one batch. */
+    async function spoiledBatch(): Promise<{ honest: Body; settled: Promise<Answer>[] }> {
+      const settleThere = (body: Body): Promise<Answer> => post(`${lone.url}/settle`, body);
+      const spoiler = await world.payer();
+      const [opening, honest, spoiled] = [
+        await aBody(),
+        await aBody(),
+        // Payees in equal turn go by address: the gas is gone before the others' calls.
+        await aBody({ payer: spoiler, payTo: '0x0000000000000000000000000000000000000bad' }),
+      ];
+      const first = settleThere(opening);
+      await isInPool();
+      const settled = [settleThere(honest), settleThere(spoiled)];
+      await eventually('both are queued', async () => {
+        const { queued } = await queueOf('5');
+        return queued === 2;
+      });
+      await mine();
+      expect((await first).body).toMatchObject({ success: true });
+      const { to } = await waiting(OTHER_SIGNER);
+      expect(to.toLowerCase()).toBe(MULTICALL3.toLowerCase());
+      await world.client.setCode({ address: spoiler.address, bytecode: '0x5b600056' });
+      await mine();
+      return { honest, settled };
+    }
+
+    it('the honest one is sent again alone and paid, the other one fails', async () => {
+      const { settled } = await spoiledBatch();
+      await mine(2);
+      await isInPool();
+      await mine();
+      const [honest, spoiler] = await Promise.all(settled);
+      expect(honest?.body).toMatchObject({ success: true, extra: { batchSize: 1 } });
+      expect(spoiler?.body).toMatchObject({ success: false });
+    });
+
+    it('the honest one is paid too when somebody copies it meanwhile', async () => {
+      const { honest, settled } = await spoiledBatch();
+      const hash = await presentElsewhere(honest);
+      await mine(3);
+      const answer = await settled[0];
+      expect(answer?.body).toMatchObject({ success: true, transaction: hash });
+    });
+
+    async function queueOf(database: string): Promise<{ queued: number }> {
+      const redis = new Redis(`${world.redis.url}/${database}`);
+      const queued = await redis.zcard(`x402:c:${world.chainId}:queued`);
+      redis.disconnect();
+      return { queued };
+    }
+  });
 
   it('a payment that its payer cancels first has failed as used', async () => {
     const payer = await world.payer();

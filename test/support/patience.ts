@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
 /** Real chains and real processes take their time, above all on a busy machine. */
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);

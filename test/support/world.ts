@@ -29,15 +29,41 @@ const TEST_CONTRACTS = fileURLToPath(new URL('../contracts', import.meta.url));
 /** A Redis and a chain of their own, with contracts, money and as many services as a test wants. */
 export class World {
   readonly #services: Service[] = [];
+  #redis: SandboxRedis;
 
   private constructor(
-    readonly redis: SandboxRedis,
+    redis: SandboxRedis,
     readonly anvil: Anvil,
     readonly client: SandboxClient,
     readonly usd: Address,
     readonly coin: Address,
     readonly artifacts: Artifacts,
-  ) {}
+  ) {
+    this.#redis = redis;
+  }
+
+  get redis(): SandboxRedis {
+    return this.#redis;
+  }
+
+  /** Ends Redis without warning and starts it again on what it has on its disk. */
+  async crashRedis(awayMs: number): Promise<void> {
+    const { child, port, dir } = this.#redis;
+    const isGone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await isGone;
+    await new Promise((resolve) => setTimeout(resolve, awayMs));
+    const again = await startRedis(port, dir);
+    this.#redis = { ...again, stop: this.#stopBoth(this.#redis, again) };
+  }
+
+  #stopBoth(first: SandboxRedis, second: SandboxRedis): SandboxRedis['stop'] {
+    return async (signal) => {
+      await second.stop(signal);
+      // It is long gone, and takes the folder away.
+      await first.stop(signal);
+    };
+  }
 
   static async start({ chainId = 31_337, blockTime }: WorldOptions = {}): Promise<World> {
     const [redis, anvil] = await Promise.all([

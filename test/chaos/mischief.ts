@@ -1,0 +1,111 @@
+import { type Address, encodeFunctionData, type Hex, parseAbi, parseSignature } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { authorizationOf, payloadOf } from '../differential/cases.js';
+import { type Body, newAccount } from '../support/payments.js';
+import type { World } from '../support/world.js';
+
+/** What a payer, or somebody who watches the pool, does while a payment is on its way. */
+export type Mischief = 'cancels' | 'spends' | 'is_copied' | 'gains_code';
+
+/** Ahead of everything a facilitator would offer. */
+const FIRST_IN_LINE = 10n ** 11n;
+/** Loops until the gas is gone. */
+const GAS_BURNER: Hex = '0x5b600056';
+
+const ABI = parseAbi([
+  'function transfer(address,uint256)',
+  'function balanceOf(address) view returns (uint256)',
+  'function cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)',
+  'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+]);
+
+export async function commit(
+  mischief: Mischief,
+  world: World,
+  body: Body,
+  payer: PrivateKeyAccount,
+): Promise<void> {
+  switch (mischief) {
+    case 'cancels':
+      return cancel(world, body, payer);
+    case 'spends':
+      return spend(world, payer);
+    case 'is_copied':
+      return copy(world, body);
+    case 'gains_code':
+      await world.client.setCode({ address: payer.address, bytecode: GAS_BURNER });
+  }
+}
+
+async function cancel(world: World, body: Body, payer: PrivateKeyAccount): Promise<void> {
+  const { nonce } = authorizationOf(body) as { nonce: Hex };
+  const signature = await payer.signTypedData({
+    domain: {
+      name: USD_NAME,
+      version: USD_VERSION,
+      chainId: world.chainId,
+      verifyingContract: world.usd,
+    },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.address, nonce },
+  });
+  const { r, s, yParity } = parseSignature(signature);
+  const args = [payer.address, nonce, 27 + yParity, r, s] as const;
+  await sendAs(
+    world,
+    newAccount().address,
+    encodeFunctionData({ abi: ABI, functionName: 'cancelAuthorization', args }),
+  );
+}
+
+async function spend(world: World, payer: PrivateKeyAccount): Promise<void> {
+  const balance = await world.balance(world.usd, payer.address);
+  const args = [newAccount().address, balance] as const;
+  await sendAs(
+    world,
+    payer.address,
+    encodeFunctionData({ abi: ABI, functionName: 'transfer', args }),
+  );
+}
+
+async function copy(world: World, body: Body): Promise<void> {
+  const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(body) as Record<
+    string,
+    string
+  >;
+  const data = encodeFunctionData({
+    abi: ABI,
+    functionName: 'transferWithAuthorization',
+    args: [
+      from as Address,
+      to as Address,
+      BigInt(value ?? 0),
+      BigInt(validAfter ?? 0),
+      BigInt(validBefore ?? 0),
+      nonce as Hex,
+      payloadOf(body)['signature'] as Hex,
+    ],
+  });
+  await sendAs(world, newAccount().address, data);
+}
+
+/** A block that is taken back takes the gas money with it: then once more. */
+async function sendAs(world: World, from: Address, data: Hex, tries = 3): Promise<void> {
+  const { client, usd } = world;
+  await client.setBalance({ address: from, value: 10n ** 18n });
+  await client.impersonateAccount({ address: from });
+  try {
+    const price = { gas: 300_000n, gasPrice: FIRST_IN_LINE };
+    await client.sendUnsignedTransaction({ from, to: usd, data, ...price });
+  } catch (error) {
+    if (tries === 1) throw error;
+    await sendAs(world, from, data, tries - 1);
+  }
+}
