@@ -260,7 +260,6 @@ export class LaneRunner {
         const [latest, pending] = await Promise.all([
           this.#countNonce(view, 'latest'),
           this.#countNonce(view, 'pending'),
-          view.confirmChain(),
         ]);
         counts.latest = Math.max(counts.latest, latest);
         counts.pending = Math.max(counts.pending, pending);
