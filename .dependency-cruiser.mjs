@@ -32,7 +32,7 @@ export default {
       name: 'ledger-is-an-adapter',
       severity: 'error',
       from: { path: '^src/(ledger|redis)/' },
-      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core)/' },
+      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core|concurrency)/' },
     },
     {
       name: 'verification-knows-no-edge',
@@ -52,6 +52,12 @@ export default {
       severity: 'error',
       from: { path: '^src/(settlement|facilitator|verification)/' },
       to: { path: '^src/lanes/' },
+    },
+    {
+      name: 'health-only-reads',
+      severity: 'error',
+      from: { path: '^src/health/' },
+      to: { path: '^src/(verification|settlement|lanes|facilitator|metrics)/' },
     },
     {
       name: 'nest-only-at-the-edge',
