@@ -60,6 +60,23 @@ export default {
       to: { path: '^src/(verification|settlement|lanes|facilitator|metrics)/' },
     },
     {
+      name: 'metrics-are-told',
+      comment: 'metrics implement the observers of other modules, which know nothing of metrics',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(metrics/|app\\.module\\.ts$)' },
+      to: { path: '^src/metrics/|^node_modules/prom-client/' },
+    },
+    {
+      name: 'metrics-know-observers-and-reports',
+      severity: 'error',
+      from: { path: '^src/metrics/' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$',
+      },
+    },
+    {
       name: 'nest-only-at-the-edge',
       comment:
         'modules, controllers and the services they inject know Nest; what they wire does not',

@@ -11,6 +11,7 @@ import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { logging } from './observability/logging.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
@@ -32,6 +33,7 @@ export class AppModule {
         ChainModule,
         HealthModule,
         SettlingHealthModule,
+        MetricsModule.forRoot(config, isApi || isWorker),
         BullModule.forRoot({
           // A job that cannot be added now is found by the sweep: adding must not wait.
           connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
