@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { Attempt } from '../core/settlement/attempt.js';
 import type { LaneObserver } from '../lanes/lane-observer.js';
+import { errorMetrics } from './error-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 
 const SIGNER = '0x00000000000000000000000000000000000000aa';
@@ -22,7 +23,7 @@ async function scrapeAfter(
   waitsMs: readonly number[] = [],
 ): Promise<string[]> {
   const registry = new Registry();
-  tell(laneMetrics(registry, () => Promise.resolve(waitsMs)));
+  tell(laneMetrics(registry, () => Promise.resolve(waitsMs), errorMetrics(registry)));
   await new Promise((resolve) => setImmediate(resolve));
   return (await registry.metrics()).split('\n');
 }
@@ -102,11 +103,13 @@ describe('lane metrics', () => {
     expect(lines).toContain('x402_attempt_finality_seconds_count{network="eip155:56"} 1');
   });
 
-  it('counts failures by network, wherever they come from', async () => {
+  it('counts failures, those of the connection to the queue apart', async () => {
     const lines = await scrapeAfter((observer) => {
       observer.failed('56', 'queue', new Error('away'));
       observer.failed(LANE, 'run', new Error('odd'));
     });
-    expect(lines).toContain('x402_lane_failures_total{network="eip155:56"} 2');
+    expect(lines).toContain('x402_internal_errors_total{place="queue"} 1');
+    expect(lines).toContain('x402_internal_errors_total{place="lane"} 1');
+    expect(lines).toContain('x402_internal_errors_total{place="http"} 0');
   });
 });

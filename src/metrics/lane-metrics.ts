@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { caip2Of } from '../core/payment/network.js';
 import type { Attempt } from '../core/settlement/attempt.js';
+import type { CountError } from './error-metrics.js';
 import type { LaneObserver } from '../lanes/lane-observer.js';
 
 /** Seconds. */
@@ -25,6 +26,7 @@ type LaneLabels = Record<(typeof LANE_LABELS)[number], string>;
 export function laneMetrics(
   registry: Registry,
   readQueueWaitsMs: (settlementIds: readonly string[]) => Promise<readonly number[]>,
+  countError: CountError,
 ): LaneObserver {
   const series = laneSeries(registry);
   /** When attempts were seen in a block, for as long as their lane remembers them. */
@@ -94,13 +96,13 @@ export function laneMetrics(
     batchReverted: (lane) => {
       series.batchReverts.inc(labelsOf(lane));
     },
-    failed: (subject) => {
-      series.failures.inc({ network: labelsOf(subject).network });
+    failed: (_, what) => {
+      countError(what === 'queue' ? 'queue' : 'lane');
     },
   };
 }
 
-/** A lane is named `<chainId>:<signer>`; failures outside a lane are named by their chain. */
+/** A lane is named `<chainId>:<signer>`. */
 function labelsOf(lane: string): LaneLabels {
   const [chainId, signer = ''] = lane.split(':');
   return { network: caip2Of(Number(chainId)), lane: signer };
@@ -151,12 +153,6 @@ function laneSeries(registry: Registry) {
       name: 'x402_settlements_total',
       help: 'Settlements that came to their end on chain, by state and reason.',
       labelNames: ['network', 'state', 'paid', 'reason'],
-      registers,
-    }),
-    failures: new Counter({
-      name: 'x402_lane_failures_total',
-      help: 'Failures inside the settling side that nobody expected.',
-      labelNames: ['network'],
       registers,
     }),
     batchSize: histogram(

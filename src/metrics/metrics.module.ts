@@ -13,6 +13,7 @@ import { ProcessRegistry } from '../processes/process-registry.js';
 import { RedisWatch } from '../redis/redis-watch.js';
 import { AssetLabels } from './asset-labels.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
+import { CountError, errorMetrics } from './error-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
 import { paymentMetrics } from './payment-metrics.js';
@@ -40,6 +41,7 @@ export class MetricsModule {
       providers: [
         { provide: Registry, useFactory: () => new Registry() },
         REDIS_METRICS,
+        { provide: CountError, inject: [Registry], useFactory: errorMetrics },
         observer(ResponseObserver, responseMetrics),
         ...(settles ? settlingProviders(config) : []),
         {
@@ -57,12 +59,18 @@ export class MetricsModule {
 function settlingProviders(config: AppConfig): Provider[] {
   return [
     observer(RpcObserver, rpcMetrics),
-    observer(PaymentObserver, (registry) => paymentMetrics(registry, AssetLabels.of(config))),
+    observer(PaymentObserver, (registry, countError) =>
+      paymentMetrics(registry, AssetLabels.of(config), countError),
+    ),
     {
       provide: LaneObserver,
-      inject: [Registry, QueueBoard, PinoLogger],
-      useFactory: (registry: Registry, queues: QueueBoard, logger: PinoLogger) =>
-        laneMetrics(registry, (ids) => waitsMs(queues, ids, logger)),
+      inject: [Registry, QueueBoard, PinoLogger, CountError],
+      useFactory: (
+        registry: Registry,
+        queues: QueueBoard,
+        logger: PinoLogger,
+        countError: CountError,
+      ) => laneMetrics(registry, (ids) => waitsMs(queues, ids, logger), countError),
     },
     {
       provide: DeploymentMetrics,
@@ -73,8 +81,11 @@ function settlingProviders(config: AppConfig): Provider[] {
   ];
 }
 
-function observer(token: symbol, create: (registry: Registry) => unknown): Provider {
-  return { provide: token, inject: [Registry], useFactory: create };
+function observer(
+  token: symbol,
+  create: (registry: Registry, countError: CountError) => unknown,
+): Provider {
+  return { provide: token, inject: [Registry, CountError], useFactory: create };
 }
 
 /** A measurement is not worth a failure: without the ledger there is none. */

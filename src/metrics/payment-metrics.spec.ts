@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { RequestSubject } from '../facilitator/payment-observer.js';
 import { AssetLabels } from './asset-labels.js';
+import { errorMetrics } from './error-metrics.js';
 import { paymentMetrics } from './payment-metrics.js';
 
 const ASSET = '0x00000000000000000000000000000000000000aa';
@@ -11,7 +12,11 @@ const LABELS = `network="eip155:56",scheme="exact",version="2",asset="${ASSET}"`
 describe('payment metrics', () => {
   it('count answers by what they are about and what they said', async () => {
     const registry = new Registry();
-    const observer = paymentMetrics(registry, new AssetLabels([`eip155:56/${ASSET}`]));
+    const observer = paymentMetrics(
+      registry,
+      new AssetLabels([`eip155:56/${ASSET}`]),
+      errorMetrics(registry),
+    );
     observer.verified(SUBJECT, undefined, 20);
     observer.verified(SUBJECT, 'invalid_payload', 1);
     observer.settled(SUBJECT, 'success', undefined, 900);
@@ -30,7 +35,7 @@ describe('payment metrics', () => {
 
   it('show nothing of what a sender made up', async () => {
     const registry = new Registry();
-    const observer = paymentMetrics(registry, new AssetLabels([]));
+    const observer = paymentMetrics(registry, new AssetLabels([]), errorMetrics(registry));
     observer.verified(
       { x402Version: undefined, isExact: false, chainId: undefined, asset: ASSET },
       'invalid_network',

@@ -2,6 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { caip2Of } from '../core/payment/network.js';
 import type { PaymentObserver, RequestSubject } from '../facilitator/payment-observer.js';
 import { type AssetLabels, OTHER } from './asset-labels.js';
+import type { CountError } from './error-metrics.js';
 
 /** Seconds. From a verify that asks a node nearby to one that waits for a second node. */
 const VERIFY_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -12,7 +13,11 @@ const SUBJECT_LABELS = ['network', 'scheme', 'version', 'asset'] as const;
 type SubjectLabels = Record<(typeof SUBJECT_LABELS)[number], string>;
 
 /** Counts and times the answers to verify and settle. */
-export function paymentMetrics(registry: Registry, assets: AssetLabels): PaymentObserver {
+export function paymentMetrics(
+  registry: Registry,
+  assets: AssetLabels,
+  countError: CountError,
+): PaymentObserver {
   const registers = [registry];
   const verifies = new Counter({
     name: 'x402_verifies_total',
@@ -55,12 +60,14 @@ export function paymentMetrics(registry: Registry, assets: AssetLabels): Payment
       const result = reason === undefined ? 'valid' : 'invalid';
       verifies.inc({ ...labels, result, reason: reason ?? '' });
       verifySeconds.observe({ network, result }, durationMs / 1000);
+      if (reason === 'unexpected_verify_error') countError('verify');
     },
     settled: (subject, result, reason, durationMs) => {
       const labels = labelsOf(subject);
       const { network } = labels;
       settles.inc({ ...labels, result, reason: reason ?? '' });
       settleSeconds.observe({ network, result }, durationMs / 1000);
+      if (reason === 'unexpected_settle_error') countError('settle');
     },
   };
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Metric, Registry } from 'prom-client';
 import { AssetLabels } from '../../src/metrics/asset-labels.js';
 import { DeploymentMetrics } from '../../src/metrics/deployment-metrics.js';
+import { errorMetrics } from '../../src/metrics/error-metrics.js';
 import { laneMetrics } from '../../src/metrics/lane-metrics.js';
 import { paymentMetrics } from '../../src/metrics/payment-metrics.js';
 import { RedisMetrics } from '../../src/metrics/redis-metrics.js';
@@ -16,10 +17,11 @@ const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples h
 /** A registry with every series of a process that has all roles; nothing is sampled here. */
 function fullRegistry(): Registry {
   const registry = new Registry();
-  paymentMetrics(registry, new AssetLabels([]));
-  laneMetrics(registry, () => Promise.resolve([]));
+  const countError = errorMetrics(registry);
+  paymentMetrics(registry, new AssetLabels([]), countError);
+  laneMetrics(registry, () => Promise.resolve([]), countError);
   rpcMetrics(registry);
-  responseMetrics(registry);
+  responseMetrics(registry, countError);
   new RedisMetrics(registry, { roundTripMs: unasked, setUp: unasked });
   new DeploymentMetrics(
     registry,
