@@ -116,8 +116,9 @@ export class FacilitatorService {
         keyTag: keyTagOf(terms.idempotencyKey, payment.requirements.payTo),
       });
     } catch (error) {
-      this.logger.error({ err: error, settlementId: idOf(payment) }, 'settle failed');
-      const answers = new SettleAnswers(payment, terms.finality, undefined);
+      const settlementId = idOf(payment);
+      this.logger.error({ err: error, settlementId }, 'settle failed');
+      const answers = new SettleAnswers(payment, terms.finality, settlementId);
       return answers.failure('unexpected_settle_error');
     }
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import type { Params, PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../config/app-config.js';
+import { describeError } from './error-description.js';
 import type { ResponseObserver } from './response-observer.js';
 
 /**
@@ -9,11 +10,22 @@ import type { ResponseObserver } from './response-observer.js';
  * request in an AsyncLocalStorage, which on Node 20 makes every promise of the process slower.
  */
 export function logging({ logLevel }: AppConfig): Params {
-  return { pinoHttp: { level: logLevel, autoLogging: false }, forRoutes: [] };
+  return {
+    pinoHttp: {
+      level: logLevel,
+      autoLogging: false,
+      // Else errors come to it with everything that hangs on them.
+      wrapSerializers: false,
+      serializers: { err: (error: unknown) => describeError(error) },
+    },
+    forRoutes: [],
+  };
 }
 
 /** Ids of other systems that are safe to repeat in a header and a log line. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
+/** Longer than any path there is; the rest of a made-up one is no use to anybody. */
+const PATH_MAX_CHARACTERS = 128;
 
 /**
  * Gives every request an id, the caller's own if it has one, and writes one line when it is answered.
@@ -53,5 +65,5 @@ function routeOf(request: Request): string | undefined {
 
 function pathOf(url: string): string {
   const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+  return (end === -1 ? url : url.slice(0, end)).slice(0, PATH_MAX_CHARACTERS);
 }
