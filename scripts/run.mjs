@@ -117,14 +117,7 @@ or run Redis in a container and the service against it:
 
 /** The tests run the alert rules as Prometheus would. */
 function findPromtool() {
-  if (hasCommand('promtool')) return;
-  if (process.getuid?.() === 0 && hasCommand('apt-get')) {
-    setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
-    setUp('promtool (apt-get install prometheus)', 'apt-get', [
-      ...['install', '-y', '-q', '--no-install-recommends', 'prometheus'],
-    ]);
-    if (hasCommand('promtool')) return;
-  }
+  if (hasCommand('promtool') || installFromDebian('prometheus')) return;
   fail(`promtool was not found; the tests of the alert rules need it. Install it:
   Debian, Ubuntu:  sudo apt-get install prometheus
   macOS:           brew install prometheus`);
