@@ -40,7 +40,7 @@ export class RedisWatch {
     this.#setUp = new Shared(() => this.#look(), SET_UP_KEPT_MS);
   }
 
-  /** Milliseconds of a round trip that begins now; fails when there is none. */
+  /** Milliseconds of a round trip begun now, or under way already; fails when there is none. */
   roundTripMs(): Promise<number> {
     return this.#ping.get();
   }
