@@ -32,7 +32,7 @@ export default {
       name: 'ledger-is-an-adapter',
       severity: 'error',
       from: { path: '^src/(ledger|redis)/' },
-      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core)/' },
+      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core|concurrency)/' },
     },
     {
       name: 'verification-knows-no-edge',
@@ -52,6 +52,29 @@ export default {
       severity: 'error',
       from: { path: '^src/(settlement|facilitator|verification)/' },
       to: { path: '^src/lanes/' },
+    },
+    {
+      name: 'health-only-reads',
+      severity: 'error',
+      from: { path: '^src/health/' },
+      to: { path: '^src/(verification|settlement|lanes|facilitator|metrics)/' },
+    },
+    {
+      name: 'metrics-are-told',
+      comment: 'metrics implement the observers of other modules, which know nothing of metrics',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(metrics/|app\\.module\\.ts$)' },
+      to: { path: '^src/metrics/|^node_modules/prom-client/' },
+    },
+    {
+      name: 'metrics-know-observers-and-reports',
+      severity: 'error',
+      from: { path: '^src/metrics/' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$',
+      },
     },
     {
       name: 'nest-only-at-the-edge',

@@ -113,6 +113,16 @@ or run Redis in a container and the service against it:
   REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
 }
 
+// ------------------------------------------------------------------ promtool
+
+/** The tests run the alert rules as Prometheus would. */
+function findPromtool() {
+  if (hasCommand('promtool') || installFromDebian('prometheus')) return;
+  fail(`promtool was not found; the tests of the alert rules need it. Install it:
+  Debian, Ubuntu:  sudo apt-get install prometheus
+  macOS:           brew install prometheus`);
+}
+
 // ------------------------------------------------------------------ build
 
 function newestIn(path) {
@@ -165,7 +175,10 @@ const jest = (...rest) =>
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
-  test: { needs: [installAnvil, findRedis, findFaketime, build], run: () => jest(...args) },
+  test: {
+    needs: [installAnvil, findRedis, findFaketime, findPromtool, build],
+    run: () => jest(...args),
+  },
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
     run: () => tsx('test/chaos/main.ts', ...args),

@@ -7,9 +7,11 @@ import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { HealthModule } from './health/health.module.js';
+import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { logging } from './observability/logging.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
@@ -30,6 +32,8 @@ export class AppModule {
         ProcessesModule,
         ChainModule,
         HealthModule,
+        SettlingHealthModule,
+        MetricsModule.forRoot(config, isApi || isWorker),
         BullModule.forRoot({
           // A job that cannot be added now is found by the sweep: adding must not wait.
           connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },

@@ -4,6 +4,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { cors } from './http/cors.js';
 import { noteArrival, readBody } from './http/request-body.js';
 import { requestLog } from './observability/logging.js';
+import { ResponseObserver } from './observability/response-observer.js';
 
 /** Paths whose bodies are x402 JSON; other modules read their own. */
 const X402_PATHS = ['/verify', '/settle', '/v1/verify', '/v1/settle', '/v2/verify', '/v2/settle'];
@@ -16,6 +17,9 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     const count = Number(config.trustProxy);
     app.set('trust proxy', Number.isInteger(count) ? count : config.trustProxy);
   }
-  app.use(requestLog(await app.resolve(PinoLogger)), cors);
+  app.use(
+    requestLog(await app.resolve(PinoLogger), app.get<ResponseObserver>(ResponseObserver)),
+    cors,
+  );
   app.use(X402_PATHS, noteArrival, readBody(config.bodyMaxBytes));
 }

@@ -14,7 +14,8 @@ import {
   noteHead,
 } from './endpoint-health.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
-import { RpcEndpoint, type RpcObserver } from './rpc/rpc-endpoint.js';
+import { RpcEndpoint } from './rpc/rpc-endpoint.js';
+import type { RpcObserver } from './rpc/rpc-observer.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const PROBE_INTERVAL_MS = 10_000;

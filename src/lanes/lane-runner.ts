@@ -491,6 +491,7 @@ export class LaneRunner {
       settlementsLeft: this.#settlementsLeft(),
       inFlight: this.#inFlightCount(),
       window: this.#window.size,
+      gaps: attempts[0] === undefined ? 0 : this.#next - attempts[0].accountNonce - attempts.length,
       nextNonce: this.#next,
       oldestNonce: attempts[0]?.accountNonce ?? this.#next,
       oldestInFlightMs: oldest === undefined ? 0 : Date.now() - oldest.sentAt,

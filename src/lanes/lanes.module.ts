@@ -5,10 +5,12 @@ import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import { LaneBoard } from '../ledger/lane-board.js';
 import { LaneLedger } from '../ledger/lane-ledger.js';
+import { fanOut } from '../observability/fan-out.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
 import { laneLog } from './lane-log.js';
 import { LaneManager } from './lane-manager.js';
+import { LaneObserver } from './lane-observer.js';
 
 @Module({
   providers: [
@@ -23,6 +25,7 @@ import { LaneManager } from './lane-manager.js';
         LEDGER_REDIS,
         SUBSCRIBER_REDIS,
         PinoLogger,
+        LaneObserver,
       ],
       useFactory: async (
         config: AppConfig,
@@ -33,6 +36,7 @@ import { LaneManager } from './lane-manager.js';
         redis: Redis,
         subscriber: Redis,
         logger: PinoLogger,
+        observer: LaneObserver,
       ): Promise<LaneManager> => {
         const manager = new LaneManager({
           config,
@@ -44,7 +48,7 @@ import { LaneManager } from './lane-manager.js';
           subscriber,
           // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
           connectWorker: () => new Redis(config.redisUrl.reveal(), { maxRetriesPerRequest: null }),
-          observer: laneLog(logger),
+          observer: fanOut(laneLog(logger), observer),
         });
         await manager.start();
         return manager;

@@ -1,17 +1,8 @@
 import { Pool } from 'undici';
 import { readQuantity } from '../block.js';
 import type { Secret } from '../../config/secret.js';
+import type { RpcObserver } from './rpc-observer.js';
 import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
-
-/** What happened to one HTTP exchange; for metrics. */
-export interface RpcObserver {
-  exchanged(exchange: {
-    readonly endpoint: string;
-    readonly methods: readonly string[];
-    readonly outcomes: readonly RpcOutcome[];
-    readonly durationMs: number;
-  }): void;
-}
 
 interface QueuedCall {
   readonly method: string;
