@@ -22,6 +22,7 @@ export class AppModule {
   static forRoot(config: AppConfig): DynamicModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
+    const settles = isApi || isWorker;
     return {
       module: AppModule,
       imports: [
@@ -32,8 +33,8 @@ export class AppModule {
         ProcessesModule,
         ChainModule,
         HealthModule,
-        SettlingHealthModule,
-        MetricsModule.forRoot(config, isApi || isWorker),
+        MetricsModule.forRoot(config, settles),
+        ...(settles ? [SettlingHealthModule] : []),
         BullModule.forRoot({
           // A job that cannot be added now is found by the sweep: adding must not wait.
           connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
