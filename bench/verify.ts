@@ -32,6 +32,19 @@ const ours = await stage.ours();
 const reference = await stage.reference();
 const urls: Readonly<Record<Contestant, string>> = { ours: ours.url, reference: reference.url };
 const rates = new Map<string, number>();
+const programs: Record<string, readonly number[]> = {
+  ours: [pidOf(ours)],
+  reference: [pidOf(reference)],
+  anvil: [pidOf(stage.anvil)],
+  redis: [pidOf(stage.redis)],
+  load: [process.pid],
+};
+
+interface Measured {
+  readonly result: LoadResult;
+  /** While the load ran, without the time it took to make the payments. */
+  readonly cores: Busyness;
+}
 
 async function measure(
   key: string,
@@ -39,15 +52,17 @@ async function measure(
   kind: Kind,
   concurrency: number,
   seconds = SECONDS,
-): Promise<LoadResult> {
+): Promise<Measured> {
   const rateKey = `${key} ${concurrency}`;
   const count = Math.ceil((rates.get(rateKey) ?? 1500) * seconds * RESERVE) + RESERVE_LEAST;
   const bodies = mill.make(kind, count);
+  const ends = watchProcessors(programs);
   const result = await runLoad({
     ...{ url, path: PATH, concurrency, bodies, seconds, problemOf: verifyProblem },
   });
+  const cores = ends();
   rates.set(rateKey, Math.max(rates.get(rateKey) ?? 0, result.perSecond));
-  return result;
+  return { result, cores };
 }
 
 async function refuseForgeries(): Promise<readonly string[]> {
@@ -77,11 +92,12 @@ async function contest(): Promise<{ readonly board: Scoreboard; readonly busynes
         const order: readonly Contestant[] =
           round % 2 === 0 ? ['ours', 'reference'] : ['reference', 'ours'];
         for (const contestant of order) {
-          const ends = watchProcessors(programs);
-          const key = `${contestant} ${kind}`;
-          const result = await measure(key, urls[contestant], kind, concurrency);
-          if (contestant === 'ours' && kind === 'eip3009' && concurrency === 32) busyness = ends();
-          board.note(contestant, kind, result);
+          const { result, cores } = await measure(
+            `${contestant} ${kind}`,
+            ...([urls[contestant], kind, concurrency] as const),
+          );
+          if (contestant === 'ours' && kind === 'eip3009' && concurrency === 32) busyness = cores;
+          board.note(contestant, kind, result, cores[contestant]);
         }
       }
     }
@@ -90,20 +106,14 @@ async function contest(): Promise<{ readonly board: Scoreboard; readonly busynes
   return { board, busyness };
 }
 
-const programs = {
-  service: [pidOf(ours)],
-  anvil: [pidOf(stage.anvil)],
-  redis: [pidOf(stage.redis)],
-  load: [process.pid],
-};
-
 async function constantRoute(): Promise<readonly Floor[]> {
   const { url } = await stage.constant();
   await measure('constant', url, 'eip3009', 32, 0.5);
   const floors: Floor[] = [];
   for (const concurrency of LEVELS) {
-    const { perSecond } = await measure('constant', url, 'eip3009', concurrency, 1);
-    floors.push({ name: `a Nest route with a constant, at ${concurrency}`, perSecond });
+    const { result } = await measure('constant', url, 'eip3009', concurrency, 1);
+    const name = `a Nest route with a constant, at ${concurrency}`;
+    floors.push({ name, perSecond: result.perSecond });
   }
   return floors;
 }
@@ -113,17 +123,15 @@ async function scaling(): Promise<Scaling> {
   const second = await stage.ours();
   const [one, two] = [await stage.balancer([ours]), await stage.balancer([ours, second])];
   await measure('second', second.url, 'eip3009', 32, 1);
+  programs['second'] = [pidOf(second)];
+  programs['balancer'] = [pidOf(two)];
   const results: Record<'one' | 'two', number[]> = { one: [], two: [] };
   let busyness: Busyness = {};
   for (let round = 0; round < options.rounds; round += 1) {
-    results.one.push((await measure('one', one.url, 'eip3009', 32)).perSecond);
-    const ends = watchProcessors({
-      ...programs,
-      'second service': [pidOf(second)],
-      balancer: [pidOf(two)],
-    });
-    results.two.push((await measure('two', two.url, 'eip3009', 32)).perSecond);
-    busyness = ends();
+    results.one.push((await measure('one', one.url, 'eip3009', 32)).result.perSecond);
+    const { result, cores } = await measure('two', two.url, 'eip3009', 32);
+    results.two.push(result.perSecond);
+    busyness = cores;
   }
   const factors = results.two.map((perSecond, round) => perSecond / (results.one[round] ?? 1));
   return {

@@ -12,6 +12,8 @@ export interface Run {
   readonly failed: number;
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
+  /** Processor time of the facilitator for each payment, ms; `undefined` where it cannot be told. */
+  readonly processorMs: number | undefined;
 }
 
 /** All rounds of one contestant with one kind of payment at one concurrency. */
@@ -26,6 +28,8 @@ export interface Cell {
   readonly p95: number;
   readonly p99: number;
   readonly failed: number;
+  /** Median of the rounds. Unlike throughput it does not depend on what else the machine does. */
+  readonly processorMs: number | undefined;
 }
 
 /** Ours against the reference, each round compared with its own other half. */
@@ -35,33 +39,45 @@ export interface Ratio {
   readonly throughput: Spread;
   /** Our p99 in parts of the reference's p50. */
   readonly p99OverItsP50: number;
+  /** Its processor time for a payment in parts of ours. */
+  readonly processorTime: number | undefined;
+}
+
+interface Noted {
+  readonly result: LoadResult;
+  readonly processorMs: number | undefined;
 }
 
 /** Collects the runs of a bench. */
 export class Scoreboard {
-  readonly #results = new Map<string, LoadResult[]>();
+  readonly #noted = new Map<string, Noted[]>();
 
-  note(contestant: Contestant, kind: Kind, result: LoadResult): void {
+  /** @param cores - how many the facilitator kept busy meanwhile. */
+  note(contestant: Contestant, kind: Kind, result: LoadResult, cores: number | undefined): void {
     const key = JSON.stringify([contestant, kind, result.concurrency]);
-    this.#results.set(key, [...(this.#results.get(key) ?? []), result]);
+    const processorMs = cores === undefined ? undefined : (cores / result.perSecond) * 1000;
+    this.#noted.set(key, [...(this.#noted.get(key) ?? []), { result, processorMs }]);
   }
 
   cells(): readonly Cell[] {
-    return [...this.#results].map(([key, results]) => {
+    return [...this.#noted].map(([key, noted]) => {
+      const results = noted.map(({ result }) => result);
       const [contestant, kind, concurrency] = JSON.parse(key) as [Contestant, Kind, number];
       const latencies = ascending(results.flatMap((result) => result.latencies));
       return {
         contestant,
         kind,
         concurrency,
-        runs: results.map(({ perSecond, completed, failed, failures, seconds }) => ({
-          ...{ perSecond, completed, failed, failures, seconds },
-        })),
+        runs: noted.map(({ result, processorMs }) => {
+          const { perSecond, completed, failed, failures, seconds } = result;
+          return { perSecond, completed, failed, failures, seconds, processorMs };
+        }),
         perSecond: spreadOf(results.map((result) => result.perSecond)),
         p50: percentile(latencies, 0.5),
         p95: percentile(latencies, 0.95),
         p99: percentile(latencies, 0.99),
         failed: results.reduce((sum, { failed }) => sum + failed, 0),
+        processorMs: medianOfKnown(noted.map(({ processorMs }) => processorMs)),
       };
     });
   }
@@ -87,9 +103,18 @@ export function ratiosOf(cells: readonly Cell[]): readonly Ratio[] {
         concurrency,
         throughput: spreadOf(throughput),
         p99OverItsP50: ours.p99 / reference.p50,
+        processorTime:
+          ours.processorMs === undefined || reference.processorMs === undefined
+            ? undefined
+            : reference.processorMs / ours.processorMs,
       },
     ];
   });
+}
+
+function medianOfKnown(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : spreadOf(known).median;
 }
 
 /** Requests that failed anywhere, with why. */

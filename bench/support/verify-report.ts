@@ -35,7 +35,10 @@ export type Table = readonly [head: readonly string[], rows: readonly (readonly 
 
 export function cellTable(cells: readonly Cell[]): Table {
   return [
-    ['payment', 'at once', 'who', 'per second', 'spread', 'p50 ms', 'p95 ms', 'p99 ms', 'failed'],
+    [
+      ...['payment', 'at once', 'who', 'per second', 'spread', 'p50 ms', 'p95 ms', 'p99 ms'],
+      ...['failed', 'CPU ms each'],
+    ],
     cells.map((cell) => [
       cell.kind,
       String(cell.concurrency),
@@ -46,6 +49,7 @@ export function cellTable(cells: readonly Cell[]): Table {
       figure(cell.p95),
       figure(cell.p99),
       String(cell.failed),
+      known(cell.processorMs),
     ]),
   ];
 }
@@ -59,15 +63,23 @@ export function floorTable(floors: readonly Floor[]): Table {
 
 export function ratioTable(ratios: readonly Ratio[]): Table {
   return [
-    ['payment', 'at once', 'throughput, times the reference', 'spread', 'our p99 / its p50'],
-    ratios.map(({ kind, concurrency, throughput, p99OverItsP50 }) => [
+    [
+      ...['payment', 'at once', 'throughput, times the reference', 'spread'],
+      ...['our p99 / its p50', 'its CPU time / ours'],
+    ],
+    ratios.map(({ kind, concurrency, throughput, p99OverItsP50, processorTime }) => [
       kind,
       String(concurrency),
       figure(throughput.median),
       rangeOf(throughput),
       figure(p99OverItsP50),
+      known(processorTime),
     ]),
   ];
+}
+
+export function known(value: number | undefined): string {
+  return value === undefined ? '' : figure(value);
 }
 
 export function rangeOf({ least, most }: Spread): string {
