@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { JsonConnection } from './connection.js';
 
 export type AnswerBody = Readonly<Record<string, unknown>>;
 
@@ -36,13 +36,9 @@ export interface LoadOptions {
   readonly onAnswer?: (answered: Answered) => void;
 }
 
-/** Longer than any service under test waits for a block. */
-const PATIENCE_MS = 120_000;
-
 /** A closed loop: a request is sent when an earlier one is answered. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { url, concurrency, bodies, seconds = Infinity, onAnswer } = options;
-  const pool = new Pool(url, { connections: concurrency, keepAliveTimeout: 60_000 });
+  const { url, path, concurrency, bodies, seconds = Infinity, onAnswer } = options;
   const latencies: number[] = [];
   const failures: Record<string, number> = {};
   const begun = performance.now();
@@ -50,12 +46,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let next = 0;
   let failed = 0;
   const worker = async (): Promise<void> => {
+    const connection = new JsonConnection(new URL(url), path);
     while (performance.now() < until) {
       const body = bodies[next];
       next += 1;
-      if (body === undefined) return;
+      if (body === undefined) break;
       const sentAt = performance.now();
-      const answer = await send(pool, body, options);
+      const answer = await send(connection, body, options);
       const answeredAt = performance.now();
       if (typeof answer === 'string') {
         failed += 1;
@@ -69,10 +66,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
         body: answer,
       });
     }
+    connection.close();
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
   const elapsed = (performance.now() - begun) / 1000;
-  await pool.close();
   return {
     concurrency,
     completed: latencies.length,
@@ -86,23 +83,15 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 
 /** @returns the answer, or why it is not what was wanted. */
 async function send(
-  pool: Pool,
+  connection: JsonConnection,
   body: string,
-  { path, problemOf }: LoadOptions,
+  { problemOf }: LoadOptions,
 ): Promise<AnswerBody | string> {
   try {
-    const response = await pool.request({
-      method: 'POST',
-      path,
-      headers: { 'content-type': 'application/json' },
-      body,
-      headersTimeout: PATIENCE_MS,
-      bodyTimeout: PATIENCE_MS,
-    });
-    const answer = (await response.body.json()) as AnswerBody;
-    return problemOf(response.statusCode, answer) ?? answer;
+    const { status, body: answer } = await connection.post(body);
+    return problemOf(status, answer as AnswerBody) ?? (answer as AnswerBody);
   } catch (error) {
-    return error instanceof Error ? error.name : 'error';
+    return error instanceof Error ? error.message : 'error';
   }
 }
 
