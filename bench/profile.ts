@@ -40,12 +40,14 @@ try {
     ...{ url: service.url, path: '/verify', concurrency: CONCURRENCY, problemOf: verifyProblem },
   };
   await runLoad({ ...load, bodies: stage.mill.make(kind, WARM_UP) });
-  const result = await runLoad({ ...load, bodies: stage.mill.make(kind, MEASURED) });
+  const bodies = stage.mill.make(kind, MEASURED);
+  const since = Number(process.hrtime.bigint() / 1000n);
+  const result = await runLoad({ ...load, bodies });
   await service.stop();
   const [file] = readdirSync(folder);
   if (file === undefined) throw new Error('the service left no profile');
   const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile;
-  const { shares, functions } = sharesOf(profile);
+  const { shares, functions } = sharesOf(profile, since);
   const report: ProfileReport = {
     name: 'profile',
     at: new Date().toISOString(),

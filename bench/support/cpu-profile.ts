@@ -9,6 +9,8 @@ export interface CpuProfile {
     };
     readonly children?: readonly number[];
   }[];
+  /** Microseconds of the system's monotonic clock. */
+  readonly startTime: number;
   readonly samples: readonly number[];
   /** Microseconds since the sample before. */
   readonly timeDeltas: readonly number[];
@@ -56,8 +58,14 @@ function partOf(functionName: string, url: string): string {
 /**
  * Self time by part and by function, largest first. What a built-in without a file of its own takes
  * (JSON, Buffer, the native add-on) counts for the function that called it.
+ *
+ * @param since - microseconds of the monotonic clock; what came before (the start, warming up) does
+ *   not count.
  */
-export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): {
+export function sharesOf(
+  { nodes, startTime, samples, timeDeltas }: CpuProfile,
+  since: number,
+): {
   readonly shares: readonly Share[];
   readonly functions: readonly Share[];
 } {
@@ -68,7 +76,10 @@ export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): {
   const parts = new Map<string, number>();
   const functions = new Map<string, number>();
   let busy = 0;
+  let at = startTime;
   samples.forEach((id, index) => {
+    at += timeDeltas[index] ?? 0;
+    if (at < since) return;
     const frame = byId.get(id)?.callFrame;
     if (frame === undefined || frame.functionName === '(idle)') return;
     const time = timeDeltas[index] ?? 0;
