@@ -31,6 +31,11 @@ export interface LoadOptions {
   readonly bodies: readonly string[];
   /** No request begins later than this. */
   readonly seconds?: number;
+  /**
+   * Requests are due at this pace instead of one after the other, and their latency counts from when
+   * they were due: a service that stalls does not make its load lighter.
+   */
+  readonly pacePerSecond?: number;
   /** Whether an answer is what was wanted, else why it is not. */
   readonly problemOf: (status: number, body: AnswerBody) => string | undefined;
   readonly onAnswer?: (answered: Answered) => void;
@@ -38,7 +43,7 @@ export interface LoadOptions {
 
 /** A closed loop: a request is sent when an earlier one is answered. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { url, path, concurrency, bodies, seconds = Infinity, onAnswer } = options;
+  const { url, path, concurrency, bodies, seconds = Infinity, pacePerSecond, onAnswer } = options;
   const latencies: number[] = [];
   const failures: Record<string, number> = {};
   const begun = performance.now();
@@ -48,10 +53,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const worker = async (): Promise<void> => {
     const connection = new JsonConnection(new URL(url), path);
     while (performance.now() < until) {
-      const body = bodies[next];
+      const index = next;
+      const body = bodies[index];
       next += 1;
       if (body === undefined) break;
-      const sentAt = performance.now();
+      const dueAt = pacePerSecond && begun + (index * 1000) / pacePerSecond;
+      if (dueAt !== undefined) await untilTime(dueAt);
+      const sentAt = dueAt ?? performance.now();
       const answer = await send(connection, body, options);
       const answeredAt = performance.now();
       if (typeof answer === 'string') {
@@ -79,6 +87,11 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     latencies,
     failures,
   };
+}
+
+async function untilTime(at: number): Promise<void> {
+  const remaining = at - performance.now();
+  if (remaining > 0) await new Promise((resolve) => setTimeout(resolve, remaining));
 }
 
 /** @returns the answer, or why it is not what was wanted. */
