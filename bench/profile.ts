@@ -3,9 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readArguments } from './support/command-line.js';
 import { runLoad, verifyProblem } from './support/load.js';
-import { describeMachine, type Machine, machineLine } from './support/machine.js';
+import { describeMachine, machineLine } from './support/machine.js';
 import type { Kind } from './support/mill.js';
-import { type CpuProfile, type Share, sharesOf } from './support/cpu-profile.js';
+import {
+  type CpuProfile,
+  type ProfileReport,
+  type Share,
+  sharesOf,
+} from './support/cpu-profile.js';
 import { BenchStage } from './support/stage.js';
 import { textTable } from './support/text-table.js';
 
@@ -13,17 +18,6 @@ import { textTable } from './support/text-table.js';
  * `npm run bench:profile`: where the processor time of the service goes while it verifies at
  * concurrency 32. The argument is the kind of payment; EIP-3009 when absent.
  */
-export interface ProfileReport {
-  readonly name: 'profile';
-  readonly at: string;
-  readonly seed: string;
-  readonly machine: Machine;
-  readonly kind: Kind;
-  readonly perSecond: number;
-  readonly shares: readonly Share[];
-  readonly functions: readonly Share[];
-}
-
 const CONCURRENCY = 32;
 const WARM_UP = 4000;
 const MEASURED = 16_000;

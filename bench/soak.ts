@@ -8,47 +8,18 @@ import {
   settleProblem,
   verifyProblem,
 } from './support/load.js';
-import { describeMachine, type Machine, machineLine, versionsLine } from './support/machine.js';
+import { describeMachine, machineLine, versionsLine } from './support/machine.js';
 import { memoryMiBOf, pidOf } from './support/processor-time.js';
 import { usedBytes } from './support/redis-memory.js';
 import { BenchStage, OUR_SIGNER } from './support/stage.js';
 import { ascending, percentile, slopeOf } from './support/statistics.js';
-import { figure, textTable } from './support/text-table.js';
+import { printSoakReport, type Sample, type SoakReport } from './support/soak-report.js';
+import { figure } from './support/text-table.js';
 
 /**
  * `npm run bench:soak -- <minutes>`: verifies and settles together at half of what the service can do
  * here, measured first. Fails on any error; prints what grew per minute.
  */
-export interface SoakReport {
-  readonly name: 'soak';
-  readonly at: string;
-  readonly seed: string;
-  readonly machine: Machine;
-  readonly minutes: number;
-  /** Asked for, per second: half of the ceiling. */
-  readonly verifyRate: number;
-  readonly settleRate: number;
-  readonly samples: readonly Sample[];
-  /** Growth per minute over the second half, when caches and pools are full. */
-  readonly slopes: Readonly<Record<string, number>>;
-  readonly problems: readonly string[];
-}
-
-/** One slice of time. */
-interface Sample {
-  readonly minute: number;
-  readonly verified: number;
-  readonly settled: number;
-  readonly verifyP50: number;
-  readonly verifyP99: number;
-  readonly settleP50: number;
-  readonly settleP99: number;
-  readonly serviceMiB: number;
-  readonly redisMiB: number;
-  /** What Redis holds for each settlement so far, details and tombstone. */
-  readonly redisBytesEach: number;
-}
-
 const SLICE_SECONDS = 15;
 const CEILING_SECONDS = 4;
 const VERIFY_CONCURRENCY = 32;
@@ -150,24 +121,7 @@ try {
       'settle p50, ms': growth(({ settleP50 }) => settleP50),
     },
   };
-  console.log(
-    textTable(
-      [
-        ...['minute', 'verified', 'p50 ms', 'p99 ms', 'settled', 'p50 ms', 'p99 ms'],
-        ...['service MiB', 'Redis MiB', 'bytes each'],
-      ],
-      samples.map((sample) => [
-        ...[sample.minute.toFixed(2), sample.verified, figure(sample.verifyP50)],
-        ...[figure(sample.verifyP99), sample.settled, figure(sample.settleP50)],
-        ...[figure(sample.settleP99), figure(sample.serviceMiB), figure(sample.redisMiB)],
-        figure(sample.redisBytesEach),
-      ]),
-    ),
-  );
-  const slopes = Object.entries(report.slopes).map(([name, slope]) => [name, slope.toFixed(3)]);
-  console.log(`\n${textTable(['growth a minute, second half', ''], slopes)}\n`);
-  for (const problem of problems) console.log(`WRONG: ${problem}`);
-  console.log(problems.length === 0 ? 'no failures' : 'FAILED');
+  printSoakReport(report);
   options.save(report);
   process.exitCode = problems.length === 0 ? 0 : 1;
 } finally {

@@ -1,3 +1,6 @@
+import type { Machine } from './machine.js';
+import type { Kind } from './mill.js';
+
 /** The parts used of a V8 CPU profile (`node --cpu-prof`). */
 export interface CpuProfile {
   readonly nodes: readonly {
@@ -20,6 +23,18 @@ export interface CpuProfile {
 export interface Share {
   readonly name: string;
   readonly share: number;
+}
+
+/** What `npm run bench:profile` found. */
+export interface ProfileReport {
+  readonly name: 'profile';
+  readonly at: string;
+  readonly seed: string;
+  readonly machine: Machine;
+  readonly kind: Kind;
+  readonly perSecond: number;
+  readonly shares: readonly Share[];
+  readonly functions: readonly Share[];
 }
 
 /** Whose code it is, by the first pattern that fits. */
