@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chartOf } from './support/chart.js';
 import { readArguments } from './support/command-line.js';
+import { costFacts, type CostReport, costTable } from './support/cost-report.js';
 import type { ProfileReport } from './support/cpu-profile.js';
 import { ledgerFacts, type LedgerReport } from './support/ledger-report.js';
 import { type Machine, machineLine, versionsLine } from './support/machine.js';
@@ -21,7 +22,7 @@ import {
  * `npm run bench:report -- FILE...`: writes the figures of `--json` files into docs/performance.md,
  * each between its own markers, and the pictures beside it. What no file is given for stays as it is.
  */
-type Report = VerifyReport | SettleReport | SoakReport | LedgerReport | ProfileReport;
+type Report = VerifyReport | SettleReport | SoakReport | LedgerReport | ProfileReport | CostReport;
 
 const PAGE = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url));
@@ -38,6 +39,8 @@ function bodyOf(report: Report): string {
       return list(soakFacts(report));
     case 'ledger':
       return list(ledgerFacts(report));
+    case 'cost':
+      return [markdownTable(...costTable(report)), list(costFacts(report))].join('\n\n');
     case 'profile':
       return markdownTable(
         ['part of the service', 'of its busy time'],
