@@ -197,9 +197,14 @@ async function gasUse(): Promise<readonly GasUse[]> {
 const begun = performance.now();
 try {
   const { board, added, busyness } = await contest();
-  const bare = await bareNodeFloor(
-    ...([stage.anvil.url, CHAIN_ID, sandboxAccount(7), clock, MOST, BARE_TRANSFERS] as const),
-  );
+  const bare = await bareNodeFloor({
+    rpcUrl: stage.anvil.url,
+    chainId: CHAIN_ID,
+    from: sandboxAccount(7),
+    clock,
+    concurrency: MOST,
+    count: BARE_TRANSFERS,
+  });
   const two = await twoWorkers();
   const gas = await gasUse();
   const cells = board.cells();

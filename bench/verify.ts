@@ -94,7 +94,9 @@ async function contest(): Promise<{ readonly board: Scoreboard; readonly busynes
         for (const contestant of order) {
           const { result, cores } = await measure(
             `${contestant} ${kind}`,
-            ...([urls[contestant], kind, concurrency] as const),
+            urls[contestant],
+            kind,
+            concurrency,
           );
           if (contestant === 'ours' && kind === 'eip3009' && concurrency === 32) busyness = cores;
           board.note(contestant, kind, result, cores[contestant]);

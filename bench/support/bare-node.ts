@@ -9,18 +9,29 @@ import type { Floor } from './floors.js';
 const TRANSFER_GAS = 21_000n;
 const GAS_PRICE_WEI = 50_000_000n;
 
+export interface BareNodeOptions {
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  /** An account that nobody else sends from. */
+  readonly from: SandboxAccount;
+  readonly clock: ChainClock;
+  readonly concurrency: number;
+  /** Transfers altogether. */
+  readonly count: number;
+}
+
 /**
  * Signed transfers straight to the node, each place in the line free again when its transfer is mined,
  * as a settle is answered: what no facilitator of one transaction a payment could pass.
  */
-export async function bareNodeFloor(
-  rpcUrl: string,
-  chainId: number,
-  from: SandboxAccount,
-  clock: ChainClock,
-  concurrency: number,
-  count: number,
-): Promise<Floor> {
+export async function bareNodeFloor({
+  rpcUrl,
+  chainId,
+  from,
+  clock,
+  concurrency,
+  count,
+}: BareNodeOptions): Promise<Floor> {
   const pool = new Pool(new URL(rpcUrl).origin, { connections: 64 });
   const key = Buffer.from(from.key.slice(2), 'hex');
   const first = Number(await ask(pool, 'eth_getTransactionCount', [from.address, 'latest']));
