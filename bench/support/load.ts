@@ -1,4 +1,6 @@
-import { Pool } from 'undici';
+import { JsonConnection } from './connection.js';
+
+export type AnswerBody = Readonly<Record<string, unknown>>;
 
 /** One measured run: a fixed number of requests kept under way at all times. */
 export interface LoadResult {
@@ -7,11 +9,18 @@ export interface LoadResult {
   readonly failed: number;
   readonly seconds: number;
   readonly perSecond: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
+  /** Milliseconds, of every request that was answered as it should be. */
+  readonly latencies: readonly number[];
   /** Why requests failed, with counts. */
   readonly failures: Readonly<Record<string, number>>;
+}
+
+/** One request that was answered as it should be. */
+export interface Answered {
+  /** Milliseconds since the epoch. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly body: AnswerBody;
 }
 
 export interface LoadOptions {
@@ -20,82 +29,95 @@ export interface LoadOptions {
   readonly concurrency: number;
   /** Each is sent once; the run ends when they are used up. */
   readonly bodies: readonly string[];
+  /** No request begins later than this. */
+  readonly seconds?: number;
+  /**
+   * Requests are due at this pace instead of one after the other, and their latency counts from when
+   * they were due: a service that stalls does not make its load lighter.
+   */
+  readonly pacePerSecond?: number;
   /** Whether an answer is what was wanted, else why it is not. */
-  readonly problemOf: (
-    status: number,
-    body: Readonly<Record<string, unknown>>,
-  ) => string | undefined;
+  readonly problemOf: (status: number, body: AnswerBody) => string | undefined;
+  readonly onAnswer?: (answered: Answered) => void;
 }
 
-/** A closed loop: a request is sent when an earlier one is answered. Latencies in milliseconds. */
-export async function runLoad({
-  url,
-  path,
-  concurrency,
-  bodies,
-  problemOf,
-}: LoadOptions): Promise<LoadResult> {
-  const pool = new Pool(url, { connections: concurrency, keepAliveTimeout: 60_000 });
+/** A closed loop: a request is sent when an earlier one is answered. */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { url, path, concurrency, bodies, seconds = Infinity, pacePerSecond, onAnswer } = options;
   const latencies: number[] = [];
   const failures: Record<string, number> = {};
-  let next = 0;
-  let completed = 0;
-  const worker = async (): Promise<void> => {
-    for (;;) {
-      const body = bodies[next];
-      next += 1;
-      if (body === undefined) return;
-      const begun = performance.now();
-      const problem = await send(pool, path, body, problemOf);
-      latencies.push(performance.now() - begun);
-      if (problem === undefined) completed += 1;
-      else failures[problem] = (failures[problem] ?? 0) + 1;
-    }
-  };
   const begun = performance.now();
+  const until = begun + seconds * 1000;
+  let next = 0;
+  let failed = 0;
+  const worker = async (): Promise<void> => {
+    const connection = new JsonConnection(new URL(url), path);
+    while (performance.now() < until) {
+      const index = next;
+      const body = bodies[index];
+      next += 1;
+      if (body === undefined) break;
+      const dueAt = pacePerSecond && begun + (index * 1000) / pacePerSecond;
+      if (dueAt !== undefined) await untilTime(dueAt);
+      const sentAt = dueAt ?? performance.now();
+      const answer = await send(connection, body, options);
+      const answeredAt = performance.now();
+      if (typeof answer === 'string') {
+        failed += 1;
+        failures[answer] = (failures[answer] ?? 0) + 1;
+        continue;
+      }
+      latencies.push(answeredAt - sentAt);
+      onAnswer?.({
+        sentAt: performance.timeOrigin + sentAt,
+        answeredAt: performance.timeOrigin + answeredAt,
+        body: answer,
+      });
+    }
+    connection.close();
+  };
   await Promise.all(Array.from({ length: concurrency }, worker));
-  const seconds = (performance.now() - begun) / 1000;
-  await pool.close();
-  latencies.sort((a, b) => a - b);
-  const percentile = (share: number): number =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  const elapsed = (performance.now() - begun) / 1000;
   return {
     concurrency,
-    completed,
-    failed: bodies.length - completed,
-    seconds,
-    perSecond: completed / seconds,
-    p50: percentile(0.5),
-    p95: percentile(0.95),
-    p99: percentile(0.99),
+    completed: latencies.length,
+    failed,
+    seconds: elapsed,
+    perSecond: latencies.length / elapsed,
+    latencies,
     failures,
   };
 }
 
+async function untilTime(at: number): Promise<void> {
+  const remaining = at - performance.now();
+  if (remaining > 0) await new Promise((resolve) => setTimeout(resolve, remaining));
+}
+
+/** @returns the answer, or why it is not what was wanted. */
 async function send(
-  pool: Pool,
-  path: string,
+  connection: JsonConnection,
   body: string,
-  problemOf: LoadOptions['problemOf'],
-): Promise<string | undefined> {
+  { problemOf }: LoadOptions,
+): Promise<AnswerBody | string> {
   try {
-    const response = await pool.request({
-      method: 'POST',
-      path,
-      headers: { 'content-type': 'application/json' },
-      body,
-      headersTimeout: 120_000,
-      bodyTimeout: 120_000,
-    });
-    const answer = (await response.body.json()) as Record<string, unknown>;
-    return problemOf(response.statusCode, answer);
+    const { status, body: answer } = await connection.post(body);
+    return problemOf(status, answer as AnswerBody) ?? (answer as AnswerBody);
   } catch (error) {
-    return error instanceof Error ? error.name : 'error';
+    return error instanceof Error ? error.message : 'error';
   }
 }
 
-export const verifyProblem: LoadOptions['problemOf'] = (_status, body) =>
-  body['isValid'] === true ? undefined : String(body['invalidReason'] ?? body['error']);
+export const verifyProblem: LoadOptions['problemOf'] = (status, body) =>
+  status === 200 && body['isValid'] === true
+    ? undefined
+    : textOf(body['invalidReason'] ?? body['error'] ?? status);
 
-export const settleProblem: LoadOptions['problemOf'] = (_status, body) =>
-  body['success'] === true ? undefined : String(body['errorReason'] ?? body['error']).slice(0, 60);
+export const settleProblem: LoadOptions['problemOf'] = (status, body) =>
+  status === 200 && body['success'] === true
+    ? undefined
+    : textOf(body['errorReason'] ?? body['error'] ?? status);
+
+function textOf(problem: unknown): string {
+  return (typeof problem === 'string' ? problem : JSON.stringify(problem)).slice(0, 60);
+}

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { type Address, encodeFunctionData, getAddress, type Hex, multicall3Abi, toHex } from 'viem';
 import {
@@ -13,6 +12,8 @@ import {
 import { TOKEN_ABI } from '../../sandbox/tokens.js';
 import { keccak256Digits } from '../../src/core/keccak.js';
 import { eip3009Digest, permit2Digest } from '../../src/core/exact/typed-data.js';
+import { loadNativeSecp256k1 } from '../../src/crypto/native-secp256k1.js';
+import type { SeededBytes } from './seeded-bytes.js';
 
 /** An account that can sign quickly: benches need tens of thousands of payments. */
 interface Payer {
@@ -30,22 +31,25 @@ export interface MillOptions {
   readonly coin: Address;
   readonly payees: number;
   readonly payers: number;
+  readonly bytes: SeededBytes;
 }
 
 const PER_TRANSACTION = 200;
-const AMOUNT = 1000n;
+/** Atomic units of every payment. */
+export const AMOUNT = 1000n;
 
 /** Makes payments that were never seen before, by payers with money and approvals. */
 export class PaymentMill {
   private constructor(
     private readonly options: MillOptions,
     private readonly payers: readonly Payer[],
-    private readonly payees: readonly Hex[],
+    readonly payees: readonly Hex[],
   ) {}
 
   static async build(options: MillOptions): Promise<PaymentMill> {
-    const payers = Array.from({ length: options.payers }, newPayer);
-    const payees = Array.from({ length: options.payees }, () => newPayer().address);
+    const { bytes } = options;
+    const payers = Array.from({ length: options.payers }, () => newPayer(bytes));
+    const payees = Array.from({ length: options.payees }, () => newPayer(bytes).address);
     const mill = new PaymentMill(options, payers, payees);
     await mill.#fund();
     return mill;
@@ -85,19 +89,27 @@ export class PaymentMill {
     await client.setStorageAt({ address: coin, index: slotOf(PERMIT2, inner), value });
   }
 
-  /** Bodies as the wire carries them. */
-  make(kind: Kind, count: number): string[] {
+  tokenOf(kind: Kind): Address {
+    return kind === 'permit2' ? this.options.coin : this.options.usd;
+  }
+
+  /**
+   * Bodies as the wire carries them.
+   *
+   * @param payees - how many payees share the payments; all of them when absent.
+   */
+  make(kind: Kind, count: number, payees: number = this.payees.length): string[] {
     return Array.from({ length: count }, (_, index) => {
       const payer = this.payers[index % this.payers.length];
-      const payTo = this.payees[index % this.payees.length];
+      const payTo = this.payees[index % payees];
       if (payer === undefined || payTo === undefined) throw new Error('a mill without people');
       return kind === 'permit2' ? this.#permit2(payer, payTo) : this.#eip3009(payer, payTo, kind);
     });
   }
 
   #eip3009(payer: Payer, payTo: Hex, kind: 'eip3009' | 'v1'): string {
-    const { chainId, usd, v1Network } = this.options;
-    const nonce = toHex(randomBytes(32));
+    const { chainId, usd, v1Network, bytes } = this.options;
+    const nonce = toHex(bytes.next(32));
     const validBefore = BigInt(Math.floor(Date.now() / 1000) + 3000);
     const digest = eip3009Digest(
       {
@@ -148,8 +160,8 @@ export class PaymentMill {
   }
 
   #permit2(payer: Payer, payTo: Hex): string {
-    const { chainId, coin } = this.options;
-    const nonce = BigInt(toHex(randomBytes(32)));
+    const { chainId, coin, bytes } = this.options;
+    const nonce = BigInt(toHex(bytes.next(32)));
     const deadline = BigInt(Math.floor(Date.now() / 1000) + 3000);
     const digest = permit2Digest(
       {
@@ -206,16 +218,26 @@ function bodyV2(requirements: object, payload: object): string {
   });
 }
 
-function newPayer(): Payer {
-  const key = randomBytes(32);
+function newPayer(bytes: SeededBytes): Payer {
+  const key = bytes.next(32);
   const publicKey = secp256k1.getPublicKey(key, false);
   return { key, address: `0x${keccak256Digits(publicKey.subarray(1)).slice(24)}` };
 }
 
+const native = loadNativeSecp256k1();
+
+/** r, s and the parity of y: natively where that loads, for a bench signs tens of thousands. */
 function sign(digest: Hex, { key }: Payer): Hex {
-  const { r, s, recovery } = secp256k1.sign(digest.slice(2), key);
-  const word = (value: bigint): string => value.toString(16).padStart(64, '0');
-  return `0x${word(r)}${word(s)}${recovery === 0 ? '1b' : '1c'}`;
+  if (native !== undefined) {
+    const { signature, recid } = native.ecdsaSign(Buffer.from(digest.slice(2), 'hex'), key);
+    return `0x${Buffer.from(signature).toString('hex')}${vOf(recid)}`;
+  }
+  const signature = secp256k1.sign(digest.slice(2), key);
+  return `0x${signature.toCompactHex()}${vOf(signature.recovery)}`;
+}
+
+function vOf(recovery: number): string {
+  return recovery === 0 ? '1b' : '1c';
 }
 
 /** Storage slot of a mapping's entry for an address (Solidity layout). */

@@ -6,6 +6,7 @@ import { freePort, type Started, startProgram } from '../../sandbox/processes.js
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
 import { PaymentMill } from './mill.js';
+import { SeededBytes } from './seeded-bytes.js';
 
 export const CHAIN_ID = 84_532;
 export const V1_NETWORK = 'base-sepolia';
@@ -13,10 +14,12 @@ export const V1_NETWORK = 'base-sepolia';
 export const BLOCK_TIME = 0.45;
 
 /** Ours and the reference pay from different keys, so that neither disturbs the other's nonces. */
-const OUR_KEY = sandboxAccount(0).key;
-const REFERENCE_KEY = sandboxAccount(3).key;
+export const OUR_SIGNER = sandboxAccount(0);
+export const REFERENCE_SIGNER = sandboxAccount(3);
 
-const REFERENCE = fileURLToPath(new URL('./reference-server.ts', import.meta.url));
+export interface Server extends Started {
+  readonly url: string;
+}
 
 /** Both facilitators on one chain, each in a process of its own. */
 export class BenchStage {
@@ -30,7 +33,7 @@ export class BenchStage {
     readonly assets: string,
   ) {}
 
-  static async build({ payers = 1000, payees = 50 } = {}): Promise<BenchStage> {
+  static async build(seed: string, { payers = 1000, payees = 50 } = {}): Promise<BenchStage> {
     const anvil = await startAnvil({
       port: await freePort(),
       chainId: CHAIN_ID,
@@ -48,6 +51,7 @@ export class BenchStage {
       coin,
       payers,
       payees,
+      bytes: new SeededBytes(seed),
     });
     const assets = [usd, coin].map((token) => `eip155:${chainId}/${token}`).join(',');
     return new BenchStage(anvil, redis, client, mill, assets);
@@ -61,7 +65,7 @@ export class BenchStage {
       REDIS_URL: this.redis.url,
       NETWORKS: `eip155:${CHAIN_ID}`,
       [`RPC_URLS_${CHAIN_ID}`]: this.anvil.url,
-      SIGNER_KEYS: OUR_KEY,
+      SIGNER_KEYS: OUR_SIGNER.key,
       BATCH_SAFE_ASSETS: this.assets,
       LOG_LEVEL: 'warn',
       ...more,
@@ -71,15 +75,31 @@ export class BenchStage {
     return service;
   }
 
-  async reference(): Promise<Started & { readonly url: string }> {
+  reference(): Promise<Server> {
+    return this.#program('reference-server', 'Facilitator listening', [
+      ...[this.anvil.url, String(CHAIN_ID), V1_NETWORK, REFERENCE_SIGNER.key],
+    ]);
+  }
+
+  /** A Nest route that returns a constant. */
+  constant(): Promise<Server> {
+    return this.#program('constant-server', 'Constant listening', []);
+  }
+
+  /** One port in front of several services. */
+  balancer(services: readonly Service[]): Promise<Server> {
+    const ports = services.map(({ url }) => new URL(url).port);
+    return this.#program('balancer', 'Balancer listening', ports);
+  }
+
+  /** Runs a file beside this one, whose first argument is its port. */
+  async #program(name: string, ready: string, args: readonly string[]): Promise<Server> {
     const port = await freePort();
+    const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
     const started = await startProgram(
       process.execPath,
-      [
-        ...['--import', 'tsx', REFERENCE],
-        ...[String(port), this.anvil.url, String(CHAIN_ID), V1_NETWORK, REFERENCE_KEY],
-      ],
-      (output) => output.includes('Facilitator listening'),
+      ['--import', 'tsx', file, String(port), ...args],
+      (output) => output.includes(ready),
     );
     this.started.push(started);
     return { ...started, url: `http://127.0.0.1:${port}` };

@@ -11,7 +11,7 @@ import {
 import type { PaymentIdentity } from '../core/settlement/identity.js';
 import { runScript, script } from '../redis/redis-scripts.js';
 import type { Asker } from './asker.js';
-import { type InFlight, readInFlight } from './in-flight.js';
+import { type InFlight, NOTHING_IN_FLIGHT, readInFlight } from './in-flight.js';
 import { ASK, CLAIM, LEAVE, LOOK, SELL } from './lua/asker-scripts.js';
 import { PRELUDE } from './lua/prelude.js';
 import { asList, asText, asTexts } from './reply.js';
@@ -29,15 +29,23 @@ export const ASKER_SCRIPTS = {
 /** Beyond this many askers of one settlement the next is answered at once. */
 const WAITING_MAX = 64;
 
-/** What the ledger knows that bears on judging one payment. */
-export interface Look {
-  readonly snapshot: Snapshot | undefined;
-  /** The settlement the asker's idempotency key is bound to. */
-  readonly boundTo: string | undefined;
+/** What the ledger knows of a payer that bears on judging one of its payments. */
+export interface PayerRecord {
+  /** Without what this payment itself may have in flight. */
   readonly inFlight: InFlight;
   /** Settlements of this payer that reverted lately although their simulation was clean. */
   readonly recentReverts: number;
 }
+
+/** What the ledger knows that bears on judging one payment. */
+export interface Look extends PayerRecord {
+  readonly snapshot: Snapshot | undefined;
+  /** The settlement the asker's idempotency key is bound to. */
+  readonly boundTo: string | undefined;
+}
+
+/** Of a payer the ledger knows nothing of, or cannot be asked about. */
+export const BLANK_RECORD: PayerRecord = { inFlight: NOTHING_IN_FLIGHT, recentReverts: 0 };
 
 /** What the payer can spend, atomic units, as far as the judgement had to read it. */
 export interface PayerMeans {

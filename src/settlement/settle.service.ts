@@ -7,8 +7,7 @@ import type { AcceptedPayment } from '../core/settlement/accepted-payment.js';
 import { identityOf, type PaymentIdentity, tagOf } from '../core/settlement/identity.js';
 import { type Finality, isFailure, type SettlementView } from '../core/settlement/settlement.js';
 import type { Asker } from '../ledger/asker.js';
-import { NOTHING_IN_FLIGHT } from '../ledger/in-flight.js';
-import type { Look, SettlementLedger } from '../ledger/settlement-ledger.js';
+import { BLANK_RECORD, type Look, type SettlementLedger } from '../ledger/settlement-ledger.js';
 import type { GoodJudgement, Match, PaymentVerifier } from '../verification/payment-verifier.js';
 import type { Admission } from './admission.js';
 import { AskerWait, type Connection } from './asker-wait.js';
@@ -109,11 +108,7 @@ export class SettleService {
       const joined = await this.#joinKnown(attempt, identity, known);
       if (joined !== 'judge') return joined;
     }
-    const verdict = await this.verifier.judge(
-      attempt.request.payment,
-      look.inFlight,
-      look.recentReverts,
-    );
+    const verdict = await this.verifier.judge(attempt.request.payment, look);
     if (verdict.isValid) return this.#claim(attempt, identity, verdict);
     if (verdict.isFromChainState) {
       // Another asker may have settled it between the two looks: then the chain's no is our yes.
@@ -136,7 +131,7 @@ export class SettleService {
 
   /** A claim no wallet can have signed is refused somewhere along the checks. */
   async #judgeNameless({ request, answers }: SettleAttempt): Promise<Round> {
-    const verdict = await this.verifier.judge(request.payment, NOTHING_IN_FLIGHT, 0);
+    const verdict = await this.verifier.judge(request.payment, BLANK_RECORD);
     return {
       answer: answers.failure(verdict.isValid ? 'unexpected_settle_error' : verdict.reason),
     };

@@ -19,7 +19,7 @@ import { assetNameOf } from '../core/settlement/accepted-payment.js';
 import type { PaymentIdentity } from '../core/settlement/identity.js';
 import type { SettlementView } from '../core/settlement/settlement.js';
 import type { InFlight } from '../ledger/in-flight.js';
-import type { PayerMeans } from '../ledger/settlement-ledger.js';
+import type { PayerMeans, PayerRecord } from '../ledger/settlement-ledger.js';
 
 /** How a payment relates to the settlement that has its authorization key. */
 export type Match =
@@ -65,15 +65,16 @@ export class PaymentVerifier {
   /**
    * The whole judgement: signature, terms, time, chain state, and what the payer has in flight.
    *
-   * @param inFlight - without what this payment itself may have in flight.
+   * @param record - may still be on its way: the chain is asked meanwhile.
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
-  async judge(payment: Payment, inFlight: InFlight, recentReverts: number): Promise<Judgement> {
+  async judge(payment: Payment, record: PayerRecord | Promise<PayerRecord>): Promise<Judgement> {
     const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
       const verdict = await verifyExact(payment, this.#context(view));
-      return verdict.isValid ? this.#countInFlight(view, payment, inFlight, verdict) : verdict;
+      if (!verdict.isValid) return verdict;
+      return this.#countInFlight(view, payment, (await record).inFlight, verdict);
     });
-    return judgement.isValid && recentReverts >= REVERTS_MAX
+    return judgement.isValid && (await record).recentReverts >= REVERTS_MAX
       ? refuse('payer_suspended')
       : judgement;
   }

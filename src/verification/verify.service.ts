@@ -1,10 +1,10 @@
 import type { Payment } from '../core/payment/payment.js';
 import type { Reason } from '../core/reasons.js';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
+import { started } from '../core/exact/checks-on-chain.js';
 import { identityOf, type PaymentIdentity } from '../core/settlement/identity.js';
 import { isFailure, type SettlementView } from '../core/settlement/settlement.js';
-import { NOTHING_IN_FLIGHT } from '../ledger/in-flight.js';
-import type { Look, SettlementLedger } from '../ledger/settlement-ledger.js';
+import { BLANK_RECORD, type Look, type SettlementLedger } from '../ledger/settlement-ledger.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
@@ -25,18 +25,18 @@ export class VerifyService {
     const refusal = this.verifier.refusalByLists(payment);
     if (refusal !== undefined) return invalid(refusal);
     const identity = identityOf(payment);
-    const look = identity && (await this.#look(payment, identity, keyTag));
+    const looking = this.#look(payment, identity, keyTag);
+    // Most payments were never seen before: the chain is asked while the ledger is.
+    const record = started(looking.then((look) => look ?? BLANK_RECORD));
+    const judging = started(this.verifier.judge(payment, record));
+    const look = await looking;
     try {
       const known =
         identity &&
         look?.snapshot &&
         (await this.#judgeKnown(payment, identity, look.snapshot, keyTag));
       if (known !== undefined) return known;
-      const verdict = await this.verifier.judge(
-        payment,
-        look?.inFlight ?? NOTHING_IN_FLIGHT,
-        look?.recentReverts ?? 0,
-      );
+      const verdict = await judging;
       return verdict.isValid ? VALID : invalid(verdict.reason);
     } catch (error) {
       if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
@@ -47,10 +47,10 @@ export class VerifyService {
   /** Without the ledger the chain alone decides. */
   async #look(
     { requirements, claim }: Payment,
-    identity: PaymentIdentity,
+    identity: PaymentIdentity | undefined,
     keyTag: string,
   ): Promise<Look | undefined> {
-    if (claim.from === undefined) return undefined;
+    if (identity === undefined || claim.from === undefined) return undefined;
     try {
       return await this.ledger.look(identity, keyTag, { ...requirements, payer: claim.from });
     } catch (error) {

@@ -88,11 +88,14 @@ export class RpcEndpoint {
     await this.#pool.destroy();
   }
 
-  /** At the end of this turn, so that calls made together leave together and none waits. */
+  /**
+   * When everything that has arrived by now was looked at, before the loop waits for more: requests
+   * that came together leave together, and a lone one is not kept waiting.
+   */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#isFlushScheduled = false;
       this.#flush();
     });

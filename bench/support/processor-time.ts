@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import type { Started } from '../../sandbox/processes.js';
+
+/** Linux counts processor time in hundredths of a second for programs, whatever its own clock does. */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time a program has used so far; `undefined` where there is no `/proc`. */
+export function processorSecondsOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold spaces; utime and stime are the 12th and 13th field after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resident memory in MiB; `undefined` where there is no `/proc`. */
+export function memoryMiBOf(pid: number): number | undefined {
+  try {
+    const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Cores each program kept busy while something ran; empty where that cannot be told. */
+export type Busyness = Readonly<Record<string, number>>;
+
+/** Measures from now until the returned function is called. */
+export function watchProcessors(
+  programs: Readonly<Record<string, readonly number[]>>,
+): () => Busyness {
+  const read = (): (readonly [string, number | undefined])[] =>
+    Object.entries(programs).map(([name, pids]) => {
+      const seconds = pids.map(processorSecondsOf);
+      const isKnown = seconds.every((one) => one !== undefined);
+      return [name, isKnown ? seconds.reduce((sum, one) => sum + one, 0) : undefined];
+    });
+  const before = new Map(read());
+  const begun = performance.now();
+  return () => {
+    const elapsed = (performance.now() - begun) / 1000;
+    return Object.fromEntries(
+      read().flatMap(([name, after]) => {
+        const start = before.get(name);
+        return start === undefined || after === undefined
+          ? []
+          : [[name, (after - start) / elapsed]];
+      }),
+    );
+  };
+}
+
+export function pidOf({ child }: Started): number {
+  if (child.pid === undefined) throw new Error('a program without a process id');
+  return child.pid;
+}

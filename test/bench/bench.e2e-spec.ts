@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beginAudit } from '../../bench/support/chain-audit.js';
+import { type Answered, runLoad, settleProblem, verifyProblem } from '../../bench/support/load.js';
+import {
+  BenchStage,
+  OUR_SIGNER,
+  REFERENCE_SIGNER,
+  type Server,
+} from '../../bench/support/stage.js';
+
+const COUNT = 24;
+const KINDS = ['eip3009', 'permit2', 'v1'] as const;
+
+/** The benches themselves take minutes; this is what they stand on. */
+describe('the stage of the benches', () => {
+  let stage: BenchStage;
+  let sides: readonly { readonly server: Server; readonly signer: typeof OUR_SIGNER }[];
+
+  beforeAll(async () => {
+    stage = await BenchStage.build('test', { payers: 20, payees: 5 });
+    sides = [
+      { server: await stage.ours(), signer: OUR_SIGNER },
+      { server: await stage.reference(), signer: REFERENCE_SIGNER },
+    ];
+  });
+  afterAll(() => stage.stop());
+
+  it.each(KINDS)('has both facilitators find every %s payment good', async (kind) => {
+    for (const { server } of sides) {
+      const bodies = stage.mill.make(kind, COUNT);
+      const load = { url: server.url, path: '/verify', concurrency: 8, bodies };
+      const result = await runLoad({ ...load, problemOf: verifyProblem });
+      expect(result).toMatchObject({ completed: COUNT, failures: {} });
+    }
+  });
+
+  it('checks what both settle on chain, and notices a success that nobody told', async () => {
+    for (const { server, signer } of sides) {
+      const { client, mill } = stage;
+      const audit = await beginAudit(client, mill, 'eip3009', [signer.address]);
+      const answers: Answered[] = [];
+      const result = await runLoad({
+        ...{ url: server.url, path: '/settle', concurrency: 8, problemOf: settleProblem },
+        bodies: mill.make('eip3009', COUNT),
+        onAnswer: (answer) => answers.push(answer),
+      });
+      expect(result).toMatchObject({ completed: COUNT, failures: {} });
+      expect(await audit.findings(answers)).toEqual([]);
+      expect(await audit.findings(answers.slice(1))).toContain(
+        `${COUNT - 1} successes were told, ${COUNT} payments landed`,
+      );
+    }
+  });
+
+  it('counts a refusal as a failure, with its reason', async () => {
+    const [ours] = sides;
+    const [body = ''] = stage.mill.make('eip3009', 1);
+    const load = { url: ours?.server.url ?? '', path: '/verify', concurrency: 1 };
+    const bodies = [body.replaceAll('"amount":"1000"', '"amount":"1001"')];
+    const result = await runLoad({ ...load, bodies, problemOf: verifyProblem });
+    expect(result).toMatchObject({
+      completed: 0,
+      failed: 1,
+      failures: { invalid_exact_evm_payload_authorization_value_mismatch: 1 },
+    });
+  });
+});
