@@ -54,6 +54,20 @@ export default {
       to: { path: '^src/lanes/' },
     },
     {
+      name: 'access-knows-no-feature',
+      comment:
+        'keys and limits are the same for every route; routes say what they need by decorators',
+      severity: 'error',
+      from: { path: '^src/access/' },
+      to: { path: '^src/', pathNot: '^src/(access|config|core|redis|http)/|^src/ledger/keys' },
+    },
+    {
+      name: 'nobody-knows-access',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(access|health|admin)/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/access/' },
+    },
+    {
       name: 'nest-only-at-the-edge',
       comment:
         'modules, controllers and the services they inject know Nest; what they wire does not',

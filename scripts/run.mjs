@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -170,6 +170,7 @@ const TASKS = {
     needs: [installAnvil, findRedis, findFaketime, build],
     run: () => tsx('test/chaos/main.ts', ...args),
   },
+  keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

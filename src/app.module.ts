@@ -2,6 +2,8 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import { ApiKeysModule } from './access/api-keys.module.js';
+import { hasRateLimit, RateLimitsModule } from './access/rate-limits.module.js';
 import { ChainModule } from './chain/chain.module.js';
 import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
@@ -20,12 +22,16 @@ export class AppModule {
   static forRoot(config: AppConfig): DynamicModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
+    const { apiKeysFile, rateLimits } = config.access;
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
         RedisModule,
+        // Guards run in this order: who asks comes before how often.
+        ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
+        ...(hasRateLimit(rateLimits) ? [RateLimitsModule.forRoot(rateLimits)] : []),
         LedgerModule,
         ProcessesModule,
         ChainModule,

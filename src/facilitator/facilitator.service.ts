@@ -8,6 +8,7 @@ import {
   type PaymentEnvelope,
   readEnvelope,
 } from '../core/payment/parse-payment.js';
+import type { Payment } from '../core/payment/payment.js';
 import { REASONS, type Reason } from '../core/reasons.js';
 import type { Finality } from '../core/settlement/settlement.js';
 import { type SettleAnswer, SettleAnswers } from '../settlement/settle-answer.js';
@@ -25,9 +26,16 @@ export interface VerifyBody {
   readonly payer?: string;
 }
 
+/** An `Idempotency-Key` and who sent it. */
+export interface ScopedKey {
+  readonly value: string | undefined;
+  /** Id of the API key, where there is one. */
+  readonly caller: string | undefined;
+}
+
 /** What a settle request says beside its body. */
 export interface SettleTerms {
-  readonly idempotencyKey: string | undefined;
+  readonly idempotencyKey: ScopedKey;
   readonly isAsync: boolean;
   readonly finality: Finality;
   readonly arrivedAt: number;
@@ -46,16 +54,12 @@ export class FacilitatorService {
   ) {}
 
   /** @throws BadRequestException when the body is not an envelope. */
-  async verify(
-    body: unknown,
-    versions: Versions,
-    idempotencyKey: string | undefined,
-  ): Promise<VerifyBody> {
+  async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const parsed = this.#parse(body, versions);
     if (!parsed.ok) return invalid(parsed.reason, parsed.correspondent);
     const { payment } = parsed;
     try {
-      const keyTag = keyTagOf(idempotencyKey, payment.requirements.payTo);
+      const keyTag = tagOfKey(idempotencyKey, payment);
       const outcome = await this.verifier.verify(payment, keyTag);
       return outcome.isValid
         ? { isValid: true, ...payerOf(payment) }
@@ -85,7 +89,7 @@ export class FacilitatorService {
       return await this.settler.settle({
         ...terms,
         payment,
-        keyTag: keyTagOf(terms.idempotencyKey, payment.requirements.payTo),
+        keyTag: tagOfKey(terms.idempotencyKey, payment),
       });
     } catch (error) {
       this.logger.error({ err: error }, 'settle failed');
@@ -107,6 +111,11 @@ export class FacilitatorService {
     }
     return parsePayment(envelope, versions, (id) => this.chains.served(id) !== undefined);
   }
+}
+
+/** A seller with an API key may have many payees: one order of theirs is one order, whoever is paid. */
+function tagOfKey({ value, caller }: ScopedKey, { requirements }: Payment): string {
+  return keyTagOf(value, caller === undefined ? requirements.payTo : `key:${caller}`);
 }
 
 function payerOf({ payerAsSent }: Correspondent): { readonly payer?: string } {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import {
   type HealthCheckResult,
   HealthCheckService,
@@ -6,6 +6,7 @@ import {
   type HealthIndicatorResult,
 } from '@nestjs/terminus';
 import type { Redis } from 'ioredis';
+import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import { LaneBoard } from '../ledger/lane-board.js';
@@ -27,6 +28,7 @@ export class HealthService {
     private readonly board: LaneBoard,
     private readonly config: AppConfig,
     @Inject(LEDGER_REDIS) private readonly redis: Redis,
+    @Optional() private readonly apiKeys?: ApiKeyStore,
   ) {}
 
   /** From now on this process wants no new requests. */
@@ -41,7 +43,12 @@ export class HealthService {
 
   /** Can this deployment settle now? */
   deployment(): Promise<HealthCheckResult> {
-    return this.health.check([() => this.#redis(), () => this.#networks()]);
+    const keys = this.apiKeys?.status;
+    return this.health.check([
+      () => this.#redis(),
+      () => this.#networks(),
+      ...(keys === undefined ? [] : [() => this.#apiKeys(keys)]),
+    ]);
   }
 
   async #redis(): Promise<HealthIndicatorResult> {
@@ -58,6 +65,11 @@ export class HealthService {
   #process(): HealthIndicatorResult {
     const indicator = this.indicators.check('process');
     return this.#isDraining ? indicator.down({ code: 'draining' }) : indicator.up();
+  }
+
+  /** Never down: while a new file cannot be used, the keys read before are. */
+  #apiKeys(status: ApiKeyStatus): HealthIndicatorResult {
+    return this.indicators.check('apiKeys').up({ ...status });
   }
 
   async #networks(): Promise<HealthIndicatorResult> {

@@ -28,6 +28,7 @@
  * | `x402:processes` | hash | always | what each process last reported, JSON |
  * | `x402:v:<chain>:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
  * | `x402:g:<chain>:<subject>:<day>` | string | 2 days | gas money spent, gwei |
+ * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
  *
  * A lane is written `<chainId>:<signer>`.
  */
@@ -47,6 +48,9 @@ export const laneLeaseKey = (lane: string): string => `${laneKey(lane)}:lease`;
 export const laneAttemptsKey = (lane: string): string => `${laneKey(lane)}:attempts`;
 export const processKey = (process: string): string => `${KEY_PREFIX}p:${process}`;
 export const processesKey = (): string => `${KEY_PREFIX}processes`;
+/** @param caller - `key:<id>` of an API key, or `ip:<address>`. */
+export const rateKey = (bucket: string, caller: string): string =>
+  `${KEY_PREFIX}q:${bucket}:${caller}`;
 /** Pub/sub: news for the askers of one process. */
 export const processChannel = (process: string): string => `${KEY_PREFIX}news:${process}`;
 /** Pub/sub: work is ready on a chain. */
