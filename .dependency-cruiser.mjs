@@ -68,6 +68,13 @@ export default {
       to: { path: '^src/access/' },
     },
     {
+      name: 'openapi-knows-no-feature',
+      comment: 'each module describes itself; the module of the application puts the parts together',
+      severity: 'error',
+      from: { path: '^src/openapi/' },
+      to: { path: '^src/', pathNot: '^src/(openapi|config|http)/' },
+    },
+    {
       name: 'nest-only-at-the-edge',
       comment:
         'modules, controllers and the services they inject know Nest; what they wire does not',

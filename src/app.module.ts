@@ -7,12 +7,15 @@ import { hasRateLimit, RateLimitsModule } from './access/rate-limits.module.js';
 import { ChainModule } from './chain/chain.module.js';
 import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
+import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
+import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
 import { logging } from './observability/logging.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
 
@@ -42,6 +45,7 @@ export class AppModule {
         }),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        OpenApiModule.forRoot([...(isApi ? [FACILITATOR_OPENAPI] : []), HEALTH_OPENAPI]),
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
