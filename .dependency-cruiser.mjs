@@ -75,6 +75,19 @@ export default {
       to: { path: '^src/', pathNot: '^src/(openapi|config|http)/' },
     },
     {
+      name: 'nobody-knows-admin',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/admin/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/admin/' },
+    },
+    {
+      name: 'admin-does-not-reach-into-lanes',
+      comment: 'it sees them in the ledger and stops them there',
+      severity: 'error',
+      from: { path: '^src/admin/' },
+      to: { path: '^src/(lanes|facilitator|verification|health|openapi)/' },
+    },
+    {
       name: 'nest-only-at-the-edge',
       comment:
         'modules, controllers and the services they inject know Nest; what they wire does not',

@@ -4,6 +4,8 @@ import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import { ApiKeysModule } from './access/api-keys.module.js';
 import { hasRateLimit, RateLimitsModule } from './access/rate-limits.module.js';
+import { ADMIN_OPENAPI } from './admin/admin.openapi.js';
+import { AdminModule } from './admin/admin.module.js';
 import { ChainModule } from './chain/chain.module.js';
 import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
@@ -26,6 +28,7 @@ export class AppModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const { apiKeysFile, rateLimits } = config.access;
+    const hasOperatorPage = isApi && apiKeysFile !== undefined;
     return {
       module: AppModule,
       imports: [
@@ -45,7 +48,12 @@ export class AppModule {
         }),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
-        OpenApiModule.forRoot([...(isApi ? [FACILITATOR_OPENAPI] : []), HEALTH_OPENAPI]),
+        ...(hasOperatorPage ? [AdminModule] : []),
+        OpenApiModule.forRoot([
+          ...(isApi ? [FACILITATOR_OPENAPI] : []),
+          HEALTH_OPENAPI,
+          ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
+        ]),
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

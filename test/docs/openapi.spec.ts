@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { ADMIN_OPENAPI } from '../../src/admin/admin.openapi.js';
 import { REASONS, type ReasonFacts } from '../../src/core/reasons.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { HEALTH_OPENAPI } from '../../src/health/health.openapi.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 
-const PARTS = [FACILITATOR_OPENAPI, HEALTH_OPENAPI];
+const PARTS = [FACILITATOR_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
 
 describe('the OpenAPI description', () => {
   it('passes the recommended rules of a linter, examples included', async () => {
