@@ -69,7 +69,8 @@ export default {
     },
     {
       name: 'openapi-knows-no-feature',
-      comment: 'each module describes itself; the module of the application puts the parts together',
+      comment:
+        'each module describes itself; the module of the application puts the parts together',
       severity: 'error',
       from: { path: '^src/openapi/' },
       to: { path: '^src/', pathNot: '^src/(openapi|config|http)/' },

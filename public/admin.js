@@ -11,7 +11,8 @@ const TROUBLES = {
   silent: 'No process holds this lane. Is a worker with this key running?',
   paused: 'Paused: it sends nothing new, and follows what it has sent.',
   no_gas: 'The signer has no gas money left. Send it native coin; it goes on by itself.',
-  budget_exhausted: 'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY.',
+  budget_exhausted:
+    'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY.',
   gas_price_cap: 'The chain asks for more than MAX_GAS_PRICE_GWEI.',
   chain_unavailable: 'No endpoint of this chain answers.',
   head_stale: 'The newest block is too old: the chain or its endpoints stand still.',
@@ -88,17 +89,26 @@ function attemptTable(attempts) {
       element(
         'tbody',
         {},
-        ...attempts.map(({ accountNonce, kind, transactions, settlementIds, ageMs, maxFeePerGasWei }) =>
-          element(
-            'tr',
-            {},
-            element('td', { class: 'number' }, String(accountNonce)),
-            element('td', {}, code(transactions.at(-1) ?? '')),
-            element('td', {}, kind === 'noop' ? 'no-op' : `${settlementIds.length} settled by it`),
-            element('td', {}, transactions.length > 1 ? `raised ${transactions.length - 1}×` : ''),
-            element('td', { class: 'number' }, gwei(maxFeePerGasWei)),
-            element('td', { class: 'number' }, duration(ageMs)),
-          ),
+        ...attempts.map(
+          ({ accountNonce, kind, transactions, settlementIds, ageMs, maxFeePerGasWei }) =>
+            element(
+              'tr',
+              {},
+              element('td', { class: 'number' }, String(accountNonce)),
+              element('td', {}, code(transactions.at(-1) ?? '')),
+              element(
+                'td',
+                {},
+                kind === 'noop' ? 'no-op' : `${settlementIds.length} settled by it`,
+              ),
+              element(
+                'td',
+                {},
+                transactions.length > 1 ? `raised ${transactions.length - 1}×` : '',
+              ),
+              element('td', { class: 'number' }, gwei(maxFeePerGasWei)),
+              element('td', { class: 'number' }, duration(ageMs)),
+            ),
         ),
       ),
     ),
@@ -133,7 +143,7 @@ function laneCard(lane) {
         ? element(
             'div',
             { class: 'quiet' },
-            `Paused by ${lane.paused.by}, ${new Date(lane.paused.at).toISOString().slice(0, 19)} UTC.`,
+            `Paused by ${lane.paused.by}, ${new Date(lane.paused.at).toISOString().slice(0, 19).replace('T', ' ')} UTC.`,
           )
         : undefined,
     ),
@@ -210,8 +220,12 @@ function alarms({ networks, processes, apiKeys }) {
       found.push(`${network}: no lane takes work.`);
     }
     for (const lane of lanes) {
-      if (lane.trouble === null && lane.settlementsLeft < 100) {
-        found.push(`${network}: ${short(lane.signer)} pays for ${lane.settlementsLeft} more settlements.`);
+      if (lane.trouble !== null && lane.trouble !== 'paused') {
+        found.push(`${network}: ${short(lane.signer)} takes no work (${lane.trouble}).`);
+      } else if (lane.settlementsLeft < 100) {
+        found.push(
+          `${network}: ${short(lane.signer)} pays for ${lane.settlementsLeft} more settlements.`,
+        );
       }
       if (lane.inFlight > 0 && lane.oldestInFlightMs > 30_000) {
         found.push(
@@ -282,7 +296,9 @@ function showProcesses({ processes }) {
       element('td', {}, `${duration(Math.max(0, Date.now() - at))} ago`),
     ),
   );
-  byId('processes').replaceChildren(table(['Process', 'Roles', 'Version', 'Last seen'], rows, 'None.'));
+  byId('processes').replaceChildren(
+    table(['Process', 'Roles', 'Version', 'Last seen'], rows, 'None.'),
+  );
 }
 
 // ------------------------------------------------------------------ the page
@@ -310,7 +326,8 @@ async function attempt(task) {
     await task();
     problem.hidden = true;
   } catch (error) {
-    problem.textContent = error instanceof TypeError ? 'The service does not answer.' : error.message;
+    problem.textContent =
+      error instanceof TypeError ? 'The service does not answer.' : error.message;
     problem.hidden = false;
     byId('freshness').textContent = '';
     if (error instanceof Refused) leave();

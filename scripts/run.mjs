@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -113,6 +113,32 @@ or run Redis in a container and the service against it:
   REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
 }
 
+// ------------------------------------------------------------------ checkers of deploy files
+
+function findDockerCompose() {
+  if (hasCommand('docker-compose')) return;
+  if (process.getuid?.() === 0 && hasCommand('apt-get')) {
+    setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
+    setUp('docker-compose (apt-get install)', 'apt-get', [
+      ...['install', '-y', '-q', '--no-install-recommends', 'docker-compose'],
+    ]);
+    if (hasCommand('docker-compose')) return;
+  }
+  fail(`docker-compose was not found; the check of docker-compose.yml needs it. Install it:
+  Debian, Ubuntu:  sudo apt-get install docker-compose
+  macOS:           brew install docker-compose`);
+}
+
+/** The overlays use kustomize components, which came with kubectl 1.21. */
+function findKubectl() {
+  const found = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
+  const version = /"gitVersion": "v(\d+)\.(\d+)/.exec(found.stdout ?? '');
+  if (version !== null && (Number(version[1]) > 1 || Number(version[2]) >= 21)) return;
+  fail(`kubectl 1.21 or newer was not found; the check of deploy/kubernetes needs it. Install it:
+  Debian 13:       sudo apt-get install kubernetes-client (that of Debian 12 is too old)
+  elsewhere:       https://kubernetes.io/docs/tasks/tools/`);
+}
+
 // ------------------------------------------------------------------ build
 
 function newestIn(path) {
@@ -165,10 +191,17 @@ const jest = (...rest) =>
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
-  test: { needs: [installAnvil, findRedis, findFaketime, build], run: () => jest(...args) },
+  test: {
+    needs: [installAnvil, findRedis, findFaketime, findDockerCompose, findKubectl, build],
+    run: () => jest(...args),
+  },
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
     run: () => tsx('test/chaos/main.ts', ...args),
+  },
+  deploy: {
+    needs: [findDockerCompose, findKubectl],
+    run: () => jest('--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'),
   },
   keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
   bench: {

@@ -6,7 +6,7 @@ export const SCOPES = ['verify', 'settle', 'hub', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Kinds of requests that are counted apart. */
-export type RateLimitBucket = 'verify' | 'settle' | 'lookup' | 'hub';
+export type RateLimitBucket = 'verify' | 'settle' | 'lookup';
 
 /** Who may ask, and how often. */
 export interface AccessConfig {
@@ -23,7 +23,6 @@ export const accessSettings = {
   /** Requests a second; 0 turns the limit off. */
   RATE_LIMIT_VERIFY: integerSetting(0, RATE_MOST).default(0),
   RATE_LIMIT_SETTLE: integerSetting(0, RATE_MOST).default(0),
-  RATE_LIMIT_HUB: integerSetting(0, RATE_MOST).default(0),
 };
 
 export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings>>): AccessConfig {
@@ -34,7 +33,6 @@ export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings
       settle: settings.RATE_LIMIT_SETTLE,
       // Looking up asks the chain where the ledger does not know: as dear as a verify, counted apart.
       lookup: settings.RATE_LIMIT_VERIFY,
-      hub: settings.RATE_LIMIT_HUB,
     },
   };
 }

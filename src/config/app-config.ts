@@ -85,7 +85,7 @@ const ChainSettings = z.object({
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
-const FILE_SETTINGS = ['SIGNER_KEYS'];
+const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL'];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
