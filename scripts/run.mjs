@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | fuzz | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -183,8 +183,10 @@ function run(command, commandArgs, env = {}) {
 }
 
 const tsx = (file, ...rest) => run(process.execPath, ['--import', 'tsx', file, ...rest]);
-const jest = (...rest) =>
+const jest = (...rest) => jestWith({}, ...rest);
+const jestWith = (env, ...rest) =>
   run(process.execPath, ['node_modules/jest/bin/jest.js', ...rest], {
+    ...env,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
@@ -202,6 +204,14 @@ const TASKS = {
   deploy: {
     needs: [findDockerCompose, findKubectl],
     run: () => jest('--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'),
+  },
+  fuzz: {
+    needs: [installAnvil, findRedis, build],
+    run: () =>
+      jestWith(
+        { FUZZ_COUNT: args[0] ?? '10000', ...(args[1] && { FUZZ_SEED: args[1] }) },
+        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
+      ),
   },
   keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
   bench: {
