@@ -286,19 +286,16 @@ function showSettlements(settlements) {
 }
 
 function showProcesses({ processes }) {
-  const rows = processes.map(({ process, roles, version, at }) =>
+  const rows = processes.map(({ process, roles, version }) =>
     element(
       'tr',
       {},
       element('td', {}, element('code', {}, process)),
       element('td', {}, roles.join(', ')),
       element('td', {}, version),
-      element('td', {}, `${duration(Math.max(0, Date.now() - at))} ago`),
     ),
   );
-  byId('processes').replaceChildren(
-    table(['Process', 'Roles', 'Version', 'Last seen'], rows, 'None.'),
-  );
+  byId('processes').replaceChildren(table(['Process', 'Roles', 'Version'], rows, 'None.'));
 }
 
 // ------------------------------------------------------------------ the page

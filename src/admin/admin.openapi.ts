@@ -135,7 +135,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         required: ['keys', 'loadedAt'],
         properties: { keys: count, loadedAt: count, code: text },
       },
-      processes: listOf(object({ process: text, roles: listOf(text), version: text, at: count })),
+      processes: listOf(object({ process: text, roles: listOf(text), version: text })),
       networks: listOf(
         object({
           network: text,

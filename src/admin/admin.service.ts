@@ -6,7 +6,7 @@ import { VERSION } from '../config/version.js';
 import { readAddress } from '../core/payment/wire-values.js';
 import { type Attempt, newestTransactionOf } from '../core/settlement/attempt.js';
 import type { LaneStatus } from '../core/settlement/lane-status.js';
-import { LaneBoard } from '../ledger/lane-board.js';
+import { LaneBoard, type PublishedStatus } from '../ledger/lane-board.js';
 import { type LanePause, LanePauses } from '../ledger/lane-pauses.js';
 import { LedgerOverview, type QueueView } from '../ledger/overview.js';
 import { type ProcessReport, ProcessRegistry } from '../processes/process-registry.js';
@@ -30,12 +30,11 @@ export interface AttemptView {
   readonly ageMs: number;
 }
 
-export interface LaneView extends Omit<LaneStatus, 'trouble' | 'balanceWei' | 'at'> {
+export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'> {
   /** `silent` when no process speaks for it. */
   readonly trouble: LaneStatus['trouble'] | 'silent' | null;
   /** Whole native coins. */
   readonly balance: string;
-  readonly silentMs: number;
   readonly paused: LanePause | null;
   readonly attempts: readonly AttemptView[];
 }
@@ -78,7 +77,7 @@ export class AdminService {
         const head = chain.bestHead?.head;
         return {
           network: chain.config.network,
-          queue: await this.ledger.queue(chain.chainId, at),
+          queue: await this.ledger.queue(chain.chainId),
           headAgeMs: head === undefined ? null : Math.max(0, at - head.timestamp * 1000),
           endpoints: {
             reachable: chain.endpoints.filter(({ isReachable }) => isReachable === true).length,
@@ -132,18 +131,17 @@ export class AdminService {
   async #lanes(now: number): Promise<readonly LaneView[]> {
     const [lanes, pauses] = await Promise.all([this.board.all(), this.pauses.all()]);
     const known = lanes
-      .filter(({ at }) => now - at < FORGOTTEN_MS)
+      .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
       .sort((a, b) => a.lane.localeCompare(b.lane));
     return Promise.all(
       known.map(async (status): Promise<LaneView> => {
-        const { balanceWei, at, ...rest } = status;
+        const { balanceWei, ...rest } = status;
         const attempts = await this.ledger.attempts(status.lane);
         const paused = pauses.get(status.lane) ?? null;
         return {
           ...rest,
-          trouble: troubleOf(status, paused, now),
+          trouble: troubleOf(status, paused),
           balance: formatEther(BigInt(balanceWei)),
-          silentMs: Math.max(0, now - at),
           paused,
           attempts: attempts.slice(0, ATTEMPTS_SHOWN).map((attempt) => viewOf(attempt, now)),
         };
@@ -159,11 +157,10 @@ export class AdminService {
 
 /** A pause counts from the moment it is written, not from the lane's next report. */
 function troubleOf(
-  { at, trouble }: LaneStatus,
+  { silentMs, trouble }: PublishedStatus,
   paused: LanePause | null,
-  now: number,
 ): LaneView['trouble'] {
-  if (now - at > SILENT_MS) return 'silent';
+  if (silentMs > SILENT_MS) return 'silent';
   if (paused !== null) return 'paused';
   return trouble === 'paused' ? null : (trouble ?? null);
 }

@@ -22,15 +22,18 @@ export interface QueueView {
 export class LedgerOverview {
   constructor(private readonly redis: Redis) {}
 
-  async queue(chainId: number, now: number): Promise<QueueView> {
-    const [queued, oldest, unfinished] = await ledgerCall(
+  async queue(chainId: number): Promise<QueueView> {
+    const [queued, oldest, unfinished, [seconds]] = await ledgerCall(
       'queue',
       Promise.all([
         this.redis.zcard(chainKey(chainId, 'queued')),
         this.redis.zrange(chainKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
         this.redis.zcard(chainKey(chainId, 'live')),
+        this.redis.time(),
       ]),
     );
+    // Claims are dated by the clock of Redis, which need not be ours.
+    const now = Number(seconds) * 1000;
     const claimedAt = Number(oldest[1] ?? now);
     return { queued, oldestQueuedMs: Math.max(0, now - claimedAt), unfinished };
   }

@@ -168,14 +168,12 @@ describe('the operator page', () => {
     await eventually('it is sent', async () => (await attempts()).length === 1);
     await admin(`lanes/${lane}/pause`, 'POST');
     const url = `${service.url}/v2/settlements/${handedOut.headers.get('settlement-id') ?? ''}`;
-    await eventually('it is final', async () => {
-      await world.client.mine({ blocks: 1 });
-      return (await get(url)).body['state'] === 'finalized';
-    });
+    expect((await get(url)).body['state']).toBe('broadcast');
+    await world.client.setIntervalMining({ interval: 1 });
+    await eventually('it is final', async () => (await get(url)).body['state'] === 'finalized');
     await eventually('nothing is in flight', async () => (await attempts()).length === 0);
     expect((await lanes())[0]).toMatchObject({ trouble: 'paused' });
     await admin(`lanes/${lane}/resume`, 'POST');
-    await world.client.setIntervalMining({ interval: 1 });
   });
 
   it('knows no lane of another name', async () => {
