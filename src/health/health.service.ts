@@ -68,8 +68,8 @@ export class HealthService {
   }
 
   /** Never down: while a new file cannot be used, the keys read before are. */
-  #apiKeys(status: ApiKeyStatus): HealthIndicatorResult {
-    return this.indicators.check('apiKeys').up({ ...status });
+  #apiKeys({ code }: ApiKeyStatus): HealthIndicatorResult {
+    return this.indicators.check('apiKeys').up(code === undefined ? {} : { code });
   }
 
   async #networks(): Promise<HealthIndicatorResult> {

@@ -1,7 +1,8 @@
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Service } from '../../sandbox/service.js';
-import { get, post } from '../support/http.js';
+import { eventually, get, post } from '../support/http.js';
 import { World } from '../support/world.js';
 
 describe('HTTP', () => {
@@ -38,6 +39,30 @@ describe('HTTP', () => {
     expect(body).toMatch(/^HTTP\/1\.1 408 /);
     expect(body).toContain('"success":false');
     expect(body).toContain('"transaction":"","network":""');
+  });
+
+  it('does not wait for kept connections when it ends', async () => {
+    const ending = await world.service({ ROLES: 'api', SHUTDOWN_GRACE_MS: '60000' });
+    const agent = new Agent({ keepAlive: true });
+    const sent = request(`${ending.url}/verify`, { agent, method: 'POST' });
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        response.resume().on('end', () => {
+          resolve(response.statusCode);
+        });
+      });
+    });
+    sent.write('{');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const ended = ending.stop('SIGTERM');
+    await eventually('it drains', () => ending.log().includes('draining'));
+    sent.end('}');
+    expect(await answered).toBe(400);
+    await ended;
+    // The connection is still kept on this side; a process that waited for it would have been killed.
+    expect(ending.child.exitCode).toBe(0);
+    agent.destroy();
   });
 
   it('refuses a body over the limit with the fields stock clients look for', async () => {
