@@ -32,7 +32,7 @@ export default {
       name: 'ledger-is-an-adapter',
       severity: 'error',
       from: { path: '^src/(ledger|redis)/' },
-      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core)/' },
+      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core|concurrency)/' },
     },
     {
       name: 'verification-knows-no-edge',
@@ -59,12 +59,16 @@ export default {
         'keys and limits are the same for every route; routes say what they need by decorators',
       severity: 'error',
       from: { path: '^src/access/' },
-      to: { path: '^src/', pathNot: '^src/(access|config|core|redis|http)/|^src/ledger/keys' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(access|config|core|redis|http)/|^src/ledger/keys|^src/health/health-indicators',
+      },
     },
     {
       name: 'nobody-knows-access',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(access|health|admin)/|^src/app\\.module\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(access|admin)/|^src/app\\.module\\.ts$' },
       to: { path: '^src/access/' },
     },
     {
@@ -87,6 +91,29 @@ export default {
       severity: 'error',
       from: { path: '^src/admin/' },
       to: { path: '^src/(lanes|facilitator|verification|health|openapi)/' },
+    },
+    {
+      name: 'health-only-reads',
+      severity: 'error',
+      from: { path: '^src/health/' },
+      to: { path: '^src/(verification|settlement|lanes|facilitator|metrics)/' },
+    },
+    {
+      name: 'metrics-are-told',
+      comment: 'metrics implement the observers of other modules, which know nothing of metrics',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(metrics/|app\\.module\\.ts$)' },
+      to: { path: '^src/metrics/|^node_modules/prom-client/' },
+    },
+    {
+      name: 'metrics-know-observers-and-reports',
+      severity: 'error',
+      from: { path: '^src/metrics/' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$',
+      },
     },
     {
       name: 'nest-only-at-the-edge',

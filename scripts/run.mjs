@@ -116,14 +116,7 @@ or run Redis in a container and the service against it:
 // ------------------------------------------------------------------ checkers of deploy files
 
 function findDockerCompose() {
-  if (hasCommand('docker-compose')) return;
-  if (process.getuid?.() === 0 && hasCommand('apt-get')) {
-    setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
-    setUp('docker-compose (apt-get install)', 'apt-get', [
-      ...['install', '-y', '-q', '--no-install-recommends', 'docker-compose'],
-    ]);
-    if (hasCommand('docker-compose')) return;
-  }
+  if (hasCommand('docker-compose') || installFromDebian('docker-compose')) return;
   fail(`docker-compose was not found; the check of docker-compose.yml needs it. Install it:
   Debian, Ubuntu:  sudo apt-get install docker-compose
   macOS:           brew install docker-compose`);
@@ -137,6 +130,16 @@ function findKubectl() {
   fail(`kubectl 1.21 or newer was not found; the check of deploy/kubernetes needs it. Install it:
   Debian 13:       sudo apt-get install kubernetes-client (that of Debian 12 is too old)
   elsewhere:       https://kubernetes.io/docs/tasks/tools/`);
+}
+
+// ------------------------------------------------------------------ promtool
+
+/** The tests run the alert rules as Prometheus would. */
+function findPromtool() {
+  if (hasCommand('promtool') || installFromDebian('prometheus')) return;
+  fail(`promtool was not found; the tests of the alert rules need it. Install it:
+  Debian, Ubuntu:  sudo apt-get install prometheus
+  macOS:           brew install prometheus`);
 }
 
 // ------------------------------------------------------------------ build
@@ -194,7 +197,10 @@ const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
   test: {
-    needs: [installAnvil, findRedis, findFaketime, findDockerCompose, findKubectl, build],
+    needs: [
+      ...[installAnvil, findRedis, findFaketime, findPromtool],
+      ...[findDockerCompose, findKubectl, build],
+    ],
     run: () => jest(...args),
   },
   chaos: {

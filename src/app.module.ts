@@ -13,9 +13,11 @@ import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.j
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
+import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { logging } from './observability/logging.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
@@ -42,6 +44,8 @@ export class AppModule {
         ProcessesModule,
         ChainModule,
         HealthModule,
+        SettlingHealthModule,
+        MetricsModule.forRoot(config, isApi || isWorker),
         BullModule.forRoot({
           // A job that cannot be added now is found by the sweep: adding must not wait.
           connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },

@@ -6,6 +6,7 @@ import { pageHeaders } from './http/page-headers.js';
 import { noteArrival } from './http/request-body.js';
 import { limitServer } from './http/server-limits.js';
 import { requestLog } from './observability/logging.js';
+import { ResponseObserver } from './observability/response-observer.js';
 
 /** Paths that note when a request came; how long a settle may take counts from there. */
 const X402_PATHS = ['/verify', '/settle', '/v1/verify', '/v1/settle', '/v2/verify', '/v2/settle'];
@@ -20,7 +21,10 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     const count = Number(config.trustProxy);
     app.set('trust proxy', Number.isInteger(count) ? count : config.trustProxy);
   }
-  app.use(requestLog(await app.resolve(PinoLogger)), cors);
+  app.use(
+    requestLog(await app.resolve(PinoLogger), app.get<ResponseObserver>(ResponseObserver)),
+    cors,
+  );
   app.use(X402_PATHS, noteArrival);
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get('/', pageHeaders);

@@ -32,7 +32,9 @@ async function drain(app: NestExpressApplication, config: AppConfig): Promise<vo
   const answered = closeServer(app.getHttpServer());
   const lanes = config.hasRole('worker') ? app.get(LaneManager) : undefined;
   // With nobody to hand the lanes to, the running requests still need them.
-  if (lanes !== undefined && (await hasSuccessor(app))) await lanes.stop();
+  if (lanes !== undefined && (await hasSuccessor(app))) {
+    await until(deadline - CLOSING_MS, lanes.stop());
+  }
   await until(deadline - CLOSING_MS, answered);
   await until(deadline, lanes?.stop() ?? Promise.resolve());
   await app.get(ProcessRegistry).stop();

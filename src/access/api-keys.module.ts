@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module, type OnModuleDestroy } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
+import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyStore } from './api-key-store.js';
 
@@ -8,7 +9,20 @@ import { ApiKeyStore } from './api-key-store.js';
 @Global()
 @Module({})
 export class ApiKeysModule implements OnModuleDestroy {
-  constructor(private readonly keys: ApiKeyStore) {}
+  constructor(
+    private readonly keys: ApiKeyStore,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add({
+      name: 'apiKeys',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      // Never down: while a new file cannot be used, the keys read before are.
+      report: () => {
+        const { code } = this.keys.status;
+        return Promise.resolve({ isUp: true, facts: code === undefined ? {} : { code } });
+      },
+    });
+  }
 
   static forRoot(file: string): DynamicModule {
     return {

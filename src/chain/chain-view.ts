@@ -2,7 +2,7 @@ import { isHex, type Address, type Hex } from 'viem';
 import type { Call } from '../core/exact/calls.js';
 import type { CallOutcome, ChainReader } from '../core/exact/chain-reader.js';
 import { ChainUnavailableError } from '../core/errors.js';
-import { quantity, readQuantity } from './block.js';
+import { quantity } from './block.js';
 import type { ContractPresence } from './contract-presence.js';
 import { type EndpointHealth, noteFailure } from './endpoint-health.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
@@ -60,18 +60,6 @@ export class ChainView implements ChainReader {
     const answer = await this.health.endpoint.request(method, params, READ_TIMEOUT_MS);
     if (answer.kind !== 'result') throw this.#unavailable(method);
     return answer.value;
-  }
-
-  /**
-   * Asks the endpoint which chain it serves. An address may come to lead to another chain at any time;
-   * asked together with a read, this tells whether that read is to be believed.
-   *
-   * @throws ChainUnavailableError when it serves another one, or does not answer.
-   */
-  async confirmChain(): Promise<void> {
-    if (readQuantity(await this.read('eth_chainId', [])) === BigInt(this.chainId)) return;
-    this.health.isRightChain = false;
-    throw this.#unavailable('eth_chainId');
   }
 
   #unavailable(operation: string): ChainUnavailableError {

@@ -3,11 +3,16 @@ import { PinoLogger } from 'nestjs-pino';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
 import { ChainRegistry } from './chain-registry.js';
 import { type ChainObserver, EvmChain } from './evm-chain.js';
+import { RpcObserver } from './rpc/rpc-observer.js';
 
 /** Starts every network. What does not answer now is probed again every ten seconds. */
-async function startChains(config: AppConfig, logger: PinoLogger): Promise<ChainRegistry> {
+async function startChains(
+  config: AppConfig,
+  logger: PinoLogger,
+  observer: RpcObserver,
+): Promise<ChainRegistry> {
   const chains = config.networks.map(
-    (network) => new EvmChain(network, undefined, chainLog(network, logger)),
+    (network) => new EvmChain(network, observer, chainLog(network, logger)),
   );
   await Promise.all(chains.map((chain) => chain.start()));
   await Promise.all(chains.map((chain) => warnOfMissingTokens(chain, logger)));
@@ -57,7 +62,7 @@ async function warnOfMissingTokens(chain: EvmChain, logger: PinoLogger): Promise
   providers: [
     {
       provide: ChainRegistry,
-      inject: [AppConfig, PinoLogger],
+      inject: [AppConfig, PinoLogger, RpcObserver],
       useFactory: startChains,
     },
   ],

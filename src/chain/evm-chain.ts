@@ -14,7 +14,8 @@ import {
   noteHead,
 } from './endpoint-health.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
-import { RpcEndpoint, type RpcObserver } from './rpc/rpc-endpoint.js';
+import { RpcEndpoint } from './rpc/rpc-endpoint.js';
+import type { RpcObserver } from './rpc/rpc-observer.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const PROBE_INTERVAL_MS = 10_000;
@@ -49,9 +50,15 @@ export class EvmChain {
   ) {
     this.chainId = config.chainId;
     this.permit2Proxy = config.permit2Proxy;
-    this.endpoints = config.rpcUrls.map((url, index) =>
-      newEndpointHealth(new RpcEndpoint(`${config.chainId}-${index}`, url, rpcObserver)),
-    );
+    this.endpoints = config.rpcUrls.map((url, index): EndpointHealth => {
+      const name = `${config.chainId}-${index}`;
+      const onWrongChain = (): void => {
+        this.#noteChain(health, false);
+      };
+      const endpoint = new RpcEndpoint(name, config.chainId, url, onWrongChain, rpcObserver);
+      const health = newEndpointHealth(endpoint);
+      return health;
+    });
   }
 
   /** Probes once, then every ten seconds; a network lost at boot comes back by itself. */
@@ -112,18 +119,13 @@ export class EvmChain {
   /**
    * Whether the endpoint of this view is behind others by more than is believable. It is asked before
    * a payment is refused by what this endpoint said.
-   *
-   * @throws ChainUnavailableError when the endpoint serves another chain by now.
    */
   async isBehind(view: ChainView): Promise<boolean> {
     const others = byPreference(this.endpoints);
-    const [heights] = await Promise.all([
-      Promise.all(
-        others.map(async (health) => ({ health, height: await this.#blockNumber(health) })),
-      ),
-      view.confirmChain(),
-    ]);
     if (others.length < 2) return false;
+    const heights = await Promise.all(
+      others.map(async (health) => ({ health, height: await this.#blockNumber(health) })),
+    );
     const own = heights.find(({ health }) => health === view.health)?.height;
     if (own === undefined) return true;
     const best = heights.reduce(
@@ -192,7 +194,8 @@ export class EvmChain {
       noteFailure(health);
       return undefined;
     }
-    this.#noteChainId(health, readQuantity(chainId.value));
+    const seen = readQuantity(chainId.value);
+    if (seen !== undefined) this.#noteChain(health, seen === BigInt(this.chainId));
     if (health.isRightChain !== true) return undefined;
     this.#noteContracts(contracts);
     health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
@@ -202,9 +205,7 @@ export class EvmChain {
     return head;
   }
 
-  #noteChainId(health: EndpointHealth, chainId: bigint | undefined): void {
-    if (chainId === undefined) return;
-    const isRightChain = chainId === BigInt(this.chainId);
+  #noteChain(health: EndpointHealth, isRightChain: boolean): void {
     if (!isRightChain && health.isRightChain !== false) {
       this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'wrong_chain' });
     }

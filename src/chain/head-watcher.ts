@@ -99,11 +99,7 @@ export class HeadWatcher {
   }
 
   async #look(view: ChainView): Promise<void> {
-    const [block] = await Promise.all([
-      view.read('eth_getBlockByNumber', ['latest', false]),
-      view.confirmChain(),
-    ]);
-    const latest = readBlockHeader(block);
+    const latest = readBlockHeader(await view.read('eth_getBlockByNumber', ['latest', false]));
     if (latest === undefined) throw new ChainUnavailableError(this.chain.chainId, 'latest block');
     noteHead(view.health, latest);
     const known = this.#head?.latest;

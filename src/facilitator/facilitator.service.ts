@@ -1,20 +1,23 @@
-import { BadRequestException, Injectable } from '@nestjs/common';
+import { BadRequestException, Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import {
   type Correspondent,
+  type ParsedPayment,
   parsePayment,
-  type PaymentEnvelope,
   readEnvelope,
 } from '../core/payment/parse-payment.js';
 import type { Payment } from '../core/payment/payment.js';
 import { REASONS, type Reason } from '../core/reasons.js';
+import { identityOf } from '../core/settlement/identity.js';
 import type { Finality } from '../core/settlement/settlement.js';
 import { type SettleAnswer, SettleAnswers } from '../settlement/settle-answer.js';
 import { keyTagOf, SettleService } from '../settlement/settle.service.js';
 import type { Connection } from '../settlement/asker-wait.js';
 import { VerifyService } from '../verification/verify.service.js';
+import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
+import { subjectOf } from './request-subject.js';
 
 export type Versions = readonly (1 | 2)[];
 
@@ -42,6 +45,11 @@ export interface SettleTerms {
   readonly connection: Connection;
 }
 
+interface ReadRequest {
+  readonly parsed: ParsedPayment;
+  readonly subject: RequestSubject;
+}
+
 /** From request bodies to answers, for every version alike. */
 @Injectable()
 export class FacilitatorService {
@@ -51,11 +59,19 @@ export class FacilitatorService {
     private readonly verifier: VerifyService,
     private readonly settler: SettleService,
     private readonly logger: PinoLogger,
+    @Inject(PaymentObserver) private readonly observer: PaymentObserver,
   ) {}
 
   /** @throws BadRequestException when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
-    const parsed = this.#parse(body, versions);
+    const begun = performance.now();
+    const { parsed, subject } = this.#read(body, versions);
+    const answer = await this.#verify(parsed, idempotencyKey);
+    this.observer.verified(subject, answer.invalidReason, performance.now() - begun);
+    return answer;
+  }
+
+  async #verify(parsed: ParsedPayment, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     if (!parsed.ok) return invalid(parsed.reason, parsed.correspondent);
     const { payment } = parsed;
     try {
@@ -79,7 +95,18 @@ export class FacilitatorService {
     versions: Versions,
     terms: SettleTerms,
   ): Promise<SettleAnswer | undefined> {
-    const parsed = this.#parse(body, versions);
+    const { parsed, subject } = this.#read(body, versions);
+    const answer = await this.#settle(parsed, terms);
+    this.observer.settled(
+      subject,
+      resultOf(answer),
+      answer?.body.errorReason,
+      Date.now() - terms.arrivedAt,
+    );
+    return answer;
+  }
+
+  async #settle(parsed: ParsedPayment, terms: SettleTerms): Promise<SettleAnswer | undefined> {
     if (!parsed.ok) {
       const answers = new SettleAnswers(parsed.correspondent, terms.finality, undefined);
       return answers.failure(parsed.reason);
@@ -92,8 +119,9 @@ export class FacilitatorService {
         keyTag: tagOfKey(terms.idempotencyKey, payment),
       });
     } catch (error) {
-      this.logger.error({ err: error }, 'settle failed');
-      const answers = new SettleAnswers(payment, terms.finality, undefined);
+      const settlementId = idOf(payment);
+      this.logger.error({ err: error, settlementId }, 'settle failed');
+      const answers = new SettleAnswers(payment, terms.finality, settlementId);
       return answers.failure('unexpected_settle_error');
     }
   }
@@ -102,14 +130,33 @@ export class FacilitatorService {
     return this.config.settleFinality;
   }
 
-  #parse(body: unknown, versions: Versions): ReturnType<typeof parsePayment> {
-    const envelope: PaymentEnvelope | undefined = readEnvelope(body);
+  #read(body: unknown, versions: Versions): ReadRequest {
+    const envelope = readEnvelope(body);
     if (envelope === undefined) {
       throw new BadRequestException(
         'A JSON object with the objects paymentPayload and paymentRequirements is expected.',
       );
     }
-    return parsePayment(envelope, versions, (id) => this.chains.served(id) !== undefined);
+    const isServed = (chainId: number): boolean => this.chains.served(chainId) !== undefined;
+    const parsed = parsePayment(envelope, versions, isServed);
+    return { parsed, subject: subjectOf(envelope, parsed, isServed) };
+  }
+}
+
+function resultOf(answer: SettleAnswer | undefined): SettleResult {
+  if (answer === undefined) return 'hung_up';
+  const { status, body } = answer;
+  if (body.success) return 'success';
+  if (body.errorReason === 'settlement_pending') return 'pending';
+  return status === 202 ? 'accepted' : 'failure';
+}
+
+/** For a log line about a failure, which may be that the payment cannot be named. */
+function idOf(payment: Payment): string | undefined {
+  try {
+    return identityOf(payment)?.settlementId;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,20 +1,13 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type HealthCheckResult,
   HealthCheckService,
   HealthIndicatorService,
   type HealthIndicatorResult,
 } from '@nestjs/terminus';
-import type { Redis } from 'ioredis';
-import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
-import { ChainRegistry } from '../chain/chain-registry.js';
-import { AppConfig } from '../config/app-config.js';
-import { LaneBoard } from '../ledger/lane-board.js';
-import { LEDGER_REDIS } from '../redis/redis.module.js';
-import { networkHealth } from './network-health.js';
-
-/** Probes must hear within a second, whatever is down. */
-const PATIENCE_MS = 700;
+import { LedgerUnavailableError } from '../core/errors.js';
+import { RedisWatch } from '../redis/redis-watch.js';
+import { HealthIndicators, type Indicator, INDICATOR_TIMEOUT_MS } from './health-indicators.js';
 
 /** Answers from what is known; asks nobody but Redis. */
 @Injectable()
@@ -23,12 +16,9 @@ export class HealthService {
 
   constructor(
     private readonly health: HealthCheckService,
-    private readonly indicators: HealthIndicatorService,
-    private readonly chains: ChainRegistry,
-    private readonly board: LaneBoard,
-    private readonly config: AppConfig,
-    @Inject(LEDGER_REDIS) private readonly redis: Redis,
-    @Optional() private readonly apiKeys?: ApiKeyStore,
+    private readonly sessions: HealthIndicatorService,
+    private readonly indicators: HealthIndicators,
+    private readonly redis: RedisWatch,
   ) {}
 
   /** From now on this process wants no new requests. */
@@ -38,61 +28,50 @@ export class HealthService {
 
   /** Can this process answer truthfully? */
   ready(): Promise<HealthCheckResult> {
-    return this.health.check([() => this.#redis(), () => this.#process()]);
+    return this.health.check([() => this.#redis(false), () => this.#process()]);
   }
 
   /** Can this deployment settle now? */
   deployment(): Promise<HealthCheckResult> {
-    const keys = this.apiKeys?.status;
-    return this.health.check([
-      () => this.#redis(),
-      () => this.#networks(),
-      ...(keys === undefined ? [] : [() => this.#apiKeys(keys)]),
-    ]);
+    const others = this.indicators.all.map((indicator) => () => this.#ask(indicator));
+    return this.health.check([() => this.#redis(true), ...others]);
   }
 
-  async #redis(): Promise<HealthIndicatorResult> {
-    const indicator = this.indicators.check('redis');
-    const startedAt = performance.now();
+  /** @param isFull - with how Redis is set up, which takes more than a round trip. */
+  async #redis(isFull: boolean): Promise<HealthIndicatorResult> {
+    const session = this.sessions.check('redis');
     try {
-      await within(PATIENCE_MS, this.redis.ping());
-      return indicator.up({ roundTripMs: Math.round(performance.now() - startedAt) });
+      const [roundTripMs, setUp] = await within(
+        INDICATOR_TIMEOUT_MS,
+        Promise.all([this.redis.roundTripMs(), isFull ? this.redis.setUp() : undefined]),
+      );
+      return session.up({
+        roundTripMs: Math.round(roundTripMs),
+        ...(setUp !== undefined && {
+          aof: setUp.aof ?? 'unknown',
+          evictionPolicy: setUp.evictionPolicy ?? 'unknown',
+          warnings: setUp.warnings,
+        }),
+      });
     } catch {
-      return indicator.down({ code: 'redis_unreachable' });
+      return session.down({ code: 'redis_unreachable' });
     }
   }
 
   #process(): HealthIndicatorResult {
-    const indicator = this.indicators.check('process');
-    return this.#isDraining ? indicator.down({ code: 'draining' }) : indicator.up();
+    const session = this.sessions.check('process');
+    return this.#isDraining ? session.down({ code: 'draining' }) : session.up();
   }
 
-  /** Never down: while a new file cannot be used, the keys read before are. */
-  #apiKeys({ code }: ApiKeyStatus): HealthIndicatorResult {
-    return this.indicators.check('apiKeys').up(code === undefined ? {} : { code });
-  }
-
-  async #networks(): Promise<HealthIndicatorResult> {
-    const indicator = this.indicators.check('networks');
+  async #ask({ name, timeoutMs, report }: Indicator): Promise<HealthIndicatorResult> {
+    const session = this.sessions.check(name);
     try {
-      const networks = await within(PATIENCE_MS, this.#eachNetwork());
-      const canSettle = Object.values(networks).some((network) => network.canSettle);
-      return canSettle ? indicator.up(networks) : indicator.down(networks);
-    } catch {
-      return indicator.down({ code: 'redis_unreachable' });
+      const { isUp, facts } = await within(timeoutMs, report());
+      return isUp ? session.up(facts) : session.down(facts);
+    } catch (error) {
+      const isLedger = error instanceof LedgerUnavailableError;
+      return session.down({ code: isLedger ? 'redis_unreachable' : 'no_answer' });
     }
-  }
-
-  async #eachNetwork(): Promise<Record<string, ReturnType<typeof networkHealth>>> {
-    const now = Date.now();
-    const entries = await Promise.all(
-      this.chains.all.map(async (chain) => {
-        const lanes = await this.board.live(chain.chainId);
-        const { headMaxAgeMs } = this.config;
-        return [chain.config.network, networkHealth(chain, lanes, headMaxAgeMs, now)] as const;
-      }),
-    );
-    return Object.fromEntries(entries);
   }
 }
 

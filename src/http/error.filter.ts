@@ -34,7 +34,10 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       return;
     }
     const { status, message } = describe(error);
-    if (status >= 500) this.logger.error({ err: error }, 'request failed');
+    if (status >= 500) {
+      const requestId = response.getHeader('X-Request-Id');
+      this.logger.error({ err: error, requestId }, 'request failed');
+    }
     sendJson(response, status, bodyFor(request.path, status, message));
   }
 }

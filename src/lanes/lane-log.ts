@@ -29,8 +29,8 @@ export function laneLog(logger: PinoLogger): LaneObserver {
         'attempt replaced with a higher fee',
       );
     },
-    rebroadcast: (lane, { accountNonce }) => {
-      logger.debug({ lane, accountNonce }, 'attempt sent again');
+    rebroadcast: (lane, { accountNonce, settlementIds }) => {
+      logger.debug({ lane, accountNonce, settlementIds }, 'attempt sent again');
     },
     included: (lane, { accountNonce, settlementIds }, inclusion, latencyMs) => {
       const { transaction, blockNumber, isSuccess } = inclusion;

@@ -20,3 +20,6 @@ export interface LaneObserver {
   batchReverted(lane: string, attempt: Attempt): void;
   failed(lane: string, what: string, error: unknown): void;
 }
+
+/** Who listens beside the log. */
+export const LaneObserver = Symbol('LaneObserver');

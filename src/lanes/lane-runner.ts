@@ -260,7 +260,6 @@ export class LaneRunner {
         const [latest, pending] = await Promise.all([
           this.#countNonce(view, 'latest'),
           this.#countNonce(view, 'pending'),
-          view.confirmChain(),
         ]);
         counts.latest = Math.max(counts.latest, latest);
         counts.pending = Math.max(counts.pending, pending);
@@ -495,6 +494,7 @@ export class LaneRunner {
       settlementsLeft: this.#settlementsLeft(),
       inFlight: this.#inFlightCount(),
       window: this.#window.size,
+      gaps: attempts[0] === undefined ? 0 : this.#next - attempts[0].accountNonce - attempts.length,
       nextNonce: this.#next,
       oldestNonce: attempts[0]?.accountNonce ?? this.#next,
       oldestInFlightMs: oldest === undefined ? 0 : Date.now() - oldest.sentAt,

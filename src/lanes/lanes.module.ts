@@ -6,10 +6,12 @@ import { AppConfig } from '../config/app-config.js';
 import { LaneBoard } from '../ledger/lane-board.js';
 import { LaneLedger } from '../ledger/lane-ledger.js';
 import { LanePauses } from '../ledger/lane-pauses.js';
+import { fanOut } from '../observability/fan-out.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
 import { laneLog } from './lane-log.js';
 import { LaneManager } from './lane-manager.js';
+import { LaneObserver } from './lane-observer.js';
 
 @Module({
   providers: [
@@ -24,6 +26,7 @@ import { LaneManager } from './lane-manager.js';
         LEDGER_REDIS,
         SUBSCRIBER_REDIS,
         PinoLogger,
+        LaneObserver,
       ],
       useFactory: async (
         config: AppConfig,
@@ -34,6 +37,7 @@ import { LaneManager } from './lane-manager.js';
         redis: Redis,
         subscriber: Redis,
         logger: PinoLogger,
+        observer: LaneObserver,
       ): Promise<LaneManager> => {
         const manager = new LaneManager({
           config,
@@ -46,7 +50,7 @@ import { LaneManager } from './lane-manager.js';
           subscriber,
           // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
           connectWorker: () => new Redis(config.redisUrl.reveal(), { maxRetriesPerRequest: null }),
-          observer: laneLog(logger),
+          observer: fanOut(laneLog(logger), observer),
         });
         await manager.start();
         return manager;

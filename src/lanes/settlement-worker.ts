@@ -29,6 +29,7 @@ export class SettlementWorker {
   #marking: Promise<void> | undefined;
   #workers: Worker<SettlementJob>[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isStopping = false;
 
   /** @param onReady - told when settlements became ready here. */
   constructor(
@@ -41,6 +42,7 @@ export class SettlementWorker {
   ) {}
 
   start(): void {
+    this.#isStopping = false;
     this.#workers = Array.from({ length: READERS }, () => {
       const worker = new Worker<SettlementJob>(
         queueNameOf(this.chainId),
@@ -64,7 +66,8 @@ export class SettlementWorker {
     clearInterval(this.#timer);
     const workers = this.#workers;
     this.#workers = [];
-    // A worker that is closing does not fetch what it gives up.
+    // A worker that is closing does not fetch what it gives up, but may have fetched one more just now.
+    this.#isStopping = true;
     const closing = workers.map((worker) => worker.close());
     this.#close([...this.#open.keys()], 'given_up');
     await Promise.all(closing);
@@ -84,13 +87,17 @@ export class SettlementWorker {
 
   async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
     const { settlementId } = job.data;
+    if (this.#isStopping) return await this.#giveUp(job, token);
     const ended = new Promise<JobEnd>((resolve) => {
       const others = this.#open.get(settlementId) ?? new Set();
       this.#open.set(settlementId, others.add(resolve));
     });
     await this.#markReady(settlementId);
-    if ((await ended) === 'finished') return;
-    // Back into the queue, where another process finds it.
+    if ((await ended) === 'given_up') await this.#giveUp(job, token);
+  }
+
+  /** Back into the queue, where another process finds it. */
+  async #giveUp(job: Job<SettlementJob>, token: string | undefined): Promise<never> {
     await job.moveToWait(token);
     throw new WaitingError();
   }

@@ -46,6 +46,8 @@ export const creditKey = (chainId: number, hash: string, logIndex: number): stri
   `${KEY_PREFIX}e:${chainId}:${hash}:${logIndex}`;
 export const revertsKey = (chainId: number, payer: string): string =>
   `${KEY_PREFIX}v:${chainId}:${payer}`;
+export const liveKey = (chainId: number): string => `${KEY_PREFIX}c:${chainId}:live`;
+export const queuedKey = (chainId: number): string => `${KEY_PREFIX}c:${chainId}:queued`;
 export const laneKey = (lane: string): string => `${KEY_PREFIX}l:${lane}`;
 export const laneLeaseKey = (lane: string): string => `${laneKey(lane)}:lease`;
 export const laneAttemptsKey = (lane: string): string => `${laneKey(lane)}:attempts`;

@@ -11,7 +11,7 @@ const SCRIPTS = {
 };
 
 /** A lane that has said nothing for this long is not counted: its process is gone. */
-const SILENT_MS = 5000;
+export const LANE_SILENT_MS = 5000;
 /** Askers by the hundred share one look. */
 const SHARED_MS = 250;
 
@@ -34,7 +34,7 @@ export class LaneBoard {
   /** @throws LedgerUnavailableError */
   async live(chainId: number): Promise<readonly PublishedStatus[]> {
     return (await this.all()).filter(
-      (lane) => lane.chainId === chainId && lane.silentMs <= SILENT_MS,
+      (lane) => lane.chainId === chainId && lane.silentMs <= LANE_SILENT_MS,
     );
   }
 

@@ -4,6 +4,7 @@ import { AppConfig } from '../config/app-config.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
 import { LaneBoard } from './lane-board.js';
 import { LaneLedger } from './lane-ledger.js';
+import { QueueBoard } from './queue-board.js';
 import { SettlementLedger } from './settlement-ledger.js';
 
 @Global()
@@ -24,7 +25,12 @@ import { SettlementLedger } from './settlement-ledger.js';
       inject: [LEDGER_REDIS],
       useFactory: (redis: Redis) => new LaneBoard(redis),
     },
+    {
+      provide: QueueBoard,
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis) => new QueueBoard(redis),
+    },
   ],
-  exports: [SettlementLedger, LaneLedger, LaneBoard],
+  exports: [SettlementLedger, LaneLedger, LaneBoard, QueueBoard],
 })
 export class LedgerModule {}

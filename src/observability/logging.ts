@@ -1,24 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { Params, PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../config/app-config.js';
+import { describeError } from './error-description.js';
+import type { ResponseObserver } from './response-observer.js';
 
 /**
  * Structured lines on standard output. nestjs-pino's own request middleware stays out: it keeps each
  * request in an AsyncLocalStorage, which on Node 20 makes every promise of the process slower.
  */
 export function logging({ logLevel }: AppConfig): Params {
-  return { pinoHttp: { level: logLevel, autoLogging: false }, forRoutes: [] };
+  return {
+    pinoHttp: {
+      level: logLevel,
+      autoLogging: false,
+      // Else errors come to it with everything that hangs on them.
+      wrapSerializers: false,
+      serializers: { err: (error: unknown) => describeError(error) },
+    },
+    forRoutes: [],
+  };
 }
 
 /** Ids of other systems that are safe to repeat in a header and a log line. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
+/** Longer than any path there is; the rest of a made-up one is no use to anybody. */
+const PATH_MAX_CHARACTERS = 128;
 
 /**
  * Gives every request an id, the caller's own if it has one, and writes one line when it is answered.
  * Query strings and bodies hold live authorizations and are never logged, and no header is but the id.
  */
-export function requestLog(logger: PinoLogger): RequestHandler {
+export function requestLog(logger: PinoLogger, observer: ResponseObserver): RequestHandler {
   return (request, response, next) => {
     const given = request.headers['x-request-id'];
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -27,12 +40,15 @@ export function requestLog(logger: PinoLogger): RequestHandler {
     const { method } = request;
     const path = pathOf(request.url);
     response.on('close', () => {
+      const status = response.writableFinished ? response.statusCode : undefined;
+      observer.responded(routeOf(request), status);
       const line = {
         requestId: id,
         method,
         path,
-        status: response.writableFinished ? response.statusCode : 'closed by the client',
+        status: status ?? 'closed by the client',
         ms: Math.round(performance.now() - begun),
+        settlementId: response.getHeader('Settlement-Id'),
       };
       if (response.statusCode >= 500 && response.statusCode !== 503) logger.error(line, 'request');
       else logger.debug(line, 'request');
@@ -41,7 +57,13 @@ export function requestLog(logger: PinoLogger): RequestHandler {
   };
 }
 
+/** Express notes the route on the request once one has matched; its types do not know it. */
+function routeOf(request: Request): string | undefined {
+  const route = request.route as { readonly path?: unknown } | undefined;
+  return typeof route?.path === 'string' ? route.path : undefined;
+}
+
 function pathOf(url: string): string {
   const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+  return (end === -1 ? url : url.slice(0, end)).slice(0, PATH_MAX_CHARACTERS);
 }

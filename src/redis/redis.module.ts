@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { AppConfig } from '../config/app-config.js';
 import { PinoLogger } from 'nestjs-pino';
 import { connectLedger, connectSubscriber } from './redis-connection.js';
+import { RedisWatch } from './redis-watch.js';
 
 /** Commands of the ledger. */
 export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
@@ -42,6 +43,16 @@ async function opened(redis: Redis, logger: PinoLogger): Promise<Redis> {
   return redis;
 }
 
+function watched(redis: Redis, logger: PinoLogger): RedisWatch {
+  const watch = new RedisWatch(redis, (warnings) => {
+    if (warnings.length === 0) logger.info('Redis is set up as the ledger needs it again');
+    else logger.warn({ warnings }, 'Redis is set up so that the ledger may lose what it holds');
+  });
+  // The first look is for its warning. Should Redis be gone again, the next report looks.
+  watch.setUp().catch(() => undefined);
+  return watch;
+}
+
 @Global()
 @Module({
   providers: [
@@ -57,8 +68,13 @@ async function opened(redis: Redis, logger: PinoLogger): Promise<Redis> {
       useFactory: ({ redisUrl }: AppConfig, logger: PinoLogger) =>
         opened(connectSubscriber(redisUrl), logger),
     },
+    {
+      provide: RedisWatch,
+      inject: [LEDGER_REDIS, PinoLogger],
+      useFactory: (redis: Redis, logger: PinoLogger) => watched(redis, logger),
+    },
   ],
-  exports: [LEDGER_REDIS, SUBSCRIBER_REDIS],
+  exports: [LEDGER_REDIS, SUBSCRIBER_REDIS, RedisWatch],
 })
 export class RedisModule implements OnModuleDestroy {
   constructor(

@@ -2,22 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { AppConfig, SETTING_NAMES } from '../../src/config/app-config.js';
 import { REASONS, type ReasonFacts } from '../../src/core/reasons.js';
+import { tableRows } from './markdown.js';
 
 const read = (file: string): string =>
   readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-
-/** The cells of each row of the tables in a Markdown text. */
-function tableRows(markdown: string): string[][] {
-  return markdown
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split(/(?<!\\)\|/)
-        .map((cell) => cell.trim()),
-    );
-}
 
 /** `NAME_1`, `NAME_2` in one cell are two names. */
 const namesIn = (cell: string): string[] =>

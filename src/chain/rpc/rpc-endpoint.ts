@@ -1,16 +1,8 @@
 import { Pool } from 'undici';
+import { readQuantity } from '../block.js';
 import type { Secret } from '../../config/secret.js';
+import type { RpcObserver } from './rpc-observer.js';
 import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
-
-/** What happened to one HTTP exchange; for metrics. */
-export interface RpcObserver {
-  exchanged(exchange: {
-    readonly endpoint: string;
-    readonly methods: readonly string[];
-    readonly outcomes: readonly RpcOutcome[];
-    readonly durationMs: number;
-  }): void;
-}
 
 interface QueuedCall {
   readonly method: string;
@@ -36,6 +28,10 @@ const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /**
  * One JSON-RPC endpoint over HTTP. Calls made in the same turn of the event loop, and calls made while
  * earlier ones are under way, travel together. Never throws: what came of a call is a value.
+ *
+ * An address can come to lead to another chain at any time, and there every answer is plausible and
+ * wrong. So each batch asks for the chain id too, and one that shows another chain counts as no answer.
+ * Nodes without batches are known by their last probe alone.
  */
 export class RpcEndpoint {
   readonly #pool: Pool;
@@ -48,10 +44,13 @@ export class RpcEndpoint {
 
   /**
    * @param name - how logs and metrics call it; the URL may hold a key and is never shown.
+   * @param onWrongChain - told when an answer shows that another chain is served.
    */
   constructor(
     readonly name: string,
+    private readonly chainId: number,
     url: Secret<string>,
+    private readonly onWrongChain: () => void,
     private readonly observer?: RpcObserver,
   ) {
     const { origin, pathname, search, username, password } = new URL(url.reveal());
@@ -122,7 +121,7 @@ export class RpcEndpoint {
       this.#queue.unshift(...calls);
       return;
     }
-    const outcomes = calls.map((_, index) => outcomeOf(answer, index));
+    const outcomes = this.#believed(calls, answer);
     this.observer?.exchanged({
       endpoint: this.name,
       methods: calls.map((call) => call.method),
@@ -134,9 +133,23 @@ export class RpcEndpoint {
     });
   }
 
+  /** Answers of another chain are none; only the question which chain it is has its answer. */
+  #believed(calls: readonly QueuedCall[], answer: Answer): readonly RpcOutcome[] {
+    const outcomes = calls.map((_, index) => outcomeOf(answer, index));
+    const proof = outcomeOf(answer, calls.length);
+    if (proof.kind !== 'result' || readQuantity(proof.value) === BigInt(this.chainId)) {
+      return outcomes;
+    }
+    this.onWrongChain();
+    return outcomes.map((outcome, index) =>
+      calls[index]?.method === CHAIN_ID_CALL.method ? outcome : silent('wrong_chain'),
+    );
+  }
+
   async #post(calls: readonly QueuedCall[]): Promise<Answer | 'batch_refused'> {
     const timeoutMs = Math.max(...calls.map((call) => call.timeoutMs));
-    const requests = calls.map(({ method, params }, id) => ({
+    const asked = this.#acceptsBatches ? [...calls, CHAIN_ID_CALL] : calls;
+    const requests = asked.map(({ method, params }, id) => ({
       jsonrpc: '2.0',
       id,
       method,
@@ -165,6 +178,8 @@ export class RpcEndpoint {
     }
   }
 }
+
+const CHAIN_ID_CALL = { method: 'eth_chainId', params: [] } as const;
 
 type Answer =
   { readonly answers: ReadonlyMap<number, RpcOutcome> } | { readonly silence: SilenceCause };

@@ -13,4 +13,11 @@ export interface RpcError {
   readonly data: unknown;
 }
 
-export type SilenceCause = 'timeout' | 'connection' | 'http_status' | 'rate_limited' | 'malformed';
+export type SilenceCause =
+  | 'timeout'
+  | 'connection'
+  | 'http_status'
+  | 'rate_limited'
+  | 'malformed'
+  /** What it said is of another chain, and is not looked at. */
+  | 'wrong_chain';

@@ -21,6 +21,8 @@ export interface LaneStatus {
   /** Attempts in flight, and how many there may be. */
   readonly inFlight: number;
   readonly window: number;
+  /** Account nonces allocated, not finalized, of which nothing is stored. */
+  readonly gaps: number;
   /** Account nonces: the next to allocate, and the first that is not finalized. */
   readonly nextNonce: number;
   readonly oldestNonce: number;

@@ -1,0 +1,34 @@
+import type { Address } from 'viem';
+import type { Reason } from '../core/reasons.js';
+
+/** What a request is about, as far as it could be read; nothing here is as sent. */
+export interface RequestSubject {
+  /** `undefined` when the payload names none that exists. */
+  readonly x402Version: 1 | 2 | undefined;
+  /** Whether the requirements name the scheme that is served here. */
+  readonly isExact: boolean;
+  /** `undefined` for a network that is not served here. */
+  readonly chainId: number | undefined;
+  readonly asset: Address | undefined;
+}
+
+/**
+ * How a settle request ended: with success, handed out by a 202, with a hash whose outcome is not known
+ * yet, with a failure, or with nobody left to answer.
+ */
+export type SettleResult = 'success' | 'accepted' | 'pending' | 'failure' | 'hung_up';
+
+/** Told of every verify and settle that was answered as data; for metrics. */
+export interface PaymentObserver {
+  /** @param reason - absent when the payment is valid. */
+  verified(subject: RequestSubject, reason: Reason | undefined, durationMs: number): void;
+  /** @param durationMs - from the first byte of the request. */
+  settled(
+    subject: RequestSubject,
+    result: SettleResult,
+    reason: Reason | undefined,
+    durationMs: number,
+  ): void;
+}
+
+export const PaymentObserver = Symbol('PaymentObserver');

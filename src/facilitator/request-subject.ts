@@ -1,0 +1,30 @@
+import { chainIdOf, chainIdOfV1Name } from '../core/payment/network.js';
+import type { ParsedPayment, PaymentEnvelope } from '../core/payment/parse-payment.js';
+import { readAddress } from '../core/payment/wire-values.js';
+import type { RequestSubject } from './payment-observer.js';
+
+/**
+ * What a request is about, for counting it: also where the payment could not be parsed.
+ *
+ * @param isServed - whether this deployment serves a chain.
+ */
+export function subjectOf(
+  { paymentPayload, paymentRequirements }: PaymentEnvelope,
+  parsed: ParsedPayment,
+  isServed: (chainId: number) => boolean,
+): RequestSubject {
+  if (parsed.ok) {
+    const { dialect, requirements } = parsed.payment;
+    const { chainId, asset } = requirements;
+    return { x402Version: dialect.x402Version, isExact: true, chainId, asset };
+  }
+  const version = paymentPayload['x402Version'];
+  const { networkAsSent } = parsed.correspondent;
+  const chainId = chainIdOf(networkAsSent) ?? chainIdOfV1Name(networkAsSent);
+  return {
+    x402Version: version === 1 || version === 2 ? version : undefined,
+    isExact: paymentRequirements['scheme'] === 'exact',
+    chainId: chainId !== undefined && isServed(chainId) ? chainId : undefined,
+    asset: readAddress(paymentRequirements['asset']),
+  };
+}

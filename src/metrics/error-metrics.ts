@@ -1,0 +1,21 @@
+import { Counter, type Registry } from 'prom-client';
+
+/** Where something failed in a way nobody expected. `queue` is the connection of BullMQ to Redis. */
+const PLACES = ['http', 'verify', 'settle', 'lane', 'queue'] as const;
+
+export type CountError = (place: (typeof PLACES)[number]) => void;
+export const CountError = Symbol('CountError');
+
+/** Counts what should not happen; from 0, so that the first time is seen as an increase. */
+export function errorMetrics(registry: Registry): CountError {
+  const errors = new Counter({
+    name: 'x402_internal_errors_total',
+    help: 'Failures that this service does not know, by where they came up.',
+    labelNames: ['place'],
+    registers: [registry],
+  });
+  for (const place of PLACES) errors.inc({ place }, 0);
+  return (place) => {
+    errors.inc({ place });
+  };
+}

@@ -1,0 +1,103 @@
+import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Registry } from 'prom-client';
+import { RpcObserver } from '../chain/rpc/rpc-observer.js';
+import type { AppConfig } from '../config/app-config.js';
+import { LedgerUnavailableError } from '../core/errors.js';
+import { PaymentObserver } from '../facilitator/payment-observer.js';
+import { DeploymentReport } from '../health/deployment-report.js';
+import { LaneObserver } from '../lanes/lane-observer.js';
+import { QueueBoard } from '../ledger/queue-board.js';
+import { ResponseObserver } from '../observability/response-observer.js';
+import { ProcessRegistry } from '../processes/process-registry.js';
+import { RedisWatch } from '../redis/redis-watch.js';
+import { AssetLabels } from './asset-labels.js';
+import { DeploymentMetrics } from './deployment-metrics.js';
+import { CountError, errorMetrics } from './error-metrics.js';
+import { laneMetrics } from './lane-metrics.js';
+import { MetricsController } from './metrics.controller.js';
+import { paymentMetrics } from './payment-metrics.js';
+import { RedisMetrics } from './redis-metrics.js';
+import { responseMetrics } from './response-metrics.js';
+import { rpcMetrics } from './rpc-metrics.js';
+import { type Sampler, ScrapeService } from './scrape.service.js';
+
+const REDIS_METRICS: Provider = {
+  provide: RedisMetrics,
+  inject: [Registry, RedisWatch],
+  useFactory: (registry: Registry, watch: RedisWatch) => new RedisMetrics(registry, watch),
+};
+
+/** Provides the observers that other modules tell of their work, and serves what was counted. */
+@Global()
+@Module({})
+export class MetricsModule {
+  /** @param settles - whether this process has a role that settles, and so a report of it. */
+  static forRoot(config: AppConfig, settles: boolean): DynamicModule {
+    const samplers = settles ? [RedisMetrics, DeploymentMetrics] : [RedisMetrics];
+    return {
+      module: MetricsModule,
+      controllers: [MetricsController],
+      providers: [
+        { provide: Registry, useFactory: () => new Registry() },
+        REDIS_METRICS,
+        { provide: CountError, inject: [Registry], useFactory: errorMetrics },
+        observer(ResponseObserver, responseMetrics),
+        ...(settles ? settlingProviders(config) : []),
+        {
+          provide: ScrapeService,
+          inject: [Registry, ...samplers],
+          useFactory: (registry: Registry, ...given: Sampler[]) =>
+            new ScrapeService(registry, given),
+        },
+      ],
+      exports: [ResponseObserver, ...(settles ? [RpcObserver, PaymentObserver, LaneObserver] : [])],
+    };
+  }
+}
+
+function settlingProviders(config: AppConfig): Provider[] {
+  return [
+    observer(RpcObserver, rpcMetrics),
+    observer(PaymentObserver, (registry, countError) =>
+      paymentMetrics(registry, AssetLabels.of(config), countError),
+    ),
+    {
+      provide: LaneObserver,
+      inject: [Registry, QueueBoard, PinoLogger, CountError],
+      useFactory: (
+        registry: Registry,
+        queues: QueueBoard,
+        logger: PinoLogger,
+        countError: CountError,
+      ) => laneMetrics(registry, (ids) => waitsMs(queues, ids, logger), countError),
+    },
+    {
+      provide: DeploymentMetrics,
+      inject: [Registry, DeploymentReport, ProcessRegistry],
+      useFactory: (registry: Registry, deployment: DeploymentReport, processes: ProcessRegistry) =>
+        new DeploymentMetrics(registry, deployment, processes),
+    },
+  ];
+}
+
+function observer(
+  token: symbol,
+  create: (registry: Registry, countError: CountError) => unknown,
+): Provider {
+  return { provide: token, inject: [Registry, CountError], useFactory: create };
+}
+
+/** A measurement is not worth a failure: without the ledger there is none. */
+async function waitsMs(
+  queues: QueueBoard,
+  ids: readonly string[],
+  logger: PinoLogger,
+): Promise<readonly number[]> {
+  try {
+    return await queues.waitsMs(ids);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) logger.error({ err: error }, 'queue waits');
+    return [];
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { readSetUp } from './redis-watch.js';
+
+const INFO = [
+  '# Memory',
+  'used_memory:2000000',
+  'maxmemory:0',
+  'maxmemory_policy:noeviction',
+  '# Persistence',
+  'aof_enabled:1',
+  'aof_last_write_status:ok',
+  '# Replication',
+  'role:master',
+  '',
+].join('\r\n');
+
+describe('the set-up of Redis', () => {
+  it('is without warning when every write is on disk before it is answered and none is evicted', () => {
+    expect(readSetUp(INFO, 'always')).toEqual({
+      aof: 'always',
+      evictionPolicy: 'noeviction',
+      usedMemoryBytes: 2_000_000,
+      maxMemoryBytes: 0,
+      warnings: [],
+    });
+  });
+
+  it.each([
+    ['aof_off', INFO.replace('aof_enabled:1', 'aof_enabled:0'), 'always'],
+    ['aof_not_always', INFO, 'everysec'],
+    ['aof_not_always', INFO, 'no'],
+    ['aof_write_failed', INFO.replace('status:ok', 'status:err'), 'always'],
+    ['may_evict', INFO.replace('noeviction', 'allkeys-lru'), 'always'],
+    ['is_replica', INFO.replace('role:master', 'role:slave'), 'always'],
+    ['memory_almost_full', INFO.replace('maxmemory:0', 'maxmemory:2100000'), 'always'],
+  ])('warns: %s', (warning, info, appendFsync) => {
+    expect(readSetUp(info, appendFsync).warnings).toEqual([warning]);
+  });
+
+  it('of which Redis tells nothing is unknown, not bad', () => {
+    expect(readSetUp('', undefined)).toEqual({
+      aof: undefined,
+      evictionPolicy: undefined,
+      usedMemoryBytes: undefined,
+      maxMemoryBytes: undefined,
+      warnings: [],
+    });
+  });
+});

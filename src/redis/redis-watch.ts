@@ -1,0 +1,124 @@
+import { type Redis, ReplyError } from 'ioredis';
+import { Shared } from '../concurrency/shared.js';
+
+/** What makes this Redis less than the ledger needs. None of it stops the service. */
+export type RedisWarning =
+  | 'aof_off'
+  | 'aof_not_always'
+  | 'aof_write_failed'
+  | 'may_evict'
+  | 'is_replica'
+  | 'memory_almost_full';
+
+/** How Redis is set up; `undefined` is what it would not tell, as some hosted ones do. */
+export interface RedisSetUp {
+  readonly aof: 'off' | 'always' | 'everysec' | 'no' | undefined;
+  readonly evictionPolicy: string | undefined;
+  readonly usedMemoryBytes: number | undefined;
+  /** 0 for no limit. */
+  readonly maxMemoryBytes: number | undefined;
+  readonly warnings: readonly RedisWarning[];
+}
+
+/** The set-up changes by hand or not at all. */
+const SET_UP_KEPT_MS = 10_000;
+/** Of the memory Redis may use. Beyond the limit it refuses writes, and nothing can be settled. */
+const MEMORY_SHARE_MAX = 0.9;
+
+/** Looks after the Redis of the ledger. */
+export class RedisWatch {
+  readonly #ping: Shared<number>;
+  readonly #setUp: Shared<RedisSetUp>;
+  #warned = '';
+
+  /** @param warn - told when the warnings have changed, with an empty list when they are gone. */
+  constructor(
+    private readonly redis: Redis,
+    private readonly warn: (warnings: readonly RedisWarning[]) => void,
+  ) {
+    this.#ping = new Shared(() => this.#measure(), 0);
+    this.#setUp = new Shared(() => this.#look(), SET_UP_KEPT_MS);
+  }
+
+  /** Milliseconds of a round trip begun now, or under way already; fails when there is none. */
+  roundTripMs(): Promise<number> {
+    return this.#ping.get();
+  }
+
+  setUp(): Promise<RedisSetUp> {
+    return this.#setUp.get();
+  }
+
+  async #measure(): Promise<number> {
+    const begun = performance.now();
+    await this.redis.ping();
+    return performance.now() - begun;
+  }
+
+  async #look(): Promise<RedisSetUp> {
+    const [info, appendFsync] = await Promise.all([
+      unlessRefused(this.redis.info()),
+      unlessRefused(this.redis.config('GET', 'appendfsync')),
+    ]);
+    const setUp = readSetUp(
+      info ?? '',
+      Array.isArray(appendFsync) ? String(appendFsync[1]) : undefined,
+    );
+    const warned = setUp.warnings.join();
+    if (warned !== this.#warned) this.warn(setUp.warnings);
+    this.#warned = warned;
+    return setUp;
+  }
+}
+
+/** A hosted Redis may forbid such commands. It is none the worse for it; its set-up is unknown. */
+async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (error instanceof ReplyError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param info - what `INFO` answers: lines of `name:value`.
+ * @param appendFsync - as `CONFIG GET appendfsync` answers, where it does.
+ */
+export function readSetUp(info: string, appendFsync: string | undefined): RedisSetUp {
+  const fields = new Map(
+    info.split(/\r?\n/).map((line) => {
+      const [name = '', ...value] = line.split(':');
+      return [name, value.join(':')];
+    }),
+  );
+  const aof = readAof(fields.get('aof_enabled'), appendFsync);
+  const evictionPolicy = fields.get('maxmemory_policy');
+  const usedMemoryBytes = readCount(fields.get('used_memory'));
+  const maxMemoryBytes = readCount(fields.get('maxmemory'));
+  const isFull =
+    usedMemoryBytes !== undefined &&
+    maxMemoryBytes !== undefined &&
+    maxMemoryBytes > 0 &&
+    usedMemoryBytes > maxMemoryBytes * MEMORY_SHARE_MAX;
+  const signs: readonly (readonly [RedisWarning, boolean])[] = [
+    ['aof_off', aof === 'off'],
+    ['aof_not_always', aof === 'everysec' || aof === 'no'],
+    ['aof_write_failed', fields.get('aof_last_write_status') === 'err'],
+    ['may_evict', evictionPolicy !== undefined && evictionPolicy !== 'noeviction'],
+    ['is_replica', fields.get('role') === 'slave'],
+    ['memory_almost_full', isFull],
+  ];
+  const warnings = signs.filter(([, isSeen]) => isSeen).map(([warning]) => warning);
+  return { aof, evictionPolicy, usedMemoryBytes, maxMemoryBytes, warnings };
+}
+
+function readAof(enabled: string | undefined, appendFsync: string | undefined): RedisSetUp['aof'] {
+  if (enabled === '0') return 'off';
+  const known = (['always', 'everysec', 'no'] as const).find((policy) => policy === appendFsync);
+  return enabled === '1' ? known : undefined;
+}
+
+function readCount(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}

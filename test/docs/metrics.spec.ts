@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { type Metric, Registry } from 'prom-client';
+import { AssetLabels } from '../../src/metrics/asset-labels.js';
+import { DeploymentMetrics } from '../../src/metrics/deployment-metrics.js';
+import { errorMetrics } from '../../src/metrics/error-metrics.js';
+import { laneMetrics } from '../../src/metrics/lane-metrics.js';
+import { paymentMetrics } from '../../src/metrics/payment-metrics.js';
+import { RedisMetrics } from '../../src/metrics/redis-metrics.js';
+import { responseMetrics } from '../../src/metrics/response-metrics.js';
+import { rpcMetrics } from '../../src/metrics/rpc-metrics.js';
+import { ScrapeService } from '../../src/metrics/scrape.service.js';
+import { tableRows } from './markdown.js';
+
+const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples here'));
+
+/** A registry with every series of a process that has all roles; nothing is sampled here. */
+function fullRegistry(): Registry {
+  const registry = new Registry();
+  const countError = errorMetrics(registry);
+  paymentMetrics(registry, new AssetLabels([]), countError);
+  laneMetrics(registry, () => Promise.resolve([]), countError);
+  rpcMetrics(registry);
+  responseMetrics(registry, countError);
+  new RedisMetrics(registry, { roundTripMs: unasked, setUp: unasked });
+  new DeploymentMetrics(
+    registry,
+    { networks: unasked, lanes: unasked, queues: unasked },
+    { live: unasked },
+  );
+  new ScrapeService(registry, []);
+  return registry;
+}
+
+interface Series {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** prom-client keeps more of a metric than its types show. */
+function seriesOf(metric: object): Series {
+  const { name, type, labelNames, help } = metric as Metric & {
+    name: string;
+    type: string;
+    help: string;
+    labelNames: readonly string[];
+  };
+  return { name, type, labels: labelNames, help };
+}
+
+describe('docs/metrics.md', () => {
+  it('is the table of series in the code', () => {
+    const markdown = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+    const documented = tableRows(markdown).map((cells) => cells.join(' | '));
+    const known = fullRegistry()
+      .getMetricsAsArray()
+      .map(seriesOf)
+      .filter(({ name }) => name.startsWith('x402_'))
+      .map(({ name, type, labels, help }) =>
+        [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), help].join(' | '),
+      );
+    expect(documented.sort()).toEqual(known.sort());
+  });
+});
