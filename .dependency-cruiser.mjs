@@ -54,6 +54,45 @@ export default {
       to: { path: '^src/lanes/' },
     },
     {
+      name: 'access-knows-no-feature',
+      comment:
+        'keys and limits are the same for every route; routes say what they need by decorators',
+      severity: 'error',
+      from: { path: '^src/access/' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(access|config|core|redis|http)/|^src/ledger/keys|^src/health/health-indicators',
+      },
+    },
+    {
+      name: 'nobody-knows-access',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(access|admin)/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/access/' },
+    },
+    {
+      name: 'openapi-knows-no-feature',
+      comment:
+        'each module describes itself; the module of the application puts the parts together',
+      severity: 'error',
+      from: { path: '^src/openapi/' },
+      to: { path: '^src/', pathNot: '^src/(openapi|config|http)/' },
+    },
+    {
+      name: 'nobody-knows-admin',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/admin/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/admin/' },
+    },
+    {
+      name: 'admin-does-not-reach-into-lanes',
+      comment: 'it sees them in the ledger and stops them there',
+      severity: 'error',
+      from: { path: '^src/admin/' },
+      to: { path: '^src/(lanes|facilitator|verification|health|openapi)/' },
+    },
+    {
       name: 'health-only-reads',
       severity: 'error',
       from: { path: '^src/health/' },

@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | fuzz | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -113,6 +113,25 @@ or run Redis in a container and the service against it:
   REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
 }
 
+// ------------------------------------------------------------------ checkers of deploy files
+
+function findDockerCompose() {
+  if (hasCommand('docker-compose') || installFromDebian('docker-compose')) return;
+  fail(`docker-compose was not found; the check of docker-compose.yml needs it. Install it:
+  Debian, Ubuntu:  sudo apt-get install docker-compose
+  macOS:           brew install docker-compose`);
+}
+
+/** The overlays use kustomize components, which came with kubectl 1.21. */
+function findKubectl() {
+  const found = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
+  const version = /"gitVersion": "v(\d+)\.(\d+)/.exec(found.stdout ?? '');
+  if (version !== null && (Number(version[1]) > 1 || Number(version[2]) >= 21)) return;
+  fail(`kubectl 1.21 or newer was not found; the check of deploy/kubernetes needs it. Install it:
+  Debian 13:       sudo apt-get install kubernetes-client (that of Debian 12 is too old)
+  elsewhere:       https://kubernetes.io/docs/tasks/tools/`);
+}
+
 // ------------------------------------------------------------------ promtool
 
 /** The tests run the alert rules as Prometheus would. */
@@ -167,8 +186,10 @@ function run(command, commandArgs, env = {}) {
 }
 
 const tsx = (file, ...rest) => run(process.execPath, ['--import', 'tsx', file, ...rest]);
-const jest = (...rest) =>
+const jest = (...rest) => jestWith({}, ...rest);
+const jestWith = (env, ...rest) =>
   run(process.execPath, ['node_modules/jest/bin/jest.js', ...rest], {
+    ...env,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
@@ -176,13 +197,29 @@ const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
   test: {
-    needs: [installAnvil, findRedis, findFaketime, findPromtool, build],
+    needs: [
+      ...[installAnvil, findRedis, findFaketime, findPromtool],
+      ...[findDockerCompose, findKubectl, build],
+    ],
     run: () => jest(...args),
   },
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
     run: () => tsx('test/chaos/main.ts', ...args),
   },
+  deploy: {
+    needs: [findDockerCompose, findKubectl],
+    run: () => jest('--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'),
+  },
+  fuzz: {
+    needs: [installAnvil, findRedis, build],
+    run: () =>
+      jestWith(
+        { FUZZ_COUNT: args[0] ?? '10000', ...(args[1] && { FUZZ_SEED: args[1] }) },
+        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
+      ),
+  },
+  keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

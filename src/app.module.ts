@@ -2,10 +2,16 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import { ApiKeysModule } from './access/api-keys.module.js';
+import { hasRateLimit, RateLimitsModule } from './access/rate-limits.module.js';
+import { ADMIN_OPENAPI } from './admin/admin.openapi.js';
+import { AdminModule } from './admin/admin.module.js';
 import { ChainModule } from './chain/chain.module.js';
 import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
+import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
+import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
 import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
@@ -13,6 +19,7 @@ import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { logging } from './observability/logging.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
 
@@ -23,12 +30,17 @@ export class AppModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const settles = isApi || isWorker;
+    const { apiKeysFile, rateLimits } = config.access;
+    const hasOperatorPage = isApi && apiKeysFile !== undefined;
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
         RedisModule,
+        // Guards run in this order: who asks comes before how often.
+        ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
+        ...(hasRateLimit(rateLimits) ? [RateLimitsModule.forRoot(rateLimits)] : []),
         LedgerModule,
         ProcessesModule,
         ChainModule,
@@ -41,6 +53,12 @@ export class AppModule {
         }),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        ...(hasOperatorPage ? [AdminModule] : []),
+        OpenApiModule.forRoot([
+          ...(isApi ? [FACILITATOR_OPENAPI] : []),
+          HEALTH_OPENAPI,
+          ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
+        ]),
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -56,6 +56,8 @@ async function hasSuccessor(app: NestExpressApplication): Promise<boolean> {
 
 /** Resolves when the last running request is answered. */
 function closeServer(server: Server): Promise<void> {
+  // A connection that is kept for another request would keep this process for as long.
+  server.keepAliveTimeout = 1;
   return new Promise((resolve) => {
     server.close(() => {
       resolve();

@@ -93,6 +93,24 @@ describe('AppConfig', () => {
     ]);
   });
 
+  it('reads URLs that hold passwords from mounted files too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'urls-'));
+    const fileOf = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const { redisUrl, networks } = AppConfig.fromEnv({
+      SIGNER_KEYS: KEY,
+      REDIS_URL_FILE: fileOf('redis', 'redis://:pass@redis:6379\n'),
+      RPC_URLS_56_FILE: fileOf('rpc', 'https://one.example/key\nhttps://two.example/key\n'),
+    });
+    expect(redisUrl.reveal()).toBe('redis://:pass@redis:6379');
+    expect(networks[0]?.rpcUrls.map((url) => url.reveal())).toEqual([
+      'https://one.example/key',
+      'https://two.example/key',
+    ]);
+  });
+
   it('wants a key only of workers', () => {
     const env = { REDIS_URL: base.REDIS_URL };
     expect(problemsOf(env)).toEqual([

@@ -3,6 +3,7 @@ import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { EXACT_PERMIT2_PROXY } from '../core/exact/contracts.js';
 import { caip2Of } from '../core/payment/network.js';
+import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
 import {
@@ -68,6 +69,7 @@ const Settings = z.object({
     .regex(/^(off|\d{1,2}|[0-9a-fA-F.:/, ]+)$/, 'must be off, a count of proxies or a list of them')
     .default('off'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  ...accessSettings,
 });
 
 /** Settings that exist once per chain: `NAME_<chainId>`. */
@@ -83,7 +85,7 @@ const ChainSettings = z.object({
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
-const FILE_SETTINGS = ['SIGNER_KEYS'];
+const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL'];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
@@ -150,6 +152,7 @@ export class AppConfig {
   readonly bodyMaxBytes: number;
   readonly trustProxy: string;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
+  readonly access: AccessConfig;
 
   private constructor(settings: z.infer<typeof Settings>, networks: readonly NetworkConfig[]) {
     this.port = settings.PORT;
@@ -181,6 +184,7 @@ export class AppConfig {
     this.bodyMaxBytes = settings.BODY_MAX_BYTES;
     this.trustProxy = settings.TRUST_PROXY;
     this.logLevel = settings.LOG_LEVEL;
+    this.access = accessConfig(settings);
   }
 
   hasRole(role: Role): boolean {

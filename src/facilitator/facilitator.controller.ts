@@ -11,8 +11,9 @@ import {
   Res,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { callerOf, RateLimited, RequireScope } from '../http/access.js';
 import { sendJson } from '../http/json.js';
-import { arrivalOf, parseJsonBody } from '../http/request-body.js';
+import { arrivalOf, JsonBodyReader } from '../http/request-body.js';
 import { FacilitatorService, type Versions } from './facilitator.service.js';
 import { readPaymentQuery } from './payment-query.js';
 import { describeEndpoint } from './self-description.js';
@@ -38,20 +39,26 @@ export abstract class FacilitatorController {
     protected readonly facilitator: FacilitatorService,
     protected readonly supportedKinds: SupportedService,
     protected readonly settlements: SettlementLookUp,
+    protected readonly bodies: JsonBodyReader,
   ) {}
 
   @Post('verify')
   @HttpCode(200)
+  @RequireScope('verify')
+  @RateLimited('verify')
   async verify(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const key = idempotencyKeyOf(request);
-    const body = await this.facilitator.verify(parseJsonBody(request), this.versions, key);
-    sendJson(response, 200, body);
+    const body = await this.bodies.json(request, response);
+    const key = { value: idempotencyKeyOf(request), caller: callerOf(request) };
+    sendJson(response, 200, await this.facilitator.verify(body, this.versions, key));
   }
 
   @Post('settle')
+  @RequireScope('settle')
+  @RateLimited('settle')
   async settle(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const answer = await this.facilitator.settle(parseJsonBody(request), this.versions, {
-      idempotencyKey: idempotencyKeyOf(request),
+    const body = await this.bodies.json(request, response);
+    const answer = await this.facilitator.settle(body, this.versions, {
+      idempotencyKey: { value: idempotencyKeyOf(request), caller: callerOf(request) },
       isAsync: wantsAsync(request),
       finality: finalityOf(request, this.facilitator.defaultFinality),
       arrivedAt: arrivalOf(request),
@@ -62,6 +69,8 @@ export abstract class FacilitatorController {
   }
 
   @Get('verify')
+  @RequireScope('verify')
+  @RateLimited('verify')
   async verifyQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
     const query = readPaymentQuery(request.query);
     if (query === 'none') {
@@ -69,11 +78,13 @@ export abstract class FacilitatorController {
       return;
     }
     if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
-    sendJson(response, 200, await this.facilitator.verify(query, this.versions, undefined));
+    const key = { value: undefined, caller: callerOf(request) };
+    sendJson(response, 200, await this.facilitator.verify(query, this.versions, key));
   }
 
   /** Looks up; a GET never moves money. */
   @Get('settle')
+  @RateLimited('lookup')
   async settleQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
     const query = readPaymentQuery(request.query);
     if (query === 'none') {

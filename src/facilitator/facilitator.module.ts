@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import type { AppConfig } from '../config/app-config.js';
 import { StoryReader } from '../ledger/story.js';
+import { JsonBodyReader } from '../http/request-body.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { StatusService } from '../settlement/status.service.js';
@@ -33,6 +34,7 @@ export class FacilitatorModule {
         FacilitatorService,
         SupportedService,
         SettlementLookUp,
+        JsonBodyReader,
         {
           provide: StatusService,
           inject: [LEDGER_REDIS, ChainRegistry],

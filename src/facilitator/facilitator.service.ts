@@ -29,9 +29,16 @@ export interface VerifyBody {
   readonly payer?: string;
 }
 
+/** An `Idempotency-Key` and who sent it. */
+export interface ScopedKey {
+  readonly value: string | undefined;
+  /** Id of the API key, where there is one. */
+  readonly caller: string | undefined;
+}
+
 /** What a settle request says beside its body. */
 export interface SettleTerms {
-  readonly idempotencyKey: string | undefined;
+  readonly idempotencyKey: ScopedKey;
   readonly isAsync: boolean;
   readonly finality: Finality;
   readonly arrivedAt: number;
@@ -56,11 +63,7 @@ export class FacilitatorService {
   ) {}
 
   /** @throws BadRequestException when the body is not an envelope. */
-  async verify(
-    body: unknown,
-    versions: Versions,
-    idempotencyKey: string | undefined,
-  ): Promise<VerifyBody> {
+  async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const begun = performance.now();
     const { parsed, subject } = this.#read(body, versions);
     const answer = await this.#verify(parsed, idempotencyKey);
@@ -68,11 +71,11 @@ export class FacilitatorService {
     return answer;
   }
 
-  async #verify(parsed: ParsedPayment, idempotencyKey: string | undefined): Promise<VerifyBody> {
+  async #verify(parsed: ParsedPayment, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     if (!parsed.ok) return invalid(parsed.reason, parsed.correspondent);
     const { payment } = parsed;
     try {
-      const keyTag = keyTagOf(idempotencyKey, payment.requirements.payTo);
+      const keyTag = tagOfKey(idempotencyKey, payment);
       const outcome = await this.verifier.verify(payment, keyTag);
       return outcome.isValid
         ? { isValid: true, ...payerOf(payment) }
@@ -113,7 +116,7 @@ export class FacilitatorService {
       return await this.settler.settle({
         ...terms,
         payment,
-        keyTag: keyTagOf(terms.idempotencyKey, payment.requirements.payTo),
+        keyTag: tagOfKey(terms.idempotencyKey, payment),
       });
     } catch (error) {
       const settlementId = idOf(payment);
@@ -155,6 +158,11 @@ function idOf(payment: Payment): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A seller with an API key may have many payees: one order of theirs is one order, whoever is paid. */
+function tagOfKey({ value, caller }: ScopedKey, { requirements }: Payment): string {
+  return keyTagOf(value, caller === undefined ? requirements.payTo : `key:${caller}`);
 }
 
 function payerOf({ payerAsSent }: Correspondent): { readonly payer?: string } {

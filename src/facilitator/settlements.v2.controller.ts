@@ -14,12 +14,14 @@ import type { Address, Hex } from 'viem';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
 import { chainIdOf } from '../core/payment/network.js';
 import { readAddress } from '../core/payment/wire-values.js';
+import { RateLimited } from '../http/access.js';
 import { sendJson } from '../http/json.js';
 import { StatusService } from '../settlement/status.service.js';
 import { SettlementQueryDto } from './settlement-query.dto.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
 @Controller('v2/settlements')
+@RateLimited('lookup')
 export class SettlementsV2Controller {
   constructor(private readonly status: StatusService) {}
 

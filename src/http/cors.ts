@@ -1,14 +1,30 @@
 import type { RequestHandler } from 'express';
 
-const EXPOSED = 'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id';
+const EXPOSED = [
+  'Settlement-Id',
+  'Settle-Finality',
+  'Retry-After',
+  'Location',
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+].join(', ');
+/** For the page that is served beside it, and no other. */
+const OPERATOR_PATH = /^\/admin(?:[/?]|$)/i;
 /** Seconds a browser may remember the answer to a preflight. */
 const MAX_AGE = '86400';
 
 /**
- * Everything here is public and knows no cookies, so any origin may ask (Fetch standard, CORS
- * protocol). One constant header on each answer; a preflight is answered without going further.
+ * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). One constant
+ * header on each answer; a preflight is answered without going further.
  */
 export const cors: RequestHandler = (request, response, next) => {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  if (OPERATOR_PATH.test(request.url)) {
+    next();
+    return;
+  }
   response.setHeader('Access-Control-Allow-Origin', '*');
   response.setHeader('Access-Control-Expose-Headers', EXPOSED);
   if (request.method !== 'OPTIONS') {

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
+import { REASONS, type Reason } from '../core/reasons.js';
 import { sendJson } from './json.js';
 
 /**
@@ -37,7 +38,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       const requestId = response.getHeader('X-Request-Id');
       this.logger.error({ err: error, requestId }, 'request failed');
     }
-    sendJson(response, status, bodyFor(request.path, message));
+    sendJson(response, status, bodyFor(request.path, status, message));
   }
 }
 
@@ -59,24 +60,37 @@ function describe(error: unknown): { readonly status: number; readonly message: 
 }
 
 const FIXED_MESSAGES: Readonly<Record<number, string>> = {
+  401: REASONS.unauthorized.meaning,
   404: 'There is nothing here.',
   413: 'The body is too large.',
   415: 'The content encoding is not supported.',
+  429: REASONS.rate_limited.meaning,
   500: 'Something went wrong here.',
 };
 
-function bodyFor(path: string, message: string): Readonly<Record<string, unknown>> {
+/** Of a status that says it; any other means that the request was not an envelope. */
+const REASON_OF_STATUS: Readonly<Record<number, Reason>> = {
+  401: 'unauthorized',
+  429: 'rate_limited',
+};
+
+function bodyFor(path: string, status: number, message: string): Readonly<Record<string, unknown>> {
+  const reason = REASON_OF_STATUS[status];
   if (/(?:^|\/)verify\/?$/.test(path)) {
-    return { isValid: false, invalidReason: 'invalid_payload', invalidMessage: message };
+    return {
+      isValid: false,
+      invalidReason: reason ?? 'invalid_payload',
+      invalidMessage: message,
+    };
   }
   if (/(?:^|\/)settle\/?$/.test(path)) {
     return {
       success: false,
-      errorReason: 'invalid_payload',
+      errorReason: reason ?? 'invalid_payload',
       errorMessage: message,
       transaction: '',
       network: '',
     };
   }
-  return { error: message };
+  return { error: message, ...(reason !== undefined && { reason }) };
 }

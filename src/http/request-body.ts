@@ -1,5 +1,6 @@
-import { BadRequestException } from '@nestjs/common';
-import { raw, type Request, type RequestHandler } from 'express';
+import { BadRequestException, Injectable, RequestTimeoutException } from '@nestjs/common';
+import { raw, type Request, type RequestHandler, type Response } from 'express';
+import { AppConfig } from '../config/app-config.js';
 
 /** The moment a request began to arrive, noted before its body is read. */
 const ARRIVED_AT = Symbol('arrivedAt');
@@ -18,20 +19,48 @@ export function arrivalOf(request: Request): number {
   return (request as TimedRequest)[ARRIVED_AT] ?? Date.now();
 }
 
-/** Reads a body of any content type: clients that name another one than JSON still send JSON. */
-export function readBody(maxBytes: number): RequestHandler {
-  return raw({ type: () => true, limit: maxBytes });
-}
+/**
+ * Milliseconds a body may take to arrive. The largest takes a tenth of it on a slow line; who sends it
+ * byte by byte to hold a connection is shown out.
+ */
+const BODY_TIMEOUT_MS = 10_000;
 
-/** @throws BadRequestException when the body is not JSON. */
-export function parseJsonBody(request: Request): unknown {
-  const body: unknown = request.body;
-  if (!Buffer.isBuffer(body) || body.length === 0) {
-    throw new BadRequestException('The body is empty; a JSON object is expected.');
+/** Reads x402 bodies. Guards have run by then: nothing is read for who may not ask. */
+@Injectable()
+export class JsonBodyReader {
+  readonly #read: RequestHandler;
+
+  constructor({ bodyMaxBytes }: AppConfig) {
+    // Of any content type: clients that name another one than JSON still send JSON.
+    this.#read = raw({ type: () => true, limit: bodyMaxBytes });
   }
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    throw new BadRequestException('The body is not JSON.');
+
+  /** @throws HttpException when the body is not JSON, is too large or does not come. */
+  async json(request: Request, response: Response): Promise<unknown> {
+    await this.#arrive(request, response);
+    const body: unknown = request.body;
+    if (!Buffer.isBuffer(body) || body.length === 0) {
+      throw new BadRequestException('The body is empty; a JSON object is expected.');
+    }
+    try {
+      return JSON.parse(body.toString('utf8')) as unknown;
+    } catch {
+      throw new BadRequestException('The body is not JSON.');
+    }
+  }
+
+  #arrive(request: Request, response: Response): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        // What still comes belongs to no request.
+        response.setHeader('Connection', 'close');
+        reject(new RequestTimeoutException('The body did not arrive in time.'));
+      }, BODY_TIMEOUT_MS);
+      void this.#read(request, response, (error?: unknown) => {
+        clearTimeout(timer);
+        if (error === undefined) resolve();
+        else reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
+      });
+    });
   }
 }

@@ -7,6 +7,7 @@ import { LeaseLostError, LedgerUnavailableError } from '../core/errors.js';
 import { workChannel } from '../ledger/keys.js';
 import type { LaneBoard } from '../ledger/lane-board.js';
 import type { HeldLane, LaneLedger } from '../ledger/lane-ledger.js';
+import type { LanePauses } from '../ledger/lane-pauses.js';
 import type { ProcessRegistry } from '../processes/process-registry.js';
 import { BatchSuspension } from './batch-suspension.js';
 import { FeeOracle } from './fee-oracle.js';
@@ -49,6 +50,7 @@ export interface LaneManagerParts {
   readonly ledger: LaneLedger;
   readonly board: LaneBoard;
   readonly processes: ProcessRegistry;
+  readonly pauses: LanePauses;
   readonly redis: Redis;
   readonly subscriber: Redis;
   /** A connection of its own for each reader of a queue. */
@@ -272,6 +274,8 @@ export class LaneManager {
     if (this.#isReporting) return;
     this.#isReporting = true;
     try {
+      const paused = await this.parts.pauses.all();
+      for (const { name, runner } of this.#allLanes) runner.isPaused = paused.has(name);
       await Promise.all(this.#desks.map((desk) => this.#sweep(desk)));
       await Promise.all(this.#allLanes.map((lane) => this.#reportLane(lane)));
     } catch {

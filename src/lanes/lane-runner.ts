@@ -391,6 +391,9 @@ export class LaneRunner {
         return true;
       case 'nonce':
         throw new ReopenLane();
+      case 'paused':
+        await this.#giveBack(held, group.items);
+        return this.#rest('paused');
       case 'gone': {
         const gone = new Set(sent.ids);
         await this.#giveBack(

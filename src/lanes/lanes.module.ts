@@ -5,6 +5,7 @@ import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import { LaneBoard } from '../ledger/lane-board.js';
 import { LaneLedger } from '../ledger/lane-ledger.js';
+import { LanePauses } from '../ledger/lane-pauses.js';
 import { fanOut } from '../observability/fan-out.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
@@ -44,6 +45,7 @@ import { LaneObserver } from './lane-observer.js';
           ledger,
           board,
           processes,
+          pauses: new LanePauses(redis),
           redis,
           subscriber,
           // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.

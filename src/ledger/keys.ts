@@ -19,15 +19,19 @@
  * | `x402:c:<chain>:payees` | zset | always | payees with ready work, by turn |
  * | `x402:c:<chain>:ready:<payTo>` | zset | while not empty | ready settlements by deadline |
  * | `x402:c:<chain>:load` | hash | always | queued settlements by payee |
+ * | `x402:c:<chain>:newest` | zset | always | the 500 settlements claimed last, by claim time |
+ * | `x402:y:<chain>:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
  * | `x402:l:<lane>` | hash | always | a lane: `next`, the next account nonce |
  * | `x402:l:<lane>:lease` | string | `LANE_LEASE_MS` | `<process>:<epoch>` of its writer |
  * | `x402:l:<lane>:work` | zset | while not empty | settlements its writer has taken |
  * | `x402:l:<lane>:attempts` | hash | while not empty | attempts in flight by account nonce |
+ * | `x402:paused` | hash | always | lanes an operator has paused: JSON, since when and by whose key |
  * | `x402:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
  * | `x402:p:<process>` | string | 5 seconds | a living process |
  * | `x402:processes` | hash | always | what each process last reported, JSON |
  * | `x402:v:<chain>:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
  * | `x402:g:<chain>:<subject>:<day>` | string | 2 days | gas money spent, gwei |
+ * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
  *
  * A lane is written `<chainId>:<signer>`.
  */
@@ -47,8 +51,16 @@ export const queuedKey = (chainId: number): string => `${KEY_PREFIX}c:${chainId}
 export const laneKey = (lane: string): string => `${KEY_PREFIX}l:${lane}`;
 export const laneLeaseKey = (lane: string): string => `${laneKey(lane)}:lease`;
 export const laneAttemptsKey = (lane: string): string => `${laneKey(lane)}:attempts`;
+export const pausedLanesKey = (): string => `${KEY_PREFIX}paused`;
+export const chainKey = (chainId: number, what: 'live' | 'queued' | 'newest'): string =>
+  `${KEY_PREFIX}c:${chainId}:${what}`;
+export const payerKey = (chainId: number, payer: string): string =>
+  `${KEY_PREFIX}y:${chainId}:${payer}`;
 export const processKey = (process: string): string => `${KEY_PREFIX}p:${process}`;
 export const processesKey = (): string => `${KEY_PREFIX}processes`;
+/** @param caller - `key:<id>` of an API key, or `ip:<address>`. */
+export const rateKey = (bucket: string, caller: string): string =>
+  `${KEY_PREFIX}q:${bucket}:${caller}`;
 /** Pub/sub: news for the askers of one process. */
 export const processChannel = (process: string): string => `${KEY_PREFIX}news:${process}`;
 /** Pub/sub: work is ready on a chain. */

@@ -87,6 +87,8 @@ export interface GasBudget {
 
 export type AllocateResult =
   | { readonly kind: 'ok' }
+  /** An operator has paused the lane; nothing was allocated. */
+  | { readonly kind: 'paused' }
   /** The lane's record names another nonce than the bytes were signed with. */
   | { readonly kind: 'nonce' }
   /** These settlements are not in the queue any more; nothing was allocated. */
@@ -235,7 +237,7 @@ export class LaneLedger {
       ]),
     );
     const [kind, ...rest] = reply;
-    if (kind === 'ok' || kind === 'nonce') return { kind };
+    if (kind === 'ok' || kind === 'nonce' || kind === 'paused') return { kind };
     if (kind === 'gone') return { kind, ids: rest };
     if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
     throw new LeaseLostError(lane);

@@ -98,6 +98,7 @@ redis.call('ZADD', P .. 'c:' .. chain .. ':live', at, id)
 redis.call('ZADD', P .. 'c:' .. chain .. ':queued', at, id)
 redis.call('ZADD', P .. 'c:' .. chain .. ':pending', at, id)
 redis.call('HINCRBY', load_key, payee, 1)
+note_claim(chain, payer, id, at, ARGV[13])
 take_off(id, chain, token, payer, ARGV[9])
 if key ~= '' then bind(id, key, ARGV[13]) end
 show_life(asker)

@@ -8,6 +8,11 @@ local function owns(lane, lease)
   return redis.call('GET', P .. 'l:' .. lane .. ':lease') == lease
 end
 
+-- An operator has stopped this lane: it follows what it has sent and sends nothing new.
+local function is_paused(lane)
+  return redis.call('HEXISTS', P .. 'paused', lane) == 1
+end
+
 local function settlement(id)
   local f = redis.call('HMGET', P .. 's:' .. id, 'st', 'ch', 'pt', 'tk', 'py', 'dl', 'ln', 'an', 'hx', 'pl', 'wk')
   if not f[1] then return nil end
@@ -96,11 +101,13 @@ return redis.call('ZRANGEBYSCORE', P .. 'c:' .. ARGV[1] .. ':pending', 0, now() 
  * | 4 | most |
  *
  * Returns a flat list of id, payment, the block before its first broadcast (empty when it was never
- * broadcast), its transactions, or an empty list; false when the lease is lost.
+ * broadcast), its transactions, or an empty list, as when the lane is paused; false when the lease is
+ * lost.
  */
 export const TAKE = String.raw`${OWN}
 local lane, chain = ARGV[1], ARGV[3]
 if not owns(lane, ARGV[2]) then return false end
+if is_paused(lane) then return {} end
 local payees = P .. 'c:' .. chain .. ':payees'
 local out, at = {}, now()
 while #out < tonumber(ARGV[4]) * 4 do
@@ -198,12 +205,13 @@ return 1
  * | 11 | day, as in the keys |
  * | 12.. | settlement ids |
  *
- * Returns {'ok'} | {'lost'} | {'nonce', next} | {'gone', ids no longer queued here...} |
+ * Returns {'ok'} | {'lost'} | {'paused'} | {'nonce', next} | {'gone', ids no longer queued here...} |
  * {'budget', 'lane'} | {'budget', payee}.
  */
 export const ALLOCATE = String.raw`${OWN}
 local lane, nonce, hash, chain = ARGV[1], ARGV[3], ARGV[5], ARGV[6]
 if not owns(lane, ARGV[2]) then return { 'lost' } end
+if is_paused(lane) then return { 'paused' } end
 local lane_key = P .. 'l:' .. lane
 local next_nonce = redis.call('HGET', lane_key, 'next') or ''
 if next_nonce ~= nonce then return { 'nonce', next_nonce } end

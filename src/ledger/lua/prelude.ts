@@ -115,6 +115,16 @@ local function tell(id, news, transaction, reason)
   tell_all({ id }, news, transaction, reason)
 end
 
+-- For people who look settlements up: the newest of a chain, and of each payer.
+local function note_claim(chain, payer, id, at, seconds)
+  local newest, of_payer = P .. 'c:' .. chain .. ':newest', P .. 'y:' .. chain .. ':' .. payer
+  redis.call('ZADD', newest, at, id)
+  redis.call('ZREMRANGEBYRANK', newest, 0, -501)
+  redis.call('ZADD', of_payer, at, id)
+  redis.call('ZREMRANGEBYRANK', of_payer, 0, -51)
+  redis.call('EXPIRE', of_payer, seconds)
+end
+
 local function leave_queue(id, chain, payee)
   redis.call('ZREM', P .. 'c:' .. chain .. ':queued', id)
   redis.call('ZREM', P .. 'c:' .. chain .. ':pending', id)

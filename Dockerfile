@@ -1,0 +1,34 @@
+# The service alone: no compiler, no package manager's cache, no test. Runs as nobody in particular on
+# a read-only root file system.
+
+FROM node:20.20.2-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The lock file points at this folder.
+COPY scripts/not-installed scripts/not-installed
+# Native packages come prebuilt; no package runs a script of its own here.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+
+FROM packages AS build
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+FROM packages AS production-packages
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:20.20.2-bookworm-slim
+WORKDIR /app
+COPY --from=production-packages /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json LICENSE ./
+COPY public public
+# Where the hub keeps files unless told otherwise; mount a volume here.
+RUN mkdir -p /data && chown node:node /data
+ENV HUB_DATA_DIR=/data/hub
+USER node
+EXPOSE 4022
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4022}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]

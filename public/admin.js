@@ -1,0 +1,372 @@
+/**
+ * The operator page. The key is kept for as long as this tab is open and goes nowhere but into the
+ * header of requests to this service. Plain JavaScript: there is no build.
+ */
+
+const KEY = 'x402-admin-key';
+const REFRESH_MS = 2000;
+
+/** What to make of a lane's trouble, for somebody who was asleep a minute ago. */
+const TROUBLES = {
+  silent: 'No process holds this lane. Is a worker with this key running?',
+  paused: 'Paused: it sends nothing new, and follows what it has sent.',
+  no_gas: 'The signer has no gas money left. Send it native coin; it goes on by itself.',
+  budget_exhausted:
+    'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY.',
+  gas_price_cap: 'The chain asks for more than MAX_GAS_PRICE_GWEI.',
+  chain_unavailable: 'No endpoint of this chain answers.',
+  head_stale: 'The newest block is too old: the chain or its endpoints stand still.',
+  resyncing: 'It is learning from the chain where it stands. Wait.',
+};
+
+const byId = (id) => document.getElementById(id);
+
+/** Text is always a text node: nothing that comes from outside is read as HTML. */
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'onclick') node.addEventListener('click', value);
+    else node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== undefined));
+  return node;
+}
+
+function duration(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return `${Math.round(minutes / 60)} h`;
+}
+
+const number = (value) => (value >= Number.MAX_SAFE_INTEGER ? '∞' : value.toLocaleString('en'));
+const short = (text) => (text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text);
+const gwei = (wei) => `${(Number(wei) / 1e9).toPrecision(3)} gwei`;
+
+/** Short to read, whole to copy or to hover over. */
+function code(text) {
+  return element('code', { title: text }, short(text));
+}
+
+// ------------------------------------------------------------------ asking
+
+class Refused extends Error {}
+
+async function ask(path, options = {}) {
+  const response = await fetch(`admin/api/${path}`, {
+    ...options,
+    headers: { 'X-API-Key': sessionStorage.getItem(KEY) ?? '' },
+    cache: 'no-store',
+  });
+  if (response.status === 401) throw new Refused('This key is not one with the scope admin.');
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(body.error ?? `The service answered ${response.status}.`);
+  return body;
+}
+
+// ------------------------------------------------------------------ lanes
+
+/** The account nonces in flight, oldest first, in the room there is for them. */
+function nonceLine({ attempts, window, oldestNonce, nextNonce }) {
+  const slots = Math.min(Math.max(window, attempts.length, 1), 100);
+  const bars = Array.from({ length: slots }, (_, index) =>
+    element('i', index < attempts.length ? { class: 'used' } : {}),
+  );
+  const label = `nonces ${oldestNonce} to ${nextNonce - 1} in flight`;
+  return element('div', { class: 'nonces', role: 'img', 'aria-label': label }, ...bars);
+}
+
+function attemptTable(attempts) {
+  return element(
+    'details',
+    {},
+    element('summary', { class: 'quiet' }, `${attempts.length} transactions not final`),
+    element(
+      'table',
+      {},
+      element(
+        'tbody',
+        {},
+        ...attempts.map(
+          ({ accountNonce, kind, transactions, settlementIds, ageMs, maxFeePerGasWei }) =>
+            element(
+              'tr',
+              {},
+              element('td', { class: 'number' }, String(accountNonce)),
+              element('td', {}, code(transactions.at(-1) ?? '')),
+              element(
+                'td',
+                {},
+                kind === 'noop' ? 'no-op' : `${settlementIds.length} settled by it`,
+              ),
+              element(
+                'td',
+                {},
+                transactions.length > 1 ? `raised ${transactions.length - 1}×` : '',
+              ),
+              element('td', { class: 'number' }, gwei(maxFeePerGasWei)),
+              element('td', { class: 'number' }, duration(ageMs)),
+            ),
+        ),
+      ),
+    ),
+  );
+}
+
+const openLanes = new Set();
+
+function laneCard(lane) {
+  const tone = lane.trouble === null ? 'good' : lane.trouble === 'paused' ? 'warn' : 'bad';
+  const isPaused = lane.paused !== null;
+  const details = lane.attempts.length > 0 ? attemptTable(lane.attempts) : undefined;
+  if (details !== undefined) {
+    details.open = openLanes.has(lane.lane);
+    details.addEventListener('toggle', () => {
+      if (details.open) openLanes.add(lane.lane);
+      else openLanes.delete(lane.lane);
+    });
+  }
+  return element(
+    'div',
+    { class: 'card lane' },
+    element(
+      'div',
+      {},
+      element('h3', { class: 'mono', title: lane.signer }, short(lane.signer)),
+      element('div', { class: `state ${tone}` }, lane.trouble ?? 'working'),
+      lane.trouble === null
+        ? undefined
+        : element('div', { class: 'quiet' }, TROUBLES[lane.trouble] ?? ''),
+      isPaused
+        ? element(
+            'div',
+            { class: 'quiet' },
+            `Paused by ${lane.paused.by}, ${new Date(lane.paused.at).toISOString().slice(0, 19).replace('T', ' ')} UTC.`,
+          )
+        : undefined,
+    ),
+    element(
+      'div',
+      {},
+      element(
+        'div',
+        {},
+        element('strong', {}, number(lane.settlementsLeft)),
+        ` settlements left on ${lane.balance} coin`,
+      ),
+      nonceLine(lane),
+      element(
+        'div',
+        { class: 'quiet' },
+        `${lane.inFlight} of ${lane.window} in flight, next nonce ${lane.nextNonce}` +
+          (lane.inFlight > 0 ? `, oldest for ${duration(lane.oldestInFlightMs)}` : '') +
+          (lane.inclusionMs > 0 ? `, mined in ${duration(lane.inclusionMs)}` : ''),
+      ),
+      details,
+    ),
+    element(
+      'button',
+      { type: 'button', onclick: () => void setPaused(lane, !isPaused) },
+      isPaused ? 'Resume' : 'Pause',
+    ),
+  );
+}
+
+async function setPaused(lane, isPaused) {
+  const question = isPaused
+    ? `Pause ${lane.signer}? It sends nothing new until somebody resumes it.`
+    : `Resume ${lane.signer}?`;
+  if (!confirm(question)) return;
+  await attempt(async () => {
+    const action = isPaused ? 'pause' : 'resume';
+    await ask(`lanes/${encodeURIComponent(lane.lane)}/${action}`, { method: 'POST' });
+    await refresh();
+  });
+}
+
+function networkSection({ network, queue, headAgeMs, endpoints, lanes }) {
+  const waiting =
+    queue.queued === 0
+      ? 'nothing waits'
+      : `${number(queue.queued)} wait, the oldest for ${duration(queue.oldestQueuedMs)}`;
+  const head = headAgeMs === null ? 'no block seen' : `newest block ${duration(headAgeMs)} ago`;
+  return element(
+    'section',
+    {},
+    element('h2', {}, network),
+    element(
+      'p',
+      { class: 'quiet' },
+      `${waiting}; ${number(queue.unfinished)} not final; ${head}; ` +
+        `${endpoints.reachable} of ${endpoints.all} endpoints answer`,
+    ),
+    ...(lanes.length === 0
+      ? [element('p', { class: 'bad' }, 'No worker holds a lane of this network.')]
+      : lanes.map(laneCard)),
+  );
+}
+
+/** What is wrong, in one place and in words, before anything else. */
+function alarms({ networks, processes, apiKeys }) {
+  const found = [];
+  if (!processes.some(({ roles }) => roles.includes('worker'))) {
+    found.push('No worker process lives: nothing is settled.');
+  }
+  for (const { network, lanes, endpoints } of networks) {
+    if (endpoints.reachable === 0) found.push(`${network}: no endpoint answers.`);
+    if (lanes.length > 0 && lanes.every(({ trouble }) => trouble !== null)) {
+      found.push(`${network}: no lane takes work.`);
+    }
+    for (const lane of lanes) {
+      if (lane.trouble !== null && lane.trouble !== 'paused') {
+        found.push(`${network}: ${short(lane.signer)} takes no work (${lane.trouble}).`);
+      } else if (lane.settlementsLeft < 100) {
+        found.push(
+          `${network}: ${short(lane.signer)} pays for ${lane.settlementsLeft} more settlements.`,
+        );
+      }
+      if (lane.inFlight > 0 && lane.oldestInFlightMs > 30_000) {
+        found.push(
+          `${network}: ${short(lane.signer)} has waited ${duration(lane.oldestInFlightMs)} for nonce ${lane.oldestNonce}.`,
+        );
+      }
+    }
+  }
+  if (apiKeys.code !== undefined) {
+    found.push('The API key file cannot be used; the keys read before stay in use.');
+  }
+  return found.map((text) => element('p', { class: 'card bad' }, text));
+}
+
+// ------------------------------------------------------------------ settlements and processes
+
+const GOOD_STATES = ['included', 'finalized'];
+const BAD_STATES = ['reverted', 'expired'];
+
+function table(columns, rows, empty) {
+  if (rows.length === 0) return element('p', { class: 'quiet' }, empty);
+  const head = element('tr', {}, ...columns.map((column) => element('th', {}, column)));
+  return element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows));
+}
+
+function settlementRow({ settlementId, state, sale, reason, transaction, payment, times }) {
+  const tone = GOOD_STATES.includes(state) ? 'good' : BAD_STATES.includes(state) ? 'bad' : 'warn';
+  return element(
+    'tr',
+    {},
+    element('td', {}, times?.claimed?.replace('T', ' ').slice(0, 19) ?? ''),
+    element('td', {}, code(settlementId)),
+    element(
+      'td',
+      {},
+      element('span', { class: `state ${tone}` }, state),
+      reason === undefined ? undefined : element('div', { class: 'quiet' }, reason),
+    ),
+    element('td', {}, sale),
+    element('td', {}, payment?.network ?? ''),
+    element('td', {}, payment === undefined ? '' : code(payment.payer)),
+    element('td', {}, payment === undefined ? '' : code(payment.payTo)),
+    element('td', { class: 'number' }, payment?.amount ?? ''),
+    element('td', {}, transaction === undefined ? '' : code(transaction)),
+  );
+}
+
+const SETTLEMENT_COLUMNS = [
+  ...['Claimed (UTC)', 'Id', 'State', 'Sale', 'Network'],
+  ...['Payer', 'Paid to', 'Amount', 'Transaction'],
+];
+
+function showSettlements(settlements) {
+  const empty = searched === '' ? 'None yet.' : 'Nothing is known by this.';
+  byId('settlements').replaceChildren(
+    table(SETTLEMENT_COLUMNS, settlements.map(settlementRow), empty),
+  );
+}
+
+function showProcesses({ processes }) {
+  const rows = processes.map(({ process, roles, version }) =>
+    element(
+      'tr',
+      {},
+      element('td', {}, element('code', {}, process)),
+      element('td', {}, roles.join(', ')),
+      element('td', {}, version),
+    ),
+  );
+  byId('processes').replaceChildren(table(['Process', 'Roles', 'Version'], rows, 'None.'));
+}
+
+// ------------------------------------------------------------------ the page
+
+let searched = '';
+let timer;
+
+async function refresh() {
+  const [overview, { settlements }] = await Promise.all([
+    ask('overview'),
+    ask(`settlements?search=${encodeURIComponent(searched)}`),
+  ]);
+  byId('alarms').replaceChildren(...alarms(overview));
+  byId('networks').replaceChildren(...overview.networks.map(networkSection));
+  showSettlements(settlements);
+  showProcesses(overview);
+  byId('freshness').textContent = `as of ${new Date(overview.at).toISOString().slice(11, 19)} UTC`;
+  byId('view').hidden = false;
+}
+
+/** Shows a problem instead of hiding behind old numbers. */
+async function attempt(task) {
+  const problem = byId('problem');
+  try {
+    await task();
+    problem.hidden = true;
+  } catch (error) {
+    problem.textContent =
+      error instanceof TypeError ? 'The service does not answer.' : error.message;
+    problem.hidden = false;
+    byId('freshness').textContent = '';
+    if (error instanceof Refused) leave();
+  }
+}
+
+async function keepFresh() {
+  if (!document.hidden) await attempt(refresh);
+  if (sessionStorage.getItem(KEY) !== null) timer = setTimeout(() => void keepFresh(), REFRESH_MS);
+}
+
+function enter() {
+  byId('enter').hidden = true;
+  byId('leave').hidden = false;
+  clearTimeout(timer);
+  void keepFresh();
+}
+
+function leave() {
+  clearTimeout(timer);
+  sessionStorage.removeItem(KEY);
+  byId('enter').hidden = false;
+  byId('leave').hidden = true;
+  byId('view').hidden = true;
+  byId('key').focus();
+}
+
+byId('enter').addEventListener('submit', (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(KEY, byId('key').value.trim());
+  byId('key').value = '';
+  enter();
+});
+byId('leave').addEventListener('click', leave);
+byId('search').addEventListener('submit', (event) => {
+  event.preventDefault();
+  searched = byId('text').value.trim();
+  void attempt(refresh);
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && sessionStorage.getItem(KEY) !== null) void attempt(refresh);
+});
+
+if (sessionStorage.getItem(KEY) === null) leave();
+else enter();

@@ -1,0 +1,109 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type ApiKey, ApiKeyFileError, hashApiKey, parseApiKeys } from './api-key.js';
+
+/** Told when the keys in use change, or cannot be changed. */
+export interface ApiKeyObserver {
+  loaded(count: number): void;
+  /** The file cannot be used; the keys read before stay in use. */
+  unusable(error: Error): void;
+}
+
+/** What an operator wants to know of the keys. */
+export interface ApiKeyStatus {
+  readonly keys: number;
+  /** Milliseconds since the epoch at which these keys were read. */
+  readonly loadedAt: number;
+  /** Present while the file differs from the keys in use because it cannot be used. */
+  readonly code?: 'api_keys_file_unusable';
+}
+
+/** How soon a changed file is seen. */
+const LOOK_INTERVAL_MS = 1000;
+/** Ours have 48 characters; nobody has to hash a longer one for a stranger. */
+const KEY_LENGTH_MAX = 256;
+
+/**
+ * The API keys in use. The file is read again each second: a secret mounted by Kubernetes changes by a
+ * swap of symbolic links, which watching the file itself does not see.
+ */
+export class ApiKeyStore {
+  /**
+   * Keys are looked up by an HMAC of their hash under a key of this process. What the look-up takes
+   * then tells nothing about the hashes on file, however often it is measured.
+   */
+  readonly #blinding = randomBytes(32);
+  #keys: ReadonlyMap<string, ApiKey> = new Map();
+  #text: string | undefined;
+  #problem: string | undefined;
+  #loadedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly file: string,
+    private readonly observer: ApiKeyObserver,
+  ) {}
+
+  /** @throws ApiKeyFileError when the file cannot be used: nobody would be let in, or everybody. */
+  async start(): Promise<void> {
+    await this.#load();
+    this.#timer = setInterval(() => void this.reload(), LOOK_INTERVAL_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  find(presented: string): ApiKey | undefined {
+    if (presented.length > KEY_LENGTH_MAX) return undefined;
+    return this.#keys.get(this.#blind(hashApiKey(presented)));
+  }
+
+  get status(): ApiKeyStatus {
+    return {
+      keys: this.#keys.size,
+      loadedAt: this.#loadedAt,
+      ...(this.#problem !== undefined && { code: 'api_keys_file_unusable' }),
+    };
+  }
+
+  /** Reads the file if it has changed. One that cannot be used changes nothing and is told once. */
+  async reload(): Promise<void> {
+    try {
+      await this.#load();
+      this.#problem = undefined;
+    } catch (error) {
+      if (!(error instanceof ApiKeyFileError)) throw error;
+      if (error.message === this.#problem) return;
+      this.#problem = error.message;
+      this.observer.unusable(error);
+    }
+  }
+
+  async #load(): Promise<void> {
+    const text = await this.#read();
+    if (text === this.#text) return;
+    const records = parseApiKeys(text);
+    this.#keys = new Map(
+      records.map(({ id, sha256, scopes }): [string, ApiKey] => [
+        this.#blind(Buffer.from(sha256, 'hex')),
+        { id, scopes: new Set(scopes) },
+      ]),
+    );
+    this.#text = text;
+    this.#loadedAt = Date.now();
+    this.observer.loaded(this.#keys.size);
+  }
+
+  async #read(): Promise<string> {
+    try {
+      return await readFile(this.file, 'utf8');
+    } catch {
+      throw new ApiKeyFileError('the file cannot be read');
+    }
+  }
+
+  #blind(hash: Buffer): string {
+    return createHmac('sha256', this.#blinding).update(hash).digest('base64');
+  }
+}

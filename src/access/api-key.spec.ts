@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiKeyFileError, createApiKey, hashApiKey, parseApiKeys } from './api-key.js';
+
+const HASH = 'ab'.repeat(32);
+const fileOf = (...keys: readonly unknown[]): string => JSON.stringify({ version: 1, keys });
+
+function problemOf(text: string): string {
+  try {
+    parseApiKeys(text);
+  } catch (error) {
+    if (error instanceof ApiKeyFileError) return error.message;
+  }
+  throw new Error('this file was taken');
+}
+
+describe('API keys', () => {
+  it('have 256 random bits, and a record without the key that the file takes', () => {
+    const { key, record } = createApiKey('shop', ['verify', 'settle']);
+    expect(key).toMatch(/^x402_[\w-]{43}$/);
+    expect(record).toEqual({
+      id: 'shop',
+      sha256: hashApiKey(key).toString('hex'),
+      scopes: ['verify', 'settle'],
+    });
+    expect(parseApiKeys(fileOf(record))).toEqual([record]);
+    expect(createApiKey('shop', ['verify']).key).not.toBe(key);
+  });
+
+  it('may share an id, but not a hash', () => {
+    const one = { id: 'shop', sha256: HASH, scopes: ['verify'] };
+    expect(parseApiKeys(fileOf(one, { ...one, sha256: 'cd'.repeat(32) }))).toHaveLength(2);
+    expect(problemOf(fileOf(one, one))).toBe('API_KEYS_FILE: a key is listed twice');
+  });
+
+  it.each([
+    ['not JSON', '{', 'the file is not JSON'],
+    ['a list', '[]', 'the file Invalid input: expected object, received array'],
+    ['another version', '{"version":2,"keys":[]}', 'version Invalid input: expected 1'],
+    [
+      'a hash that is none',
+      fileOf({ id: 'shop', sha256: 'x402_secret', scopes: ['verify'] }),
+      'keys.0.sha256 must be 64 lower-case hex digits',
+    ],
+    [
+      'no scope',
+      fileOf({ id: 'shop', sha256: HASH, scopes: [] }),
+      'keys.0.scopes must name at least one scope',
+    ],
+    [
+      'an id with other characters',
+      fileOf({ id: 'a shop', sha256: HASH, scopes: ['verify'] }),
+      'keys.0.id must be 1 to 64 letters, digits, "_" or "-"',
+    ],
+    [
+      'a field that is not known',
+      fileOf({ id: 'shop', sha256: HASH, scopes: ['verify'], x402_secret: '' }),
+      'keys.0 has a field that is not known',
+    ],
+  ])('are refused from a file that is %s, without repeating it', (_, text, problem) => {
+    expect(problemOf(text)).toBe(`API_KEYS_FILE: ${problem}`);
+    expect(problemOf(text)).not.toContain('x402_secret');
+  });
+});

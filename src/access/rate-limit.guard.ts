@@ -1,0 +1,30 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
+import { LedgerUnavailableError } from '../core/errors.js';
+
+/** Tells limits in the headers that clients know, and lets requests in while nobody can count them. */
+@Injectable()
+export class RateLimitGuard extends ThrottlerGuard {
+  protected override headerPrefix = 'RateLimit';
+
+  protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
+    try {
+      return await super.handleRequest(request);
+    } catch (error) {
+      // Redis away: the answer is the true one that the service gives then, not a refusal.
+      if (error instanceof LedgerUnavailableError) return true;
+      throw error;
+    }
+  }
+
+  protected override async throwThrottlingException(
+    context: ExecutionContext,
+    detail: Parameters<ThrottlerGuard['throwThrottlingException']>[1],
+  ): Promise<void> {
+    const { res } = this.getRequestResponse(context);
+    this.setResponseHeader(res, 'RateLimit-Limit', detail.limit);
+    this.setResponseHeader(res, 'RateLimit-Remaining', 0);
+    this.setResponseHeader(res, 'RateLimit-Reset', detail.timeToExpire);
+    await super.throwThrottlingException(context, detail);
+  }
+}

@@ -1,0 +1,52 @@
+import { type DynamicModule, type ExecutionContext, Module } from '@nestjs/common';
+import { APP_GUARD, Reflector } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
+import type { Request } from 'express';
+import type { Redis } from 'ioredis';
+import type { AccessConfig, RateLimitBucket } from '../config/access-settings.js';
+import { callerOf, RateLimited } from '../http/access.js';
+import { rateKey } from '../ledger/keys.js';
+import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
+import { RedisRateStorage } from './redis-rate-storage.js';
+
+type RateLimits = AccessConfig['rateLimits'];
+
+/** Imported only where a limit is set: without one nothing is counted and Redis is not asked. */
+@Module({})
+export class RateLimitsModule {
+  static forRoot(limits: RateLimits): DynamicModule {
+    return {
+      module: RateLimitsModule,
+      imports: [
+        ThrottlerModule.forRootAsync({
+          inject: [LEDGER_REDIS, Reflector],
+          useFactory: (redis: Redis, reflector: Reflector) => {
+            const bucketOf = (context: ExecutionContext): RateLimitBucket | undefined =>
+              reflector.getAllAndOverride(RateLimited, [context.getHandler(), context.getClass()]);
+            const limitOf = (context: ExecutionContext): number => {
+              const bucket = bucketOf(context);
+              return bucket === undefined ? 0 : limits[bucket];
+            };
+            return {
+              storage: new RedisRateStorage(redis),
+              throttlers: [{ ttl: 1000, limit: limitOf }],
+              skipIf: (context) => limitOf(context) === 0,
+              // The address where there is no key comes from the guard, by TRUST_PROXY and IPv6 network.
+              generateKey: (context, address) => {
+                const caller = callerOf(context.switchToHttp().getRequest<Request>());
+                const name = caller === undefined ? `ip:${address}` : `key:${caller}`;
+                return rateKey(bucketOf(context) ?? '', name);
+              },
+            };
+          },
+        }),
+      ],
+      providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
+    };
+  }
+}
+
+export function hasRateLimit(limits: RateLimits): boolean {
+  return Object.values(limits).some((limit) => limit > 0);
+}

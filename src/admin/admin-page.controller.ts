@@ -1,0 +1,20 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { StaticFile } from '../http/static-file.js';
+
+/** The operator page. It holds nothing of the deployment: what it shows it asks for with a key. */
+@Controller('admin')
+export class AdminPageController {
+  readonly #page = new StaticFile('admin.html');
+  readonly #script = new StaticFile('admin.js');
+
+  @Get()
+  page(@Res() response: Response): void {
+    this.#page.send(response);
+  }
+
+  @Get('admin.js')
+  script(@Res() response: Response): void {
+    this.#script.send(response);
+  }
+}

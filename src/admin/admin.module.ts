@@ -1,0 +1,36 @@
+import { Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { ChainRegistry } from '../chain/chain-registry.js';
+import { LanePauses } from '../ledger/lane-pauses.js';
+import { LedgerOverview } from '../ledger/overview.js';
+import { StoryReader } from '../ledger/story.js';
+import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { StatusService } from '../settlement/status.service.js';
+import { AdminController } from './admin.controller.js';
+import { AdminPageController } from './admin-page.controller.js';
+import { AdminService } from './admin.service.js';
+
+/** Imported only where API keys are in use: without them the page is not there rather than open. */
+@Module({
+  controllers: [AdminPageController, AdminController],
+  providers: [
+    AdminService,
+    {
+      provide: LanePauses,
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis) => new LanePauses(redis),
+    },
+    {
+      provide: LedgerOverview,
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis) => new LedgerOverview(redis),
+    },
+    {
+      provide: StatusService,
+      inject: [LEDGER_REDIS, ChainRegistry],
+      useFactory: (redis: Redis, chains: ChainRegistry) =>
+        new StatusService(new StoryReader(redis), chains),
+    },
+  ],
+})
+export class AdminModule {}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { integerSetting } from './settings.js';
+
+/** What an API key may be used for. */
+export const SCOPES = ['verify', 'settle', 'hub', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Kinds of requests that are counted apart. */
+export type RateLimitBucket = 'verify' | 'settle' | 'lookup';
+
+/** Who may ask, and how often. */
+export interface AccessConfig {
+  /** Where the API keys are; the service is open when absent. */
+  readonly apiKeysFile: string | undefined;
+  /** Requests a second, and at once, of one API key or address; 0 is unlimited. */
+  readonly rateLimits: Readonly<Record<RateLimitBucket, number>>;
+}
+
+const RATE_MOST = 100_000;
+
+export const accessSettings = {
+  API_KEYS_FILE: z.string().optional(),
+  /** Requests a second; 0 turns the limit off. */
+  RATE_LIMIT_VERIFY: integerSetting(0, RATE_MOST).default(0),
+  RATE_LIMIT_SETTLE: integerSetting(0, RATE_MOST).default(0),
+};
+
+export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings>>): AccessConfig {
+  return {
+    apiKeysFile: settings.API_KEYS_FILE,
+    rateLimits: {
+      verify: settings.RATE_LIMIT_VERIFY,
+      settle: settings.RATE_LIMIT_SETTLE,
+      // Looking up asks the chain where the ledger does not know: as dear as a verify, counted apart.
+      lookup: settings.RATE_LIMIT_VERIFY,
+    },
+  };
+}

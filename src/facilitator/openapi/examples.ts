@@ -1,0 +1,148 @@
+import { REASONS, type Reason } from '../../core/reasons.js';
+import type { JsonObject } from '../../http/openapi.js';
+
+/** Values as the local sandbox gives them; the e2e tests compare the shape of real answers. */
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const PAY_TO = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
+const ASSET = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const SIGNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+const NETWORK = 'eip155:31337';
+const TRANSACTION = '0x8f7c1bd0bbb0b4a0e8dcfcb5a5e1b0d9ee0a66f2b9e2b65e3d4a6f8aa1d63c42';
+const BLOCK = '0x2c1a64cf4a0f1f7be5b1d8c0d7f5c1d6ce0b4a3b8c4f30d2a9b17bd5c4e6f701';
+const NONCE = `0x${'5a'.repeat(32)}`;
+const SIGNATURE = `0x${'3c'.repeat(32)}${'2b'.repeat(32)}1b`;
+const ID = 'Zk3Vt0mGdT2l9yQh8sXc4bNf7aUe1wRp';
+
+const AUTHORIZATION = {
+  from: PAYER,
+  to: PAY_TO,
+  value: '1000',
+  validAfter: '0',
+  validBefore: '1800000000',
+  nonce: NONCE,
+};
+const TOKEN = { name: 'Sandbox USD', version: '1' };
+
+const REQUIREMENTS_V2 = {
+  scheme: 'exact',
+  network: NETWORK,
+  amount: '1000',
+  asset: ASSET,
+  payTo: PAY_TO,
+  maxTimeoutSeconds: 300,
+  extra: TOKEN,
+};
+
+export const REQUEST_V2: JsonObject = {
+  x402Version: 2,
+  paymentPayload: {
+    x402Version: 2,
+    resource: { url: 'https://seller.example/report' },
+    accepted: REQUIREMENTS_V2,
+    payload: { signature: SIGNATURE, authorization: AUTHORIZATION },
+  },
+  paymentRequirements: REQUIREMENTS_V2,
+};
+
+export const REQUEST_V1: JsonObject = {
+  x402Version: 1,
+  paymentPayload: {
+    x402Version: 1,
+    scheme: 'exact',
+    network: 'bsc-testnet',
+    payload: { signature: SIGNATURE, authorization: AUTHORIZATION },
+  },
+  paymentRequirements: {
+    scheme: 'exact',
+    network: 'bsc-testnet',
+    maxAmountRequired: '1000',
+    resource: 'https://seller.example/report',
+    description: 'A report',
+    mimeType: 'application/json',
+    payTo: PAY_TO,
+    maxTimeoutSeconds: 300,
+    asset: ASSET,
+    extra: TOKEN,
+  },
+};
+
+export const VERIFIED: JsonObject = { isValid: true, payer: PAYER };
+
+export function verifyRefusal(reason: Reason, message?: string): JsonObject {
+  return {
+    isValid: false,
+    invalidReason: reason,
+    invalidMessage: message ?? REASONS[reason].meaning,
+  };
+}
+
+export const SETTLED: JsonObject = {
+  success: true,
+  transaction: TRANSACTION,
+  network: NETWORK,
+  payer: PAYER,
+  extra: { settlementId: ID, logIndex: 0, batchSize: 1 },
+};
+
+export const HANDED_OUT: JsonObject = {
+  success: false,
+  transaction: '',
+  network: NETWORK,
+  payer: PAYER,
+  extra: { settlementId: ID },
+};
+
+/** A refusal of what was not looked into: no payer, no network. */
+export function settleRefusal(reason: Reason, message?: string): JsonObject {
+  return {
+    success: false,
+    errorReason: reason,
+    errorMessage: message ?? REASONS[reason].meaning,
+    transaction: '',
+    network: '',
+  };
+}
+
+export const KEY_CONFLICT: JsonObject = {
+  ...settleRefusal('idempotency_key_conflict'),
+  network: NETWORK,
+  payer: PAYER,
+};
+
+export const SUPPORTED: JsonObject = {
+  kinds: [{ x402Version: 2, scheme: 'exact', network: NETWORK }],
+  extensions: ['eip2612GasSponsoring'],
+  signers: { 'eip155:*': [SIGNER] },
+};
+
+export const SETTLEMENT: JsonObject = {
+  settlementId: ID,
+  source: 'ledger',
+  state: 'finalized',
+  paid: true,
+  finality: 'finalized',
+  sale: 'sold',
+  transaction: TRANSACTION,
+  transactions: [TRANSACTION],
+  block: { number: '14', hash: BLOCK },
+  logIndex: 0,
+  batchSize: 1,
+  payment: {
+    network: NETWORK,
+    scheme: 'exact',
+    method: 'eip3009',
+    asset: ASSET.toLowerCase(),
+    payer: PAYER.toLowerCase(),
+    payTo: PAY_TO.toLowerCase(),
+    amount: '1000',
+    nonce: BigInt(NONCE).toString(),
+    deadline: '1800000000',
+  },
+  times: {
+    arrived: '2026-01-01T00:00:00.000Z',
+    claimed: '2026-01-01T00:00:00.008Z',
+    allocated: '2026-01-01T00:00:00.020Z',
+    included: '2026-01-01T00:00:00.450Z',
+    finished: '2026-01-01T00:00:01.400Z',
+  },
+};

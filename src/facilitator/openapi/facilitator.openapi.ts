@@ -1,0 +1,302 @@
+import {
+  type Json,
+  jsonAnswer,
+  type JsonObject,
+  KEY_IF_IN_USE,
+  OPEN,
+  type OpenApiPart,
+  schemaRef,
+} from '../../http/openapi.js';
+import * as examples from './examples.js';
+import { FACILITATOR_SCHEMAS } from './schemas.js';
+
+const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+const SETTLE = ['Settlement-Id', 'Settle-Finality', 'Retry-After'];
+const EMPTY = 'The body is empty; a JSON object is expected.';
+const QUERY =
+  'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
+
+type Refusal = typeof examples.verifyRefusal;
+
+/** What verify and settle answer to what is no envelope, by status. */
+function refusals(schema: string, refusal: Refusal, statuses: readonly number[]): JsonObject {
+  const all: Readonly<Record<number, JsonObject>> = {
+    400: jsonAnswer('Not an envelope.', schema, refusal('invalid_payload', EMPTY)),
+    401: jsonAnswer(
+      'No API key, or one that does not allow this.',
+      schema,
+      refusal('unauthorized'),
+      ['WWW-Authenticate'],
+    ),
+    408: jsonAnswer(
+      'The body did not arrive in time.',
+      schema,
+      refusal('invalid_payload', 'The body did not arrive in time.'),
+    ),
+    413: jsonAnswer(
+      'Larger than `BODY_MAX_BYTES`.',
+      schema,
+      refusal('invalid_payload', 'The body is too large.'),
+    ),
+    415: jsonAnswer(
+      'A content encoding that is not gzip, deflate or br.',
+      schema,
+      refusal('invalid_payload', 'The content encoding is not supported.'),
+    ),
+    429: jsonAnswer('Too many requests.', schema, refusal('rate_limited'), [
+      'Retry-After',
+      ...RATE,
+    ]),
+  };
+  return Object.fromEntries(statuses.map((status) => [String(status), all[status] ?? {}]));
+}
+
+const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
+  name,
+  in: 'header',
+  description,
+  schema,
+});
+
+const IDEMPOTENCY = header(
+  'Idempotency-Key',
+  'One per order of yours, never made from the payment. The same key with the same payment gets the ' +
+    'same answer each time; with another payment it is refused with 409.',
+  { type: 'string', maxLength: 256 },
+);
+
+const SETTLE_HEADERS: Json = [
+  IDEMPOTENCY,
+  header('Settle-Finality', 'How certain the chain has to be before success is told.', {
+    type: 'string',
+    enum: ['included', 'finalized'],
+  }),
+  header('Prefer', '`respond-async` hands the settlement out at once, with 202 (RFC 7240).', {
+    type: 'string',
+    examples: ['respond-async'],
+  }),
+];
+
+const QUERY_PARAMETERS: Json = ['paymentPayload', 'paymentRequirements'].map((name) => ({
+  name,
+  in: 'query',
+  description: 'A JSON object in base64url. Without both the endpoint describes itself.',
+  schema: { type: 'string' },
+}));
+
+interface Version {
+  readonly prefix: '' | '/v1' | '/v2';
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly examples: JsonObject;
+}
+
+const V1 = { v1: { summary: 'V1', value: examples.REQUEST_V1 } };
+const V2 = { v2: { summary: 'V2, EIP-3009', value: examples.REQUEST_V2 } };
+
+const VERSIONS: readonly Version[] = [
+  { prefix: '/v2', name: 'V2', schema: schemaRef('RequestV2'), examples: V2 },
+  { prefix: '/v1', name: 'V1', schema: schemaRef('RequestV1'), examples: V1 },
+  {
+    prefix: '',
+    name: 'Root',
+    schema: { anyOf: [schemaRef('RequestV2'), schemaRef('RequestV1')] },
+    examples: { ...V2, ...V1 },
+  },
+];
+
+function pathsOf({
+  prefix,
+  name,
+  schema,
+  examples: requests,
+}: Version): Record<string, JsonObject> {
+  const where = prefix === '' ? 'by the payload’s own version' : name;
+  const requestBody = {
+    required: true,
+    content: { 'application/json': { schema, examples: requests } },
+  };
+  return {
+    [`${prefix}/verify`]: {
+      post: {
+        operationId: `verify${name}`,
+        tags: ['x402'],
+        summary: `Would this payment be settled? (${where})`,
+        description: 'Changes nothing.',
+        security: KEY_IF_IN_USE,
+        parameters: [IDEMPOTENCY],
+        requestBody,
+        responses: {
+          200: jsonAnswer('The verdict.', 'VerifyAnswer', examples.VERIFIED, RATE),
+          ...refusals('VerifyAnswer', examples.verifyRefusal, [400, 401, 408, 413, 415, 429]),
+        },
+      },
+      get: {
+        operationId: `verify${name}ByQuery`,
+        tags: ['x402'],
+        summary: `The same by a link, or what this endpoint is (${where})`,
+        security: KEY_IF_IN_USE,
+        parameters: QUERY_PARAMETERS,
+        responses: {
+          200: jsonAnswer(
+            'The verdict, or the description.',
+            'VerifyOrDescription',
+            undefined,
+            RATE,
+          ),
+          400: jsonAnswer(
+            'The query does not decode.',
+            'VerifyAnswer',
+            examples.verifyRefusal('invalid_payload', QUERY),
+          ),
+          ...refusals('VerifyAnswer', examples.verifyRefusal, [401, 429]),
+        },
+      },
+    },
+    [`${prefix}/settle`]: {
+      post: {
+        operationId: `settle${name}`,
+        tags: ['x402'],
+        summary: `Settles a payment once (${where})`,
+        description:
+          'Deliver when `success` is true, and only then. One request hears that; `duplicate_settlement` ' +
+          'is what the others hear. `settlement_pending` carries a hash: send the same again.',
+        security: KEY_IF_IN_USE,
+        parameters: SETTLE_HEADERS,
+        requestBody,
+        responses: {
+          200: jsonAnswer(
+            'The one true answer, or what is known so far.',
+            'SettleAnswer',
+            examples.SETTLED,
+            [...SETTLE, ...RATE],
+          ),
+          202: jsonAnswer(
+            'Handed out to this request, by `Prefer: respond-async`.',
+            'SettleAnswer',
+            examples.HANDED_OUT,
+            ['Settlement-Id', 'Settle-Finality', 'Location'],
+          ),
+          409: jsonAnswer(
+            'This Idempotency-Key came with another payment before.',
+            'SettleAnswer',
+            examples.KEY_CONFLICT,
+          ),
+          ...refusals('SettleAnswer', examples.settleRefusal, [400, 401, 408, 413, 415, 429]),
+        },
+      },
+      get: {
+        operationId: `settle${name}LookUp`,
+        tags: ['x402'],
+        summary: `What became of a payment, or what this endpoint is (${where})`,
+        description: 'Looks up. A GET never moves money.',
+        security: OPEN,
+        parameters: QUERY_PARAMETERS,
+        responses: {
+          200: jsonAnswer(
+            'The settlement, or the description.',
+            'SettlementOrDescription',
+            undefined,
+            RATE,
+          ),
+          400: jsonAnswer(
+            'The query does not decode.',
+            'SettleAnswer',
+            examples.settleRefusal('invalid_payload', QUERY),
+          ),
+          404: jsonAnswer(
+            'Not known.',
+            'SettleAnswer',
+            examples.settleRefusal('invalid_payload', 'There is nothing here.'),
+          ),
+          ...refusals('SettleAnswer', examples.settleRefusal, [429]),
+        },
+      },
+    },
+    [`${prefix}/supported`]: {
+      get: {
+        operationId: `supported${name}`,
+        tags: ['x402'],
+        summary: `Networks, schemes, extensions and signers (${where})`,
+        security: OPEN,
+        responses: { 200: jsonAnswer('What is served.', 'Supported', examples.SUPPORTED) },
+      },
+    },
+  };
+}
+
+const NOT_KNOWN = { error: 'There is nothing here.' };
+const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
+  error: 'This cannot be looked up now; ask again.',
+});
+const TOO_MANY = jsonAnswer(
+  'Too many requests.',
+  'Problem',
+  {
+    error: 'Too many requests; `Retry-After` says when to ask again.',
+    reason: 'rate_limited',
+  },
+  ['Retry-After', ...RATE],
+);
+
+const LOOK_UPS: Record<string, JsonObject> = {
+  '/v2/settlements/{id}': {
+    get: {
+      operationId: 'settlement',
+      tags: ['Look-ups'],
+      summary: 'What became of a settlement',
+      description: 'Whether it landed; not whether it is yours to sell.',
+      security: OPEN,
+      parameters: [
+        {
+          name: 'id',
+          in: 'path',
+          required: true,
+          description: 'From the header `Settlement-Id`.',
+          schema: { type: 'string' },
+        },
+      ],
+      responses: {
+        200: jsonAnswer('The settlement.', 'Settlement', examples.SETTLEMENT, RATE),
+        404: jsonAnswer('Not known.', 'Problem', NOT_KNOWN),
+        429: TOO_MANY,
+        503: LATER,
+      },
+    },
+  },
+  '/v2/settlements': {
+    get: {
+      operationId: 'findSettlements',
+      tags: ['Look-ups'],
+      summary: 'Settlements of a transaction, or the one of an authorization',
+      description:
+        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`. What the ledger does not know ' +
+        'the chain is asked for.',
+      security: OPEN,
+      parameters: ['transaction', 'network', 'asset', 'payer', 'nonce'].map((name) => ({
+        name,
+        in: 'query',
+        schema: { type: 'string' },
+      })),
+      responses: {
+        200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),
+        400: jsonAnswer('Another query than those two, or a value that is none.', 'Problem', {
+          error: 'Either transaction, or network, asset, payer and nonce are expected.',
+        }),
+        404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
+        429: TOO_MANY,
+        503: LATER,
+      },
+    },
+  },
+};
+
+/** The x402 interface and the look-ups. */
+export const FACILITATOR_OPENAPI: OpenApiPart = {
+  tags: [
+    { name: 'x402', description: 'The facilitator interface of x402, V1 and V2.' },
+    { name: 'Look-ups', description: 'What became of a payment. Public.' },
+  ],
+  paths: Object.assign({}, ...VERSIONS.map(pathsOf), LOOK_UPS) as Record<string, JsonObject>,
+  schemas: FACILITATOR_SCHEMAS,
+};

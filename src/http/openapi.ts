@@ -1,0 +1,45 @@
+/** A JSON value of an OpenAPI document or a JSON schema. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+/**
+ * The part of the OpenAPI 3.1 description that one module is answerable for. Names of components are
+ * unique over all parts.
+ */
+export interface OpenApiPart {
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, JsonObject>>;
+  readonly schemas: Readonly<Record<string, JsonObject>>;
+}
+
+export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+/** A JSON answer. The example is compared with real answers by the e2e tests. */
+export function jsonAnswer(
+  description: string,
+  schema: string,
+  example?: Json,
+  headers?: readonly string[],
+): JsonObject {
+  return {
+    description,
+    ...(headers !== undefined && {
+      headers: Object.fromEntries(
+        headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      ),
+    }),
+    content: {
+      'application/json': {
+        schema: schemaRef(schema),
+        ...(example !== undefined && { example }),
+      },
+    },
+  };
+}
+
+/** Security of a route: open, or a key where API keys are in use. */
+export const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }, { bearer: [] }];
+export const KEY_ALWAYS: Json = [{ apiKey: [] }];
+export const OPEN: Json = [{}];

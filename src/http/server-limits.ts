@@ -1,0 +1,19 @@
+import type { Server } from 'node:http';
+
+/** From the first byte of a request to the last of its headers. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** To the last byte of its body, whatever it is: uploads take their time. */
+const REQUEST_TIMEOUT_MS = 300_000;
+/** Longer than the minute for which most load balancers keep an idle connection to use again. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** How often Node looks for connections that have taken too long; half a minute when not set. */
+const CHECK_INTERVAL_MS = 2000;
+
+/** Times after which a slow client has to go. To be set before the server listens. */
+export function limitServer(server: Server): void {
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  // An option of createServer, which Nest calls; the server reads it when it begins to listen.
+  Object.assign(server, { connectionsCheckingInterval: CHECK_INTERVAL_MS });
+}

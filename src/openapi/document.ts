@@ -1,0 +1,72 @@
+import { VERSION } from '../config/version.js';
+import type { JsonObject, OpenApiPart } from '../http/openapi.js';
+
+const HEADERS: JsonObject = {
+  'Settlement-Id': {
+    description: 'The settlement this answer is about; see `/v2/settlements/{id}`.',
+    schema: { type: 'string' },
+  },
+  'Settle-Finality': {
+    description: 'How certain the chain is at which this answer speaks.',
+    schema: { type: 'string', enum: ['included', 'finalized'] },
+  },
+  'Retry-After': {
+    description: 'Seconds after which to ask again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'RateLimit-Limit': {
+    description: 'Requests a second. Only where a limit is set, as are the two below.',
+    schema: { type: 'integer' },
+  },
+  'RateLimit-Remaining': {
+    description: 'Requests that may come at once now.',
+    schema: { type: 'integer' },
+  },
+  'RateLimit-Reset': {
+    description: 'Seconds until as many may come as the limit says.',
+    schema: { type: 'integer' },
+  },
+  Location: { description: 'Where to look the settlement up.', schema: { type: 'string' } },
+  'WWW-Authenticate': {
+    description: 'The ways to show a key.',
+    schema: { type: 'string' },
+  },
+};
+
+/** The OpenAPI 3.1 description of what a process serves, from the parts of its modules. */
+export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'x402 facilitator',
+      version: VERSION,
+      summary: 'Verifies x402 payments and settles each of them once.',
+      description:
+        'Every settle has one true answer. A request that is an envelope, a JSON object with an object ' +
+        'under both `paymentPayload` and `paymentRequirements`, is answered with 200 and data, however ' +
+        'wrong it is inside; `invalidReason` and `errorReason` say what. 4xx is for what is no envelope, ' +
+        'for a missing key, a key conflict and too many requests.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'this service' }],
+    tags: parts.flatMap(({ tags }) => tags.map((tag) => ({ ...tag }))),
+    paths: Object.assign({}, ...parts.map(({ paths }) => paths)) as JsonObject,
+    components: {
+      schemas: Object.assign({}, ...parts.map(({ schemas }) => schemas)) as JsonObject,
+      headers: HEADERS,
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'Where API keys are in use; else everything but `/admin` is open.',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The same key, for verify and settle.',
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import type { OpenApiPart } from '../http/openapi.js';
+import { sendJson } from '../http/json.js';
+import { StaticFile } from '../http/static-file.js';
+import { openApiDocument } from './document.js';
+
+export const OPENAPI_PARTS = Symbol('OPENAPI_PARTS');
+
+/** The description of the interface, for programs and for people. */
+@Controller()
+export class OpenApiController {
+  readonly #document: unknown;
+  readonly #page = new StaticFile('docs.html');
+  readonly #script = new StaticFile('docs.js');
+  readonly #style = new StaticFile('site.css');
+
+  constructor(@Inject(OPENAPI_PARTS) parts: readonly OpenApiPart[]) {
+    this.#document = openApiDocument(parts);
+  }
+
+  @Get('openapi.json')
+  document(@Res() response: Response): void {
+    sendJson(response, 200, this.#document);
+  }
+
+  @Get('docs')
+  page(@Res() response: Response): void {
+    this.#page.send(response);
+  }
+
+  @Get('docs/docs.js')
+  script(@Res() response: Response): void {
+    this.#script.send(response);
+  }
+
+  /** Of every page. */
+  @Get('site.css')
+  style(@Res() response: Response): void {
+    this.#style.send(response);
+  }
+}

@@ -1,0 +1,15 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { OpenApiPart } from '../http/openapi.js';
+import { OPENAPI_PARTS, OpenApiController } from './openapi.controller.js';
+
+@Module({})
+export class OpenApiModule {
+  /** @param parts - of the modules this process runs, and of no others. */
+  static forRoot(parts: readonly OpenApiPart[]): DynamicModule {
+    return {
+      module: OpenApiModule,
+      controllers: [OpenApiController],
+      providers: [{ provide: OPENAPI_PARTS, useValue: parts }],
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { ADMIN_OPENAPI } from '../../src/admin/admin.openapi.js';
+import { REASONS, type ReasonFacts } from '../../src/core/reasons.js';
+import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
+import { HEALTH_OPENAPI } from '../../src/health/health.openapi.js';
+import { openApiDocument } from '../../src/openapi/document.js';
+
+const PARTS = [FACILITATOR_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
+
+describe('the OpenAPI description', () => {
+  it('passes the recommended rules of a linter, examples included', async () => {
+    const problems = await lintFromString({
+      source: JSON.stringify(openApiDocument(PARTS)),
+      config: await createConfig({
+        extends: ['recommended'],
+        rules: {
+          // It does not look past `then` and `else` for the properties.
+          'no-required-schema-properties-undefined': 'off',
+          // Our schemas say themselves where more fields are not allowed.
+          'no-invalid-media-type-examples': { severity: 'error', allowAdditionalProperties: true },
+          'no-invalid-schema-examples': 'error',
+          // Health and pages have no refusals: they answer whoever asks.
+          'operation-4xx-response': 'off',
+        },
+      }),
+    });
+    expect(
+      problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+    ).toEqual([]);
+  });
+
+  it('has no name twice', () => {
+    const names = PARTS.flatMap(({ schemas, paths }) => [
+      ...Object.keys(schemas),
+      ...Object.keys(paths),
+    ]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('agrees with docs/errors.md: every reason, and the status each is told with', () => {
+    const { schemas, paths } = FACILITATOR_OPENAPI;
+    expect(schemas['Reason']?.['enum']).toEqual(Object.keys(REASONS));
+    const statuses = Object.values(REASONS).map((facts: ReasonFacts) =>
+      String(facts.status ?? 200),
+    );
+    for (const prefix of ['', '/v1', '/v2']) {
+      const settle = JSON.parse(JSON.stringify(paths[`${prefix}/settle`])) as {
+        post: { responses: Record<string, unknown> };
+      };
+      expect(Object.keys(settle.post.responses)).toEqual(
+        expect.arrayContaining([...new Set(statuses)]),
+      );
+    }
+    const text = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+    const [, notData = ''] = text.split('## What is not data');
+    const documented = [...notData.matchAll(/^\| (\d{3}) \|/gm)].map(([, status]) => status ?? '');
+    const described = [...JSON.stringify(paths).matchAll(/"([45]\d\d)":/g)].map(
+      ([, one]) => one ?? '',
+    );
+    // A description names the methods there are; 405 is for the others.
+    expect(new Set(documented)).toEqual(
+      new Set([...described.filter((status) => !statuses.includes(status)), '405']),
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WebSocket } from 'undici';
+import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
+
+interface Reply {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly message: string };
+}
+
+/** A real browser with one page, driven through the Chrome DevTools protocol. */
+export class Browser {
+  /** What the page complained about: errors, and whatever its policy kept out. */
+  readonly complaints: string[] = [];
+  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  #next = 0;
+
+  private constructor(
+    private readonly started: Started,
+    private readonly folder: string,
+    private readonly socket: WebSocket,
+  ) {
+    socket.addEventListener('message', ({ data }) => {
+      this.#hear(JSON.parse(String(data)) as Reply);
+    });
+  }
+
+  static async start(width: number, height: number): Promise<Browser> {
+    const port = await freePort();
+    const folder = mkdtempSync(join(tmpdir(), 'x402-browser-'));
+    const started = await startProgram(
+      'chromium',
+      [
+        ...['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars'],
+        ...[`--user-data-dir=${folder}`, `--remote-debugging-port=${port}`],
+        ...[`--window-size=${width},${height}`, 'about:blank'],
+      ],
+      (output) => output.includes('DevTools listening'),
+      { env: { ...process.env, HOME: folder } },
+    );
+    const pages = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
+      readonly type: string;
+      readonly webSocketDebuggerUrl: string;
+    }[];
+    const page = pages.find(({ type }) => type === 'page');
+    const socket = new WebSocket(page?.webSocketDebuggerUrl ?? '');
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener('open', () => {
+        resolve();
+      });
+      socket.addEventListener('error', () => {
+        reject(new Error('the browser does not answer'));
+      });
+    });
+    const browser = new Browser(started, folder, socket);
+    for (const domain of ['Page', 'Runtime', 'Log']) await browser.#send(`${domain}.enable`);
+    await browser.#send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: false,
+    });
+    return browser;
+  }
+
+  async open(url: string): Promise<void> {
+    await this.#send('Page.navigate', { url });
+  }
+
+  /** The value of an expression in the page. */
+  async evaluate(expression: string): Promise<unknown> {
+    const { result } = (await this.#send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    })) as { readonly result?: { readonly value?: unknown } };
+    return result?.value;
+  }
+
+  /** Evaluates until it is true. */
+  async until(expression: string): Promise<void> {
+    const deadline = Date.now() + 10_000;
+    while ((await this.evaluate(expression)) !== true) {
+      if (Date.now() > deadline) throw new Error(`never true in the page: ${expression}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async screenshot(file: string): Promise<void> {
+    const { data } = await this.#send('Page.captureScreenshot', { format: 'png' });
+    writeFileSync(file, Buffer.from(String(data), 'base64'));
+  }
+
+  async stop(): Promise<void> {
+    this.socket.close();
+    await this.started.stop('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #send(
+    method: string,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const id = (this.#next += 1);
+    const replied = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
+    this.socket.send(JSON.stringify({ id, method, params }));
+    const { result, error } = await replied;
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
+    return result ?? {};
+  }
+
+  #hear(reply: Reply): void {
+    if (reply.id !== undefined) {
+      this.#waiting.get(reply.id)?.(reply);
+      this.#waiting.delete(reply.id);
+    } else if (reply.method === 'Runtime.exceptionThrown' || reply.method === 'Log.entryAdded') {
+      this.complaints.push(JSON.stringify(reply.params));
+    } else if (reply.method === 'Page.javascriptDialogOpening') {
+      void this.#send('Page.handleJavaScriptDialog', { accept: true });
+    }
+  }
+}
