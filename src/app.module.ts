@@ -9,6 +9,7 @@ import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { HealthModule } from './health/health.module.js';
 import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { HubModule } from './hub/hub.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -28,20 +29,28 @@ export class AppModule {
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
         RedisModule,
-        LedgerModule,
         ProcessesModule,
-        ChainModule,
         HealthModule,
-        SettlingHealthModule,
-        MetricsModule.forRoot(config, isApi || isWorker),
-        BullModule.forRoot({
-          // A job that cannot be added now is found by the sweep: adding must not wait.
-          connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
-        }),
+        MetricsModule.forRoot(config, config.usesChains),
+        ...(config.usesChains ? chainModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        ...(config.hasRole('hub') ? [HubModule] : []),
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
+}
+
+/** What roles that work on chains share. */
+function chainModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
+  return [
+    LedgerModule,
+    ChainModule,
+    SettlingHealthModule,
+    BullModule.forRoot({
+      // A job that cannot be added now is found by the sweep: adding must not wait.
+      connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
+    }),
+  ];
 }

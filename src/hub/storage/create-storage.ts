@@ -1,0 +1,20 @@
+import type { HubConfig } from '../../config/hub-settings.js';
+import { FsStorage, type FsStorageLog } from './fs/fs-storage.provider.js';
+import { MemoryStorage } from './memory/memory-storage.provider.js';
+import type { StorageProvider } from './storage-provider.js';
+
+/** The storage the settings ask for, not started yet. */
+export function createStorage(
+  { storage, address: hubAddress }: HubConfig,
+  log: FsStorageLog,
+): StorageProvider {
+  const now = (): number => Date.now();
+  switch (storage.kind) {
+    case 'fs':
+      return new FsStorage({ dir: storage.dir, hubAddress, now, log });
+    case 'memory':
+      return new MemoryStorage(hubAddress, now);
+    case 's3':
+      throw new Error('not yet');
+  }
+}
