@@ -38,7 +38,7 @@ export function lineOf(entry: JournalEntry): string {
 /** @param line - without its end. @returns `undefined` for what is not a whole, sound line. */
 export function entryOf(line: string): JournalEntry | undefined {
   const json = line.slice(CRC_DIGITS + 1);
-  if (line.slice(0, CRC_DIGITS) !== crcText(crc32(json))) return undefined;
+  if (json === '' || line.slice(0, CRC_DIGITS) !== crcText(crc32(json))) return undefined;
   const value: unknown = JSON.parse(json);
   if (!Version.safeParse(value).success) return undefined;
   const parsed = Entry.safeParse(value);

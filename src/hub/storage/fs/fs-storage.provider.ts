@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
+import { type Commit, GroupCommit } from '../group-commit.js';
 import { digestOf } from '../payload-digest.js';
+import { shortOrLong } from '../short-or-long.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   BLOCK_BYTES,
@@ -17,7 +19,6 @@ import {
   type StoredObject,
 } from '../storage-provider.js';
 import { makeFolder, syncFolder } from './durable.js';
-import { type Commit, GroupCommit } from './group-commit.js';
 import { Journal } from './journal.js';
 import { Spool } from './spool.js';
 import { VolumeReader } from './volume-reader.js';
@@ -161,22 +162,12 @@ export class FsStorage implements StorageProvider {
 
   /** Short payloads stay in memory; a longer one goes to disk as it comes. */
   async #prepared(describe: Describe, payload: Payload): Promise<Commit> {
-    if (payload instanceof Uint8Array) {
-      return { kind: 'bytes', object: await describe(), payload, digest: digestOf(payload) };
+    const upload = await shortOrLong(payload, BLOCK_BYTES);
+    if (upload.isShort) {
+      const { bytes } = upload;
+      return { kind: 'bytes', object: await describe(), payload: bytes, digest: digestOf(bytes) };
     }
-    const pieces = payload[Symbol.asyncIterator]();
-    const head: Uint8Array[] = [];
-    let size = 0;
-    while (size <= BLOCK_BYTES) {
-      const next = await pieces.next();
-      if (next.done === true) {
-        const bytes = Buffer.concat(head);
-        return { kind: 'bytes', object: await describe(), payload: bytes, digest: digestOf(bytes) };
-      }
-      head.push(next.value);
-      size += next.value.length;
-    }
-    const spooled = await this.#spool.take(resumed(head, pieces));
+    const spooled = await this.#spool.take(upload.pieces);
     try {
       return { kind: 'file', object: await describe(), spooled };
     } catch (error) {
@@ -259,18 +250,4 @@ async function readStoreId(dir: string): Promise<string> {
     await rm(draft, { force: true });
   }
   return (await readFile(path, 'utf8')).trim();
-}
-
-async function* resumed(
-  head: readonly Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* head;
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      yield next.value;
-    }
-  } finally {
-    await rest.return?.();
-  }
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { JournalWriter } from '../group-commit.js';
 import { entryOf, lineOf } from '../journal-line.js';
 import type { JournalEntry } from '../storage-provider.js';
 import { syncFolder } from './durable.js';
@@ -23,7 +24,7 @@ export interface JournalTail {
  * Append-only segments, each named after the order of its first entry. A line is appended and synced
  * before anybody hears that its payload is stored, and only once the payload itself is synced.
  */
-export class Journal {
+export class Journal implements JournalWriter {
   #file: FileHandle | undefined;
   #length = 0;
 
@@ -50,7 +51,6 @@ export class Journal {
     return { lastOrder: 0, entries: [], tornBytes };
   }
 
-  /** Resolves when the entries are on disk. When it throws, none of them is in the journal. */
   async append(entries: readonly JournalEntry[]): Promise<void> {
     const [first] = entries;
     if (first === undefined) return;

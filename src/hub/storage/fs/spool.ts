@@ -3,19 +3,14 @@ import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
 import { PayloadDigest } from '../payload-digest.js';
-import { type Digest, padded } from '../storage-provider.js';
+import type { SpooledPayload } from '../group-commit.js';
+import { padded } from '../storage-provider.js';
 import { writeAll } from './journal.js';
 
 /** What no upload takes: older files are left-overs of processes that are gone. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** A payload that was too long to be kept in memory: synced, padded, and not part of any volume yet. */
-export interface SpooledPayload {
-  readonly path: string;
-  readonly digest: Digest;
-}
-
-/** Where long payloads wait until they are whole. */
+/** Where long payloads wait until they are whole: synced, padded, and named by their paths. */
 export class Spool {
   constructor(private readonly dir: string) {}
 
@@ -46,7 +41,7 @@ export class Spool {
       const padding = Buffer.alloc(padded(size) - size);
       await onDisk(writeAll(file, padding, size));
       await onDisk(file.datasync());
-      return { path, digest: digest.finish() };
+      return { ref: path, digest: digest.finish() };
     } catch (error) {
       await rm(path, { force: true });
       throw error;
@@ -55,8 +50,8 @@ export class Spool {
     }
   }
 
-  async discard({ path }: SpooledPayload): Promise<void> {
-    await rm(path, { force: true });
+  async discard({ ref }: SpooledPayload): Promise<void> {
+    await rm(ref, { force: true });
   }
 }
 

@@ -1,5 +1,6 @@
 import { type FileHandle, open, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PlacedPayload, VolumeWriter } from '../group-commit.js';
 import { firstVolumeOf, folderOf } from '../owner-folder.js';
 import {
   ALIGNMENT,
@@ -29,16 +30,11 @@ interface OpenVolume {
   end: number;
 }
 
-interface Written {
-  readonly place: Place;
-  readonly payload: Uint8Array;
-}
-
 /**
  * The volumes of all owners, as their one writer sees them: which is the newest of an owner, and where
  * it ends. A place is given once; what a crash leaves behind a volume's last payload is passed over.
  */
-export class Volumes {
+export class Volumes implements VolumeWriter {
   readonly #open = new Map<string, OpenVolume>();
   /** Ends that the journal knows, of volumes it wrote last: greater than the file where its tail was lost. */
   readonly #knownEnds = new Map<string, number>();
@@ -55,7 +51,6 @@ export class Volumes {
     }
   }
 
-  /** The place of a payload behind all others of its owner. */
   async allocate(owner: string, size: number): Promise<Place> {
     const current = await this.#current(owner);
     const volume = current.end < VOLUME_BYTES ? current : await this.#next(owner, current);
@@ -64,7 +59,7 @@ export class Volumes {
     return { owner, volume: volume.volume, start, size };
   }
 
-  /** Makes a file, already synced and padded, the next volume of its owner, with one payload in it. */
+  /** @param path - of a file, synced and padded. */
   async adopt(owner: string, path: string, size: number): Promise<Place> {
     const current = await this.#current(owner);
     const volume = current.end === 0 ? current.volume : current.volume + 1;
@@ -75,9 +70,8 @@ export class Volumes {
     return place;
   }
 
-  /** Resolves when all payloads are on disk at their places. */
-  async write(items: readonly Written[]): Promise<void> {
-    const byVolume = new Map<string, Written[]>();
+  async write(items: readonly PlacedPayload[]): Promise<void> {
+    const byVolume = new Map<string, PlacedPayload[]>();
     for (const item of items) {
       const path = volumePath(this.dir, item.place);
       const others = byVolume.get(path);
@@ -87,12 +81,11 @@ export class Volumes {
     await Promise.all([...byVolume].map(([path, written]) => this.#writeOne(path, written)));
   }
 
-  /** Forgets what it knows of these owners, after a write of theirs failed: the disk is asked again. */
+  /** The disk is asked again. */
   async forgetAll(owners: readonly string[]): Promise<void> {
     await Promise.all([...new Set(owners)].map((owner) => this.#forget(owner)));
   }
 
-  /** Keeps few enough files open. Not while a place that was given is not written yet. */
   async trim(): Promise<void> {
     while (this.#open.size > OPEN_MAX) {
       const [oldest] = this.#open.keys();
@@ -104,7 +97,7 @@ export class Volumes {
     await this.forgetAll([...this.#open.keys()]);
   }
 
-  async #writeOne(path: string, items: readonly Written[]): Promise<void> {
+  async #writeOne(path: string, items: readonly PlacedPayload[]): Promise<void> {
     const [first] = items;
     if (first === undefined) return;
     const open = this.#open.get(first.place.owner);
@@ -165,7 +158,7 @@ export class Volumes {
   }
 }
 
-function withPadding({ place, payload }: Written): Uint8Array[] {
+function withPadding({ place, payload }: PlacedPayload): Uint8Array[] {
   return [payload, PADDING.subarray(0, padded(place.size) - place.size)];
 }
 

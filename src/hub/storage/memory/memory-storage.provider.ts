@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { StorageUnavailableError } from '../../errors.js';
 import { firstVolumeOf } from '../owner-folder.js';
 import { digestOf } from '../payload-digest.js';
+import { shortOrLong } from '../short-or-long.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   type Describe,
@@ -44,7 +46,9 @@ export class MemoryStorage implements StorageProvider {
   }
 
   async put(describe: Describe, payload: Payload): Promise<StoredObject> {
-    const bytes = await gathered(payload);
+    const upload = await shortOrLong(payload, Infinity);
+    if (!upload.isShort) throw new StorageUnavailableError('put');
+    const bytes = Buffer.from(upload.bytes);
     const object = await describe();
     const digest = digestOf(bytes);
     const place = this.#place(object.owner, digest.size);
@@ -98,11 +102,4 @@ export class MemoryStorage implements StorageProvider {
 
 function keyOf({ owner, volume, start }: Place): string {
   return `${volume}/${start}/${owner}`;
-}
-
-async function gathered(payload: Payload): Promise<Uint8Array> {
-  if (payload instanceof Uint8Array) return Buffer.from(payload);
-  const pieces: Uint8Array[] = [];
-  for await (const piece of payload) pieces.push(piece);
-  return Buffer.concat(pieces);
 }

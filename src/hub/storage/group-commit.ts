@@ -1,7 +1,5 @@
-import type { Journal } from './journal.js';
-import type { SpooledPayload } from './spool.js';
-import { StorageUnavailableError } from '../../errors.js';
-import type { StorageClock } from '../storage-clock.js';
+import { StorageUnavailableError } from '../errors.js';
+import type { StorageClock } from './storage-clock.js';
 import {
   type Digest,
   type JournalEntry,
@@ -10,8 +8,39 @@ import {
   type Place,
   type StorageObserver,
   type StoredObject,
-} from '../storage-provider.js';
-import type { Volumes } from './volumes.js';
+} from './storage-provider.js';
+
+/** A payload that was too long to be kept in memory: durable, but not part of any volume yet. */
+export interface SpooledPayload {
+  /** Where the storage has put it. */
+  readonly ref: string;
+  readonly digest: Digest;
+}
+
+/** A payload and the place it goes to. */
+export interface PlacedPayload {
+  readonly place: Place;
+  readonly payload: Uint8Array;
+}
+
+/** The volumes of all owners, as one writer sees them. A place is given once. */
+export interface VolumeWriter {
+  /** The place of a payload behind all others of its owner. */
+  allocate(owner: string, size: number): Promise<Place>;
+  /** Makes a spooled payload the only one of its owner's next volume. */
+  adopt(owner: string, ref: string, size: number): Promise<Place>;
+  /** Resolves when all payloads are durable at their places. */
+  write(items: readonly PlacedPayload[]): Promise<void>;
+  /** Gives up what it knows of these owners' volumes, after a write of theirs failed. */
+  forgetAll(owners: readonly string[]): Promise<void>;
+  /** Keeps what it remembers bounded. Not while a place that was given is not written yet. */
+  trim(): Promise<void>;
+}
+
+export interface JournalWriter {
+  /** Resolves when the entries are durable. When it throws, none of them is in the journal. */
+  append(entries: readonly JournalEntry[]): Promise<void>;
+}
 
 /** One thing to be made durable. */
 export type Commit =
@@ -46,8 +75,8 @@ export class GroupCommit {
   #indexing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly volumes: Volumes,
-    private readonly journal: Journal,
+    private readonly volumes: VolumeWriter,
+    private readonly journal: JournalWriter,
     private readonly clock: StorageClock,
     private readonly observer: StorageObserver,
   ) {}
@@ -91,7 +120,7 @@ export class GroupCommit {
 
   async #store(commits: readonly Commit[]): Promise<JournalEntry[]> {
     const entries: JournalEntry[] = [];
-    const written: { readonly place: Place; readonly payload: Uint8Array }[] = [];
+    const written: PlacedPayload[] = [];
     for (const commit of commits) {
       if (commit.kind === 'removal') {
         entries.push({ op: 'remove', order: this.clock.next(), ...commit.name });
@@ -103,8 +132,8 @@ export class GroupCommit {
         written.push({ place, payload: commit.payload });
         entries.push(this.#entry(commit.object, place, commit.digest));
       } else {
-        const { path, digest } = commit.spooled;
-        const place = await this.volumes.adopt(owner, path, digest.size);
+        const { ref, digest } = commit.spooled;
+        const place = await this.volumes.adopt(owner, ref, digest.size);
         entries.push(this.#entry(commit.object, place, digest));
       }
     }
