@@ -117,13 +117,14 @@ async function growthMiB(pid: number, work: () => Promise<void>): Promise<number
 async function sendLong(url: string, name: string): Promise<void> {
   const boundary = 'bench';
   const chunk = randomBytes(65_536);
-  async function* form(): AsyncGenerator<Buffer | string> {
-    yield `--${boundary}\r\nContent-Disposition: form-data; name="owner"\r\n\r\nlong\r\n`;
-    yield `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
+  const field = (one: string): string => `Content-Disposition: form-data; name="${one}"`;
+  async function* form(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`--${boundary}\r\n${field('owner')}\r\n\r\nlong\r\n`);
+    yield Buffer.from(`--${boundary}\r\n${field('file')}; filename="${name}"\r\n\r\n`);
     for (let left = LONG_BYTES; left > 0; left -= chunk.length) {
       yield await Promise.resolve(chunk.subarray(0, Math.min(chunk.length, left)));
     }
-    yield `\r\n--${boundary}--\r\n`;
+    yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
   const response = await fetch(`${url}/api/uploadData`, {
     method: 'POST',

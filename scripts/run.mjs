@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | bench <name> ... | fuzz <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -182,6 +182,10 @@ const TASKS = {
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
     run: () => tsx('test/chaos/main.ts', ...args),
+  },
+  fuzz: {
+    needs: [findRedis, build],
+    run: () => tsx(`test/fuzz/${args[0]}.ts`, ...args.slice(1)),
   },
   bench: {
     needs: [installAnvil, findRedis, build],

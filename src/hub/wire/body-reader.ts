@@ -34,32 +34,64 @@ export async function* bodyPieces(request: Request, maxBytes: number): AsyncGene
   }
 }
 
-/** The whole body, of at most so many bytes. */
-export async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
-    await drain(request, maxBytes);
-    throw HubRefusal.tooLarge();
-  }
-  const pieces: Buffer[] = [];
-  try {
-    for await (const piece of bodyPieces(request, maxBytes)) pieces.push(piece);
-  } catch (error) {
-    await drain(request, maxBytes);
-    throw error;
-  }
+/**
+ * The whole body, of at most so many bytes. One that is longer is read on and thrown away, up to a bound:
+ * a client that still sends when the connection closes does not get to read why.
+ *
+ * @throws HubRefusal
+ */
+export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => {
+      settle(() => {
+        reject(HubRefusal.timedOut());
+      });
+    }, IDLE_MS);
+    const settle = (answer: () => void): void => {
+      clearTimeout(timer);
+      request.off('data', take).off('end', end).off('close', broken).off('error', broken);
+      answer();
+    };
+    const take = (piece: Buffer): void => {
+      timer.refresh();
+      size += piece.length;
+      if (size <= maxBytes) pieces.push(piece);
+      else if (size > maxBytes * DRAIN_FACTOR) settle(refuse);
+      else pieces.length = 0;
+    };
+    const refuse = (): void => {
+      request.pause();
+      reject(HubRefusal.tooLarge());
+    };
+    const end = (): void => {
+      settle(() => {
+        if (size > maxBytes) refuse();
+        else resolve(joined(pieces));
+      });
+    };
+    const broken = (): void => {
+      settle(() => {
+        reject(HubRefusal.malformed('unexpected EOF'));
+      });
+    };
+    request.on('data', take).on('end', end).on('close', broken).on('error', broken);
+    // It may have broken off before anybody looked.
+    if (request.destroyed && !request.complete) broken();
+  });
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
   const [only] = pieces;
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
 }
 
-/**
- * Reads on and throws away, up to a bound: a client that still sends when the connection closes does not
- * get to read why.
- */
+/** Reads on and throws away what is left of a body that was refused before its end, up to a bound. */
 export async function drain(request: Request, maxBytes: number): Promise<void> {
   if (request.complete || request.destroyed) return;
-  const rest = bodyPieces(request, maxBytes * DRAIN_FACTOR);
   try {
-    while ((await rest.next()).done !== true);
+    await readBody(request, maxBytes);
   } catch {
     // It is answered anyway.
   }
