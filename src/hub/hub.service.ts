@@ -23,7 +23,7 @@ export interface Descriptor {
   readonly Size: number;
 }
 
-/** Bytes of UTF-8 in an owner, a bucket or an id. */
+/** Bytes of UTF-8 in an owner, a bucket, an id or a kind. */
 const NAME_MAX_BYTES = 1024;
 
 export function descriptorOf({ owner, volume, start, size }: StoredObject): Descriptor {
@@ -46,11 +46,15 @@ export class HubService {
   /** @throws HubRefusal, StorageUnavailableError, IndexUnavailableError */
   async store(object: NewObject, bytes: Buffer): Promise<StoredObject> {
     assertNames(object);
-    return this.limits.withinQuota(object.owner, bytes.length, async () => {
+    this.index.assertSound();
+    const release = await this.limits.reserve(object.owner, bytes.length);
+    try {
       const stored = await this.storage.put(() => object, bytes);
       this.stats.note('upload', stored.size);
       return stored;
-    });
+    } finally {
+      release();
+    }
   }
 
   /**
@@ -62,17 +66,24 @@ export class HubService {
     describe: () => Promise<NewObject>,
     pieces: AsyncIterable<Uint8Array>,
   ): Promise<StoredObject> {
+    this.index.assertSound();
     const upload = new MeasuredPieces(pieces, this.config.hub.maxMultipartBytes);
+    let release: (() => void) | undefined;
     const named = async (): Promise<NewObject> => {
       const object = await describe();
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
       assertNames(object);
-      // Asked when the size is known. What is stored right after counts for the next one.
-      return this.limits.withinQuota(object.owner, upload.bytes, () => Promise.resolve(object));
+      // The size is known only now.
+      release = await this.limits.reserve(object.owner, upload.bytes);
+      return object;
     };
-    const stored = await this.storage.put(named, upload);
-    this.stats.note('upload', stored.size);
-    return stored;
+    try {
+      const stored = await this.storage.put(named, upload);
+      this.stats.note('upload', stored.size);
+      return stored;
+    } finally {
+      release?.();
+    }
   }
 
   /**
@@ -134,8 +145,8 @@ export class HubService {
 }
 
 /** @throws HubRefusal */
-function assertNames({ owner, bucket, id }: NewObject): void {
-  for (const [name, text] of Object.entries({ owner, bucket, id })) {
+function assertNames({ owner, bucket, id, kind }: NewObject): void {
+  for (const [name, text] of Object.entries({ owner, bucket, id, kind })) {
     if (Buffer.byteLength(text) > NAME_MAX_BYTES) {
       throw HubRefusal.malformed(`${name} is longer than ${NAME_MAX_BYTES} bytes`);
     }

@@ -163,6 +163,22 @@ describe('a hub on disk', () => {
     expect((await second.download('shared', 'b')).text).toBe('by the second');
   });
 
+  it('told to end amid uploads answers what it has, and hands over', async () => {
+    const first = await world.hub();
+    const second = await world.hub();
+    const answered: Answered[] = [];
+    let isOver = false;
+    const uploads = uploadFor(first, answered, () => isOver);
+    await eventually('uploads are under way', () => answered.length > 100, 30_000);
+    await first.service.stop('SIGTERM');
+    isOver = true;
+    await Promise.all(uploads);
+    expect(first.service.child.exitCode).toBe(0);
+    const later = await second.store('owner0', 'later', 'later');
+    await expectAllThere(second, answered);
+    expectNoOverlap([...answered.map(({ stored }) => stored), later]);
+  });
+
   it('answers 503 while Redis is away, and is well when it is back', async () => {
     const port = world.redis.port;
     const hub = await world.hub();

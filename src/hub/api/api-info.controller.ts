@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
-import { Controller, Get, Req, Res, UseFilters } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Controller, Get, Res, UseFilters } from '@nestjs/common';
+import type { Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
 import { sendJson } from '../../http/json.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
@@ -12,13 +12,13 @@ export class ApiInfoController {
   constructor(private readonly config: AppConfig) {}
 
   @Get('info')
-  info(@Req() request: Request, @Res() response: Response): void {
+  info(@Res() response: Response): void {
     sendJson(response, 200, {
       ChainType: '',
       Type: 'hub',
       Name: this.config.hub.address,
       PublicKey: null,
-      ExposeURL: `${request.protocol}://${request.headers.host ?? ''}`,
+      ExposeURL: '',
       Hardware: { CPU: cpus().length, Memory: totalmem() },
       OnChain: false,
       Revenue: null,

@@ -105,7 +105,7 @@ export class HubIndex implements StorageObserver {
    * @throws IndexUnavailableError when the index cannot be believed now.
    */
   async lookUp(owner: string | undefined, id: string): Promise<StoredObject | undefined> {
-    this.#assertSound();
+    this.assertSound();
     const known = this.#known;
     const args = [owner === undefined ? '' : keyPart(owner), id, keyPart(id)];
     const reply = await this.#run(LOOK_UP, args);
@@ -131,7 +131,7 @@ export class HubIndex implements StorageObserver {
 
   /** @throws IndexUnavailableError */
   async check(): Promise<void> {
-    this.#assertSound();
+    this.assertSound();
     const known = this.#known;
     let fields: (string | null)[];
     try {
@@ -143,7 +143,12 @@ export class HubIndex implements StorageObserver {
     this.#judge({ generation, last, store }, known);
   }
 
-  #assertSound(): void {
+  /**
+   * Asks nobody.
+   *
+   * @throws IndexUnavailableError while it is being mended here.
+   */
+  assertSound(): void {
     if (this.#mending !== undefined) throw new IndexUnavailableError('it is being mended');
   }
 

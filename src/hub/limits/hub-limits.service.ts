@@ -38,26 +38,32 @@ export class HubLimits {
   }
 
   /**
-   * Stores something within the owner's quota. What counts is all that was ever stored: volumes only grow.
+   * Sets bytes of the owner's quota aside. What counts is all that was ever stored: volumes only grow.
+   * Uploads under way in other processes are not seen; each of them can go over by its own size.
    *
-   * @throws HubRefusal when it does not fit.
+   * @returns gives them back; to be called when they are stored, or not to be.
+   * @throws HubRefusal when they do not fit.
    */
-  async withinQuota<T>(owner: string, bytes: number, store: () => Promise<T>): Promise<T> {
+  async reserve(owner: string, bytes: number): Promise<() => void> {
     const { quotaBytes } = this.config.hub;
-    if (quotaBytes === undefined) return store();
+    if (quotaBytes === undefined) return () => undefined;
     const before = this.#underWay.get(owner) ?? 0;
     this.#underWay.set(owner, before + bytes);
+    const release = (): void => {
+      const left = (this.#underWay.get(owner) ?? 0) - bytes;
+      if (left > 0) this.#underWay.set(owner, left);
+      else this.#underWay.delete(owner);
+    };
     try {
       const { bytes: stored } = await this.listing.usageOf(owner);
       // Of uploads under way at once the earlier ones go first.
       if (stored + before + bytes > quotaBytes) {
         throw HubRefusal.forbidden(`quota exceeded: ${stored} of ${quotaBytes} bytes are used`);
       }
-      return await store();
-    } finally {
-      const left = (this.#underWay.get(owner) ?? 0) - bytes;
-      if (left > 0) this.#underWay.set(owner, left);
-      else this.#underWay.delete(owner);
+      return release;
+    } catch (error) {
+      release();
+      throw error;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 /** A name in a folder is on disk only when the folder itself is. */
 export async function syncFolder(path: string): Promise<void> {
@@ -11,8 +11,12 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes a folder inside one that exists, on disk before this resolves. */
+/** Makes a folder, and those it lies in, on disk before this resolves. */
 export async function makeFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true });
-  if (made !== undefined) await syncFolder(dirname(path));
+  const whole = resolve(path);
+  const first = await mkdir(whole, { recursive: true });
+  if (first === undefined) return;
+  for (let made = whole; made.length >= first.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
 }
