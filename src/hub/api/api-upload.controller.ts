@@ -12,6 +12,7 @@ import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
+import { relieved } from '../wire/stream-memory.js';
 import { bucketOf, REQUIRED_FIELDS } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
@@ -54,7 +55,7 @@ export class ApiUploadController {
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
     try {
       const { file } = await readMultipart(request.headers, body, (part) =>
-        this.hub.storeStream(() => this.#fileObject(caller, part, response), part.bytes),
+        this.hub.storeStream(() => this.#fileObject(caller, part, response), relieved(part.bytes)),
       );
       if (file === undefined) throw HubRefusal.malformed('http: no such file');
       sendJson(response, 200, descriptorOf(file.result));

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JournalWriter } from '../group-commit.js';
 import { entryOf, lineOf } from '../journal-line.js';
 import type { JournalEntry } from '../storage-provider.js';
-import { syncFolder } from './durable.js';
+import { openDurable, syncFolder } from './durable.js';
 
 /** A segment of this size is not continued; short enough to be read in full when a writer begins. */
 const SEGMENT_BYTES = 16 * 1_048_576;
@@ -21,8 +21,8 @@ export interface JournalTail {
 }
 
 /**
- * Append-only segments, each named after the order of its first entry. A line is appended and synced
- * before anybody hears that its payload is stored, and only once the payload itself is synced.
+ * Append-only segments, each named after the order of its first entry. A line is on disk
+ * before anybody hears that its payload is stored, and only once the payload itself is there.
  */
 export class Journal implements JournalWriter {
   #file: FileHandle | undefined;
@@ -40,7 +40,7 @@ export class Journal implements JournalWriter {
       const soundLength = bytes.lastIndexOf(NEWLINE) + 1;
       if (name === names.at(-1)) {
         tornBytes = bytes.length - soundLength;
-        this.#file = await open(path, 'r+');
+        this.#file = await openDurable(path);
         this.#length = soundLength;
         if (tornBytes > 0) await this.#cutBack();
       }
@@ -60,7 +60,6 @@ export class Journal implements JournalWriter {
     const lines = Buffer.from(entries.map(lineOf).join(''));
     try {
       await writeAll(file, lines, this.#length);
-      await file.datasync();
     } catch (error) {
       await this.#cutBack();
       throw error;
@@ -88,7 +87,7 @@ export class Journal implements JournalWriter {
   async #roll(firstOrder: number): Promise<void> {
     await this.#file?.close();
     const name = `${String(firstOrder).padStart(ORDER_DIGITS, '0')}.log`;
-    this.#file = await open(join(this.dir, name), 'w');
+    this.#file = await openDurable(join(this.dir, name));
     this.#length = 0;
     await syncFolder(this.dir);
   }

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir, rename, stat } from 'node:fs/promises';
+import { type FileHandle, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlacedPayload, VolumeWriter } from '../group-commit.js';
 import { firstVolumeOf, folderOf } from '../owner-folder.js';
@@ -9,7 +9,7 @@ import {
   type Place,
   VOLUME_BYTES,
 } from '../storage-provider.js';
-import { makeFolder, syncFolder } from './durable.js';
+import { makeFolder, openDurable, syncFolder } from './durable.js';
 import { writeAll } from './journal.js';
 
 const PADDING = Buffer.alloc(ALIGNMENT);
@@ -103,11 +103,10 @@ export class Volumes implements VolumeWriter {
     const open = this.#open.get(first.place.owner);
     // A batch may begin in one volume and go on in the next.
     const isCurrent = open?.volume === first.place.volume;
-    const file = isCurrent ? open.file : await openForWrite(path);
+    const file = isCurrent ? open.file : await openDurable(path);
     try {
       const bytes = Buffer.concat(items.flatMap(withPadding));
       await writeAll(file, bytes, first.place.start);
-      await file.datasync();
     } finally {
       if (!isCurrent) await file.close();
     }
@@ -134,7 +133,7 @@ export class Volumes implements VolumeWriter {
   async #openVolume(owner: string, volume: number): Promise<OpenVolume> {
     const path = volumePath(this.dir, { owner, volume });
     const isNew = (await sizeOf(path)) === undefined;
-    const file = await openForWrite(path);
+    const file = await openDurable(path);
     if (isNew) await syncFolder(join(this.dir, folderOf(owner)));
     const { size } = await file.stat();
     const end = Math.max(padded(size), this.#knownEnds.get(path) ?? 0);
@@ -160,16 +159,6 @@ export class Volumes implements VolumeWriter {
 
 function withPadding({ place, payload }: PlacedPayload): Uint8Array[] {
   return [payload, PADDING.subarray(0, padded(place.size) - place.size)];
-}
-
-/** For writing at any offset; made when it is not there. */
-async function openForWrite(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'r+');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  return open(path, 'w+');
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
