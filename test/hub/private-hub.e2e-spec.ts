@@ -170,7 +170,7 @@ describe('a strict private hub', () => {
   it.each([
     ['another method', { method: 'PUT' }],
     ['another path', { path: '/api/uploadData' }],
-    ['another hub', { hub: `0x${'22'.repeat(20)}` as Address }],
+    ['another hub', { hub: `0x${'22'.repeat(20)}` }],
     ['the past', { expiry: nowSeconds() - 1 }],
     ['a distant future', { expiry: nowSeconds() + 86_400 }],
   ])('refuses one made for %s', async (_what, change) => {

@@ -9,7 +9,7 @@ const LLAMAS_SHA256 = 'cd6cb9d172fcea669d956e64343753338edb5b1c4ae914c015220de7c
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-const refusal = (Message: unknown): object => ({ Type: 'hub', Message }) as object;
+const refusal = (Message: unknown): object => ({ Type: 'hub', Message });
 
 describe('a public hub', () => {
   let world: HubWorld;

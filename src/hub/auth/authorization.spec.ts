@@ -49,7 +49,8 @@ function verdictOf(header: string | object, now = TIME): SignatureVerdict | 'unr
 
 const problemOf = (header: object, now = TIME): string => {
   const verdict = verdictOf(header, now);
-  return verdict === 'unreadable' || verdict.isValid ? String(verdict) : verdict.message;
+  if (verdict === 'unreadable') return verdict;
+  return verdict.isValid ? 'good' : verdict.message;
 };
 
 const withV = (signature: string, v: number): string =>
