@@ -7,6 +7,7 @@ import { type GivenHeaders, HUB_ADDRESS, type Hub, HubWorld } from '../support/h
 import { newAccount } from '../support/payments.js';
 
 const VECTOR_KEY = '0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20';
+const OTHER_HUB: Address = `0x${'22'.repeat(20)}`;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /** As the clients that sign with a wallet do it. */
@@ -170,7 +171,7 @@ describe('a strict private hub', () => {
   it.each([
     ['another method', { method: 'PUT' }],
     ['another path', { path: '/api/uploadData' }],
-    ['another hub', { hub: `0x${'22'.repeat(20)}` }],
+    ['another hub', { hub: OTHER_HUB }],
     ['the past', { expiry: nowSeconds() - 1 }],
     ['a distant future', { expiry: nowSeconds() + 86_400 }],
   ])('refuses one made for %s', async (_what, change) => {
