@@ -301,6 +301,11 @@ describe('a public hub', () => {
         },
       );
       expect(torn.status).toBe(400);
+      const head = 'Content-Disposition: form-data; name="file"; filename="torn"';
+      const inside = await hub.post('/api/uploadData', `--x\r\n${head}\r\n\r\nhalf of i`, {
+        'content-type': 'multipart/form-data; boundary=x',
+      });
+      expect([inside.status, inside.json]).toEqual([400, refusal('multipart: NextPart: EOF')]);
     });
 
     it('takes its fields after its file, too', async () => {

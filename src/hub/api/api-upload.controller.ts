@@ -54,11 +54,11 @@ export class ApiUploadController {
     const bodyMax = this.config.hub.maxMultipartBytes + FORM_OVERHEAD_BYTES;
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
     try {
-      const { file } = await readMultipart(request.headers, body, (part) =>
+      const stored = await readMultipart(request.headers, body, (part) =>
         this.hub.storeStream(() => this.#fileObject(caller, part, response), relieved(part.bytes)),
       );
-      if (file === undefined) throw HubRefusal.malformed('http: no such file');
-      sendJson(response, 200, descriptorOf(file.result));
+      if (stored === undefined) throw HubRefusal.malformed('http: no such file');
+      sendJson(response, 200, descriptorOf(stored));
     } catch (error) {
       await drain(request, bodyMax);
       throw error;

@@ -13,37 +13,27 @@ export interface FilePart {
   readonly fields: Promise<ReadonlyMap<string, string>>;
 }
 
-export interface MultipartForm<T> {
-  readonly fields: ReadonlyMap<string, string>;
-  /** What became of the file; `undefined` when the form had none. */
-  readonly file: { readonly filename: string; readonly result: T } | undefined;
-}
-
-const LIMITS = { fields: 32, fieldSize: 4096, fieldNameSize: 100, files: 1, headerPairs: 50 };
+const LIMITS = { fields: 32, fieldSize: 4096, fieldNameSize: 100, files: 8, headerPairs: 50 };
 
 /**
  * Reads a multipart form with at most one file, named `file`. The file is handed on while it arrives;
  * fields may come before it or after it.
  *
  * @param take - gets the file. What it throws ends the form and is thrown on.
+ * @returns what it made of the file; `undefined` when the form had none.
+ * @throws HubRefusal when it is no form, or not a whole one.
  */
 export async function readMultipart<T>(
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Uint8Array>,
   take: (file: FilePart) => Promise<T>,
-): Promise<MultipartForm<T>> {
+): Promise<T | undefined> {
   const parser = newParser(headers);
   const fields = new Map<string, string>();
   const stop = new AbortController();
   let incoming: PassThrough | undefined;
-  let taking: Promise<MultipartForm<T>['file']> | undefined;
-  let complete: (fields: ReadonlyMap<string, string>) => void = () => undefined;
-  let break_: (error: unknown) => void = () => undefined;
-  const whole = new Promise<ReadonlyMap<string, string>>((resolve, reject) => {
-    complete = resolve;
-    break_ = reject;
-  });
-  whole.catch(() => undefined);
+  let taking: Promise<T> | undefined;
+  const whole = outcome<ReadonlyMap<string, string>>();
   const fail = (error: unknown): void => {
     stop.abort(error);
   };
@@ -55,6 +45,7 @@ export async function readMultipart<T>(
     fail(HubRefusal.malformed('the form has too many fields'));
   });
   parser.on('file', (name, stream, filename) => {
+    stream.on('error', fail);
     if (name.toLowerCase() !== 'file' || incoming !== undefined) {
       stream.resume();
       return;
@@ -64,25 +55,40 @@ export async function readMultipart<T>(
     stream.pipe(bytes);
     // Older clients leave the file's name out; it has none then.
     const given = (filename as string | undefined) ?? '';
-    taking = take({ filename: given, bytes, fields: whole }).then((result) => ({
-      filename: given,
-      result,
-    }));
+    taking = take({ filename: given, bytes, fields: whole.promise });
     taking.catch(fail);
   });
   try {
     await pipeline(Readable.from(body, { objectMode: false }), parser, { signal: stop.signal });
   } catch (error) {
     const reason: unknown = stop.signal.aborted ? stop.signal.reason : error;
-    break_(reason);
+    whole.reject(reason);
     incoming?.destroy(reason instanceof Error ? reason : new Error('the form ended early'));
     await taking?.catch(() => undefined);
     throw reason instanceof FacilitatorError || reason instanceof HubRefusal
       ? reason
       : HubRefusal.malformed('multipart: NextPart: EOF');
   }
-  complete(fields);
-  return { fields, file: await taking };
+  whole.resolve(fields);
+  return taking;
+}
+
+interface Outcome<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A promise that is settled from outside; nobody has to listen when it fails. */
+function outcome<T>(): Outcome<T> {
+  let resolve: Outcome<T>['resolve'] = () => undefined;
+  let reject: Outcome<T>['reject'] = () => undefined;
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
 }
 
 function newParser(headers: IncomingHttpHeaders): BusboyInstance {
