@@ -40,12 +40,17 @@ describe('a hub on disk', () => {
   }
 
   async function expectAllThere(hub: Hub, answered: readonly Answered[]): Promise<void> {
-    for (const { owner, id, message, stored } of answered) {
-      const { status, text } = await hub.download(owner, id);
-      expect([id, status, text === message]).toEqual([id, 200, true]);
-      const shown = await hub.get(`/api/download?owner=${owner}&name=${id}&display=json`);
-      expect(shown.json).toEqual(stored);
-    }
+    const left = [...answered];
+    const look = async (): Promise<void> => {
+      for (let one = left.pop(); one !== undefined; one = left.pop()) {
+        const { owner, id, message, stored } = one;
+        const { status, text } = await hub.download(owner, id);
+        expect([id, status, text === message]).toEqual([id, 200, true]);
+        const shown = await hub.get(`/api/download?owner=${owner}&name=${id}&display=json`);
+        expect(shown.json).toEqual(stored);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, look));
   }
 
   function expectNoOverlap(all: readonly Stored[]): void {
@@ -170,9 +175,11 @@ describe('a hub on disk', () => {
     let isOver = false;
     const uploads = uploadFor(first, answered, () => isOver);
     await eventually('uploads are under way', () => answered.length > 100, 30_000);
-    await first.service.stop('SIGTERM');
+    const ending = first.service.stop('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 200));
     isOver = true;
     await Promise.all(uploads);
+    await ending;
     expect(first.service.child.exitCode).toBe(0);
     const later = await second.store('owner0', 'later', 'later');
     await expectAllThere(second, answered);
