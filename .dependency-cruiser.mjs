@@ -116,6 +116,29 @@ export default {
       },
     },
     {
+      name: 'hub-knows-no-other-feature',
+      severity: 'error',
+      from: { path: '^src/hub/' },
+      to: {
+        path: '^src/',
+        pathNot:
+          '^src/(hub|config|core|crypto|redis|http|concurrency|observability)/|^src/health/health-indicators\\.ts$',
+      },
+    },
+    {
+      name: 'hub-is-known-by-no-feature',
+      comment: 'metrics look at its counts',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(hub|metrics)/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/hub/' },
+    },
+    {
+      name: 'storage-knows-no-edge',
+      severity: 'error',
+      from: { path: '^src/hub/storage/' },
+      to: { path: '^src/hub/', pathNot: '^src/hub/(storage/|errors)' },
+    },
+    {
       name: 'nest-only-at-the-edge',
       comment:
         'modules, controllers and the services they inject know Nest; what they wire does not',

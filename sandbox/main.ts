@@ -6,7 +6,7 @@ import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
 import { startService } from './service.js';
-import { removeState, writeState } from './state.js';
+import { removeState, sandboxHubDir, writeState } from './state.js';
 import { mint } from './tokens.js';
 
 const CHAIN_ID = 31_337;
@@ -93,6 +93,7 @@ async function start(): Promise<void> {
         [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
         SIGNER_KEYS: SIGNER.key,
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
+        HUB_DATA_DIR: sandboxHubDir(),
         ...settingsOfEnvironment(),
       }),
     ),
@@ -111,6 +112,7 @@ Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2 and /sponsored)
+  file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
   keys          anvil's published ones
@@ -130,7 +132,16 @@ Ctrl-C ends everything.`);
 
 /** Settings of the service that a person gives to `npm start`; what the sandbox sets itself wins. */
 function settingsOfEnvironment(): Record<string, string> {
-  const names = ['SETTLE_', 'BATCH_', 'QUEUE_', 'LANE_', 'MAX_GAS', 'LOG_LEVEL', 'MIN_AMOUNTS'];
+  const names = [
+    'SETTLE_',
+    'BATCH_',
+    'QUEUE_',
+    'LANE_',
+    'MAX_GAS',
+    'LOG_LEVEL',
+    'MIN_AMOUNTS',
+    'HUB_',
+  ];
   return Object.fromEntries(
     Object.entries(process.env).filter(
       (entry): entry is [string, string] =>

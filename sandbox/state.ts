@@ -14,6 +14,9 @@ export interface SandboxState {
 const FOLDER = fileURLToPath(new URL('../.sandbox/', import.meta.url));
 const FILE = `${FOLDER}state.json`;
 
+/** Where the sandbox's hub keeps its files: they are there again the next time. */
+export const sandboxHubDir = (): string => `${FOLDER}hub`;
+
 export function writeState(state: SandboxState): void {
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(FILE, JSON.stringify(state, null, 2));

@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | fuzz | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | fuzz | fuzz-hub | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -220,6 +220,10 @@ const TASKS = {
       ),
   },
   keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
+  'fuzz-hub': {
+    needs: [findRedis, build],
+    run: () => tsx('test/fuzz/hub.ts', ...args),
+  },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

@@ -15,6 +15,7 @@ import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
 import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { HubModule } from './hub/hub.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -29,7 +30,6 @@ export class AppModule {
   static forRoot(config: AppConfig): DynamicModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
-    const settles = isApi || isWorker;
     const { apiKeysFile, rateLimits } = config.access;
     const hasOperatorPage = isApi && apiKeysFile !== undefined;
     return {
@@ -41,18 +41,13 @@ export class AppModule {
         // Guards run in this order: who asks comes before how often.
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
         ...(hasRateLimit(rateLimits) ? [RateLimitsModule.forRoot(rateLimits)] : []),
-        LedgerModule,
         ProcessesModule,
-        ChainModule,
         HealthModule,
-        MetricsModule.forRoot(config, settles),
-        ...(settles ? [SettlingHealthModule] : []),
-        BullModule.forRoot({
-          // A job that cannot be added now is found by the sweep: adding must not wait.
-          connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
-        }),
+        MetricsModule.forRoot(config, config.usesChains),
+        ...(config.usesChains ? chainModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
@@ -63,4 +58,17 @@ export class AppModule {
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
+}
+
+/** What roles that work on chains share. */
+function chainModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
+  return [
+    LedgerModule,
+    ChainModule,
+    SettlingHealthModule,
+    BullModule.forRoot({
+      // A job that cannot be added now is found by the sweep: adding must not wait.
+      connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
+    }),
+  ];
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Dice } from './chaos/dice.js';
+import { Dice } from './support/dice.js';
 import {
   anyOf,
   crashRedis,

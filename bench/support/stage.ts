@@ -63,6 +63,7 @@ export class BenchStage {
   ): Promise<Service> {
     const settings = {
       REDIS_URL: this.redis.url,
+      ROLES: 'api,worker',
       NETWORKS: `eip155:${CHAIN_ID}`,
       [`RPC_URLS_${CHAIN_ID}`]: this.anvil.url,
       SIGNER_KEYS: OUR_SIGNER.key,

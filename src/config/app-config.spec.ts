@@ -41,7 +41,7 @@ describe('AppConfig', () => {
       }),
     ).toEqual([
       'PORT: must be a whole number from 0 to 65535',
-      'ROLES: must be all, or a list of api, worker',
+      'ROLES: must be all, or a list of api, worker, hub',
       'REDIS_URL: is required',
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
       'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
@@ -117,6 +117,32 @@ describe('AppConfig', () => {
       'SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>',
     ]);
     expect(AppConfig.fromEnv({ ...env, ROLES: 'api' }).hasRole('worker')).toBe(false);
+  });
+
+  it('wants nothing of chains for a hub alone', () => {
+    const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub', NETWORKS: 'eip155:5' };
+    const config = AppConfig.fromEnv(env);
+    expect(config.networks).toEqual([]);
+    expect(config.usesChains).toBe(false);
+    expect(config.hub).toMatchObject({ isPrivate: false, storage: { kind: 'fs' } });
+  });
+
+  it('names what a hub lacks, and keeps its secrets', () => {
+    const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub', HUB_STORAGE: 's3' };
+    expect(problemsOf({ ...env, HUB_S3_ACCESS_KEY_ID: 'me', HUB_AUTH: 'strict' })).toEqual([
+      'HUB_S3_BUCKET: is required with HUB_STORAGE=s3',
+      'HUB_S3_ACCESS_KEY_ID, HUB_S3_SECRET_ACCESS_KEY: only both together can be used',
+      'HUB_ADDRESS: is required with HUB_AUTH=strict, whose signatures name it',
+    ]);
+    const { hub } = AppConfig.fromEnv({
+      ...env,
+      HUB_S3_BUCKET: 'files',
+      HUB_S3_PREFIX: '/hub/',
+      HUB_S3_ACCESS_KEY_ID: 'me',
+      HUB_S3_SECRET_ACCESS_KEY: 'open-sesame',
+    });
+    expect(hub.storage).toMatchObject({ kind: 's3', bucket: 'files', prefix: 'hub/' });
+    expect(inspect(hub, { depth: 10 })).not.toContain('open-sesame');
   });
 
   it('reads prices and budgets in their units, addresses in any case', () => {

@@ -5,6 +5,7 @@ import { EXACT_PERMIT2_PROXY } from '../core/exact/contracts.js';
 import { caip2Of } from '../core/payment/network.js';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
+import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import { Secret } from './secret.js';
 import {
   addressSetting,
@@ -18,8 +19,10 @@ import {
   rpcUrlSetting,
 } from './settings.js';
 
-export const ROLES = ['api', 'worker'] as const;
+export const ROLES = ['api', 'worker', 'hub'] as const;
 export type Role = (typeof ROLES)[number];
+/** Roles that work on chains; the others need no network, endpoint or key. */
+const CHAIN_ROLES: readonly Role[] = ['api', 'worker'];
 
 /**
  * The settings of a process. Environment only, read once at boot; all problems are reported
@@ -70,6 +73,7 @@ const Settings = z.object({
     .default('off'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   ...accessSettings,
+  ...HUB_SETTINGS,
 });
 
 /** Settings that exist once per chain: `NAME_<chainId>`. */
@@ -85,7 +89,7 @@ const ChainSettings = z.object({
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
-const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL'];
+const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL', 'HUB_S3_SECRET_ACCESS_KEY'];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
@@ -153,6 +157,7 @@ export class AppConfig {
   readonly trustProxy: string;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
+  readonly hub: HubConfig;
 
   private constructor(settings: z.infer<typeof Settings>, networks: readonly NetworkConfig[]) {
     this.port = settings.PORT;
@@ -185,10 +190,16 @@ export class AppConfig {
     this.trustProxy = settings.TRUST_PROXY;
     this.logLevel = settings.LOG_LEVEL;
     this.access = accessConfig(settings);
+    this.hub = hubConfigOf(settings);
   }
 
   hasRole(role: Role): boolean {
     return this.roles.has(role);
+  }
+
+  /** Whether this process has anything to do with chains. */
+  get usesChains(): boolean {
+    return CHAIN_ROLES.some((role) => this.roles.has(role));
   }
 
   /** @throws ConfigError naming every problem at once. */
@@ -199,13 +210,15 @@ export class AppConfig {
     if (!settings.success) problems.push(...describeIssues(settings.error));
     // Read apart, so that a problem elsewhere does not hide the problems of a network.
     const { NETWORKS, SIGNER_KEYS, ROLES: RolesSetting } = Settings.shape;
-    const chainIds = new Set(NETWORKS.safeParse(given['NETWORKS']).data);
+    const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
+    const usesChains = roles.length === 0 || roles.some((role) => CHAIN_ROLES.includes(role));
+    const chainIds = new Set(usesChains ? NETWORKS.safeParse(given['NETWORKS']).data : []);
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...chainIds].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
-    const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
     if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
+    if (roles.includes('hub')) problems.push(...hubProblems(given));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, networks);
   }

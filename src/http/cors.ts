@@ -1,17 +1,14 @@
 import type { RequestHandler } from 'express';
 
 const EXPOSED = [
-  'Settlement-Id',
-  'Settle-Finality',
-  'Retry-After',
-  'Location',
-  'X-Request-Id',
-  'RateLimit-Limit',
-  'RateLimit-Remaining',
-  'RateLimit-Reset',
+  'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id',
+  'ETag, Accept-Ranges, Content-Range, Content-Disposition',
+  'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
 ].join(', ');
 /** For the page that is served beside it, and no other. */
 const OPERATOR_PATH = /^\/admin(?:[/?]|$)/i;
+/** For those that do not say which headers they will send. */
+const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-API-Key';
 /** Seconds a browser may remember the answer to a preflight. */
 const MAX_AGE = '86400';
 
@@ -32,8 +29,8 @@ export const cors: RequestHandler = (request, response, next) => {
     return;
   }
   const headers = request.headers['access-control-request-headers'];
-  if (headers !== undefined) response.setHeader('Access-Control-Allow-Headers', headers);
-  response.setHeader('Access-Control-Allow-Methods', 'GET, POST, OPTIONS');
+  response.setHeader('Access-Control-Allow-Headers', headers ?? ALLOWED_HEADERS);
+  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE, OPTIONS');
   response.setHeader('Access-Control-Max-Age', MAX_AGE);
   response.statusCode = 204;
   response.setHeader('Content-Length', '0');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Dice } from './dice.js';
+import type { Dice } from '../support/dice.js';
 import { delay } from './episode.js';
 import type { Moment } from './fleet.js';
 import type { RpcFault } from './rpc-proxy.js';

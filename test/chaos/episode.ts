@@ -1,6 +1,6 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { eip3009Body, newAccount, permit2Body, type Body } from '../support/payments.js';
-import type { Dice } from './dice.js';
+import type { Dice } from '../support/dice.js';
 import { commit, type Mischief } from './mischief.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';

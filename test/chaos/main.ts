@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Dice } from './dice.js';
+import { Dice } from '../support/dice.js';
 import { anyOf, type Disturbance } from './disturbances.js';
 import { playEpisode } from './episode.js';
 import { Stage } from './stage.js';

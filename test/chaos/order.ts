@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Body, Json } from '../support/payments.js';
-import type { Dice } from './dice.js';
+import type { Dice } from '../support/dice.js';
 
 export interface Heard {
   readonly reason: string | undefined;

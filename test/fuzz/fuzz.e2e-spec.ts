@@ -12,7 +12,7 @@ import { ApiDescription } from '../support/api-description.js';
 import { get } from '../support/http.js';
 import { type Body, eip3009Body, type Json, newAccount, permit2Body } from '../support/payments.js';
 import { World } from '../support/world.js';
-import { Dice } from './dice.js';
+import { Dice } from '../support/dice.js';
 import { usedHeap } from './heap.js';
 import { type Api, type GeneratedRequest, RequestMaker } from './requests.js';
 

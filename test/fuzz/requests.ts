@@ -1,5 +1,5 @@
 import type { Body } from '../support/payments.js';
-import type { Dice } from './dice.js';
+import type { Dice } from '../support/dice.js';
 import { hostileText, ValueMaker } from './values.js';
 
 type Schema = Readonly<Record<string, unknown>>;

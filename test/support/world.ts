@@ -86,6 +86,7 @@ export class World {
     const network = `eip155:${this.chainId}`;
     return {
       REDIS_URL: this.redis.url,
+      ROLES: 'api,worker',
       NETWORKS: network,
       [`RPC_URLS_${this.chainId}`]: this.anvil.url,
       SIGNER_KEYS: SIGNER.key,

@@ -1,4 +1,7 @@
-/** Chance that can be repeated: the same seed gives the same run (mulberry32, public domain). */
+/**
+ * Numbers that look random and are the same for the same seed (the mulberry32 generator), so that a run
+ * that failed can be had again.
+ */
 export class Dice {
   #state: number;
 
@@ -19,14 +22,19 @@ export class Dice {
     return Math.floor(this.roll() * bound);
   }
 
-  chance(likelihood: number): boolean {
-    return this.roll() < likelihood;
+  /** A whole number in [least, most]. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  chance(probability: number): boolean {
+    return this.roll() < probability;
   }
 
   pick<T>(choices: readonly T[]): T {
-    const choice = choices[this.below(choices.length)];
-    if (choice === undefined) throw new RangeError('nothing to pick from');
-    return choice;
+    const chosen = choices[this.below(choices.length)];
+    if (chosen === undefined) throw new RangeError('nothing to pick from');
+    return chosen;
   }
 
   hex(bytes: number): string {

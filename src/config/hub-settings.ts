@@ -1,0 +1,142 @@
+import { type Address, getAddress, zeroAddress } from 'viem';
+import { z } from 'zod';
+import { Secret } from './secret.js';
+import { addressSetting, integerSetting } from './settings.js';
+
+/** Settings of the file hub, spread into the one schema of the process. */
+export const HUB_SETTINGS = {
+  HUB_MODE: z.enum(['public', 'private']).default('public'),
+  HUB_AUTH: z.enum(['compatible', 'strict']).default('compatible'),
+  /** Seconds a compatible signature's time may be off; the original used 600, and 604800 in production. */
+  HUB_AUTH_WINDOW_SECONDS: integerSetting(1, 604_800).default(600),
+  HUB_PRIVATE_READS: z.enum(['owner', 'public']).default('owner'),
+  HUB_LEGACY_STATUS: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(false),
+  HUB_ADDRESS: addressSetting.optional(),
+  HUB_MAX_JSON_BYTES: integerSetting(1024, 67_108_864).default(4_194_304),
+  HUB_MAX_MULTIPART_BYTES: integerSetting(1024, 1_073_741_824).default(67_108_864),
+  HUB_QUOTA_BYTES: integerSetting(0).default(0),
+  HUB_STORAGE: z.enum(['fs', 's3', 'memory']).default('fs'),
+  HUB_DATA_DIR: z.string().default('./data/hub'),
+  HUB_S3_BUCKET: z.string().optional(),
+  HUB_S3_REGION: z.string().default('us-east-1'),
+  HUB_S3_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional(),
+  HUB_S3_PREFIX: z
+    .string()
+    .regex(/^[\w./-]{0,200}$/, 'must be letters, digits, and any of . _ - /')
+    .default(''),
+  HUB_S3_FORCE_PATH_STYLE: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(false),
+  HUB_S3_ACCESS_KEY_ID: z.string().optional(),
+  HUB_S3_SECRET_ACCESS_KEY: z.string().optional(),
+  /** Requests a second, of one owner and of one address; 0 is off. */
+  RATE_LIMIT_HUB: integerSetting(0, 1_000_000).default(0),
+};
+
+type HubSettings = z.infer<z.ZodObject<typeof HUB_SETTINGS>>;
+
+export interface S3Config {
+  readonly bucket: string;
+  readonly region: string;
+  /** Of an S3-compatible service; AWS itself when absent. */
+  readonly endpoint: string | undefined;
+  /** Before every key, with a slash at its end unless empty. */
+  readonly prefix: string;
+  readonly forcePathStyle: boolean;
+  /** The chain of credentials of the AWS SDK when absent. */
+  readonly credentials: Secret<S3Credentials> | undefined;
+}
+
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+export type HubStorageConfig =
+  | { readonly kind: 'fs'; readonly dir: string }
+  | ({ readonly kind: 's3' } & S3Config)
+  | { readonly kind: 'memory' };
+
+export interface HubConfig {
+  readonly isPrivate: boolean;
+  /** Whether only the strict form of a signature is taken. */
+  readonly isStrict: boolean;
+  readonly authWindowSeconds: number;
+  /** In a private hub: whether point reads need no signature. */
+  readonly hasPublicReads: boolean;
+  /** Whether application errors have status 599, as the original's had. */
+  readonly usesLegacyStatus: boolean;
+  /** In checksum case: first volume numbers and strict signatures depend on it. */
+  readonly address: Address;
+  readonly maxJsonBytes: number;
+  readonly maxMultipartBytes: number;
+  /** Bytes an owner may store in all; unlimited when absent. */
+  readonly quotaBytes: number | undefined;
+  readonly storage: HubStorageConfig;
+  /** Requests a second of one owner, and of one address; unlimited when absent. */
+  readonly ratePerSecond: number | undefined;
+}
+
+/** Settings that only make sense together, as problems for the report at boot. */
+export function hubProblems(given: Readonly<Record<string, string>>): string[] {
+  const problems: string[] = [];
+  if (given['HUB_STORAGE'] === 's3' && given['HUB_S3_BUCKET'] === undefined) {
+    problems.push('HUB_S3_BUCKET: is required with HUB_STORAGE=s3');
+  }
+  const [id, secret] = ['HUB_S3_ACCESS_KEY_ID', 'HUB_S3_SECRET_ACCESS_KEY'];
+  if ((given[id] === undefined) !== (given[secret] === undefined)) {
+    problems.push(`${id}, ${secret}: only both together can be used`);
+  }
+  if (given['HUB_AUTH'] === 'strict' && given['HUB_ADDRESS'] === undefined) {
+    problems.push('HUB_ADDRESS: is required with HUB_AUTH=strict, whose signatures name it');
+  }
+  return problems;
+}
+
+export function hubConfigOf(settings: HubSettings): HubConfig {
+  return {
+    isPrivate: settings.HUB_MODE === 'private',
+    isStrict: settings.HUB_AUTH === 'strict',
+    authWindowSeconds: settings.HUB_AUTH_WINDOW_SECONDS,
+    hasPublicReads: settings.HUB_PRIVATE_READS === 'public',
+    usesLegacyStatus: settings.HUB_LEGACY_STATUS,
+    address: getAddress(settings.HUB_ADDRESS ?? zeroAddress),
+    maxJsonBytes: settings.HUB_MAX_JSON_BYTES,
+    maxMultipartBytes: settings.HUB_MAX_MULTIPART_BYTES,
+    quotaBytes: settings.HUB_QUOTA_BYTES || undefined,
+    storage: storageOf(settings),
+    ratePerSecond: settings.RATE_LIMIT_HUB || undefined,
+  };
+}
+
+function storageOf(settings: HubSettings): HubStorageConfig {
+  switch (settings.HUB_STORAGE) {
+    case 'fs':
+      return { kind: 'fs', dir: settings.HUB_DATA_DIR };
+    case 'memory':
+      return { kind: 'memory' };
+    case 's3': {
+      const { HUB_S3_ACCESS_KEY_ID: accessKeyId, HUB_S3_SECRET_ACCESS_KEY: secretAccessKey } =
+        settings;
+      const prefix = settings.HUB_S3_PREFIX.replace(/^\/+|\/+$/g, '');
+      return {
+        kind: 's3',
+        bucket: settings.HUB_S3_BUCKET ?? '',
+        region: settings.HUB_S3_REGION,
+        endpoint: settings.HUB_S3_ENDPOINT,
+        prefix: prefix === '' ? '' : `${prefix}/`,
+        forcePathStyle: settings.HUB_S3_FORCE_PATH_STYLE,
+        credentials:
+          accessKeyId === undefined || secretAccessKey === undefined
+            ? undefined
+            : new Secret({ accessKeyId, secretAccessKey }),
+      };
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { AppConfig } from '../../config/app-config.js';
+import { sendJson } from '../../http/json.js';
+import { HubAccess } from '../auth/hub-access.service.js';
+import { HubService } from '../hub.service.js';
+import { HubListing, type Page } from '../index/hub-listing.js';
+import { HubLimits } from '../limits/hub-limits.service.js';
+import { readBody } from '../wire/body-reader.js';
+import { countOf, type Fields, readFormFields, textOf } from '../wire/fields.js';
+import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+
+const LENGTH_DEFAULT = 1024;
+const LENGTH_MAX = 10_000;
+
+@Controller('api')
+@UseFilters(HubErrorFilter)
+export class ApiConversationController {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly hub: HubService,
+    private readonly listing: HubListing,
+    private readonly access: HubAccess,
+    private readonly limits: HubLimits,
+  ) {}
+
+  @Get('conversation')
+  conversation(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#answer(request, response, Buffer.alloc(0));
+  }
+
+  @Post('conversation')
+  @HttpCode(200)
+  async conversationByForm(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const body = await readBody(request, this.config.hub.maxJsonBytes);
+    await this.#answer(request, response, body);
+  }
+
+  /** Without a name the conversations of an owner, `null` where there are none; with one its texts. */
+  async #answer(request: Request, response: Response, body: Buffer): Promise<void> {
+    await this.limits.takeAddress(request, response);
+    const caller = await this.access.callerOf(request, 'read');
+    caller.assertBody(body);
+    const fields: Fields = readFormFields(body, request.query);
+    const owner = caller.ownerOfRead(textOf(fields, 'owner'));
+    if (owner === '') throw HubRefusal.malformed('owner is required');
+    await this.limits.takeOwner(owner, response);
+    const page = pageOf(fields);
+    const name = textOf(fields, 'name') || textOf(fields, 'id');
+    if (name === '') {
+      const found = await this.listing.conversations(owner, page);
+      sendJson(response, 200, found.length === 0 ? null : found.map((one) => one.name));
+      return;
+    }
+    await sendArray(response, this.hub.conversation(owner, name, page));
+  }
+}
+
+function pageOf(fields: Fields): Page {
+  return {
+    offset: countOf(fields, 'offset', 0, Number.MAX_SAFE_INTEGER),
+    length: countOf(fields, 'length', LENGTH_DEFAULT, LENGTH_MAX),
+  };
+}
+
+/** A JSON array of texts, one at a time in memory. What fails on the way breaks the connection off. */
+async function sendArray(response: Response, texts: AsyncGenerator<string>): Promise<void> {
+  const first = await texts.next();
+  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+  if (first.done === true) {
+    response.end('[]');
+    return;
+  }
+  response.write(`[${JSON.stringify(first.value)}`);
+  for await (const text of texts) {
+    if (response.destroyed) return;
+    if (!response.write(`,${JSON.stringify(text)}`)) {
+      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+  }
+  response.end(']');
+}

@@ -1,0 +1,92 @@
+import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { AppConfig } from '../../config/app-config.js';
+import { sendJson } from '../../http/json.js';
+import type { Caller } from '../auth/caller.js';
+import { HubAccess } from '../auth/hub-access.service.js';
+import { descriptorOf, HubService } from '../hub.service.js';
+import { HubLimits } from '../limits/hub-limits.service.js';
+import type { NewObject } from '../storage/storage-provider.js';
+import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
+import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
+import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import { type FilePart, readMultipart } from '../wire/multipart.js';
+import { relieved } from '../wire/stream-memory.js';
+import { bucketOf, REQUIRED_FIELDS } from './upload-fields.js';
+
+/** Bytes of a form beside its file. */
+const FORM_OVERHEAD_BYTES = 262_144;
+
+@Controller('api')
+@UseFilters(HubErrorFilter)
+export class ApiUploadController {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly hub: HubService,
+    private readonly access: HubAccess,
+    private readonly limits: HubLimits,
+  ) {}
+
+  /** A text message, in JSON under whatever content type. */
+  @Post('upload')
+  @HttpCode(200)
+  async upload(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const { maxJsonBytes } = this.config.hub;
+    await this.limits.takeAddress(request, response);
+    const caller = await this.access.callerOf(request, 'write');
+    const body = await readBody(request, maxJsonBytes);
+    caller.assertBody(body);
+    const fields = readJsonFields(body);
+    const message = textOf(fields, 'message');
+    const object = this.#newObject(caller, fields, message);
+    await this.limits.takeOwner(object.owner, response);
+    const stored = await this.hub.store(object, Buffer.from(message, 'utf8'));
+    sendJson(response, 200, descriptorOf(stored));
+  }
+
+  /** A file, in a form. Its name is its id. */
+  @Post('uploadData')
+  @HttpCode(200)
+  async uploadData(@Req() request: Request, @Res() response: Response): Promise<void> {
+    await this.limits.takeAddress(request, response);
+    const caller = await this.access.callerOf(request, 'write');
+    const bodyMax = this.config.hub.maxMultipartBytes + FORM_OVERHEAD_BYTES;
+    const body = caller.bodyChecked(bodyPieces(request, bodyMax));
+    try {
+      const stored = await readMultipart(request.headers, body, (part) =>
+        this.hub.storeStream(() => this.#fileObject(caller, part, response), relieved(part.bytes)),
+      );
+      if (stored === undefined) throw HubRefusal.malformed('http: no such file');
+      sendJson(response, 200, descriptorOf(stored));
+    } catch (error) {
+      await drain(request, bodyMax);
+      throw error;
+    }
+  }
+
+  #newObject(caller: Caller, fields: Fields, message: string): NewObject {
+    const [owner, id] = [textOf(fields, 'owner'), textOf(fields, 'id')];
+    const missing = Object.entries({ owner, id, message }).filter(([, value]) => value === '');
+    if (missing.length > 0) {
+      throw HubRefusal.malformed(
+        missing.map(([name]) => REQUIRED_FIELDS[name as keyof typeof REQUIRED_FIELDS]).join('\n'),
+      );
+    }
+    const ownerName = caller.ownerOf(owner);
+    // An empty name is none.
+    const bucket = textOf(fields, 'bucket') || (bucketOf(message) ?? '') || ownerName;
+    return { owner: ownerName, id, bucket, kind: textOf(fields, 'kind') || 'memory' };
+  }
+
+  async #fileObject(caller: Caller, part: FilePart, response: Response): Promise<NewObject> {
+    const fields: Fields = await part.fields;
+    const given = textOf(fields, 'owner');
+    if (given === '') throw HubRefusal.malformed('owner is required');
+    if (part.filename === '') throw HubRefusal.malformed('http: no such file');
+    const owner = caller.ownerOf(given);
+    await this.limits.takeOwner(owner, response);
+    const bucket = textOf(fields, 'bucket') || owner;
+    return { owner, id: part.filename, bucket, kind: textOf(fields, 'kind') || 'memory' };
+  }
+}

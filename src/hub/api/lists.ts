@@ -1,0 +1,101 @@
+import type { HubListing, Named, Page } from '../index/hub-listing.js';
+import type { StoredObject } from '../storage/storage-provider.js';
+
+export interface ListQuery {
+  /** Empty for any. */
+  readonly owner: string;
+  readonly bucket: string;
+  readonly name: string;
+  readonly conversation: string;
+  readonly page: Page;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+export type List = (listing: HubListing, query: ListQuery) => Promise<readonly Row[]>;
+
+/** The rows of the original, with the fields its clients read. It numbers rows by their database; these
+ * have no number. */
+const NO_NUMBER = { ID: 0, DeletedAt: null };
+/** Nothing here is submitted to a chain. */
+const NO_CHAIN = { Piece: '', ChainType: '', TxHash: '' };
+
+export const listAccounts: List = async (listing, { owner, name, page }) => {
+  const wanted = owner || name;
+  const found = wanted === '' ? await listing.accounts(page) : await listing.account(wanted);
+  return found.map((one) => ({ ...NO_NUMBER, ...times(one.since), Name: one.name }));
+};
+
+export const listBuckets: List = async (listing, { owner, bucket, name, page }) => {
+  if (owner === '') return [];
+  const wanted = bucket || name;
+  const found =
+    wanted === '' ? await listing.buckets(owner, page) : await listing.bucket(owner, wanted);
+  return found.map((one) => ({
+    ...NO_NUMBER,
+    ...times(one.since),
+    Name: one.name,
+    Owner: owner,
+    Kind: 'memory',
+  }));
+};
+
+export const listConversations: List = async (listing, { owner, name, conversation, page }) => {
+  if (owner === '') return [];
+  const wanted = name || conversation;
+  const found: readonly Named[] =
+    wanted === ''
+      ? await listing.conversations(owner, page)
+      : await listing.conversation(owner, wanted);
+  return Promise.all(
+    found.map(async (one) => ({
+      ...NO_NUMBER,
+      ...times(one.since),
+      Name: one.name,
+      Owner: owner,
+      Bucket: '',
+      Count: await listing.conversationSize(owner, one.name),
+    })),
+  );
+};
+
+export const listNeedles: List = async (listing, query) => {
+  const found = await needlesOf(listing, query);
+  return found.map(needleRow);
+};
+
+export const listVolumes: List = async (listing, { owner, page }) => {
+  if (owner === '') return [];
+  const found = await listing.volumes(owner, page);
+  return found.map(({ volume }) => ({ ...NO_NUMBER, ...NO_CHAIN, Owner: owner, File: volume }));
+};
+
+function needlesOf(listing: HubListing, query: ListQuery): Promise<readonly StoredObject[]> {
+  const { owner, bucket, name, conversation, page } = query;
+  if (owner === '') {
+    return name === '' ? listing.recent(page) : listing.objectsNamed(name, page);
+  }
+  if (name !== '') return listing.object(owner, name);
+  if (conversation !== '') return listing.members(owner, conversation, page);
+  return listing.objects(owner, bucket, page);
+}
+
+function needleRow({ id, owner, bucket, volume, start, size, order }: StoredObject): Row {
+  return {
+    CreatedAt: isoTime(order),
+    Name: id,
+    Owner: owner,
+    Bucket: bucket,
+    File: volume,
+    Start: start,
+    Size: size,
+    ...NO_CHAIN,
+  };
+}
+
+function times(since: number): Row {
+  return { CreatedAt: isoTime(since), UpdatedAt: isoTime(since) };
+}
+
+function isoTime(microseconds: number): string {
+  return new Date(Math.floor(microseconds / 1000)).toISOString();
+}

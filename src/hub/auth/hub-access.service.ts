@@ -1,0 +1,88 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { Redis } from 'ioredis';
+import { AppConfig } from '../../config/app-config.js';
+import { ledgerCall } from '../../redis/redis-scripts.js';
+import { LEDGER_REDIS } from '../../redis/redis.module.js';
+import { nonceKey } from '../index/keys.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import { Caller } from './caller.js';
+import type { RecoverSigner } from './hub-signature.js';
+import { readLegacyAuthorization, verifyLegacy } from './legacy-authorization.js';
+import {
+  readStrictAuthorization,
+  type StrictAuthorization,
+  verifyStrict,
+} from './strict-authorization.js';
+
+export const RecoverHubSigner = Symbol('RecoverHubSigner');
+
+/** What a request does with what is stored. */
+export type Purpose = 'read' | 'list' | 'write' | 'remove';
+
+/** Longer headers are not looked at. */
+const HEADER_MAX = 8192;
+
+/** Who may do what: anybody in a public hub, the signer of a request in a private one. */
+@Injectable()
+export class HubAccess {
+  constructor(
+    private readonly config: AppConfig,
+    @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
+    @Inject(LEDGER_REDIS) private readonly redis: Redis,
+  ) {}
+
+  /** @throws HubRefusal when the request needs a signature and has no good one. */
+  async callerOf(request: Request, purpose: Purpose): Promise<Caller> {
+    const { isPrivate, hasPublicReads } = this.config.hub;
+    if (!isPrivate && purpose === 'remove') {
+      throw HubRefusal.forbidden('nothing can be removed from a public hub');
+    }
+    if (!isPrivate || (purpose === 'read' && hasPublicReads)) return Caller.anyone;
+    const header = request.headers.authorization?.trim();
+    if (header === undefined || header === '') {
+      throw HubRefusal.unauthorized(
+        purpose === 'list'
+          ? 'listing requires a signed request (namespace enumeration is not public)'
+          : 'missing Authorization header',
+      );
+    }
+    if (header.length > HEADER_MAX) throw HubRefusal.unauthorized('decode auth: too long');
+    const strict = readStrictAuthorization(header);
+    if (strict !== undefined) return this.#strictCaller(strict, request);
+    if (this.config.hub.isStrict) {
+      throw HubRefusal.unauthorized('decode auth: this hub takes the strict form only');
+    }
+    return this.#legacyCaller(header);
+  }
+
+  #legacyCaller(header: string): Caller {
+    const authorization = readLegacyAuthorization(header);
+    if (authorization === undefined) {
+      throw HubRefusal.unauthorized('decode auth: not an authorization');
+    }
+    const window = this.config.hub.authWindowSeconds;
+    const verdict = verifyLegacy(authorization, this.recover, nowSeconds(), window);
+    if (!verdict.isValid) throw HubRefusal.unauthorized(verdict.message);
+    return Caller.signedBy(verdict.signer);
+  }
+
+  async #strictCaller(authorization: StrictAuthorization, request: Request): Promise<Caller> {
+    const signed = { method: request.method, path: request.originalUrl };
+    const now = nowSeconds();
+    const verdict = verifyStrict(authorization, signed, this.config.hub.address, this.recover, now);
+    if (!verdict.isValid) throw HubRefusal.unauthorized(verdict.message);
+    const { nonce, expiry, bodySha256 } = authorization;
+    const isNew = await ledgerCall(
+      'hub nonce',
+      // Kept a little longer than the signature: the clocks of two processes may differ.
+      this.redis.set(nonceKey(verdict.signer, nonce), '1', 'EX', expiry - now + 60, 'NX'),
+    );
+    if (isNew === null) throw HubRefusal.unauthorized('verify auth: the nonce was used before');
+    return Caller.signedBy(verdict.signer, bodySha256);
+  }
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

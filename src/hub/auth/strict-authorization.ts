@@ -1,0 +1,109 @@
+import { type Address, hashTypedData, type Hex } from 'viem';
+import { z } from 'zod';
+import { normalized, type RecoverSigner } from './hub-signature.js';
+import { invalid, type SignatureVerdict } from './verdict.js';
+
+/** The scheme of the strict form in `Authorization`. */
+export const STRICT_SCHEME = 'Hub-EIP712';
+
+/** No signature is good for longer, and no nonce is kept for longer. */
+const LIFETIME_MAX_SECONDS = 3600;
+
+/** What a strict signature is over (EIP-712). */
+export const STRICT_TYPES = {
+  HubRequest: [
+    { name: 'method', type: 'string' },
+    { name: 'path', type: 'string' },
+    { name: 'owner', type: 'address' },
+    { name: 'bodySha256', type: 'bytes32' },
+    { name: 'expiry', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+/** The hub is part of the domain: what was signed for one is worth nothing at another. */
+export function strictDomain(hub: Address): {
+  readonly name: string;
+  readonly version: string;
+  readonly verifyingContract: Address;
+} {
+  return { name: 'x402 file hub', version: '1', verifyingContract: hub };
+}
+
+/** The parts of a strict signature that travel in the header. */
+export interface StrictAuthorization {
+  readonly owner: Address;
+  /** Of the body as sent, 32 bytes; of nothing where there is none. */
+  readonly bodySha256: Hex;
+  /** Unix seconds; the signature is worth nothing afterwards. */
+  readonly expiry: number;
+  /** 32 bytes, never used before by this owner. */
+  readonly nonce: Hex;
+  readonly signature: string;
+}
+
+/** The parts that the request itself has. */
+export interface SignedRequest {
+  readonly method: string;
+  /** With the query string, as sent. */
+  readonly path: string;
+}
+
+const word = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.toLowerCase() as Hex);
+
+const Envelope = z.object({
+  owner: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .transform((text) => text.toLowerCase() as Address),
+  bodySha256: word,
+  expiry: z.number().int().nonnegative(),
+  nonce: word,
+  signature: z.string(),
+});
+
+/** @param header - `Hub-EIP712 <base64url of JSON>`. @returns `undefined` for anything else. */
+export function readStrictAuthorization(header: string): StrictAuthorization | undefined {
+  const [scheme, encoded, ...rest] = header.split(' ');
+  if (scheme?.toLowerCase() !== STRICT_SCHEME.toLowerCase() || rest.length > 0) return undefined;
+  try {
+    const text = Buffer.from(encoded ?? '', 'base64url').toString('utf8');
+    const parsed = Envelope.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Everything but the nonce and the body, which are checked by who can.
+ *
+ * @param now - Unix seconds.
+ */
+export function verifyStrict(
+  authorization: StrictAuthorization,
+  request: SignedRequest,
+  hub: Address,
+  recover: RecoverSigner,
+  now: number,
+): SignatureVerdict {
+  const { owner, bodySha256, expiry, nonce } = authorization;
+  if (expiry <= now) return invalid('auth expired');
+  if (expiry > now + LIFETIME_MAX_SECONDS) {
+    return invalid(`auth expiry is more than ${LIFETIME_MAX_SECONDS}s ahead`);
+  }
+  const digest = hashTypedData({
+    domain: strictDomain(hub),
+    types: STRICT_TYPES,
+    primaryType: 'HubRequest',
+    message: { ...request, owner, bodySha256, expiry: BigInt(expiry), nonce },
+  });
+  const signature = normalized(authorization.signature);
+  const signer = signature === undefined ? undefined : recover(digest, signature);
+  return signer?.toLowerCase() === owner
+    ? { isValid: true, signer: owner }
+    : invalid('verify auth: signature does not match owner');
+}

@@ -1,0 +1,31 @@
+import { FacilitatorError } from '../core/errors.js';
+
+/** Storage cannot be used now, or it is not known whether something was stored. Worth another try. */
+export class StorageUnavailableError extends FacilitatorError {
+  readonly code = 'storage_unavailable';
+
+  constructor(operation: string, cause?: unknown) {
+    super(`the hub's storage did not do ${operation}`, { cause });
+    this.name = 'StorageUnavailableError';
+  }
+}
+
+/** The index is being made anew, or Redis cannot be asked: what is not found now may well exist. */
+export class IndexUnavailableError extends FacilitatorError {
+  readonly code = 'index_unavailable';
+
+  constructor(what: string, cause?: unknown) {
+    super(`the hub's index cannot be used: ${what}`, { cause });
+    this.name = 'IndexUnavailableError';
+  }
+}
+
+/** What lies in storage is not what was stored there. */
+export class DamagedObjectError extends FacilitatorError {
+  readonly code = 'object_damaged';
+
+  constructor(volume: number, start: number, block: number) {
+    super(`block ${block} of the payload at ${start} in volume ${volume} is damaged`);
+    this.name = 'DamagedObjectError';
+  }
+}

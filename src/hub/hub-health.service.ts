@@ -1,0 +1,61 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { IndicatorReport } from '../health/health-indicators.js';
+import { HubIndex } from './index/hub-index.js';
+import { StorageProvider } from './storage/storage-provider.js';
+
+/** Health probes come from everywhere; storage is asked no more often than this. */
+const SHARED_MS = 2000;
+/** A storage that takes longer to write and read a few bytes is of no use now. */
+const PATIENCE_MS = 500;
+
+export type HubTrouble = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
+
+/** Whether the hub can store and find now: a probe is written and read, the index is looked at. */
+@Injectable()
+export class HubHealth {
+  #shared: { readonly at: number; readonly trouble: Promise<HubTrouble | undefined> } | undefined;
+
+  constructor(
+    @Inject(StorageProvider) private readonly storage: StorageProvider,
+    private readonly index: HubIndex,
+  ) {}
+
+  async report(): Promise<IndicatorReport> {
+    const code = await this.trouble();
+    const facts = { isWriter: this.storage.isWriter };
+    return code === undefined ? { isUp: true, facts } : { isUp: false, facts: { code, ...facts } };
+  }
+
+  /** Asked by many, answered once in a while. */
+  trouble(): Promise<HubTrouble | undefined> {
+    const now = performance.now();
+    if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
+      this.#shared = { at: now, trouble: this.#probe() };
+    }
+    return this.#shared.trouble;
+  }
+
+  async #probe(): Promise<HubTrouble | undefined> {
+    const storage = this.storage.probe().then(
+      () => undefined,
+      () => 'storage_unavailable' as const,
+    );
+    const index = this.index.check().then(
+      () => undefined,
+      () => 'index_unavailable' as const,
+    );
+    return (await inTime(storage)) ?? (await index);
+  }
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T | 'storage_slow'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'storage_slow'>((resolve) => {
+    timer = setTimeout(() => {
+      resolve('storage_slow');
+    }, PATIENCE_MS);
+  });
+  const first = await Promise.race([answer, late]);
+  clearTimeout(timer);
+  return first;
+}

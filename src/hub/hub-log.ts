@@ -1,0 +1,32 @@
+import type { PinoLogger } from 'nestjs-pino';
+import type { IndexLog } from './index/hub-index.js';
+import type { FsStorageLog } from './storage/fs/fs-storage.provider.js';
+
+export function storageLog(logger: PinoLogger): FsStorageLog {
+  return {
+    writing: (tornBytes) => {
+      if (tornBytes > 0) logger.warn({ tornBytes }, 'a torn line of the hub journal was cut off');
+      logger.info('this process writes the hub storage');
+    },
+    waiting: () => {
+      logger.info('another process writes the hub storage; uploads wait for it to end');
+    },
+    failed: (error) => {
+      logger.error({ err: error }, 'the hub storage cannot be written yet');
+    },
+  };
+}
+
+export function indexLog(logger: PinoLogger): IndexLog {
+  return {
+    missing: (why) => {
+      logger.warn({ why }, 'the hub index cannot be used; it is being mended');
+    },
+    mended: ({ how, entries }) => {
+      logger.info({ how, entries }, 'the hub index is up to date');
+    },
+    failed: (error) => {
+      logger.error({ err: error }, 'the hub index could not be mended yet');
+    },
+  };
+}

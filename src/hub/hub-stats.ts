@@ -1,0 +1,34 @@
+/** What one operation has done since the process began. */
+export interface OperationStats {
+  readonly count: number;
+  /** Bytes of payloads. */
+  readonly bytes: number;
+}
+
+export type HubOperation = 'upload' | 'download' | 'remove';
+
+/** Counts for whoever reports them. */
+export class HubStats {
+  readonly #operations = new Map<HubOperation, { count: number; bytes: number }>();
+  #damaged = 0;
+
+  note(operation: HubOperation, bytes = 0): void {
+    const stats = this.#operations.get(operation) ?? { count: 0, bytes: 0 };
+    this.#operations.set(operation, stats);
+    stats.count += 1;
+    stats.bytes += bytes;
+  }
+
+  noteDamaged(): void {
+    this.#damaged += 1;
+  }
+
+  of(operation: HubOperation): OperationStats {
+    return { count: 0, bytes: 0, ...this.#operations.get(operation) };
+  }
+
+  /** Payloads that were not what was stored when they were read. */
+  get damaged(): number {
+    return this.#damaged;
+  }
+}

@@ -1,0 +1,89 @@
+import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../config/app-config.js';
+import { loadSignerRecovery } from '../crypto/recover-signer.js';
+import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
+import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { ApiConversationController } from './api/api-conversation.controller.js';
+import { ApiDownloadController } from './api/api-download.controller.js';
+import { ApiInfoController } from './api/api-info.controller.js';
+import { ApiListController } from './api/api-list.controller.js';
+import { ApiObjectController } from './api/api-object.controller.js';
+import { ApiUploadController } from './api/api-upload.controller.js';
+import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
+import { HubHealth } from './hub-health.service.js';
+import { indexLog, storageLog } from './hub-log.js';
+import { HubStats } from './hub-stats.js';
+import { HubService } from './hub.service.js';
+import { HubIndex } from './index/hub-index.js';
+import { HubListing } from './index/hub-listing.js';
+import { HubLimits } from './limits/hub-limits.service.js';
+import { createStorage } from './storage/create-storage.js';
+import { StorageProvider } from './storage/storage-provider.js';
+
+/** The file hub: storage, its index, and the interface its clients know. */
+@Global()
+@Module({
+  controllers: [
+    ApiUploadController,
+    ApiDownloadController,
+    ApiConversationController,
+    ApiListController,
+    ApiInfoController,
+    ApiObjectController,
+  ],
+  providers: [
+    {
+      provide: StorageProvider,
+      inject: [AppConfig, PinoLogger],
+      useFactory: ({ hub }: AppConfig, logger: PinoLogger) =>
+        createStorage(hub, storageLog(logger)),
+    },
+    {
+      provide: HubIndex,
+      inject: [LEDGER_REDIS, StorageProvider, PinoLogger],
+      useFactory: async (
+        redis: Redis,
+        storage: StorageProvider,
+        logger: PinoLogger,
+      ): Promise<HubIndex> => {
+        const index = new HubIndex(redis, indexLog(logger));
+        await index.start(storage);
+        return index;
+      },
+    },
+    {
+      provide: HubListing,
+      inject: [HubIndex],
+      useFactory: (index: HubIndex) => new HubListing(index),
+    },
+    { provide: RecoverHubSigner, useFactory: () => loadSignerRecovery().recoverSigner },
+    { provide: HubStats, useFactory: () => new HubStats() },
+    HubService,
+    HubAccess,
+    HubLimits,
+    HubHealth,
+  ],
+  exports: [HubHealth, HubStats],
+})
+export class HubModule implements OnModuleInit, OnApplicationShutdown {
+  constructor(
+    private readonly index: HubIndex,
+    private readonly health: HubHealth,
+    private readonly indicators: HealthIndicators,
+  ) {}
+
+  onModuleInit(): void {
+    this.indicators.add({
+      name: 'hub',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      report: () => this.health.report(),
+    });
+  }
+
+  /** The last upload is answered by then; another process may write from now on. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.index.stop();
+  }
+}

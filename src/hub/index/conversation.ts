@@ -1,0 +1,18 @@
+/** A member of a conversation, by its id. */
+export interface Membership {
+  readonly conversation: string;
+  /** The number behind the last underscore; `undefined` for anything else there. */
+  readonly number: number | undefined;
+}
+
+/**
+ * The conversation of an id is what stands before its last underscore: `c_1_0` is number 0 of `c_1`, and
+ * nobody else's. Ids without one belong to no conversation.
+ */
+export function membershipOf(id: string): Membership | undefined {
+  const at = id.lastIndexOf('_');
+  if (at <= 0) return undefined;
+  const suffix = id.slice(at + 1);
+  const number = /^\d{1,15}$/.test(suffix) ? Number(suffix) : undefined;
+  return { conversation: id.slice(0, at), number };
+}

@@ -1,0 +1,331 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { runScript, type ScriptReply } from '../../redis/redis-scripts.js';
+import { IndexUnavailableError } from '../errors.js';
+import type {
+  JournalEntry,
+  StorageObserver,
+  StorageProvider,
+  StoredObject,
+} from '../storage/storage-provider.js';
+import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
+import { entryArguments, objectOf } from './index-entry.js';
+import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
+
+/** Of the index's layout; another one is made anew. */
+const FORMAT = '1';
+/** How often the index is looked at when nobody asks for anything. */
+const WATCH_MS = 1000;
+const RETRY_MS = 500;
+/** Entries applied by one script. */
+const CHUNK = 200;
+/** How long an upload waits for an index that is being mended; its payload is durable already. */
+const MENDING_PATIENCE_MS = 5000;
+/** Milliseconds a maker of a new index may be silent. */
+const REBUILD_LEASE_MS = 10_000;
+
+/** Which index it is and how far it goes. */
+interface IndexState {
+  readonly generation: string;
+  readonly last: number;
+}
+
+/** As Redis gives it. */
+interface MetaFields {
+  readonly generation: string | null | undefined;
+  readonly last: string | null | undefined;
+  readonly store: string | null | undefined;
+}
+
+export interface IndexLog {
+  missing(why: string): void;
+  mended(facts: { readonly how: 'caught up' | 'made anew'; readonly entries: number }): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * The index in Redis, kept true to the storage's journal. It may be lost, set back or belong to other
+ * data at any time; that is noticed by whoever asks, and once a second, and mended from the journal.
+ * Until then nothing is said to be missing.
+ */
+export class HubIndex implements StorageObserver {
+  readonly #process = randomBytes(6).toString('hex');
+  #known: IndexState | undefined;
+  #mending: Promise<void> | undefined;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #storage: StorageProvider | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly log: IndexLog,
+  ) {}
+
+  /** Starts the storage with this index as its observer. */
+  async start(storage: StorageProvider): Promise<void> {
+    this.#storage = storage;
+    await storage.start(this);
+    this.#timer = setInterval(() => {
+      // What is wrong is mended by the call itself; that Redis is away is seen by who asks.
+      this.check().catch(() => undefined);
+    }, WATCH_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#storage?.stop();
+    await this.#mending;
+  }
+
+  async opened(lastOrder: number | undefined): Promise<void> {
+    const meta = await this.#meta();
+    const isOurs = meta !== undefined && meta.store === this.#storage?.storeId;
+    if (isOurs && (lastOrder ?? meta.last) === meta.last) {
+      this.#known = meta;
+      return;
+    }
+    this.#mend(lastOrder);
+    // A short journal is in the index before the first request comes; a long one is not waited for.
+    await this.#mendedInTime();
+  }
+
+  async stored(entries: readonly JournalEntry[]): Promise<void> {
+    if (!(await this.#mendedInTime())) throw new IndexUnavailableError('it is being mended');
+    const known = this.#known;
+    const isApplied = known !== undefined && (await this.#apply(known, entries));
+    if (isApplied) return;
+    this.#mend();
+    throw new IndexUnavailableError('it is being mended');
+  }
+
+  /**
+   * The newest payload of a name, of any owner where none is given.
+   *
+   * @throws IndexUnavailableError when the index cannot be believed now.
+   */
+  async lookUp(owner: string | undefined, id: string): Promise<StoredObject | undefined> {
+    this.assertSound();
+    const known = this.#known;
+    const args = [owner === undefined ? '' : keyPart(owner), id, keyPart(id)];
+    const reply = await this.#run(LOOK_UP, args);
+    const [generation, last, store, entry] = reply as readonly (string | null)[];
+    this.#judge({ generation, last, store }, known);
+    return entry == null ? undefined : objectOf(entry);
+  }
+
+  /** Runs a query of several steps; its result counts only when the index was sound throughout. */
+  async query<T>(read: (redis: Redis) => Promise<T>): Promise<T> {
+    await this.check();
+    const before = this.#known?.generation;
+    let result: T;
+    try {
+      result = await read(this.redis);
+    } catch (error) {
+      throw new IndexUnavailableError('Redis', error);
+    }
+    await this.check();
+    if (this.#known?.generation !== before) throw new IndexUnavailableError('it was made anew');
+    return result;
+  }
+
+  /** @throws IndexUnavailableError */
+  async check(): Promise<void> {
+    this.assertSound();
+    const known = this.#known;
+    let fields: (string | null)[];
+    try {
+      fields = await this.redis.hmget(metaKey(), 'generation', 'last', 'store');
+    } catch (error) {
+      throw new IndexUnavailableError('Redis', error);
+    }
+    const [generation, last, store] = fields;
+    this.#judge({ generation, last, store }, known);
+  }
+
+  /**
+   * Asks nobody.
+   *
+   * @throws IndexUnavailableError while it is being mended here.
+   */
+  assertSound(): void {
+    if (this.#mending !== undefined) throw new IndexUnavailableError('it is being mended');
+  }
+
+  /**
+   * Takes note of an index that another process has brought further, and mends one that is not sound.
+   *
+   * @param known - what was known when the question was sent: less than that cannot be the answer.
+   */
+  #judge(meta: MetaFields, known: IndexState | undefined): void {
+    const why = this.#troubleOf(meta, known);
+    if (why === undefined) {
+      this.#note({ generation: meta.generation ?? '', last: Number(meta.last) });
+      return;
+    }
+    if (this.#storage?.isWriter === true) {
+      this.log.missing(why);
+      this.#mend();
+    }
+    throw new IndexUnavailableError(why);
+  }
+
+  #troubleOf(
+    { generation, last, store }: MetaFields,
+    known: IndexState | undefined,
+  ): string | undefined {
+    if (generation == null) return 'it is missing';
+    if (!generation.startsWith(`${FORMAT}-`)) return 'it has another format';
+    if (store !== this.#storage?.storeId) return 'it is of other data';
+    const isSetBack = known?.generation === generation && Number(last) < known.last;
+    return isSetBack ? 'it was set back' : undefined;
+  }
+
+  #note({ generation, last }: IndexState): void {
+    const before = this.#known?.generation === generation ? this.#known.last : 0;
+    this.#known = { generation, last: Math.max(before, last) };
+  }
+
+  async #apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
+    for (let at = 0; at < entries.length; at += CHUNK) {
+      const chunk = entries.slice(at, at + CHUNK);
+      const args = [known.generation, String(known.last), ...chunk.flatMap(entryArguments)];
+      if ((await this.#run(APPLY, args).catch(() => 0)) !== 1) return false;
+    }
+    const last = entries.reduce((greatest, { order }) => Math.max(greatest, order), known.last);
+    if (this.#known?.generation === known.generation) {
+      this.#note({ generation: known.generation, last });
+    }
+    return true;
+  }
+
+  async #mendedInTime(): Promise<boolean> {
+    const mended = this.#mending?.then(() => true);
+    if (mended === undefined) return true;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => {
+        resolve(false);
+      }, MENDING_PATIENCE_MS);
+    });
+    const isMended = await Promise.race([mended, late]);
+    clearTimeout(timer);
+    return isMended;
+  }
+
+  /** @param lastOrder - of the journal, where the caller knows it. */
+  #mend(lastOrder?: number): void {
+    this.#mending ??= this.#mendUntilDone(lastOrder).finally(() => {
+      this.#mending = undefined;
+    });
+  }
+
+  async #mendUntilDone(lastOrder: number | undefined): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        if (await this.#mendOnce(lastOrder)) return;
+      } catch (error) {
+        this.log.failed(error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  /** @returns whether the index is sound now. */
+  async #mendOnce(lastOrder: number | undefined): Promise<boolean> {
+    const storage = this.#storage;
+    if (storage === undefined) return false;
+    const meta = await this.#meta();
+    // An index that is ahead of the journal knows of payloads that are not there.
+    const isAhead = lastOrder !== undefined && (meta?.last ?? 0) > lastOrder;
+    if (meta?.store !== storage.storeId || isAhead) {
+      return this.#rebuild(storage);
+    }
+    this.#known = meta;
+    let count = 0;
+    for await (const chunk of chunksOf(storage.entries(meta.last - storage.orderSlack))) {
+      if (!(await this.#apply(this.#known, chunk))) return false;
+      count += chunk.length;
+    }
+    this.log.mended({ how: 'caught up', entries: count });
+    return true;
+  }
+
+  async #rebuild(storage: StorageProvider): Promise<boolean> {
+    const isTaken = await this.redis.set(rebuildKey(), this.#process, 'PX', REBUILD_LEASE_MS, 'NX');
+    if (isTaken === null) return false;
+    await this.#clear();
+    const removals: JournalEntry[] = [];
+    let count = 0;
+    let last = 0;
+    const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
+      (await this.#run(REBUILD, [this.#process, ...chunk.flatMap(entryArguments)])) === 1;
+    for await (const chunk of chunksOf(storage.entries(0))) {
+      if (!(await take(chunk))) return false;
+      count += chunk.length;
+      removals.push(...chunk.filter(({ op }) => op === 'remove'));
+      last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
+    }
+    // Of several writers, a removal may have come before what it removes.
+    for (let at = 0; at < removals.length; at += CHUNK) {
+      if (!(await take(removals.slice(at, at + CHUNK)))) return false;
+    }
+    const generation = `${FORMAT}-${randomBytes(9).toString('base64url')}`;
+    const args = [this.#process, storage.storeId, generation, String(last)];
+    if ((await this.#run(PUBLISH, args)) !== 1) return false;
+    this.#known = { generation, last };
+    this.log.mended({ how: 'made anew', entries: count });
+    return true;
+  }
+
+  async #clear(): Promise<void> {
+    await this.redis.del(metaKey());
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.redis.scan(
+        cursor,
+        'MATCH',
+        `${INDEX_PREFIX}*`,
+        'COUNT',
+        1000,
+      );
+      if (keys.length > 0) await this.redis.unlink(...keys);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
+  async #meta(): Promise<(IndexState & { readonly store: string }) | undefined> {
+    const [generation, last, store] = await this.redis.hmget(
+      metaKey(),
+      'generation',
+      'last',
+      'store',
+    );
+    const isOurFormat = generation?.startsWith(`${FORMAT}-`) === true;
+    if (!isOurFormat || last == null || store == null) return undefined;
+    return { generation, last: Number(last), store };
+  }
+
+  async #run(
+    ...[script, args]: [Parameters<typeof runScript>[1], readonly string[]]
+  ): Promise<ScriptReply> {
+    try {
+      return await runScript(this.redis, script, args);
+    } catch (error) {
+      throw new IndexUnavailableError(script.name, error);
+    }
+  }
+}
+
+async function* chunksOf(
+  entries: AsyncIterable<JournalEntry>,
+): AsyncGenerator<readonly JournalEntry[]> {
+  let chunk: JournalEntry[] = [];
+  for await (const entry of entries) {
+    chunk.push(entry);
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

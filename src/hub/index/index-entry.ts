@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { JournalEntry, StoredObject } from '../storage/storage-provider.js';
+import { membershipOf } from './conversation.js';
+import { keyPart } from './keys.js';
+
+/** The arguments a script takes an entry as; see `index-scripts.ts`. */
+export function entryArguments(entry: JournalEntry): string[] {
+  const { op, order, owner, id } = entry;
+  const names = [op, String(order), owner, keyPart(owner), id, keyPart(id)];
+  return [...names, entry.op === 'put' ? indexTextOf(entry) : ''];
+}
+
+/** What the index keeps of a payload; `kb` and `kc` are the encoded names of its lists. */
+function indexTextOf(object: StoredObject): string {
+  const { owner, id, bucket, kind, volume, start, size, sha256, blocks } = object;
+  const membership = membershipOf(id);
+  return JSON.stringify({
+    ...{ owner, id, bucket, kind, volume, start, size, sha256, blocks },
+    kb: keyPart(bucket),
+    ...(membership !== undefined && {
+      kc: keyPart(membership.conversation),
+      conversation: membership.conversation,
+      number: membership.number,
+    }),
+  });
+}
+
+const Kept = z.object({
+  owner: z.string(),
+  id: z.string(),
+  bucket: z.string(),
+  kind: z.string(),
+  volume: z.number(),
+  start: z.number(),
+  size: z.number(),
+  sha256: z.string(),
+  blocks: z.string(),
+});
+
+/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+export function objectOf(text: string): StoredObject {
+  const at = text.indexOf('|');
+  const kept = Kept.parse(JSON.parse(text.slice(at + 1)));
+  return { op: 'put', order: Number(text.slice(0, at)), ...kept };
+}

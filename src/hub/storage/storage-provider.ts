@@ -1,0 +1,121 @@
+/**
+ * The port to wherever bytes are kept. Nothing of a file system or a vendor's SDK is seen through it.
+ *
+ * A payload lies in a *volume* of its owner, at an offset that is a multiple of 31 (payloads are later
+ * packed into BLS12-377 scalars of 31 usable bytes). What is known of it lies in a *journal*, from which
+ * the index can be made anew at any time.
+ */
+
+/** A payload's name. The newest payload of a name is the one that is read. */
+export interface ObjectName {
+  readonly owner: string;
+  readonly id: string;
+}
+
+/** A payload to be stored. */
+export interface NewObject extends ObjectName {
+  readonly bucket: string;
+  readonly kind: string;
+}
+
+/** Where a payload lies. No two places overlap, ever. */
+export interface Place {
+  readonly owner: string;
+  /** Number of the volume among those of its owner. */
+  readonly volume: number;
+  /** Byte offset in the volume, a multiple of {@link ALIGNMENT}. */
+  readonly start: number;
+  /** Bytes, without padding. */
+  readonly size: number;
+}
+
+/** What a payload's bytes are known by. */
+export interface Digest {
+  /** Bytes. */
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+  /** CRC-32 of each {@link BLOCK_BYTES} of the payload, 8 hex digits each, without separator. */
+  readonly blocks: string;
+}
+
+/** A stored payload: an entry of the journal. */
+export interface StoredObject extends NewObject, Place, Digest {
+  readonly op: 'put';
+  /** Microseconds since the epoch when it was stored; grows from entry to entry of one writer. */
+  readonly order: number;
+}
+
+/** A name that was given up: an entry of the journal. */
+export interface Removal extends ObjectName {
+  readonly op: 'remove';
+  readonly order: number;
+}
+
+export type JournalEntry = StoredObject | Removal;
+
+/** Bytes in memory, or a stream. A stream that throws stores nothing. */
+export type Payload = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** Names a payload when it is whole: a form may name its owner after its file, and fail after it. */
+export type Describe = () => NewObject | Promise<NewObject>;
+
+/** Who keeps the index. */
+export interface StorageObserver {
+  /**
+   * This process may store from now on. Nothing is stored before this is done; bringing the index up to
+   * date may take longer.
+   *
+   * @param lastOrder - of the journal's newest entry; 0 when it is empty, `undefined` when nobody can say.
+   */
+  opened(lastOrder: number | undefined): Promise<void>;
+  /**
+   * These are durable; in the order of the journal. Who stored them is answered when this is done, and
+   * hears its error.
+   */
+  stored(entries: readonly JournalEntry[]): Promise<void>;
+}
+
+export interface StorageProvider {
+  /** Takes up the work. Storing may have to wait until another process has let go. */
+  start(observer: StorageObserver): Promise<void>;
+  stop(): Promise<void>;
+  /** Identity of the data, made with it. An index with another one belongs to other data. */
+  readonly storeId: string;
+  /** Whether this process is to mend the index. */
+  readonly isWriter: boolean;
+  /** How far, in microseconds, the orders of several writers may be apart at one moment. */
+  readonly orderSlack: number;
+  /**
+   * Resolves when the payload is durable and the observer knows it.
+   *
+   * @param describe - asked once, when the payload is whole. What it throws is thrown on, and nothing is
+   *   stored.
+   * @throws StorageUnavailableError when it cannot be stored now, or when nobody knows whether it was.
+   */
+  put(describe: Describe, payload: Payload): Promise<StoredObject>;
+  /** @throws StorageUnavailableError */
+  remove(name: ObjectName): Promise<Removal>;
+  /**
+   * Bytes of a payload as they lie there, unchecked, in pieces of any size.
+   *
+   * @param from - offset in the payload.
+   * @throws StorageUnavailableError when they cannot be read; a piece that is short ends the stream early.
+   */
+  read(place: Place, from: number, length: number): AsyncIterable<Uint8Array>;
+  /** The journal's entries with a greater order, oldest first as far as each writer goes. */
+  entries(afterOrder: number): AsyncIterable<JournalEntry>;
+  /** Writes and reads something. @throws StorageUnavailableError */
+  probe(): Promise<void>;
+}
+export const StorageProvider = Symbol('StorageProvider');
+
+export const ALIGNMENT = 31;
+/** What is verified at a time when a payload is read; the memory one reader takes. */
+export const BLOCK_BYTES = 1_048_576;
+/** A volume of this size takes no further payload; the last one may go past it. */
+export const VOLUME_BYTES = 31 * 1_048_576;
+
+export function padded(size: number): number {
+  return Math.ceil(size / ALIGNMENT) * ALIGNMENT;
+}

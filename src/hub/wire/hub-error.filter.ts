@@ -1,0 +1,63 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Injectable,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../config/app-config.js';
+import { LedgerUnavailableError } from '../../core/errors.js';
+import { sendJson } from '../../http/json.js';
+import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
+import { HubRefusal } from './hub-refusal.js';
+
+const LEGACY_STATUS = 599;
+
+/** Every answer of the hub that is not data, in the shape its clients know: `{"Type","Message"}`. */
+@Injectable()
+@Catch()
+export class HubErrorFilter implements ExceptionFilter<unknown> {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly logger: PinoLogger,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    if (response.headersSent) {
+      // Part of a payload is out: only a broken connection says that the rest is missing.
+      this.logger.warn({ err: error }, 'a download was broken off');
+      response.destroy();
+      return;
+    }
+    const refusal = this.#refusalOf(error);
+    const { message, status, wasLegacyStatus, retryAfterSeconds } = refusal;
+    if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+    // What is left of the body is not read: the connection is of no further use.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    const isLegacy = wasLegacyStatus && this.config.hub.usesLegacyStatus;
+    sendJson(response, isLegacy ? LEGACY_STATUS : status, { Type: 'hub', Message: message });
+  }
+
+  #refusalOf(
+    error: unknown,
+  ): Pick<HubRefusal, 'message' | 'status' | 'wasLegacyStatus' | 'retryAfterSeconds'> {
+    if (error instanceof HubRefusal) return error;
+    if (error instanceof StorageUnavailableError) {
+      this.logger.error({ err: error }, 'the storage of the hub failed');
+      return HubRefusal.unavailable('the storage cannot be used now; try again');
+    }
+    if (error instanceof IndexUnavailableError || error instanceof LedgerUnavailableError) {
+      return HubRefusal.unavailable('the index cannot be used now; try again');
+    }
+    if (error instanceof HttpException && error.getStatus() < 500) {
+      return { message: error.message, status: error.getStatus(), wasLegacyStatus: false };
+    }
+    this.logger.error({ err: error }, 'a request to the hub failed');
+    return { message: 'something went wrong here', status: 500, wasLegacyStatus: false };
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * An answer of the hub that is not what was asked for. The original gave all of its own the status 599,
+ * whatever they were; `HUB_LEGACY_STATUS` brings that back.
+ */
+export class HubRefusal extends Error {
+  private constructor(
+    message: string,
+    /** Of the HTTP answer. */
+    readonly status: number,
+    /** Whether the original would have said 599. */
+    readonly wasLegacyStatus: boolean,
+    readonly retryAfterSeconds?: number,
+  ) {
+    super(message);
+    this.name = 'HubRefusal';
+  }
+
+  /** The request cannot be understood, or says something impossible. */
+  static malformed(message: string): HubRefusal {
+    return new HubRefusal(message, 400, true);
+  }
+
+  static notFound(message: string): HubRefusal {
+    return new HubRefusal(message, 404, true);
+  }
+
+  static tooLarge(): HubRefusal {
+    return new HubRefusal('http: request body too large', 413, true);
+  }
+
+  static unauthorized(message: string): HubRefusal {
+    return new HubRefusal(message, 401, false);
+  }
+
+  static forbidden(message: string): HubRefusal {
+    return new HubRefusal(message, 403, false);
+  }
+
+  static tooMany(retryAfterSeconds: number): HubRefusal {
+    return new HubRefusal('rate limit exceeded', 429, false, retryAfterSeconds);
+  }
+
+  /** The client took too long to send its body. */
+  static timedOut(): HubRefusal {
+    return new HubRefusal('the body did not arrive in time', 408, false);
+  }
+
+  static unavailable(message: string): HubRefusal {
+    return new HubRefusal(message, 503, false, UNAVAILABLE_RETRY_SECONDS);
+  }
+}
+
+const UNAVAILABLE_RETRY_SECONDS = 2;

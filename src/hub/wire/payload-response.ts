@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Request, Response } from 'express';
+import type { StoredObject } from '../storage/storage-provider.js';
+import { byteRangeOf, hasTag } from './byte-range.js';
+import { attachment } from './disposition.js';
+
+export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
+
+/** Sends a payload, or the part of it that was asked for. */
+export async function sendPayload(
+  request: Request,
+  response: Response,
+  object: StoredObject,
+  read: ReadPart,
+): Promise<void> {
+  const { size, sha256, id } = object;
+  const tag = `"${sha256}"`;
+  const isGet = request.method === 'GET' || request.method === 'HEAD';
+  response.setHeader('ETag', tag);
+  response.setHeader('Accept-Ranges', 'bytes');
+  // The newest payload of a name may be another one the next moment.
+  response.setHeader('Cache-Control', 'no-cache');
+  if (isGet && hasTag(request.headers['if-none-match'], tag)) {
+    response.status(304).end();
+    return;
+  }
+  const range = isGet ? byteRangeOf(wantedRange(request, tag), size) : ({ kind: 'all' } as const);
+  if (range.kind === 'unsatisfiable') {
+    response.setHeader('Content-Range', `bytes */${size}`);
+    response.status(416).end();
+    return;
+  }
+  const { from, length } = range.kind === 'part' ? range : { from: 0, length: size };
+  const headers: Record<string, string | number> = {
+    'Content-Type': 'text/plain',
+    'Content-Length': length,
+    'Content-Disposition': attachment(id),
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  };
+  if (range.kind === 'part')
+    headers['Content-Range'] = `bytes ${from}-${from + length - 1}/${size}`;
+  const status = range.kind === 'part' ? 206 : 200;
+  if (request.method === 'HEAD') {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  const pieces = read(from, length);
+  // While nothing is out yet, what is wrong can still be said.
+  const first = await pieces.next();
+  response.writeHead(status, headers);
+  if (first.done === true || first.value.length === length) {
+    response.end(first.value);
+    // Lets the reader finish its work.
+    await pieces.next();
+    return;
+  }
+  await pipeline(Readable.from(resumed(first.value, pieces)), response);
+}
+
+/** A range of something else (`If-Range`, RFC 9110 §13.1.5) is none. */
+function wantedRange(request: Request, tag: string): string | undefined {
+  const condition = request.headers['if-range'];
+  return condition === undefined || condition === tag ? request.headers.range : undefined;
+}
+
+async function* resumed(
+  first: Uint8Array,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,209 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
+import { type GivenHeaders, HUB_ADDRESS, type Hub, HubWorld } from '../support/hub-world.js';
+import { newAccount } from '../support/payments.js';
+
+const VECTOR_KEY = '0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20';
+const OTHER_HUB: Address = `0x${'22'.repeat(20)}`;
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+/** As the clients that sign with a wallet do it. */
+async function personal(account: PrivateKeyAccount, time = nowSeconds()): Promise<GivenHeaders> {
+  const label = Buffer.from('upload');
+  const seconds = Buffer.alloc(8);
+  seconds.writeBigUInt64BE(BigInt(time));
+  const raw: Hex = `0x${Buffer.concat([label, seconds]).toString('hex')}`;
+  const Sign = await account.signMessage({ message: { raw } });
+  const Hash = `0x${label.toString('hex')}`;
+  const header = { Type: 'personal_sign', Addr: account.address, Time: time, Hash, Sign };
+  return { authorization: JSON.stringify(header) };
+}
+
+interface StrictOptions {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly expiry?: number;
+  readonly nonce?: Hex;
+  readonly hub?: Address;
+}
+
+async function strict(
+  account: PrivateKeyAccount,
+  { method = 'POST', path, body = '', ...options }: StrictOptions,
+): Promise<GivenHeaders> {
+  const { expiry = nowSeconds() + 60, nonce = randomNonce(), hub = HUB_ADDRESS } = options;
+  const bodySha256: Hex = `0x${createHash('sha256').update(body).digest('hex')}`;
+  const owner = account.address;
+  const signature = await account.signTypedData({
+    domain: strictDomain(hub),
+    types: STRICT_TYPES,
+    primaryType: 'HubRequest',
+    message: { method, path, owner, bodySha256, expiry: BigInt(expiry), nonce },
+  });
+  const parts = JSON.stringify({ owner, bodySha256, expiry, nonce, signature });
+  return { authorization: `Hub-EIP712 ${Buffer.from(parts).toString('base64url')}` };
+}
+
+const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`;
+const bodyOf = (owner: string, id: string, message: string): string =>
+  JSON.stringify({ owner, id, message });
+const messageOf = (json: unknown): unknown => (json as { Message?: unknown } | undefined)?.Message;
+
+describe('a private hub', () => {
+  let world: HubWorld;
+  let hub: Hub;
+  const me = privateKeyToAccount(VECTOR_KEY);
+  const stranger = newAccount();
+
+  beforeAll(async () => {
+    world = await HubWorld.start();
+    hub = await world.hub({ HUB_MODE: 'private', LOG_LEVEL: 'debug' });
+  });
+  afterAll(() => world.stop());
+
+  it('wants a signature, and says what is wrong with it', async () => {
+    const body = bodyOf(me.address, 'x', 'y');
+    const old = await personal(me, nowSeconds() - 700);
+    for (const [headers, message] of [
+      [{}, 'missing Authorization header'],
+      [{ authorization: 'zzz' }, expect.stringMatching(/^decode auth/)],
+      [{ authorization: 'deadbeef' }, expect.stringMatching(/^decode auth/)],
+      [old, expect.stringMatching(/^auth timestamp out of window/)],
+      [await personal(stranger), expect.stringMatching(/^owner .* does not match signer/)],
+    ] as const) {
+      const answer = await hub.post('/api/upload', body, headers);
+      expect([answer.status, messageOf(answer.json)]).toEqual([401, message]);
+    }
+    const named = await hub.post('/api/upload', bodyOf('0xabcd', 'x', 'y'), await personal(me));
+    expect([named.status, messageOf(named.json)]).toEqual([
+      401,
+      'owner must be a 0x-prefixed Ethereum address',
+    ]);
+  });
+
+  it('lets an owner write and read, in either case of its address', async () => {
+    const headers = await personal(me);
+    for (const [index, owner] of [me.address, me.address.toLowerCase()].entries()) {
+      const body = bodyOf(owner, `mine${index}`, 'for my eyes');
+      expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
+    }
+    const read = await hub.get('/api/download?name=mine0', headers);
+    expect([read.status, read.text]).toEqual([200, 'for my eyes']);
+    const other = await hub.download(me.address, 'mine0', await personal(stranger));
+    expect(other.status).toBe(401);
+    expect((await hub.download(me.address, 'mine0')).status).toBe(401);
+    expect((await hub.get('/api/info')).status).toBe(200);
+  });
+
+  it('lists to each owner its own', async () => {
+    expect((await hub.get('/api/listAccount')).status).toBe(401);
+    const { json } = await hub.get('/api/listAccount', await personal(me));
+    expect(json).toMatchObject([{ Name: me.address.toLowerCase() }]);
+    expect((await hub.get('/api/listNeedle', await personal(stranger))).json).toEqual([]);
+  });
+
+  it('lets only its owner remove a file, for good', async () => {
+    await hub.post('/api/upload', bodyOf(me.address, 'gone', 'soon'), await personal(me));
+    const path = `/api/object?owner=${me.address}&name=gone`;
+    const remove = async (account: PrivateKeyAccount) =>
+      (await hub.ask(path, { method: 'DELETE', headers: await personal(account) })).status;
+    expect(await remove(stranger)).toBe(401);
+    expect(await remove(me)).toBe(200);
+    expect(await remove(me)).toBe(404);
+    expect((await hub.download(me.address, 'gone', await personal(me))).status).toBe(404);
+  });
+
+  it('takes the strict form, too', async () => {
+    const body = bodyOf(me.address, 'bound', 'as signed');
+    const headers = await strict(me, { path: '/api/upload', body });
+    expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
+  });
+
+  it('refuses a body over the limit', async () => {
+    const body = bodyOf(me.address, 'big', 'x'.repeat(5_242_880));
+    expect((await hub.post('/api/upload', body, await personal(me))).status).toBe(413);
+  });
+
+  it('writes no signature to its log', async () => {
+    const headers = await personal(me);
+    await hub.post('/api/upload', 'no body', headers);
+    await hub.get('/api/nothing-here', headers);
+    const signature = /0x[0-9a-f]{130}/;
+    expect(hub.service.log()).not.toMatch(signature);
+    expect(hub.service.log().toLowerCase()).not.toContain('authorization');
+  });
+});
+
+describe('a strict private hub', () => {
+  let world: HubWorld;
+  let hub: Hub;
+  const me = newAccount();
+
+  beforeAll(async () => {
+    world = await HubWorld.start();
+    hub = await world.hub({
+      HUB_MODE: 'private',
+      HUB_AUTH: 'strict',
+      HUB_PRIVATE_READS: 'public',
+    });
+  });
+  afterAll(() => world.stop());
+
+  it('takes a signature once, for the request it was made for', async () => {
+    const path = '/api/upload';
+    const body = bodyOf(me.address, 'bound', 'as signed');
+    const headers = await strict(me, { path, body });
+    const other = bodyOf(me.address, 'bound', 'as not signed');
+    expect((await hub.post(path, other, headers)).status).toBe(401);
+    const again = await strict(me, { path, body });
+    expect((await hub.post(path, body, again)).status).toBe(200);
+    const replayed = await hub.post(path, body, again);
+    expect([replayed.status, messageOf(replayed.json)]).toEqual([
+      401,
+      'verify auth: the nonce was used before',
+    ]);
+  });
+
+  it.each([
+    ['another method', { method: 'PUT' }],
+    ['another path', { path: '/api/uploadData' }],
+    ['another hub', { hub: OTHER_HUB }],
+    ['the past', { expiry: nowSeconds() - 1 }],
+    ['a distant future', { expiry: nowSeconds() + 86_400 }],
+  ])('refuses one made for %s', async (_what, change) => {
+    const body = bodyOf(me.address, 'no', 'no');
+    const headers = await strict(me, { path: '/api/upload', body, ...change });
+    expect((await hub.post('/api/upload', body, headers)).status).toBe(401);
+  });
+
+  it('takes no other form', async () => {
+    const body = bodyOf(me.address, 'no', 'no');
+    const answer = await hub.post('/api/upload', body, await personal(me));
+    expect([answer.status, messageOf(answer.json)]).toEqual([
+      401,
+      'decode auth: this hub takes the strict form only',
+    ]);
+  });
+
+  it('binds a file to its signature, and stores nothing of another', async () => {
+    const form = (text: string): string =>
+      [
+        ...['--b', 'Content-Disposition: form-data; name="owner"', '', me.address],
+        ...['--b', 'Content-Disposition: form-data; name="file"; filename="f"', '', text],
+        ...['--b--', ''],
+      ].join('\r\n');
+    const path = '/api/uploadData';
+    const type = { 'content-type': 'multipart/form-data; boundary=b' };
+    const signed = await strict(me, { path, body: form('one') });
+    expect((await hub.post(path, form('two'), { ...type, ...signed })).status).toBe(401);
+    expect((await hub.download(me.address, 'f')).status).toBe(404);
+    const again = await strict(me, { path, body: form('one') });
+    expect((await hub.post(path, form('one'), { ...type, ...again })).status).toBe(200);
+    // Reads are public here.
+    expect((await hub.download(me.address, 'f')).text).toBe('one');
+  });
+});

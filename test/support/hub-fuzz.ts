@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import type { Hub } from './hub-world.js';
+
+/** Numbers that look random and are the same again for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const PATHS = [
+  ...['/api/upload', '/api/uploadData', '/api/download', '/api/conversation', '/api/object'],
+  ...['/api/listAccount', '/api/listBucket', '/api/listNeedle', '/api/listVolume', '/api/info'],
+  ...['/api/listConversation', '/api', '/api/%2e%2e/upload', '/api/..%2f..', '/api/nothing'],
+];
+const METHODS = ['GET', 'POST', 'POST', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
+const TEXTS = [
+  ...[
+    '',
+    'a',
+    '../../etc/passwd',
+    '/etc/passwd',
+    '..\\..\\x',
+    '.',
+    '..',
+    'con',
+    'é✓🦙',
+    '%00',
+    '%2e%2e/',
+  ],
+  ...[
+    '\0',
+    '\r\nX-Evil: 1',
+    '"; filename=x',
+    '__proto__',
+    'constructor',
+    '\ud800',
+    '*',
+    '?',
+    'x_0',
+  ],
+  ...[
+    'x'.repeat(300),
+    'y'.repeat(2000),
+    '0x6370eF2f4Db3611D657b90667De398a2Cc2a370C',
+    '{',
+    '[1]',
+    '-1',
+  ],
+];
+const TYPES = [
+  ...[
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    '',
+    'multipart/form-data',
+  ],
+  ...[
+    'multipart/form-data; boundary=b',
+    'multipart/form-data; boundary=',
+    'application/json; charset=x',
+  ],
+];
+const FIELDS = [
+  'owner',
+  'Owner',
+  'id',
+  'ID',
+  'name',
+  'message',
+  'bucket',
+  'kind',
+  'offset',
+  'length',
+];
+const EXTRA_HEADERS: readonly (readonly [string, string])[] = [
+  ...([
+    ['range', 'bytes=5-1'],
+    ['range', 'bytes=-0'],
+    ['range', 'bytes=0-,2-'],
+    ['range', 'x'],
+  ] as const),
+  ...([
+    ['if-none-match', '*'],
+    ['if-range', '"x"'],
+    ['accept', 'application/json'],
+    ['accept', ',,;'],
+  ] as const),
+  ...([
+    ['authorization', '{}'],
+    ['authorization', 'Hub-EIP712 e30'],
+    ['expect', '100-continue'],
+  ] as const),
+  ...([
+    ['content-encoding', 'gzip'],
+    ['x-forwarded-for', '::1, x'],
+    ['accept', 'text/html'],
+  ] as const),
+];
+
+/** What went out and what came back, as far as it was wrong. */
+export interface FuzzReport {
+  readonly sent: number;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly failures: readonly string[];
+}
+
+/** Requests that make little sense, all derived from the seed; none may be answered with a 5xx. */
+export async function fuzz(hub: Hub, seed: number, count: number): Promise<FuzzReport> {
+  const random = randomFrom(seed);
+  const byStatus: Record<string, number> = {};
+  const failures: string[] = [];
+  const note = (status: string, what: string): void => {
+    byStatus[status] = (byStatus[status] ?? 0) + 1;
+    if (status.startsWith('5') || status === 'none') failures.push(`${status} ${what}`);
+  };
+  for (let sent = 0; sent < count; sent += 20) {
+    const requests = Array.from({ length: Math.min(20, count - sent) }, () => requestFrom(random));
+    await Promise.all(
+      requests.map(async (text) => {
+        const status = await sendRaw(hub, text);
+        const digest = createHash('sha256').update(text).digest('hex').slice(0, 8);
+        note(status, `${digest} ${JSON.stringify(text.toString('latin1').slice(0, 300))}`);
+      }),
+    );
+  }
+  return { sent: count, byStatus, failures };
+}
+
+function requestFrom(random: () => number): Buffer {
+  const pick = <T>(items: readonly T[]): T => {
+    const item = items[Math.floor(random() * items.length)];
+    if (item === undefined) throw new Error('nothing to pick from');
+    return item;
+  };
+  const pairs = Array.from({ length: Math.floor(random() * 5) }, () => [pick(FIELDS), pick(TEXTS)]);
+  const query = new URLSearchParams(random() < 0.4 ? (pairs as [string, string][]) : []).toString();
+  const body = bodyFrom(random, pick, pairs);
+  const headers = [
+    `${pick(METHODS)} ${pick(PATHS)}${query === '' ? '' : `?${query}`} HTTP/1.1`,
+    ...['host: hub', 'connection: close', `content-length: ${body.length}`],
+    `content-type: ${pick(TYPES)}`,
+    ...(random() < 0.3 ? [pick(EXTRA_HEADERS).join(': ')] : []),
+  ];
+  return Buffer.concat([Buffer.from(`${headers.join('\r\n')}\r\n\r\n`), body]);
+}
+
+function bodyFrom(
+  random: () => number,
+  pick: <T>(items: readonly T[]) => T,
+  pairs: readonly (readonly string[])[],
+): Buffer {
+  const kind = random();
+  if (kind < 0.2) return Buffer.alloc(0);
+  if (kind < 0.5) {
+    const values = pairs.map(([name, value]) => [name, random() < 0.9 ? value : { a: [1, null] }]);
+    const text = JSON.stringify(Object.fromEntries(values));
+    return Buffer.from(random() < 0.8 ? text : text.slice(0, Math.floor(text.length * random())));
+  }
+  if (kind < 0.65) return Buffer.from(new URLSearchParams(pairs as [string, string][]).toString());
+  if (kind < 0.9) {
+    const parts = [...pairs, ['file', pick(TEXTS)]].map(
+      ([name = '', value = '']) =>
+        `--b\r\nContent-Disposition: form-data; name="${name}"${name === 'file' ? `; filename="${pick(TEXTS)}"` : ''}\r\n\r\n${value}\r\n`,
+    );
+    const text = `${parts.join('')}--b--\r\n`;
+    return Buffer.from(random() < 0.8 ? text : text.slice(0, Math.floor(text.length * random())));
+  }
+  return Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256)));
+}
+
+/** The status of the answer; `none` when the connection ends without one. */
+function sendRaw(hub: Hub, request: Buffer): Promise<string> {
+  const { port, hostname } = new URL(hub.url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    let head = '';
+    const done = (): void => {
+      socket.destroy();
+      resolve(/^HTTP\/1\.1 (?!100)(\d{3})/m.exec(head)?.[1] ?? 'none');
+    };
+    socket.setTimeout(20_000, done);
+    socket.on('data', (piece) => {
+      if (head.length < 4096) head += piece.toString('latin1');
+    });
+    socket.on('end', done).on('error', done).on('close', done);
+    socket.write(request);
+  });
+}
