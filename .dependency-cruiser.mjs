@@ -112,7 +112,7 @@ export default {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$',
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$',
       },
     },
     {

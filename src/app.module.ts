@@ -15,6 +15,7 @@ import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
 import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
@@ -43,7 +44,7 @@ export class AppModule {
         ...(hasRateLimit(rateLimits) ? [RateLimitsModule.forRoot(rateLimits)] : []),
         ProcessesModule,
         HealthModule,
-        MetricsModule.forRoot(config, config.usesChains),
+        MetricsModule.forRoot(config),
         ...(config.usesChains ? chainModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
@@ -51,6 +52,7 @@ export class AppModule {
         ...(hasOperatorPage ? [AdminModule] : []),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
+          ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           HEALTH_OPENAPI,
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),

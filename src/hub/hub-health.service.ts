@@ -35,6 +35,10 @@ export class HubHealth {
     return this.#shared.trouble;
   }
 
+  freeBytes(): Promise<number | undefined> {
+    return this.storage.freeBytes();
+  }
+
   async #probe(): Promise<HubTrouble | undefined> {
     const storage = this.storage.probe().then(
       () => undefined,

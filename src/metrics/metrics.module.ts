@@ -6,6 +6,8 @@ import type { AppConfig } from '../config/app-config.js';
 import { LedgerUnavailableError } from '../core/errors.js';
 import { PaymentObserver } from '../facilitator/payment-observer.js';
 import { DeploymentReport } from '../health/deployment-report.js';
+import { HubHealth } from '../hub/hub-health.service.js';
+import { HubStats } from '../hub/hub-stats.js';
 import { LaneObserver } from '../lanes/lane-observer.js';
 import { QueueBoard } from '../ledger/queue-board.js';
 import { ResponseObserver } from '../observability/response-observer.js';
@@ -14,6 +16,7 @@ import { RedisWatch } from '../redis/redis-watch.js';
 import { AssetLabels } from './asset-labels.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
 import { CountError, errorMetrics } from './error-metrics.js';
+import { HubMetrics } from './hub-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
 import { paymentMetrics } from './payment-metrics.js';
@@ -28,13 +31,26 @@ const REDIS_METRICS: Provider = {
   useFactory: (registry: Registry, watch: RedisWatch) => new RedisMetrics(registry, watch),
 };
 
+const HUB_METRICS: Provider = {
+  provide: HubMetrics,
+  inject: [Registry, HubStats, HubHealth],
+  useFactory: (registry: Registry, stats: HubStats, health: HubHealth) =>
+    new HubMetrics(registry, stats, health),
+};
+
 /** Provides the observers that other modules tell of their work, and serves what was counted. */
 @Global()
 @Module({})
 export class MetricsModule {
-  /** @param settles - whether this process has a role that settles, and so a report of it. */
-  static forRoot(config: AppConfig, settles: boolean): DynamicModule {
-    const samplers = settles ? [RedisMetrics, DeploymentMetrics] : [RedisMetrics];
+  /** What is counted follows the roles of this process. */
+  static forRoot(config: AppConfig): DynamicModule {
+    const settles = config.usesChains;
+    const hasHub = config.hasRole('hub');
+    const samplers = [
+      RedisMetrics,
+      ...(settles ? [DeploymentMetrics] : []),
+      ...(hasHub ? [HubMetrics] : []),
+    ];
     return {
       module: MetricsModule,
       controllers: [MetricsController],
@@ -44,6 +60,7 @@ export class MetricsModule {
         { provide: CountError, inject: [Registry], useFactory: errorMetrics },
         observer(ResponseObserver, responseMetrics),
         ...(settles ? settlingProviders(config) : []),
+        ...(hasHub ? [HUB_METRICS] : []),
         {
           provide: ScrapeService,
           inject: [Registry, ...samplers],

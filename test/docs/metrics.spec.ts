@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { type Metric, Registry } from 'prom-client';
+import { HubStats } from '../../src/hub/hub-stats.js';
 import { AssetLabels } from '../../src/metrics/asset-labels.js';
 import { DeploymentMetrics } from '../../src/metrics/deployment-metrics.js';
 import { errorMetrics } from '../../src/metrics/error-metrics.js';
+import { HubMetrics } from '../../src/metrics/hub-metrics.js';
 import { laneMetrics } from '../../src/metrics/lane-metrics.js';
 import { paymentMetrics } from '../../src/metrics/payment-metrics.js';
 import { RedisMetrics } from '../../src/metrics/redis-metrics.js';
@@ -28,6 +30,7 @@ function fullRegistry(): Registry {
     { networks: unasked, lanes: unasked, queues: unasked },
     { live: unasked },
   );
+  new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });
   new ScrapeService(registry, []);
   return registry;
 }

@@ -5,9 +5,10 @@ import { ADMIN_OPENAPI } from '../../src/admin/admin.openapi.js';
 import { REASONS, type ReasonFacts } from '../../src/core/reasons.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { HEALTH_OPENAPI } from '../../src/health/health.openapi.js';
+import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 
-const PARTS = [FACILITATOR_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
+const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
 
 describe('the OpenAPI description', () => {
   it('passes the recommended rules of a linter, examples included', async () => {

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { SIGNER } from '../../sandbox/accounts.js';
@@ -35,6 +37,8 @@ describe('a scrape after a run', () => {
       NETWORKS: `${NETWORK},eip155:5`,
       RPC_URLS_5: `http://127.0.0.1:${await freePort()}/a-secret-key`,
       PAYEES_DENY: DENIED,
+      ROLES: 'api,worker,hub',
+      HUB_DATA_DIR: mkdtempSync(join(tmpdir(), 'x402-hub-')),
     });
     await run();
     await eventually('all is final', async () => {

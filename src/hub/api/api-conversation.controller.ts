@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
+import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
@@ -16,6 +17,7 @@ const LENGTH_DEFAULT = 1024;
 const LENGTH_MAX = 10_000;
 
 @Controller('api')
+@RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiConversationController {
   constructor(

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
+import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';
@@ -12,6 +13,7 @@ import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { sendPayload } from '../wire/payload-response.js';
 
 @Controller('api')
+@RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiDownloadController {
   constructor(

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
+import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubListing } from '../index/hub-listing.js';
@@ -16,6 +17,7 @@ const LENGTH_MAX = 1024;
 
 /** The lists that the original's web pages and its Go client ask for, newest first. */
 @Controller('api')
+@RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiListController {
   constructor(

@@ -1,6 +1,7 @@
 import { Controller, Delete, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
+import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
@@ -12,6 +13,7 @@ import { HubRefusal } from '../wire/hub-refusal.js';
 
 /** Not part of the original, which cannot remove anything. */
 @Controller('api')
+@RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiObjectController {
   constructor(

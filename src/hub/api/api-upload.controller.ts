@@ -1,6 +1,7 @@
 import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../config/app-config.js';
+import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
@@ -19,6 +20,7 @@ import { bucketOf, REQUIRED_FIELDS } from './upload-fields.js';
 const FORM_OVERHEAD_BYTES = 262_144;
 
 @Controller('api')
+@RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiUploadController {
   constructor(

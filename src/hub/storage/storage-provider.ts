@@ -107,6 +107,8 @@ export interface StorageProvider {
   entries(afterOrder: number): AsyncIterable<JournalEntry>;
   /** Writes and reads something. @throws StorageUnavailableError */
   probe(): Promise<void>;
+  /** Bytes that are still free; `undefined` for storage without an end. */
+  freeBytes(): Promise<number | undefined>;
 }
 export const StorageProvider = Symbol('StorageProvider');
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, open, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
 import { type Commit, GroupCommit } from '../group-commit.js';
@@ -158,6 +158,11 @@ export class FsStorage implements StorageProvider {
     } finally {
       await rm(path, { force: true });
     }
+  }
+
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.options.dir);
+    return bavail * bsize;
   }
 
   /** Short payloads stay in memory; a longer one goes to disk as it comes. */

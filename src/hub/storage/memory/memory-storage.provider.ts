@@ -83,6 +83,10 @@ export class MemoryStorage implements StorageProvider {
     return Promise.resolve();
   }
 
+  freeBytes(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   #place(owner: string, size: number): Place {
     const known = this.#ends.get(owner) ?? {
       volume: firstVolumeOf(this.hubAddress, owner),

@@ -118,6 +118,10 @@ export class S3Storage implements StorageProvider {
     if ((await this.#objects.text(key)) !== text) throw new StorageUnavailableError('probe');
   }
 
+  freeBytes(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async #prepared(describe: Describe, payload: Payload): Promise<Commit> {
     const upload = await shortOrLong(payload, PART_BYTES);
     if (upload.isShort) {

@@ -1,0 +1,245 @@
+import {
+  jsonAnswer,
+  type Json,
+  type JsonObject,
+  type OpenApiPart,
+  schemaRef,
+} from '../http/openapi.js';
+
+/** On the hub `Authorization` is for signatures, never for keys. */
+const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }];
+
+const DESCRIPTOR = {
+  File: '3f9a51c2a0d14f5c8f1b6f0a2c7be9aa',
+  Start: 62,
+  Size: 11,
+};
+
+const refusal = (description: string, message: string, headers?: readonly string[]): JsonObject =>
+  jsonAnswer(description, 'HubRefusal', { Type: 'hub', Message: message }, headers);
+
+const REFUSALS: JsonObject = {
+  400: refusal('The request cannot be understood, or a field is missing.', 'owner is required'),
+  401: refusal('A private hub could not tell whose request this is, or there is no API key.', 'no'),
+  403: refusal('Another owner signed it.', 'not the owner'),
+  408: refusal('The body did not come in time.', 'too slow'),
+  413: refusal('Over a limit.', 'too large'),
+  429: refusal('Too many requests.', 'too many requests', ['Retry-After']),
+  503: refusal('Storage or index cannot be used now.', 'try again', ['Retry-After']),
+};
+const NOT_FOUND: JsonObject = { 404: refusal('No such file.', 'not found') };
+
+const query = (name: string, description: string, required = false): JsonObject => ({
+  name,
+  in: 'query',
+  required,
+  description,
+  schema: { type: 'string', maxLength: 1024 },
+});
+const OWNER = query('owner', 'Whose; an address in any case, or any other text.');
+const NAME = query('name', 'The id it was stored under; `id` means the same.');
+const PAGE: Json = [
+  query('offset', 'Rows to leave out.'),
+  query('length', 'Rows at most: 32 if absent, 1024 if more.'),
+];
+
+/** Fields may come in a form instead of the query, under their names in any case. */
+const FORM: JsonObject = {
+  required: false,
+  content: {
+    'application/x-www-form-urlencoded': {
+      schema: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+  },
+};
+
+const BYTES: JsonObject = {
+  description: 'The bytes, as an attachment; the descriptor where it is asked for.',
+  content: {
+    'text/plain': { schema: { type: 'string' } },
+    'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },
+  },
+};
+
+function operation(operationId: string, summary: string, more: JsonObject): JsonObject {
+  const { responses, ...rest } = more as JsonObject & { responses: JsonObject };
+  return {
+    operationId,
+    tags: ['File hub'],
+    summary,
+    security: KEY_IF_IN_USE,
+    ...rest,
+    responses: { ...responses, ...REFUSALS },
+  };
+}
+
+function list(
+  name: string,
+  what: string,
+  parameters: Json,
+  hasForm = true,
+): Readonly<Record<string, JsonObject>> {
+  const of = (id: string, method: string): JsonObject =>
+    operation(`${id}${method}`, `${what}, newest first.`, {
+      parameters,
+      ...(method === 'Post' && { requestBody: FORM }),
+      responses: { 200: jsonAnswer('Rows with the fields of the original.', 'HubRows', []) },
+    });
+  return Object.fromEntries(
+    ['list', 'get'].map((verb) => [
+      `/api/${verb}${name}`,
+      {
+        get: of(verb + name, 'Get'),
+        ...(hasForm && { post: of(verb + name, 'Post') }),
+      },
+    ]),
+  );
+}
+
+export const HUB_OPENAPI: OpenApiPart = {
+  tags: [
+    {
+      name: 'File hub',
+      description:
+        'Texts and files by owner and id. Private hubs want a signature in `Authorization`; see docs/hub.md.',
+    },
+  ],
+  paths: {
+    '/api/upload': {
+      post: operation('hubUpload', 'Stores a text.', {
+        requestBody: {
+          required: true,
+          description: 'JSON, whatever its content type says.',
+          content: {
+            'application/json': {
+              schema: schemaRef('HubMessage'),
+              example: { owner: 'alice', id: 'greeting', message: 'hello world' },
+            },
+          },
+        },
+        responses: { 200: jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR) },
+      }),
+    },
+    '/api/uploadData': {
+      post: operation('hubUploadData', 'Stores a file.', {
+        requestBody: {
+          required: true,
+          content: {
+            'multipart/form-data': {
+              schema: {
+                type: 'object',
+                required: ['owner', 'file'],
+                properties: {
+                  owner: { type: 'string' },
+                  file: { type: 'string', contentMediaType: 'application/octet-stream' },
+                },
+              },
+            },
+          },
+        },
+        responses: { 200: jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR) },
+      }),
+    },
+    '/api/download': {
+      get: operation('hubDownload', 'Serves what was stored. Knows ranges and ETags.', {
+        parameters: [
+          NAME,
+          OWNER,
+          query('display', '`json`: the descriptor in place of the bytes.'),
+          query('download', '`1`: the bytes in any case.'),
+        ],
+        responses: {
+          200: BYTES,
+          206: { description: 'The range that was asked for.' },
+          304: { description: 'It has the ETag that was given.' },
+          416: refusal('No such range.', 'no such range'),
+          ...NOT_FOUND,
+        },
+      }),
+      post: operation('hubDownloadByForm', 'Serves what was stored.', {
+        requestBody: FORM,
+        responses: { 200: BYTES, ...NOT_FOUND },
+      }),
+    },
+    '/api/conversation': {
+      get: operation('hubConversation', 'Conversations of an owner, or the texts of one.', {
+        parameters: [OWNER, NAME, ...(PAGE as JsonObject[])],
+        responses: { 200: jsonAnswer('Texts.', 'HubTexts', ['chat']) },
+      }),
+      post: operation('hubConversationByForm', 'The same.', {
+        requestBody: FORM,
+        responses: { 200: jsonAnswer('Texts.', 'HubTexts', ['chat']) },
+      }),
+    },
+    ...list('Account', 'Owners', [OWNER, ...(PAGE as JsonObject[])]),
+    ...list('Bucket', 'Buckets of an owner', [OWNER, ...(PAGE as JsonObject[])]),
+    ...list('Needle', 'What an owner has stored', [OWNER, NAME, ...(PAGE as JsonObject[])]),
+    ...list('Volume', 'Volumes of an owner', [OWNER, ...(PAGE as JsonObject[])]),
+    ...list('Conversation', 'Conversations of an owner', [OWNER, ...(PAGE as JsonObject[])], false),
+    '/api/object': {
+      delete: operation('hubRemove', 'Gives a name up, in private hubs. Signed by its owner.', {
+        parameters: [OWNER, NAME],
+        responses: {
+          200: jsonAnswer('It is no longer found.', 'HubRemoved', {
+            Owner: 'alice',
+            Name: 'greeting',
+          }),
+          ...NOT_FOUND,
+        },
+      }),
+    },
+    '/api/info': {
+      get: operation('hubInfo', 'What this is.', {
+        responses: { 200: jsonAnswer('The fields of the original.', 'HubInfo') },
+      }),
+    },
+  },
+  schemas: {
+    HubMessage: {
+      type: 'object',
+      description: 'Names of fields in any case.',
+      required: ['owner', 'id', 'message'],
+      properties: {
+        owner: { type: 'string', minLength: 1, maxLength: 1024 },
+        id: { type: 'string', minLength: 1, maxLength: 1024 },
+        message: { type: 'string', minLength: 1 },
+        bucket: { type: 'string', maxLength: 1024 },
+        kind: { type: 'string', maxLength: 1024 },
+      },
+    },
+    HubDescriptor: {
+      type: 'object',
+      required: ['File', 'Start', 'Size'],
+      properties: {
+        File: { type: 'string', description: 'The volume.' },
+        Start: { type: 'integer', minimum: 0, description: 'Byte offset of the payload in it.' },
+        Size: { type: 'integer', minimum: 0, description: 'Bytes.' },
+      },
+    },
+    HubTexts: {
+      oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }],
+    },
+    HubRows: {
+      oneOf: [
+        { type: 'array', items: { type: 'object', additionalProperties: true } },
+        { type: 'null' },
+      ],
+    },
+    HubRemoved: {
+      type: 'object',
+      required: ['Owner', 'Name'],
+      properties: { Owner: { type: 'string' }, Name: { type: 'string' } },
+    },
+    HubInfo: {
+      type: 'object',
+      required: ['Type', 'Name'],
+      properties: { Type: { type: 'string', const: 'hub' }, Name: { type: 'string' } },
+      additionalProperties: true,
+    },
+    HubRefusal: {
+      type: 'object',
+      required: ['Type', 'Message'],
+      properties: { Type: { type: 'string', const: 'hub' }, Message: { type: 'string' } },
+    },
+  },
+};
