@@ -24,7 +24,7 @@ describe('settle', () => {
   const aBody = (payTo = newAccount().address, amount = 1000n): Promise<Body> =>
     eip3009Body({ payer, chainId: world.chainId, token: world.usd, payTo, amount });
 
-  /** Sends a settle and drops the connection as soon as the service works on it. */
+  /** Sends a settle and drops the connection as soon as its transaction is on its way. */
   async function settleAndHangUp(body: Body): Promise<void> {
     const text = JSON.stringify(body);
     const outgoing = request(`${service.url}/v2/settle`, {
@@ -33,8 +33,20 @@ describe('settle', () => {
     });
     outgoing.on('error', () => undefined);
     outgoing.end(text);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await eventually('it is on its way', async () => {
+      const { body: status } = await get(`${service.url}/v2/settlements?${queryOf(body)}`);
+      return ['broadcast', 'included', 'finalized'].includes(String(status['state']));
+    });
     outgoing.destroy();
+  }
+
+  function queryOf({ paymentPayload, paymentRequirements }: Body): string {
+    const { authorization } = paymentPayload['payload'] as {
+      authorization: Record<string, string>;
+    };
+    const { network, asset } = paymentRequirements as Record<string, string>;
+    const { from: who = '', nonce = '' } = authorization;
+    return `network=${network}&asset=${asset}&payer=${who}&nonce=${nonce}`;
   }
 
   it('twenty at once give one success and nineteen duplicates with its hash', async () => {

@@ -4,6 +4,9 @@ import { type AcceptedPayment, assetNameOf } from '../core/settlement/accepted-p
 const MARGIN_NUMERATOR = 6n;
 const MARGIN_DENOMINATOR = 5n;
 
+/** Kinds of settlements that are remembered at once. */
+const KNOWN_MAX = 2000;
+
 /**
  * What settlements of each token and method cost, learned from estimates and receipts. A simulation is
  * run with the limit that follows from it, so a transaction is never sent with less gas than it was
@@ -26,7 +29,7 @@ export class GasBook {
     if (gas > this.cap) return undefined;
     const profile = profileOf(payment);
     const most = this.#most.get(profile) ?? 0n;
-    if (gas > most) this.#most.set(profile, gas);
+    if (gas > most) this.#learn(profile, gas);
     return this.#withMargin(gas > most ? gas : most);
   }
 
@@ -36,6 +39,13 @@ export class GasBook {
     return seen.length === 0
       ? UNSEEN_GAS
       : seen.reduce((sum, gas) => sum + gas) / BigInt(seen.length);
+  }
+
+  #learn(profile: string, gas: bigint): void {
+    // Anybody can make tokens and wallets: what was learned first is forgotten, and estimated again.
+    const [oldest] = this.#most.keys();
+    if (oldest !== undefined && this.#most.size >= KNOWN_MAX) this.#most.delete(oldest);
+    this.#most.set(profile, gas);
   }
 
   #withMargin(gas: bigint): bigint {
