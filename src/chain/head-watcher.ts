@@ -20,6 +20,10 @@ const IDLE_INTERVAL_MS = 2000;
 const FIRST_BLOCK_INTERVAL_MS = 450;
 /** Looks begin this much before the next block is due, and are repeated this often at first. */
 const EARLY_MS = 25;
+/** The part of a block interval after which to look for the next block when nobody knows when it is due. */
+const EARLY_PART = 0.1;
+/** A fruitless look this part of an interval before a block was seen tells when the block came. */
+const PRECISE_PART = 0.25;
 const LOOK_INTERVAL_LEAST_MS = 12;
 const LOOK_INTERVAL_MOST_MS = 500;
 /** A chain may mine late or on demand; no look waits longer than this for a predicted block. */
@@ -37,7 +41,12 @@ const FINAL_DEPTH_WITHOUT_TAG = 20n;
 export class HeadWatcher {
   #head: Head | undefined;
   #intervalMs = FIRST_BLOCK_INTERVAL_MS;
-  #seenAt = 0;
+  /** When the newest block came, by `performance.now`, as near as looks can tell. */
+  #bornAt = 0;
+  /** Whether that is near enough to tell when the next one comes. */
+  #isPhaseKnown = false;
+  /** When the last look began that saw nothing new. */
+  #missedAt = Number.NEGATIVE_INFINITY;
   #isIdle = false;
   #isRunning = false;
   #wakeUp: (() => void) | undefined;
@@ -99,16 +108,20 @@ export class HeadWatcher {
   }
 
   async #look(view: ChainView): Promise<void> {
+    const begunAt = performance.now();
     const latest = readBlockHeader(await view.read('eth_getBlockByNumber', ['latest', false]));
     if (latest === undefined) throw new ChainUnavailableError(this.chain.chainId, 'latest block');
     noteHead(view.health, latest);
     const known = this.#head?.latest;
-    if (known?.hash === latest.hash) return;
+    if (known?.hash === latest.hash) {
+      this.#missedAt = begunAt;
+      return;
+    }
     // A node that lags behind what was seen already has nothing new to say.
     if (known !== undefined && latest.number < known.number && view !== this.#head?.view) {
       if (known.number - latest.number <= 2n && this.chain.endpoints.length > 1) return;
     }
-    this.#learnInterval(latest);
+    this.#learnPhase(latest);
     // What waits for inclusion hears of the block before anyone asks how final the ones below it are.
     this.#publish({ latest, finalized: this.#head?.finalized, view });
     const finalized = newer(this.#head?.finalized, await this.#finalized(view, latest));
@@ -129,21 +142,33 @@ export class HeadWatcher {
     return readBlockHeader(await view.read('eth_getBlockByNumber', [number, false]));
   }
 
-  #learnInterval(latest: BlockHeader): void {
+  /**
+   * A block that the first look of its turn finds may have come long before, and then all later ones
+   * would be found as late: only a fruitless look shortly before tells when it came.
+   */
+  #learnPhase(latest: BlockHeader): void {
     const now = performance.now();
     const known = this.#head?.latest;
-    if (known !== undefined && latest.number > known.number && this.isAwaited()) {
-      const perBlock = (now - this.#seenAt) / Number(latest.number - known.number);
+    const blocks = known === undefined ? 0 : Number(latest.number - known.number);
+    const seenPerBlock = blocks > 0 ? (now - this.#bornAt) / blocks : this.#intervalMs;
+    const isPrecise = now - this.#missedAt < seenPerBlock * PRECISE_PART;
+    const bornAt = isPrecise ? (this.#missedAt + now) / 2 : now;
+    if (blocks > 0 && isPrecise && this.#isPhaseKnown) {
+      const perBlock = (bornAt - this.#bornAt) / blocks;
       const bounded = Math.min(Math.max(perBlock, 50), 15_000);
       this.#intervalMs = this.#intervalMs * 0.8 + bounded * 0.2;
     }
-    this.#seenAt = now;
+    this.#bornAt = bornAt;
+    this.#isPhaseKnown = isPrecise;
   }
 
   #delayMs(): number {
     this.#isIdle = !this.isAwaited();
     if (this.#isIdle) return IDLE_INTERVAL_MS;
-    const dueIn = this.#seenAt + this.#intervalMs - EARLY_MS - performance.now();
+    const untilLooks = this.#isPhaseKnown
+      ? this.#intervalMs - EARLY_MS
+      : this.#intervalMs * EARLY_PART;
+    const dueIn = this.#bornAt + untilLooks - performance.now();
     if (dueIn > 0) return Math.min(dueIn, PREDICTION_MOST_MS);
     // The longer a block is overdue the less is lost by looking less often.
     const spacing = Math.max(this.#intervalMs / 30, -dueIn / 8);
