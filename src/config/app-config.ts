@@ -17,8 +17,14 @@ import {
   privateKeySetting,
   rpcUrlSetting,
 } from './settings.js';
+import {
+  readWallet,
+  WALLET_FILE_SETTINGS,
+  WALLET_SETTINGS,
+  type WalletConfig,
+} from './wallet-settings.js';
 
-export const ROLES = ['api', 'worker'] as const;
+export const ROLES = ['api', 'worker', 'wallet'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
@@ -68,6 +74,7 @@ const Settings = z.object({
     .string()
     .regex(/^(off|\d{1,2}|[0-9a-fA-F.:/, ]+)$/, 'must be off, a count of proxies or a list of them')
     .default('off'),
+  ...WALLET_SETTINGS,
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   ...accessSettings,
 });
@@ -85,7 +92,7 @@ const ChainSettings = z.object({
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
-const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL'];
+const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL', ...WALLET_FILE_SETTINGS];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
@@ -151,10 +158,16 @@ export class AppConfig {
   readonly shutdownGraceMs: number;
   readonly bodyMaxBytes: number;
   readonly trustProxy: string;
+  /** `undefined` when it is off. */
+  readonly wallet: WalletConfig | undefined;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
 
-  private constructor(settings: z.infer<typeof Settings>, networks: readonly NetworkConfig[]) {
+  private constructor(
+    settings: z.infer<typeof Settings>,
+    networks: readonly NetworkConfig[],
+    wallet: WalletConfig | undefined,
+  ) {
     this.port = settings.PORT;
     this.host = settings.HOST;
     this.roles = new Set(settings.ROLES);
@@ -183,6 +196,7 @@ export class AppConfig {
     this.shutdownGraceMs = settings.SHUTDOWN_GRACE_MS;
     this.bodyMaxBytes = settings.BODY_MAX_BYTES;
     this.trustProxy = settings.TRUST_PROXY;
+    this.wallet = wallet;
     this.logLevel = settings.LOG_LEVEL;
     this.access = accessConfig(settings);
   }
@@ -206,8 +220,16 @@ export class AppConfig {
     );
     const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
     if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
+    const wallet = settings.data?.ROLES.includes('wallet')
+      ? readWallet(settings.data, networks, settings.data.PORT, problems)
+      : undefined;
+    if (wallet !== undefined) {
+      problems.push('WALLET_PROVIDER: the wallet is not finished; only off starts');
+    } else if (roles.length === 1 && roles[0] === 'wallet' && settings.success) {
+      problems.push('ROLES: the wallet is not finished; a process needs another role');
+    }
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, networks);
+    return new AppConfig(settings.data, networks, wallet);
   }
 }
 
