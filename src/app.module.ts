@@ -22,6 +22,7 @@ import { logging } from './observability/logging.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
+import { WalletModule } from './wallet/wallet.module.js';
 
 /** The modules a process needs for its roles, and no others. */
 @Module({})
@@ -54,6 +55,7 @@ export class AppModule {
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
+        ...(config.wallet === undefined ? [] : [WalletModule.forRoot(config.wallet)]),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
           HEALTH_OPENAPI,

@@ -158,7 +158,7 @@ export class AppConfig {
   readonly shutdownGraceMs: number;
   readonly bodyMaxBytes: number;
   readonly trustProxy: string;
-  /** `undefined` when it is off. */
+  /** `undefined` when it is off, or not a role of this process. */
   readonly wallet: WalletConfig | undefined;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
@@ -223,11 +223,6 @@ export class AppConfig {
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;
-    if (wallet !== undefined) {
-      problems.push('WALLET_PROVIDER: the wallet is not finished; only off starts');
-    } else if (roles.length === 1 && roles[0] === 'wallet' && settings.success) {
-      problems.push('ROLES: the wallet is not finished; a process needs another role');
-    }
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, networks, wallet);
   }

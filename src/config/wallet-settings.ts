@@ -64,14 +64,6 @@ export const WALLET_SETTINGS = {
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
   /** Requests a minute: of one address before it has signed in, and of one wallet after. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
-  WALLET_PRIVY_APP_ID: z.string().max(128).optional(),
-  WALLET_PRIVY_APP_SECRET: z.string().max(512).optional(),
-  /** P-256 private key, PKCS#8 DER in base64. */
-  WALLET_PRIVY_AUTHORIZATION_KEY: z
-    .string()
-    .regex(/^(wallet-auth:)?[A-Za-z0-9+/=]{100,400}$/, 'must be a P-256 key, PKCS#8 in base64')
-    .optional(),
-  WALLET_PRIVY_API_URL: httpUrl.default('https://api.privy.io'),
 };
 
 /** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
@@ -79,8 +71,6 @@ export const WALLET_FILE_SETTINGS = [
   'WALLET_TOKEN_SECRET',
   'WALLET_ADMIN_KEYS',
   'WALLET_KEYSTORE_SECRET',
-  'WALLET_PRIVY_APP_SECRET',
-  'WALLET_PRIVY_AUTHORIZATION_KEY',
 ];
 
 /** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
@@ -95,16 +85,11 @@ export interface WalletAsset {
   readonly eip712: { readonly name: string; readonly version: string } | undefined;
 }
 
-export type ProviderConfig =
-  | { readonly kind: 'local'; readonly dir: string; readonly secret: Secret<string> }
-  | {
-      readonly kind: 'privy';
-      readonly appId: string;
-      readonly appSecret: Secret<string>;
-      /** Base64 of the PKCS#8 form. */
-      readonly authorizationKey: Secret<string>;
-      readonly apiUrl: string;
-    };
+export interface ProviderConfig {
+  readonly kind: 'local';
+  readonly dir: string;
+  readonly secret: Secret<string>;
+}
 
 export interface WalletConfig {
   readonly provider: ProviderConfig;
@@ -153,28 +138,21 @@ export function readWallet(
     return '';
   };
   if (settings.WALLET_PROVIDER === 'off') return undefined;
+  if (settings.WALLET_PROVIDER === 'privy') {
+    problems.push('WALLET_PROVIDER: privy is not built yet; local and off are');
+    return undefined;
+  }
   for (const { chainId } of settings.WALLET_ASSETS) {
     if (networks.some((network) => network.chainId === chainId)) continue;
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   return {
-    provider:
-      settings.WALLET_PROVIDER === 'local'
-        ? {
-            kind: 'local',
-            dir: settings.WALLET_KEYSTORE_DIR,
-            secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
-          }
-        : {
-            kind: 'privy',
-            appId: required('WALLET_PRIVY_APP_ID'),
-            appSecret: new Secret(required('WALLET_PRIVY_APP_SECRET')),
-            authorizationKey: new Secret(
-              required('WALLET_PRIVY_AUTHORIZATION_KEY').replace('wallet-auth:', ''),
-            ),
-            apiUrl: settings.WALLET_PRIVY_API_URL,
-          },
+    provider: {
+      kind: 'local',
+      dir: settings.WALLET_KEYSTORE_DIR,
+      secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
+    },
     publicUrl: publicUrl.replace(/\/+$/, ''),
     tokenSecret: new Secret(required('WALLET_TOKEN_SECRET')),
     tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,

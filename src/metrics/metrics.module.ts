@@ -43,6 +43,8 @@ export class MetricsModule {
         REDIS_METRICS,
         { provide: CountError, inject: [Registry], useFactory: errorMetrics },
         observer(ResponseObserver, responseMetrics),
+        // Every process reads chains, whatever its roles.
+        observer(RpcObserver, rpcMetrics),
         ...(settles ? settlingProviders(config) : []),
         {
           provide: ScrapeService,
@@ -51,14 +53,13 @@ export class MetricsModule {
             new ScrapeService(registry, given),
         },
       ],
-      exports: [ResponseObserver, ...(settles ? [RpcObserver, PaymentObserver, LaneObserver] : [])],
+      exports: [ResponseObserver, RpcObserver, ...(settles ? [PaymentObserver, LaneObserver] : [])],
     };
   }
 }
 
 function settlingProviders(config: AppConfig): Provider[] {
   return [
-    observer(RpcObserver, rpcMetrics),
     observer(PaymentObserver, (registry, countError) =>
       paymentMetrics(registry, AssetLabels.of(config), countError),
     ),

@@ -11,13 +11,20 @@ const UNLOCK = script(
   `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('DEL', ARGV[1]) end return 0`,
 );
 
+/** ARGV: key, token, milliseconds. Only its holder keeps a lock. */
+const RENEW = script(
+  'wallet_renew_lock',
+  `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('PEXPIRE', ARGV[1], ARGV[3]) end return 0`,
+);
+
 const LIFE_MS = 60_000;
+const RENEW_MS = 20_000;
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 25;
 
 /**
  * Puts work on one thing in line, across processes. It saves work and keeps order; nothing that must
- * not happen twice relies on it, for a holder can lose it by being slow.
+ * not happen twice relies on it, for a holder that is frozen, or cut off from Redis, can lose it.
  */
 export class RedisLock {
   constructor(private readonly redis: Redis) {}
@@ -32,9 +39,14 @@ export class RedisLock {
       }
       await sleep(LOOK_MS);
     }
+    const renewal = setInterval(() => {
+      // A renewal that fails is made up for by the next one, or the lock is lost.
+      runScript(this.redis, RENEW, [key, token, LIFE_MS]).catch(() => undefined);
+    }, RENEW_MS);
     try {
       return await task();
     } finally {
+      clearInterval(renewal);
       // It frees itself in time when this cannot be told.
       await runScript(this.redis, UNLOCK, [key, token]).catch(() => undefined);
     }

@@ -13,6 +13,15 @@ redis.call('HSET', ARGV[1], 'rev', ARGV[3], 'policy', ARGV[4])
 return 1`,
 );
 
+/** ARGV: wallet key, seconds. Never goes back. */
+const VOID_TOKENS = script(
+  'wallet_void_tokens',
+  `if tonumber(ARGV[2]) > tonumber(redis.call('HGET', ARGV[1], 'nb') or '0') then
+  redis.call('HSET', ARGV[1], 'nb', ARGV[2])
+end
+return 1`,
+);
+
 /** What Redis holds of each wallet besides its spendings. */
 export class WalletBook {
   constructor(private readonly redis: Redis) {}
@@ -48,6 +57,6 @@ export class WalletBook {
   }
 
   async voidTokensBefore(wallet: Address, seconds: number): Promise<void> {
-    await ledgerCall('wallet_tokens', this.redis.hset(walletKey(wallet), 'nb', seconds));
+    await runScript(this.redis, VOID_TOKENS, [walletKey(wallet), seconds]);
   }
 }

@@ -12,8 +12,9 @@ const REMEMBERED_MAX = 10_000;
 /** Which wallet is whose. An owner has one, made when first asked for. */
 export class WalletDirectory {
   readonly #wallets = new Map<Address, CustodialWallet>();
-  /** Redis may have gone back to an older state, unless everything was restored since. */
-  #isSuspect = true;
+  /** Redis may have gone back to an older state at each; all is restored after each. */
+  #losses = 1;
+  #restoredLosses = 0;
 
   constructor(
     private readonly provider: WalletProvider,
@@ -27,7 +28,7 @@ export class WalletDirectory {
 
   /** The connection to Redis was lost and is back: what it knows has to be completed. */
   noteReconnect(): void {
-    this.#isSuspect = true;
+    this.#losses += 1;
   }
 
   /** The owner's wallet, where there is one. */
@@ -55,9 +56,10 @@ export class WalletDirectory {
    * @throws WalletError `wallet_locked` when that is not possible.
    */
   async policyOf(owner: Address, { address }: CustodialWallet): Promise<Policy> {
-    if (this.#isSuspect) {
+    while (this.#restoredLosses < this.#losses) {
+      const losses = this.#losses;
       await this.restorer.restoreAll();
-      this.#isSuspect = false;
+      this.#restoredLosses = losses;
     }
     const policy = await this.book.policy(address);
     if (policy !== undefined) return policy;

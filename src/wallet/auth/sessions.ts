@@ -41,7 +41,10 @@ export class Sessions {
     }
     const wallet = await this.directory.walletOf(owner);
     const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.rules.agentTokenSeconds;
-    const { token, claims } = this.mint.issue(owner, role, seconds);
+    // Restores what was revoked, when Redis was lost.
+    await this.directory.policyOf(owner, wallet);
+    const notBefore = await this.book.tokensNotBefore(wallet.address);
+    const { token, claims } = this.mint.issue(owner, role, seconds, notBefore);
     const at = claims.issuedAt;
     await this.journal.append({
       event: 'signed_in',
@@ -83,8 +86,8 @@ export class Sessions {
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
     const at = this.now();
-    // A token of this very second counts as older.
-    const notBefore = at + 1;
+    // Tokens of this very second are older, those made after another revocation in it too.
+    const notBefore = Math.max(at, await this.book.tokensNotBefore(wallet.address)) + 1;
     const common = { at, owner, wallet: wallet.address };
     await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
     await this.book.voidTokensBefore(wallet.address, notBefore);

@@ -43,8 +43,10 @@ export class TokenMint {
     owner: Address,
     role: 'owner' | 'agent',
     lifeSeconds: number,
+    notBefore = 0,
   ): { readonly token: string; readonly claims: TokenClaims } {
-    const issuedAt = this.now();
+    // Tokens from before `notBefore` are void; one made now is not, though clocks count whole seconds.
+    const issuedAt = Math.max(this.now(), notBefore);
     const claims: TokenClaims = {
       owner,
       role,

@@ -84,7 +84,13 @@ end
 if redis.call('HGET', P .. 'w:' .. wallet, 'rev') ~= ARGV[2] then return { 'changed' } end
 local entry = '1|' .. asset .. '|' .. amount .. '|' .. pay_to
 local known = redis.call('HGET', P .. 'e:' .. wallet, id)
-if known then return { known == entry and 'known' or 'reused' } end
+if known then
+  -- The same nonce with another deadline is another signature: it could outlive the one that was
+  -- charged. A transaction has no deadline that the chain knows.
+  local deadline = tonumber(redis.call('ZSCORE', P .. 'z:' .. wallet, id) or '-1')
+  local is_same = known == entry and (ARGV[10] == '' or deadline == tonumber(ARGV[7]))
+  return { is_same and 'known' or 'reused' }
+end
 local entries = counting(wallet, ARGV[8])
 if #entries >= tonumber(ARGV[9]) then return { 'many' } end
 for at = 17, #ARGV, 2 do

@@ -22,6 +22,7 @@ interface Remembered {
   readonly spending: Spending;
   readonly intent: { readonly id: string; readonly record: string } | undefined;
   readonly at: number;
+  isSigned: boolean;
   isSpent: boolean;
 }
 
@@ -45,7 +46,7 @@ export async function remember(events: AsyncIterable<JournalEvent>): Promise<Jou
   const wallets = new Map<Address, WalletMemory>();
   const owners = new Set<string>();
   const revoked = new Map<string, number>();
-  const closed: [Address, string, 'spent' | 'released'][] = [];
+  const later: [Address, string, 'signed' | 'spent' | 'released'][] = [];
   for await (const event of events) {
     if (event.event === 'wallet_wanted' && event.owner !== undefined) owners.add(event.owner);
     if (event.event === 'token_revoked') revoked.set(event.token, event.until);
@@ -64,15 +65,18 @@ export async function remember(events: AsyncIterable<JournalEvent>): Promise<Jou
     } else if (event.event === 'reserved') {
       const spending = StoredSpending.parse(event.spending);
       const { intent, at } = event;
-      memory.spendings.set(spending.id, { spending, intent, at, isSpent: false });
-    } else if (event.event === 'spent' || event.event === 'released') {
-      closed.push([wallet, event.spending, event.event]);
+      memory.spendings.set(spending.id, {
+        ...{ spending, intent, at, isSigned: false, isSpent: false },
+      });
+    } else if (event.event === 'signed' || event.event === 'spent' || event.event === 'released') {
+      later.push([wallet, event.spending, event.event]);
     }
   }
-  for (const [wallet, id, how] of closed) {
+  for (const [wallet, id, how] of later) {
     const spendings = wallets.get(wallet)?.spendings;
     const one = spendings?.get(id);
     if (one !== undefined && how === 'spent') one.isSpent = true;
+    if (one !== undefined && how === 'signed') one.isSigned = true;
     if (how === 'released') spendings?.delete(id);
   }
   return { wallets, owners, revoked };
@@ -152,7 +156,10 @@ export class WalletRestorer {
     const windowStart = now - LONGEST_WINDOW_SECONDS;
     const all = [...spendings.values()];
     const counting = all.filter(({ spending }) => spending.deadline >= windowStart);
-    const intended = all.filter(({ at }) => at >= now - this.retentionSeconds);
+    // The first of an intent stays: of several the one that was signed, else the newest.
+    const intended = all
+      .filter(({ at, intent }) => intent !== undefined && at >= now - this.retentionSeconds)
+      .sort((a, b) => Number(b.isSigned) - Number(a.isSigned) || b.at - a.at);
     for (let from = 0; from < Math.max(counting.length, intended.length); from += CHUNK) {
       const entries = counting.slice(from, from + CHUNK);
       const args: ScriptArgument[] = [generation, wallet, entries.length];

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import { AppConfig } from '../../config/app-config.js';
 import { readAddress } from '../../core/payment/wire-values.js';
-import { parseJsonBody } from '../../http/request-body.js';
+import { JsonBodyReader } from '../../http/request-body.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { RateLimit } from '../auth/rate-limit.js';
 import { Sessions } from '../auth/sessions.js';
@@ -18,6 +18,7 @@ export class Gate {
     private readonly sessions: Sessions,
     private readonly limits: RateLimit,
     private readonly directory: WalletDirectory,
+    private readonly bodies: JsonBodyReader,
     private readonly config: AppConfig,
   ) {}
 
@@ -61,21 +62,28 @@ export class Gate {
     );
   }
 
+  /** The JSON body, of whatever shape. Asked for after it is known who asks. */
+  json(request: Request): Promise<unknown> {
+    const { res: response } = request;
+    if (response === undefined) throw new TypeError('Express links each request to its response');
+    return this.bodies.json(request, response);
+  }
+
+  /** The JSON body by its schema. @throws WalletError `invalid_request` naming what is wrong. */
+  async body<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
+    const parsed = schema.safeParse(await this.json(request));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.map(String).join('.') ?? '';
+    throw new WalletError(
+      'invalid_request',
+      `${where === '' ? 'The body' : where}: ${issue?.message ?? 'is not valid'}`,
+    );
+  }
+
   #isAdminKey(given: string): boolean {
     const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
     const keys = this.config.wallet?.adminKeys ?? [];
     return keys.some((key) => timingSafeEqual(digest(key.reveal()), digest(given)));
   }
-}
-
-/** Reads a JSON body by its schema. @throws WalletError `invalid_request` naming what is wrong. */
-export function readBodyAs<T>(request: Request, schema: z.ZodType<T>): T {
-  const parsed = schema.safeParse(parseJsonBody(request));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const where = issue?.path.map(String).join('.') ?? '';
-  throw new WalletError(
-    'invalid_request',
-    `${where === '' ? 'The body' : where}: ${issue?.message ?? 'is not valid'}`,
-  );
 }

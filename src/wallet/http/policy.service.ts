@@ -1,20 +1,19 @@
-import { Injectable } from '@nestjs/common';
-import { Journal } from '../audit/journal.js';
-import { WalletBook } from '../accounts/wallet-book.js';
-import { WalletDirectory } from '../accounts/wallet-directory.js';
-import { RedisLock } from '../redis-lock.js';
+import type { Journal } from '../audit/journal.js';
+import type { WalletBook } from '../accounts/wallet-book.js';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText, readPolicy } from '../rules/policy.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
 /** Changes of rules: on disk first, then in force. */
-@Injectable()
 export class PolicyService {
   constructor(
     private readonly directory: WalletDirectory,
     private readonly book: WalletBook,
     private readonly journal: Journal,
     private readonly locks: RedisLock,
+    private readonly now: () => number,
   ) {}
 
   /** @throws WalletError `invalid_request` saying what is wrong with the rules. */
@@ -41,7 +40,7 @@ export class PolicyService {
       const policy = next(await this.directory.policyOf(owner, wallet));
       await this.journal.append({
         event: 'policy_set',
-        at: Math.floor(Date.now() / 1000),
+        at: this.now(),
         owner,
         wallet: wallet.address,
         revision: policy.revision,

@@ -9,7 +9,7 @@ import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
 import { Sessions } from '../auth/sessions.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
-import { Gate, readBodyAs } from './gate.service.js';
+import { Gate } from './gate.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
@@ -71,7 +71,7 @@ export class SignInV1Controller {
   @HttpCode(200)
   async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
     await this.gate.anybody(request);
-    const { address } = readBodyAs(request, Asking);
+    const { address } = await this.gate.body(request, Asking);
     return { ...(await this.signIn.challenge(addressOf(address), OWNER_STATEMENT)) };
   }
 
@@ -79,7 +79,7 @@ export class SignInV1Controller {
   @HttpCode(200)
   async login(@Req() request: Request): Promise<TokenAnswer> {
     await this.gate.anybody(request);
-    const signed = readBodyAs(request, Signed);
+    const signed = await this.gate.body(request, Signed);
     if (signed.message !== LEGACY_MESSAGE) {
       const owner = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', 'nonce') };
@@ -99,7 +99,7 @@ export class SignInV1Controller {
   @HttpCode(200)
   async approvalNonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
     await this.gate.anybody(request);
-    const { code, address } = readBodyAs(request, AskingToApprove);
+    const { code, address } = await this.gate.body(request, AskingToApprove);
     return { ...(await this.approvals.challenge(code, addressOf(address))) };
   }
 
@@ -107,7 +107,7 @@ export class SignInV1Controller {
   @HttpCode(200)
   async approve(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
     await this.gate.anybody(request);
-    const { code, ...signed } = readBodyAs(request, Approval);
+    const { code, ...signed } = await this.gate.body(request, Approval);
     await this.approvals.approve(code, signed);
     return { status: 'approved' };
   }

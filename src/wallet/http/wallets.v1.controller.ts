@@ -12,13 +12,12 @@ import {
 import type { Request } from 'express';
 import { getAddress } from 'viem';
 import { z } from 'zod';
-import { parseJsonBody } from '../../http/request-body.js';
 import { DeskService } from '../desk/desk.service.js';
 import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../desk/shapes.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
 import { WalletError } from '../wallet-error.js';
-import { Gate, readBodyAs } from './gate.service.js';
+import { Gate } from './gate.service.js';
 import { PolicyService } from './policy.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
@@ -47,7 +46,7 @@ export class WalletsV1Controller {
   async call(@Req() request: Request): Promise<RpcReply> {
     const session = await this.gate.session(request);
     const key = request.headers['privy-idempotency-key'] ?? request.headers['idempotency-key'];
-    const body = parseJsonBody(request);
+    const body = await this.gate.json(request);
     return this.rpc.call(session, body, typeof key === 'string' ? key : undefined);
   }
 
@@ -64,7 +63,7 @@ export class WalletsV1Controller {
   @Put('policy')
   async setPolicy(@Req() request: Request): Promise<Answer> {
     const session = await this.gate.rulesMaker(request);
-    await this.policies.replace(session, parseJsonBody(request));
+    await this.policies.replace(session, await this.gate.json(request));
     return this.desks.of(session).policy();
   }
 
@@ -81,14 +80,14 @@ export class WalletsV1Controller {
   @HttpCode(200)
   async quote(@Req() request: Request): Promise<Answer> {
     const session = await this.gate.session(request);
-    return this.desks.of(session).quote(readBodyAs(request, QuoteInput));
+    return this.desks.of(session).quote(await this.gate.body(request, QuoteInput));
   }
 
   @Post('payments')
   @HttpCode(200)
   async pay(@Req() request: Request): Promise<Answer> {
     const session = await this.gate.session(request);
-    return { ...(await this.desks.of(session).pay(readBodyAs(request, PayInput))) };
+    return { ...(await this.desks.of(session).pay(await this.gate.body(request, PayInput))) };
   }
 
   @Get('payments')

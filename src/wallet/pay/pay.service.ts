@@ -69,7 +69,7 @@ export class PayService {
       if (stored === undefined) return this.#buy(session, wanted, '');
       const { intent, record } = stored;
       if (intent.request !== requestDigest(wanted)) {
-        throw new WalletError('conflict', 'This intent was used for another request before.');
+        throw usedForAnother();
       }
       if (intent.state !== 'reserved') return this.#viewOf(wanted.intentId, intent);
       return this.#resume(session, wanted, intent, record);
@@ -135,7 +135,10 @@ export class PayService {
       throw new WalletError('no_acceptable_offer', 'The server asks for payment, but not by x402.');
     }
     const intent = await this.#charge(session, wanted, answer.url, required, replaces);
-    if (intent.deal === undefined) return this.#viewOf(wanted.intentId, intent);
+    if (intent.request !== requestDigest(wanted)) throw usedForAnother();
+    if (intent.state !== 'reserved' || intent.deal === undefined) {
+      return this.#viewOf(wanted.intentId, intent);
+    }
     return this.#present(session, wanted, intent, intent.deal);
   }
 
@@ -240,7 +243,8 @@ export class PayService {
       }
     } while (isPending(answer) && !signal.aborted);
     const receipt = receiptOf(answer);
-    if (answer.status < 400 || receipt?.['success'] === true) {
+    // A redirect is no answer, and the payment does not follow it.
+    if (answer.status < 300 || receipt?.['success'] === true) {
       return this.#keepPaid(address, intentId, intent, answer);
     }
     const fate = await this.reconciler.look({ wallet: address, spending: deal.spending });
@@ -344,6 +348,10 @@ function checkMaxAmount({ amount, token }: Offer, maxAmount: string): void {
     rule: 'max_amount',
     message: `It costs ${formatUnits(amount, token.decimals)} ${token.symbol}, which is more than the ${maxAmount} you allowed.`,
   });
+}
+
+function usedForAnother(): WalletError {
+  return new WalletError('conflict', 'This intent was used for another request before.');
 }
 
 /** Whether another offer of the same seller may do. */

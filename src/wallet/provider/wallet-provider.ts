@@ -31,9 +31,15 @@ export interface WalletProvider {
    * Signs and sends a transaction.
    *
    * @param key - the same key sends the same transaction, never a second one.
+   * @param isRepeat - whether it may have been sent under this key; then only that one is sent again.
    * @returns its hash.
    */
-  sendTransaction(wallet: CustodialWallet, wanted: WantedTransaction, key: string): Promise<Hex>;
+  sendTransaction(
+    wallet: CustodialWallet,
+    wanted: WantedTransaction,
+    key: string,
+    isRepeat: boolean,
+  ): Promise<Hex>;
 }
 export const WalletProvider = Symbol('WalletProvider');
 

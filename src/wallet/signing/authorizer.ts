@@ -24,7 +24,12 @@ export interface Wish {
 
 export type Authorized =
   /** Charged, and recorded: it may be signed. */
-  | { readonly kind: 'charged'; readonly spending: Spending }
+  | {
+      readonly kind: 'charged';
+      readonly spending: Spending;
+      /** It was charged before: an earlier attempt may have got anywhere. */
+      readonly isRepeat: boolean;
+    }
   | { readonly kind: 'uncharged' }
   /** Another call was first with this intent. */
   | { readonly kind: 'intent_exists'; readonly record: string };
@@ -59,8 +64,9 @@ export class Authorizer {
       switch (result.kind) {
         case 'reserved':
         case 'known':
-          if (await this.#settleCharge(session, wish, spending))
-            return { kind: 'charged', spending };
+          if (await this.#settleCharge(session, wish, spending)) {
+            return { kind: 'charged', spending, isRepeat: result.kind === 'known' };
+          }
           break;
         case 'intent_exists':
           return result;

@@ -56,8 +56,9 @@ export class WalletSigner {
     const signable = decodeTransaction(wanted, this.known, key, this.now());
     const digest = keccak256(toHex(JSON.stringify(wanted, decimals)));
     const what = 'eth_sendTransaction';
-    await this.authorizer.authorize(session, { signable, what, digest });
-    return this.provider.sendTransaction(session.wallet, wanted, key);
+    const authorized = await this.authorizer.authorize(session, { signable, what, digest });
+    const isRepeat = authorized.kind === 'charged' && authorized.isRepeat;
+    return this.provider.sendTransaction(session.wallet, wanted, key, isRepeat);
   }
 
   #noteSigned({ owner, wallet }: Session, spending: string): Promise<void> {

@@ -56,12 +56,15 @@ export class LocalProvider implements WalletProvider {
     wallet: CustodialWallet,
     wanted: WantedTransaction,
     key: string,
+    isRepeat: boolean,
   ): Promise<Hex> {
     const chain = this.chains.served(wanted.chainId);
     if (chain === undefined) throw new WalletError('INVALID_TRANSACTION', 'No such network here.');
     return this.locks.hold(`tx:${wanted.chainId}:${wallet.address}`, async () => {
       const place = sentTransactionKey(wallet.address, key);
       const stored = await ledgerCall('wallet_transaction', this.redis.get(place));
+      // Charged before, and what was signed then is lost: a second one could pay twice.
+      if (stored === null && isRepeat) throw unknownOutcome();
       const raw = (stored as Hex | null) ?? (await this.#prepare(chain, wallet, wanted));
       // Stored before it is sent: asked again, the same bytes are sent again.
       await ledgerCall('wallet_transaction', this.redis.set(place, raw, 'EX', SENT_LIFE_SECONDS));
@@ -135,5 +138,9 @@ async function broadcast(chain: EvmChain, raw: Hex, isRepeat: boolean): Promise<
   if (kinds.length > 0 && kinds.every((kind) => kind !== 'unknown')) {
     throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
   }
-  throw new WalletError('outcome_unknown', 'It is not known whether the transaction was sent.');
+  throw unknownOutcome();
+}
+
+function unknownOutcome(): WalletError {
+  return new WalletError('outcome_unknown', 'It is not known whether the transaction was sent.');
 }
