@@ -17,8 +17,9 @@ const RENEW = script(
   `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('PEXPIRE', ARGV[1], ARGV[3]) end return 0`,
 );
 
-const LIFE_MS = 60_000;
-const RENEW_MS = 20_000;
+/** A process that is killed holds up its work for as long. */
+const LIFE_MS = 15_000;
+const RENEW_MS = 3_000;
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 25;
 

@@ -16,7 +16,7 @@ export const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
 export class WalletWorld {
   private constructor(
     readonly world: World,
-    readonly service: Service,
+    private current: Service,
     /** Keystore and journal live here. */
     readonly dir: string,
     private readonly settings: Readonly<Record<string, string>>,
@@ -65,6 +65,15 @@ export class WalletWorld {
 
   get url(): string {
     return this.service.url;
+  }
+
+  get service(): Service {
+    return this.current;
+  }
+
+  /** Another process in the place of the one that has ended. */
+  async restart(): Promise<void> {
+    this.current = await this.another();
   }
 
   /** The service of the same settings, started again beside or after the first. */
