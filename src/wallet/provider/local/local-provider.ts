@@ -91,6 +91,10 @@ export class LocalProvider implements WalletProvider {
         throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
       }
       const fee = wanted.maxFeePerGas ?? price;
+      const tip = wanted.maxPriorityFeePerGas ?? fee;
+      if (fee > chain.config.maxGasPriceWei || tip > fee) {
+        throw new WalletError('INVALID_TRANSACTION', 'Its gas price is above what is paid here.');
+      }
       const account = privateKeyToAccount(await this.#keyOf(wallet));
       return await account.signTransaction({
         type: 'eip1559',
@@ -101,7 +105,7 @@ export class LocalProvider implements WalletProvider {
         value,
         data,
         maxFeePerGas: fee,
-        maxPriorityFeePerGas: wanted.maxPriorityFeePerGas ?? fee,
+        maxPriorityFeePerGas: tip,
       });
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
