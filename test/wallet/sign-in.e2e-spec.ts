@@ -202,3 +202,31 @@ describe('signing in to the wallet', () => {
     }
   });
 });
+
+describe('a wallet with the constant-message login on and a low rate limit', () => {
+  let wallets: WalletWorld;
+
+  beforeAll(async () => {
+    wallets = await WalletWorld.start({ WALLET_LEGACY_LOGIN: 'true', WALLET_RATE_LIMIT: '20' });
+  });
+  afterAll(() => wallets.stop());
+
+  it('signs an agent in, never an owner, and slows down who asks too often', async () => {
+    const login = await signed(newAccount(), 'Login to Privy Proxy');
+    const { status, body } = await wallets.post('/v1/login', login);
+    expect(status).toBe(200);
+    const rules = wallets.rules();
+    const token = String(body['token']);
+    expect((await wallets.send('PUT', '/v1/wallets/me/policy', token, rules)).status).toBe(403);
+    const flipped = (login['signature'] ?? '').replace(/^0x./, (start) =>
+      start === '0x1' ? '0x2' : '0x1',
+    );
+    const forged = { ...login, signature: flipped };
+    expect((await wallets.post('/v1/login', forged)).status).toBe(401);
+
+    const guesses = Array.from({ length: 45 }, () => wallets.send('GET', '/v1/status?code=guess'));
+    const last = (await Promise.all(guesses)).find((answer) => answer.status === 429);
+    expect(last?.body['code']).toBe('rate_limited');
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
