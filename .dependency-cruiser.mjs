@@ -93,6 +93,30 @@ export default {
       to: { path: '^src/(lanes|facilitator|verification|health|openapi)/' },
     },
     {
+      name: 'wallet-knows-no-feature',
+      comment: 'it pays over HTTP like any buyer, our own facilitator or another',
+      severity: 'error',
+      from: { path: '^src/wallet/' },
+      to: {
+        path: '^src/',
+        pathNot: '^src/(wallet|config|core|crypto|redis|http|chain)/',
+      },
+    },
+    {
+      name: 'wallet-rules-are-pure',
+      severity: 'error',
+      from: { path: '^src/wallet/rules/', pathNot: '\\.spec\\.ts$' },
+      to: {
+        pathNot: '^src/(wallet/rules|config|core)/|^node_modules/(viem|zod)/',
+      },
+    },
+    {
+      name: 'nobody-knows-the-wallet',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/wallet/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/wallet/' },
+    },
+    {
       name: 'health-only-reads',
       severity: 'error',
       from: { path: '^src/health/' },

@@ -13,20 +13,29 @@ export interface SellerOptions {
   readonly payTo: Address;
   readonly usd: Address;
   readonly coin: Address;
+  /** Atomic units. */
+  readonly price?: bigint;
 }
 
 /** Atomic units: 0.10 of a token with 18 decimals. */
 export const PRICE = 10n ** 17n;
 
 /** A resource server as a seller would write it, with the stock middleware and nothing of ours. */
-export function demoSeller({ facilitatorUrl, network, payTo, usd, coin }: SellerOptions): Express {
+export function demoSeller({
+  facilitatorUrl,
+  network,
+  payTo,
+  usd,
+  coin,
+  price = PRICE,
+}: SellerOptions): Express {
   const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl });
   const server = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme());
   const accepts = (asset: Address, extra: Record<string, unknown>) => ({
     scheme: 'exact',
     network,
     payTo,
-    price: { amount: PRICE.toString(), asset, extra },
+    price: { amount: price.toString(), asset, extra },
     maxTimeoutSeconds: 300,
   });
   const usdExtra = { name: USD_NAME, version: USD_VERSION };

@@ -24,6 +24,7 @@ import { logging } from './observability/logging.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
+import { WalletModule } from './wallet/wallet.module.js';
 
 /** The modules a process needs for its roles, and no others. */
 @Module({})
@@ -45,11 +46,13 @@ export class AppModule {
         ProcessesModule,
         HealthModule,
         MetricsModule.forRoot(config),
-        ...(config.usesChains ? chainModules(config) : []),
+        ...(config.usesChains ? [ChainModule] : []),
+        ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
         ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
+        ...(config.wallet === undefined ? [] : [WalletModule.forRoot(config.wallet)]),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
@@ -62,11 +65,10 @@ export class AppModule {
   }
 }
 
-/** What roles that work on chains share. */
-function chainModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
+/** What roles that settle share. */
+function settlingModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
   return [
     LedgerModule,
-    ChainModule,
     SettlingHealthModule,
     BullModule.forRoot({
       // A job that cannot be added now is found by the sweep: adding must not wait.

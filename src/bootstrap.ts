@@ -11,7 +11,7 @@ import { ResponseObserver } from './observability/response-observer.js';
 /** Paths that note when a request came; how long a settle may take counts from there. */
 const X402_PATHS = ['/verify', '/settle', '/v1/verify', '/v1/settle', '/v2/verify', '/v2/settle'];
 /** Pages for people, with what they load; the one at the root comes by itself. */
-const PAGES = ['/docs', '/admin'];
+const PAGES = ['/docs', '/admin', '/wallet'];
 
 /** What every instance of the application has, in production and in tests alike. */
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {

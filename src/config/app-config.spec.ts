@@ -41,7 +41,7 @@ describe('AppConfig', () => {
       }),
     ).toEqual([
       'PORT: must be a whole number from 0 to 65535',
-      'ROLES: must be all, or a list of api, worker, hub',
+      'ROLES: must be all, or a list of api, worker, hub, wallet',
       'REDIS_URL: is required',
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
       'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',

@@ -18,11 +18,17 @@ import {
   privateKeySetting,
   rpcUrlSetting,
 } from './settings.js';
+import {
+  readWallet,
+  WALLET_FILE_SETTINGS,
+  WALLET_SETTINGS,
+  type WalletConfig,
+} from './wallet-settings.js';
 
-export const ROLES = ['api', 'worker', 'hub'] as const;
+export const ROLES = ['api', 'worker', 'hub', 'wallet'] as const;
 export type Role = (typeof ROLES)[number];
-/** Roles that work on chains; the others need no network, endpoint or key. */
-const CHAIN_ROLES: readonly Role[] = ['api', 'worker'];
+/** Roles that settle payments. */
+const SETTLING_ROLES: readonly Role[] = ['api', 'worker'];
 
 /**
  * The settings of a process. Environment only, read once at boot; all problems are reported
@@ -71,6 +77,7 @@ const Settings = z.object({
     .string()
     .regex(/^(off|\d{1,2}|[0-9a-fA-F.:/, ]+)$/, 'must be off, a count of proxies or a list of them')
     .default('off'),
+  ...WALLET_SETTINGS,
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   ...accessSettings,
   ...HUB_SETTINGS,
@@ -89,7 +96,13 @@ const ChainSettings = z.object({
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
-const FILE_SETTINGS = ['SIGNER_KEYS', 'RPC_URLS', 'REDIS_URL', 'HUB_S3_SECRET_ACCESS_KEY'];
+const FILE_SETTINGS = [
+  'SIGNER_KEYS',
+  'RPC_URLS',
+  'REDIS_URL',
+  'HUB_S3_SECRET_ACCESS_KEY',
+  ...WALLET_FILE_SETTINGS,
+];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
@@ -155,11 +168,17 @@ export class AppConfig {
   readonly shutdownGraceMs: number;
   readonly bodyMaxBytes: number;
   readonly trustProxy: string;
+  /** `undefined` when it is off, or not a role of this process. */
+  readonly wallet: WalletConfig | undefined;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
   readonly hub: HubConfig;
 
-  private constructor(settings: z.infer<typeof Settings>, networks: readonly NetworkConfig[]) {
+  private constructor(
+    settings: z.infer<typeof Settings>,
+    networks: readonly NetworkConfig[],
+    wallet: WalletConfig | undefined,
+  ) {
     this.port = settings.PORT;
     this.host = settings.HOST;
     this.roles = new Set(settings.ROLES);
@@ -188,6 +207,7 @@ export class AppConfig {
     this.shutdownGraceMs = settings.SHUTDOWN_GRACE_MS;
     this.bodyMaxBytes = settings.BODY_MAX_BYTES;
     this.trustProxy = settings.TRUST_PROXY;
+    this.wallet = wallet;
     this.logLevel = settings.LOG_LEVEL;
     this.access = accessConfig(settings);
     this.hub = hubConfigOf(settings);
@@ -197,9 +217,14 @@ export class AppConfig {
     return this.roles.has(role);
   }
 
-  /** Whether this process has anything to do with chains. */
+  /** Whether this process has a part in settling payments. */
+  get settles(): boolean {
+    return SETTLING_ROLES.some((role) => this.roles.has(role));
+  }
+
+  /** Whether this process has anything to do with chains; else it needs no network, endpoint or key. */
   get usesChains(): boolean {
-    return CHAIN_ROLES.some((role) => this.roles.has(role));
+    return this.settles || this.wallet !== undefined;
   }
 
   /** @throws ConfigError naming every problem at once. */
@@ -211,7 +236,9 @@ export class AppConfig {
     // Read apart, so that a problem elsewhere does not hide the problems of a network.
     const { NETWORKS, SIGNER_KEYS, ROLES: RolesSetting } = Settings.shape;
     const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
-    const usesChains = roles.length === 0 || roles.some((role) => CHAIN_ROLES.includes(role));
+    const hasWallet = roles.includes('wallet') && (given['WALLET_PROVIDER'] ?? 'off') !== 'off';
+    const settles = roles.length === 0 || roles.some((role) => SETTLING_ROLES.includes(role));
+    const usesChains = settles || hasWallet;
     const chainIds = new Set(usesChains ? NETWORKS.safeParse(given['NETWORKS']).data : []);
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...chainIds].map((chainId) =>
@@ -219,8 +246,11 @@ export class AppConfig {
     );
     if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
     if (roles.includes('hub')) problems.push(...hubProblems(given));
+    const wallet = settings.data?.ROLES.includes('wallet')
+      ? readWallet(settings.data, networks, settings.data.PORT, problems)
+      : undefined;
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, networks);
+    return new AppConfig(settings.data, networks, wallet);
   }
 }
 

@@ -2,6 +2,8 @@
  * Every Redis key this service writes, by the builder that names it. All live in one database of one
  * primary; the Lua scripts build the same names from the same prefix.
  *
+ * The wallet's keys begin with `x402:wl:` and are listed in `src/wallet/wallet-keys.ts`.
+ *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `x402:s:<id>` | hash | until the settlement is finished | a live settlement |

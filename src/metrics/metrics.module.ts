@@ -44,7 +44,7 @@ const HUB_METRICS: Provider = {
 export class MetricsModule {
   /** What is counted follows the roles of this process. */
   static forRoot(config: AppConfig): DynamicModule {
-    const settles = config.usesChains;
+    const { settles, usesChains } = config;
     const hasHub = config.hasRole('hub');
     const samplers = [
       RedisMetrics,
@@ -59,6 +59,7 @@ export class MetricsModule {
         REDIS_METRICS,
         { provide: CountError, inject: [Registry], useFactory: errorMetrics },
         observer(ResponseObserver, responseMetrics),
+        ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HUB_METRICS] : []),
         {
@@ -68,14 +69,17 @@ export class MetricsModule {
             new ScrapeService(registry, given),
         },
       ],
-      exports: [ResponseObserver, ...(settles ? [RpcObserver, PaymentObserver, LaneObserver] : [])],
+      exports: [
+        ResponseObserver,
+        ...(usesChains ? [RpcObserver] : []),
+        ...(settles ? [PaymentObserver, LaneObserver] : []),
+      ],
     };
   }
 }
 
 function settlingProviders(config: AppConfig): Provider[] {
   return [
-    observer(RpcObserver, rpcMetrics),
     observer(PaymentObserver, (registry, countError) =>
       paymentMetrics(registry, AssetLabels.of(config), countError),
     ),

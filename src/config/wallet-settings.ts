@@ -1,0 +1,186 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { caip2Of } from '../core/payment/network.js';
+import type { BuiltInToken, TransferMethod } from './built-in-networks.js';
+import { Secret } from './secret.js';
+import { addressSetting, decimalSetting, integerSetting, listOf } from './settings.js';
+
+/** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
+
+const secretText = (name: string) =>
+  z.string().min(32, `must be at least 32 characters; for example: openssl rand -hex 32 (${name})`);
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** `eip155:56/0x…=SYMBOL:18`, and for EIP-3009 `:name:version` of its EIP-712 domain. */
+const WALLET_ASSET =
+  /^(eip155:[1-9]\d{0,14})\/(0x[0-9a-fA-F]{40})=(\w{1,12}):(\d|1[0-8])(?::([^:,]{1,64}):([^:,]{1,16}))?$/;
+
+const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform((text, context) => {
+  const [, network, address, symbol, decimals, name, version] = WALLET_ASSET.exec(text) ?? [];
+  if (network === undefined || address === undefined || symbol === undefined) {
+    context.addIssue(
+      'must be assets such as eip155:56/0x…=USDX:18 or eip155:56/0x…=USDX:18:USD X:1',
+    );
+    return z.NEVER;
+  }
+  const domain = name === undefined || version === undefined ? undefined : { name, version };
+  return {
+    chainId: Number(network.slice('eip155:'.length)),
+    address: address.toLowerCase() as Address,
+    symbol,
+    decimals: Number(decimals),
+    methods: domain === undefined ? ['permit2'] : ['eip3009', 'permit2'],
+    eip712: domain,
+  };
+});
+
+const flagSetting = z.enum(['true', 'false'], { error: 'must be true or false' });
+
+export const WALLET_SETTINGS = {
+  WALLET_PROVIDER: z.enum(['off', 'local', 'privy']).default('off'),
+  /** Where owners and MCP clients reach this service. */
+  WALLET_PUBLIC_URL: httpUrl.optional(),
+  WALLET_TOKEN_SECRET: secretText('WALLET_TOKEN_SECRET').optional(),
+  /** Of an agent's token. */
+  WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
+  WALLET_LEGACY_LOGIN: flagSetting.default('false'),
+  WALLET_OWNERS: listOf(addressSetting).optional(),
+  WALLET_ADMIN_KEYS: listOf(secretText('WALLET_ADMIN_KEYS')).default([]),
+  WALLET_ASSETS: listOf(walletAssetSetting).default([]),
+  /** Whole tokens; here in 10^-18. The limits a new wallet starts with, per asset. */
+  WALLET_MAX_PER_PAYMENT: decimalSetting(18).default(10n ** 18n),
+  WALLET_BUDGET: decimalSetting(18).default(10n * 10n ** 18n),
+  WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
+  WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
+  WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
+  WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
+  /** Hosts, or host:port, that may be fetched from though their address is not public. */
+  WALLET_FETCH_ALLOW: listOf(
+    z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
+  ).default([]),
+  WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
+  /** One purchase, from its first request to its answer. */
+  WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
+  /** Requests a minute: of one address before it has signed in, and of one wallet after. */
+  WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
+};
+
+/** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
+export const WALLET_FILE_SETTINGS = [
+  'WALLET_TOKEN_SECRET',
+  'WALLET_ADMIN_KEYS',
+  'WALLET_KEYSTORE_SECRET',
+];
+
+/** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
+export interface WalletAsset {
+  readonly chainId: number;
+  /** Lower case. */
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly methods: readonly TransferMethod[];
+  /** EIP-712 domain, where the token has EIP-3009. */
+  readonly eip712: { readonly name: string; readonly version: string } | undefined;
+}
+
+export interface ProviderConfig {
+  readonly kind: 'local';
+  readonly dir: string;
+  readonly secret: Secret<string>;
+}
+
+export interface WalletConfig {
+  readonly provider: ProviderConfig;
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  readonly tokenSecret: Secret<string>;
+  readonly tokenTtlSeconds: number;
+  readonly hasLegacyLogin: boolean;
+  /** Who may have a wallet; anybody when absent. */
+  readonly owners: ReadonlySet<Address> | undefined;
+  readonly adminKeys: readonly Secret<string>[];
+  readonly assets: readonly WalletAsset[];
+  /** Of a new wallet, in 10^-18 of each token. */
+  readonly maxPerPayment: bigint;
+  readonly budget: bigint;
+  readonly windowHours: number;
+  readonly auditDir: string;
+  readonly fetchAllow: ReadonlySet<string>;
+  readonly fetchMaxBytes: number;
+  readonly fetchTimeoutMs: number;
+  readonly requestsPerMinute: number;
+}
+
+export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
+
+interface NetworkTokens {
+  readonly chainId: number;
+  readonly knownTokens: readonly BuiltInToken[];
+}
+
+/**
+ * The wallet's part of the configuration; `undefined` when it is off.
+ *
+ * @param problems - takes what is missing for the chosen provider.
+ */
+export function readWallet(
+  settings: WalletSettings,
+  networks: readonly NetworkTokens[],
+  port: number,
+  problems: string[],
+): WalletConfig | undefined {
+  const required = (name: keyof WalletSettings): string => {
+    const value = settings[name];
+    if (typeof value === 'string') return value;
+    problems.push(`${name}: is required by WALLET_PROVIDER=${settings.WALLET_PROVIDER}`);
+    return '';
+  };
+  if (settings.WALLET_PROVIDER === 'off') return undefined;
+  if (settings.WALLET_PROVIDER === 'privy') {
+    problems.push('WALLET_PROVIDER: privy is not built yet; local and off are');
+    return undefined;
+  }
+  for (const { chainId } of settings.WALLET_ASSETS) {
+    if (networks.some((network) => network.chainId === chainId)) continue;
+    problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
+  }
+  const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  return {
+    provider: {
+      kind: 'local',
+      dir: settings.WALLET_KEYSTORE_DIR,
+      secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
+    },
+    publicUrl: publicUrl.replace(/\/+$/, ''),
+    tokenSecret: new Secret(required('WALLET_TOKEN_SECRET')),
+    tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,
+    hasLegacyLogin: settings.WALLET_LEGACY_LOGIN === 'true',
+    owners: settings.WALLET_OWNERS && new Set(settings.WALLET_OWNERS),
+    adminKeys: settings.WALLET_ADMIN_KEYS.map((key) => new Secret(key)),
+    assets: [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)],
+    maxPerPayment: settings.WALLET_MAX_PER_PAYMENT,
+    budget: settings.WALLET_BUDGET,
+    windowHours: settings.WALLET_BUDGET_WINDOW_HOURS,
+    auditDir: settings.WALLET_AUDIT_DIR,
+    fetchAllow: new Set(settings.WALLET_FETCH_ALLOW.map((host) => host.toLowerCase())),
+    fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
+    fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
+    requestsPerMinute: settings.WALLET_RATE_LIMIT,
+  };
+}
+
+/** Tokens in doubt are left out: a wrong number of decimals would be a wrong limit. */
+function builtInAssets({ chainId, knownTokens }: NetworkTokens): WalletAsset[] {
+  return knownTokens
+    .filter(({ doubt }) => doubt === undefined)
+    .map(({ address, symbol, decimals, methods, eip712 }) => ({
+      chainId,
+      address,
+      symbol,
+      decimals,
+      methods,
+      eip712,
+    }));
+}

@@ -1,0 +1,100 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Address, getAddress } from 'viem';
+import { z } from 'zod';
+import type { Secret } from '../../config/secret.js';
+import { readAddress } from '../../core/payment/wire-values.js';
+import { WalletError } from '../wallet-error.js';
+
+/** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is ever read. */
+const HEADER = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT' })).toString('base64url');
+const TOKEN_MAX_CHARACTERS = 2048;
+
+const Claims = z.object({
+  iss: z.string(),
+  aud: z.literal('wallet'),
+  /** The owner who signed in, with checksum. */
+  sub: z.string(),
+  role: z.enum(['owner', 'agent']),
+  jti: z.string().regex(/^[\w-]{22}$/),
+  iat: z.int(),
+  exp: z.int(),
+});
+
+export interface TokenClaims {
+  /** Lower case. */
+  readonly owner: Address;
+  readonly role: 'owner' | 'agent';
+  readonly id: string;
+  /** Unix seconds. */
+  readonly issuedAt: number;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** Makes and reads bearer tokens. What was revoked is not known here. */
+export class TokenMint {
+  constructor(
+    private readonly secret: Secret<string>,
+    private readonly issuer: string,
+    private readonly now: () => number,
+  ) {}
+
+  issue(
+    owner: Address,
+    role: 'owner' | 'agent',
+    lifeSeconds: number,
+    notBefore = 0,
+  ): { readonly token: string; readonly claims: TokenClaims } {
+    // Tokens from before `notBefore` are void; one made now is not, though clocks count whole seconds.
+    const issuedAt = Math.max(this.now(), notBefore);
+    const claims: TokenClaims = {
+      owner,
+      role,
+      id: randomBytes(16).toString('base64url'),
+      issuedAt,
+      expiresAt: issuedAt + lifeSeconds,
+    };
+    const payload: z.input<typeof Claims> = {
+      iss: this.issuer,
+      aud: 'wallet',
+      sub: getAddress(owner),
+      role,
+      jti: claims.id,
+      iat: issuedAt,
+      exp: claims.expiresAt,
+    };
+    const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
+    return { token: `${HEADER}.${body}.${this.#mac(body).toString('base64url')}`, claims };
+  }
+
+  /** @throws WalletError `unauthorized`. */
+  read(token: string): TokenClaims {
+    const [header, body = '', mac = '', ...rest] = token.slice(0, TOKEN_MAX_CHARACTERS).split('.');
+    const given = Buffer.from(mac, 'base64url');
+    const expected = this.#mac(body);
+    const isOurs =
+      header === HEADER &&
+      rest.length === 0 &&
+      given.length === expected.length &&
+      timingSafeEqual(given, expected);
+    if (!isOurs) throw invalidToken();
+    const claims = Claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
+    const owner = readAddress(claims.data?.sub);
+    if (!claims.success || owner === undefined || claims.data.iss !== this.issuer) {
+      throw invalidToken();
+    }
+    const { role, jti, iat, exp } = claims.data;
+    if (exp <= this.now()) {
+      throw new WalletError('unauthorized', 'authorization token has expired');
+    }
+    return { owner, role, id: jti, issuedAt: iat, expiresAt: exp };
+  }
+
+  #mac(body: string): Buffer {
+    return createHmac('sha256', this.secret.reveal()).update(`${HEADER}.${body}`).digest();
+  }
+}
+
+export function invalidToken(): WalletError {
+  return new WalletError('unauthorized', 'authorization token is invalid');
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Address } from 'viem';
+import { readAddress } from '../../core/payment/wire-values.js';
+import type { Spending } from '../rules/spending.js';
+
+/** A spending whose fate has to be read from the chain once its deadline has passed. */
+export interface Due {
+  /** Lower case. */
+  readonly wallet: Address;
+  readonly spending: Spending;
+}
+
+const address = z.string().transform((text, context): Address => {
+  const read = readAddress(text);
+  if (read !== undefined) return read;
+  context.addIssue('must be an address');
+  return z.NEVER;
+});
+
+/** A spending as it is stored: amounts and nonces as decimal texts. */
+export const StoredSpending = z.object({
+  id: z.string(),
+  chainId: z.int(),
+  method: z.enum(['eip3009', 'permit2', 'transaction']),
+  asset: address,
+  payTo: address,
+  amount: z
+    .string()
+    .regex(/^\d{1,78}$/)
+    .transform(BigInt),
+  nonce: z
+    .string()
+    .regex(/^\d{1,78}$/)
+    .transform(BigInt),
+  deadline: z.int(),
+});
+
+const StoredDue = z.tuple([z.literal(1), address, StoredSpending]);
+
+export function storedSpending(spending: Spending): z.input<typeof StoredSpending> {
+  const { id, chainId, method, asset, payTo, amount, nonce, deadline } = spending;
+  return {
+    id,
+    chainId,
+    method,
+    asset,
+    payTo,
+    amount: amount.toString(),
+    nonce: nonce.toString(),
+    deadline,
+  };
+}
+
+/** The same text for the same spending, always: it is a member of a set. */
+export function writeDue({ wallet, spending }: Due): string {
+  return JSON.stringify([1, wallet, storedSpending(spending)]);
+}
+
+export function readDue(text: string): Due {
+  const [, wallet, spending] = StoredDue.parse(JSON.parse(text));
+  return { wallet, spending };
+}

@@ -1,0 +1,211 @@
+import { formatUnits, zeroAddress } from 'viem';
+import type { z } from 'zod';
+import type { ChainRegistry } from '../../chain/chain-registry.js';
+import type { WalletAsset } from '../../config/wallet-settings.js';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
+import type { Balances } from '../pay/balances.js';
+import { readPaymentRequired, type Offer } from '../pay/offer.js';
+import type { PayService } from '../pay/pay.service.js';
+import type { SafeFetch } from '../pay/safe-fetch.js';
+import { amountView } from '../pay/views.js';
+import type { WalletProvider } from '../provider/wallet-provider.js';
+import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
+import { judge } from '../rules/judge.js';
+import { assetName, type Limit, type Policy } from '../rules/policy.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import type {
+  BalanceOutput,
+  HistoryInput,
+  HistoryOutput,
+  PayInput,
+  PaymentOutput,
+  PolicyOutput,
+  QuoteInput,
+  QuoteOutput,
+  StatusInput,
+  WalletDesk,
+  WalletOutput,
+} from './shapes.js';
+
+export interface DeskParts {
+  readonly provider: WalletProvider;
+  readonly directory: WalletDirectory;
+  readonly store: SpendingStore;
+  readonly payments: PayService;
+  readonly balances: Balances;
+  readonly fetcher: SafeFetch;
+  readonly known: KnownContracts;
+  readonly chains: ChainRegistry;
+  readonly assets: readonly WalletAsset[];
+  readonly publicUrl: string;
+  readonly fetchTimeoutMs: number;
+  readonly now: () => number;
+}
+
+/** Gives every session its desk. */
+export class DeskService {
+  constructor(private readonly parts: DeskParts) {}
+
+  of(session: Session): WalletDesk {
+    return new LocalDesk(this.parts, session);
+  }
+}
+
+/** The desk of one session, in the process that holds the wallet. */
+class LocalDesk implements WalletDesk {
+  constructor(
+    private readonly parts: DeskParts,
+    private readonly session: Session,
+  ) {}
+
+  async wallet(): Promise<z.infer<typeof WalletOutput>> {
+    const { owner, wallet } = this.session;
+    const { active } = await this.parts.directory.policyOf(owner, wallet);
+    return {
+      address: wallet.address,
+      owner,
+      custody: this.parts.provider.kind,
+      networks: this.parts.chains.all.map(({ config }) => config.network),
+      active,
+    };
+  }
+
+  async balance(): Promise<z.infer<typeof BalanceOutput>> {
+    const { address } = this.session.wallet;
+    const read = await Promise.all(
+      this.parts.assets.map(async (token) => ({
+        token,
+        balance: await this.parts.balances.of(address, token),
+      })),
+    );
+    return {
+      address,
+      balances: read.flatMap(({ token, balance }) =>
+        balance === undefined ? [] : [amountView(balance, token)],
+      ),
+      unreadable: read.flatMap(({ token, balance }) =>
+        balance === undefined ? [assetName(token.chainId, token.address)] : [],
+      ),
+    };
+  }
+
+  async quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {
+    const { fetcher, known, fetchTimeoutMs } = this.parts;
+    const { owner, wallet } = this.session;
+    const policy = await this.parts.directory.policyOf(owner, wallet);
+    const signal = AbortSignal.timeout(fetchTimeoutMs);
+    const answer = await fetcher.fetch({ ...input, body: undefined }, signal);
+    const required = answer.status === 402 ? readPaymentRequired(answer, known) : undefined;
+    const offers = required?.offers ?? [];
+    return {
+      url: answer.url,
+      httpStatus: answer.status,
+      isFree: answer.status < 400,
+      offers: await Promise.all(offers.map((offer) => this.#quoteOffer(offer, policy))),
+      otherOffers: (required?.offered ?? 0) - offers.length,
+    };
+  }
+
+  pay(input: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
+    return this.parts.payments.pay(this.session, { ...input, body: input.body });
+  }
+
+  status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {
+    return this.parts.payments.status(this.session, intentId);
+  }
+
+  async history({ limit }: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>> {
+    return { payments: await this.parts.payments.history(this.session, limit) };
+  }
+
+  async policy(): Promise<z.infer<typeof PolicyOutput>> {
+    const { owner, wallet } = this.session;
+    const policy = await this.parts.directory.policyOf(owner, wallet);
+    const { revision, active, windowHours, otherPayees, scopes } = policy;
+    const lists = policy.payeeLists.map(async ({ name, payees, limits }) => ({
+      name,
+      payees: [...payees],
+      limits: await this.#limits(limits, policy, payees),
+    }));
+    return {
+      ...{ revision, active, windowHours, otherPayees, scopes: [...scopes] },
+      limits: await this.#limits(policy.limits, policy, undefined),
+      payeeLists: await Promise.all(lists),
+      howToChange: howToChange(this.parts.publicUrl),
+    };
+  }
+
+  /** By the rules, with what is left of the budgets now; nothing is charged. */
+  async #quoteOffer(
+    offer: Offer,
+    policy: Policy,
+  ): Promise<z.infer<typeof QuoteOutput>['offers'][number]> {
+    const { token, method, payTo, amount } = offer;
+    const now = this.parts.now();
+    const spending = spendingOf(token, method, {
+      ...{ from: this.session.wallet.address, payTo, amount, validAfter: 0n, nonce: 0n },
+      deadline: BigInt(now),
+    });
+    const facts = { amount: amountView(amount, token), payTo, method };
+    const judgement = judge({ kind: 'payment', spending, token }, policy, now);
+    if (!judgement.allowed) {
+      const { rule, message } = judgement.refusal;
+      return { ...facts, isAllowed: false, rule, reason: message };
+    }
+    const charges = 'charges' in judgement ? judgement.charges : [];
+    const asset = assetName(token.chainId, token.address);
+    const sums = await this.#spent(
+      policy,
+      charges.map(({ payees }) => ({ asset, ...(payees !== undefined && { payees }) })),
+    );
+    const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
+    if (isWithin) return { ...facts, isAllowed: true };
+    const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
+    return { ...facts, isAllowed: false, rule: 'budget', reason };
+  }
+
+  async #limits(
+    limits: readonly Limit[],
+    policy: Policy,
+    payees: Policy['payeeLists'][number]['payees'] | undefined,
+  ): Promise<z.infer<typeof PolicyOutput>['limits']> {
+    const sums = await this.#spent(
+      policy,
+      limits.map(({ asset }) => ({ asset, ...(payees !== undefined && { payees }) })),
+    );
+    return limits.map(({ asset, perPayment, budget }, at) => {
+      const { symbol, decimals } = this.#unitOf(asset);
+      const shown = (value: bigint): { atomic: string; decimal: string } => ({
+        atomic: value.toString(),
+        decimal: formatUnits(value, decimals),
+      });
+      const spent = sums[at] ?? 0n;
+      const left = budget > spent ? budget - spent : 0n;
+      return {
+        ...{ asset, symbol, perPayment: shown(perPayment), budget: shown(budget) },
+        ...{ spent: shown(spent), left: shown(left) },
+      };
+    });
+  }
+
+  async #spent(policy: Policy, questions: readonly SpentQuestion[]): Promise<readonly bigint[]> {
+    const since = this.parts.now() - policy.windowHours * 3600;
+    const sums = await this.parts.store.spent(this.session.wallet.address, since, questions);
+    if (sums !== undefined) return sums;
+    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+  }
+
+  #unitOf(asset: string): { readonly symbol: string; readonly decimals: number } {
+    const token = this.parts.assets.find(
+      ({ chainId, address }) => assetName(chainId, address) === asset,
+    );
+    if (token !== undefined) return token;
+    return { symbol: asset.endsWith(zeroAddress) ? 'native coin' : 'unknown', decimals: 18 };
+  }
+}
+
+export function howToChange(publicUrl: string): string {
+  return `The owner signs in with POST ${publicUrl}/v1/login and sends new rules with PUT ${publicUrl}/v1/wallets/me/policy. An agent cannot.`;
+}

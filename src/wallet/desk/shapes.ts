@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { FETCH_METHODS } from '../pay/safe-fetch.js';
+
+/** What agents send and get, the same over HTTP and MCP. */
+
+const url = z.string().max(2048).describe('http or https URL');
+const headers = z
+  .record(z.string().max(64), z.string().max(4096))
+  .default({})
+  .describe('Request headers. Sent to the origin of the URL only.');
+
+export const QuoteInput = z.strictObject({
+  url,
+  method: z.enum(['GET', 'HEAD']).default('GET'),
+  headers,
+});
+
+export const PayInput = z.strictObject({
+  url,
+  method: z.enum(FETCH_METHODS).default('GET'),
+  headers,
+  body: z.string().max(262_144).optional().describe('Request body'),
+  maxAmount: z
+    .string()
+    .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
+    .describe('The most to pay, in whole tokens as a decimal, such as "0.10"'),
+  intentId: z
+    .string()
+    .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits or any of _ . : -')
+    .describe(
+      'Your name for this purchase. Use the same one when you ask again for the same purchase: it is paid once. A new one is a new payment.',
+    ),
+});
+
+export const StatusInput = z.strictObject({ intentId: PayInput.shape.intentId });
+export const HistoryInput = z.strictObject({ limit: z.int().min(1).max(100).default(20) });
+export const NoInput = z.strictObject({});
+
+const Amount = z.object({
+  atomic: z.string().describe('Atomic units'),
+  decimal: z.string().describe('Whole tokens'),
+  symbol: z.string(),
+  asset: z.string(),
+  network: z.string().describe('CAIP-2'),
+});
+
+export const WalletOutput = z.object({
+  address: z.string(),
+  owner: z.string(),
+  custody: z.enum(['local', 'privy']),
+  networks: z.array(z.string()),
+  active: z.boolean().describe('false: the owner has stopped it'),
+});
+
+export const BalanceOutput = z.object({
+  address: z.string(),
+  balances: z.array(Amount),
+  unreadable: z.array(z.string()).describe('Assets whose balance could not be read now'),
+});
+
+export const QuoteOutput = z.object({
+  url: z.string(),
+  httpStatus: z.int(),
+  isFree: z.boolean(),
+  offers: z.array(
+    z.object({
+      amount: Amount,
+      payTo: z.string(),
+      method: z.enum(['eip3009', 'permit2']),
+      isAllowed: z.boolean(),
+      rule: z.string().optional().describe('The rule that forbids it'),
+      reason: z.string().optional(),
+    }),
+  ),
+  otherOffers: z.int().describe('Offers this wallet cannot pay'),
+});
+
+const PaymentFacts = {
+  intentId: z.string(),
+  status: z.enum(['paid', 'free', 'pending', 'paid_without_content', 'not_paid']),
+  url: z.string(),
+  method: z.string(),
+  at: z.string(),
+  amount: Amount.optional(),
+  payTo: z.string().optional(),
+  transaction: z.string().optional(),
+  httpStatus: z.int().optional(),
+  message: z.string(),
+};
+
+export const PaymentOutput = z.object({
+  ...PaymentFacts,
+  contentType: z.string().optional(),
+  body: z.string().optional(),
+  bodyEncoding: z.enum(['utf8', 'base64']).optional(),
+  isCutOff: z.boolean().optional().describe('true: the answer was larger than is kept'),
+});
+
+export const HistoryOutput = z.object({ payments: z.array(z.object(PaymentFacts)) });
+
+const LimitOutput = z.object({
+  asset: z.string(),
+  symbol: z.string(),
+  perPayment: z.object({ atomic: z.string(), decimal: z.string() }),
+  budget: z.object({ atomic: z.string(), decimal: z.string() }),
+  spent: z.object({ atomic: z.string(), decimal: z.string() }),
+  left: z.object({ atomic: z.string(), decimal: z.string() }),
+});
+
+export const PolicyOutput = z.object({
+  revision: z.int(),
+  active: z.boolean(),
+  windowHours: z.int(),
+  limits: z.array(LimitOutput),
+  payeeLists: z.array(
+    z.object({
+      name: z.string(),
+      payees: z.array(z.string()),
+      limits: z.array(LimitOutput),
+    }),
+  ),
+  otherPayees: z.boolean(),
+  scopes: z.array(z.string()),
+  howToChange: z.string(),
+});
+
+/** What one wallet offers its agent. Every method throws `WalletError`. */
+export interface WalletDesk {
+  wallet(): Promise<z.infer<typeof WalletOutput>>;
+  balance(): Promise<z.infer<typeof BalanceOutput>>;
+  quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>>;
+  pay(input: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>>;
+  status(input: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>>;
+  history(input: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>>;
+  policy(): Promise<z.infer<typeof PolicyOutput>>;
+}

@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { AppConfig } from '../../config/app-config.js';
+import { readAddress } from '../../core/payment/wire-values.js';
+import { JsonBodyReader } from '../../http/request-body.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { RateLimit } from '../auth/rate-limit.js';
+import { Sessions } from '../auth/sessions.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Who a request is from, before anything is done for it. */
+@Injectable()
+export class Gate {
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly limits: RateLimit,
+    private readonly directory: WalletDirectory,
+    private readonly bodies: JsonBodyReader,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** Anybody, but not too often. @throws WalletError */
+  async anybody(request: Request): Promise<void> {
+    await this.limits.count(`ip:${request.ip ?? ''}`);
+  }
+
+  /** The bearer of a token. @throws WalletError */
+  async session(request: Request): Promise<Session> {
+    const { authorization } = request.headers;
+    let session: Session;
+    try {
+      session = await this.sessions.of(authorization);
+    } catch (error) {
+      // Guessing tokens costs as much as anything else without one.
+      if (error instanceof WalletError && error.code === 'unauthorized')
+        await this.anybody(request);
+      throw error;
+    }
+    await this.limits.count(`wallet:${session.wallet.address}`);
+    return session;
+  }
+
+  /** Who may change the rules: the owner, or the operator for `?owner=`. @throws WalletError */
+  async rulesMaker(request: Request): Promise<Session> {
+    const key = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (key !== undefined && this.#isAdminKey(key)) {
+      const owner = readAddress(request.query['owner']);
+      if (owner === undefined) {
+        throw new WalletError('invalid_request', 'Name the owner: ?owner=0x…');
+      }
+      const wallet = await this.directory.walletOf(owner);
+      return { owner, wallet, role: 'owner', tokenId: 'admin', expiresAt: 0 };
+    }
+    const session = await this.session(request);
+    if (session.role === 'owner') return session;
+    throw new WalletError(
+      'forbidden',
+      'Only the owner, signed in with a nonce, or the operator may change the rules.',
+    );
+  }
+
+  /** The JSON body, of whatever shape. Asked for after it is known who asks. */
+  json(request: Request): Promise<unknown> {
+    const { res: response } = request;
+    if (response === undefined) throw new TypeError('Express links each request to its response');
+    return this.bodies.json(request, response);
+  }
+
+  /** The JSON body by its schema. @throws WalletError `invalid_request` naming what is wrong. */
+  async body<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
+    const parsed = schema.safeParse(await this.json(request));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.map(String).join('.') ?? '';
+    throw new WalletError(
+      'invalid_request',
+      `${where === '' ? 'The body' : where}: ${issue?.message ?? 'is not valid'}`,
+    );
+  }
+
+  #isAdminKey(given: string): boolean {
+    const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+    const keys = this.config.wallet?.adminKeys ?? [];
+    return keys.some((key) => timingSafeEqual(digest(key.reveal()), digest(given)));
+  }
+}

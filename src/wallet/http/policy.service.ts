@@ -1,0 +1,54 @@
+import type { Journal } from '../audit/journal.js';
+import type { WalletBook } from '../accounts/wallet-book.js';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { RedisLock } from '../redis-lock.js';
+import { type Policy, policyText, readPolicy } from '../rules/policy.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Changes of rules: on disk first, then in force. */
+export class PolicyService {
+  constructor(
+    private readonly directory: WalletDirectory,
+    private readonly book: WalletBook,
+    private readonly journal: Journal,
+    private readonly locks: RedisLock,
+    private readonly now: () => number,
+  ) {}
+
+  /** @throws WalletError `invalid_request` saying what is wrong with the rules. */
+  replace(session: Session, sent: unknown): Promise<void> {
+    return this.#change(session, ({ revision }) => {
+      const read = readPolicy(sent, revision + 1);
+      if (read.ok) return read.policy;
+      throw new WalletError('invalid_request', read.problem);
+    });
+  }
+
+  /** The kill switch. */
+  stop(session: Session): Promise<void> {
+    return this.#change(session, (policy) => ({
+      ...policy,
+      revision: policy.revision + 1,
+      active: false,
+    }));
+  }
+
+  async #change(session: Session, next: (policy: Policy) => Policy): Promise<void> {
+    const { owner, wallet, tokenId } = session;
+    await this.locks.hold(`policy:${wallet.address}`, async () => {
+      const policy = next(await this.directory.policyOf(owner, wallet));
+      await this.journal.append({
+        event: 'policy_set',
+        at: this.now(),
+        owner,
+        wallet: wallet.address,
+        revision: policy.revision,
+        policy: policyText(policy),
+        by: tokenId,
+      });
+      if (await this.book.replacePolicy(wallet.address, policy)) return;
+      throw new WalletError('unavailable', 'The rules changed meanwhile. Send them again.');
+    });
+  }
+}

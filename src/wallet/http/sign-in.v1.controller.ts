@@ -1,0 +1,135 @@
+import { Controller, Get, HttpCode, Post, Query, Req, UseFilters } from '@nestjs/common';
+import type { Request } from 'express';
+import { type Address } from 'viem';
+import { z } from 'zod';
+import { AppConfig } from '../../config/app-config.js';
+import { readAddress } from '../../core/payment/wire-values.js';
+import { DeviceCodes } from '../auth/device-codes.js';
+import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
+import { Sessions } from '../auth/sessions.js';
+import { WalletError } from '../wallet-error.js';
+import { ApprovalService } from './approval.service.js';
+import { Gate } from './gate.service.js';
+import { WalletErrorFilter } from './wallet-error.filter.js';
+
+const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
+
+const Signed = z.strictObject({
+  address: z.string().max(64),
+  message: z.string().max(4096),
+  signature: z.string().max(256),
+});
+const Asking = z.strictObject({ address: z.string().max(64) });
+const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });
+const Approval = z.strictObject({ code: z.string().max(64), ...Signed.shape });
+
+interface TokenAnswer {
+  readonly token: string;
+}
+
+/** How owners and agents get their tokens; paths and answers of the published wallet skill. */
+@Controller('v1')
+@UseFilters(WalletErrorFilter)
+export class SignInV1Controller {
+  constructor(
+    private readonly gate: Gate,
+    private readonly codes: DeviceCodes,
+    private readonly signIn: SignIn,
+    private readonly sessions: Sessions,
+    private readonly approvals: ApprovalService,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** Clients post `true`, an object or nothing; what it is does not matter. */
+  @Post('init')
+  @HttpCode(200)
+  async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
+    await this.gate.anybody(request);
+    const code = await this.codes.create();
+    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${code}`;
+    return { code, auth_url: url, authUrl: url };
+  }
+
+  @Get('status')
+  async status(
+    @Req() request: Request,
+    @Query('code') code: unknown,
+  ): Promise<Readonly<Record<string, string>>> {
+    await this.gate.anybody(request);
+    const known = typeof code === 'string' ? code : '';
+    const status = await this.codes.status(known);
+    if (status.state === 'pending') return { status: 'pending' };
+    // The token is made when it is collected: no token ever lies in Redis.
+    if (status.state === 'approved' && (await this.codes.collect(known))) {
+      const token = await this.sessions.issue(status.owner, 'agent', 'approval');
+      return { status: 'completed', token };
+    }
+    return { status: 'completed' };
+  }
+
+  @Post('login/nonce')
+  @HttpCode(200)
+  async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
+    await this.gate.anybody(request);
+    const { address } = await this.gate.body(request, Asking);
+    return { ...(await this.signIn.challenge(addressOf(address), OWNER_STATEMENT)) };
+  }
+
+  @Post('login')
+  @HttpCode(200)
+  async login(@Req() request: Request): Promise<TokenAnswer> {
+    await this.gate.anybody(request);
+    const signed = await this.gate.body(request, Signed);
+    if (signed.message !== LEGACY_MESSAGE) {
+      const owner = await this.signIn.accept(signed, OWNER_STATEMENT);
+      return { token: await this.sessions.issue(owner, 'owner', 'nonce') };
+    }
+    if (this.config.wallet?.hasLegacyLogin !== true) {
+      throw new WalletError(
+        'unauthorized',
+        'The constant login message is off here. Sign a message from POST /v1/login/nonce.',
+      );
+    }
+    const owner = this.signIn.signerOf(signed);
+    return { token: await this.sessions.issue(owner, 'agent', 'legacy') };
+  }
+
+  /** For the approval page: the rules, and the message that approves an agent under them. */
+  @Post('approve/nonce')
+  @HttpCode(200)
+  async approvalNonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
+    await this.gate.anybody(request);
+    const { code, address } = await this.gate.body(request, AskingToApprove);
+    return { ...(await this.approvals.challenge(code, addressOf(address))) };
+  }
+
+  @Post('approve')
+  @HttpCode(200)
+  async approve(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
+    await this.gate.anybody(request);
+    const { code, ...signed } = await this.gate.body(request, Approval);
+    await this.approvals.approve(code, signed);
+    return { status: 'approved' };
+  }
+
+  @Post('logout')
+  @HttpCode(200)
+  async logout(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
+    await this.sessions.revoke(await this.gate.session(request));
+    return { status: 'revoked' };
+  }
+
+  /** Ends every token of the wallet; the owner's way to send all agents away. */
+  @Post('logout/all')
+  @HttpCode(200)
+  async logoutAll(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
+    await this.sessions.revokeAll(await this.gate.rulesMaker(request));
+    return { status: 'revoked' };
+  }
+}
+
+function addressOf(text: string): Address {
+  const address = readAddress(text);
+  if (address !== undefined) return address;
+  throw new WalletError('invalid_request', 'address: must be 0x and 40 hex digits');
+}

@@ -1,0 +1,62 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import type { Response } from 'express';
+import { ChainUnavailableError, FacilitatorError } from '../../core/errors.js';
+import { sendJson } from '../../http/json.js';
+import { WalletError, type WalletErrorCode } from '../wallet-error.js';
+
+const STATUS: Readonly<Record<WalletErrorCode, number>> = {
+  policy_violation: 403,
+  invalid_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  rate_limited: 429,
+  wallet_locked: 423,
+  INSUFFICIENT_FUNDS: 400,
+  INVALID_TRANSACTION: 400,
+  unsupported_method: 400,
+  provider_refused: 403,
+  provider_unavailable: 503,
+  outcome_unknown: 502,
+  fetch_refused: 403,
+  fetch_failed: 502,
+  no_acceptable_offer: 422,
+  unavailable: 503,
+};
+
+/** What an agent or owner is told when the answer is no. */
+export interface ErrorView {
+  readonly error: string;
+  readonly code: string;
+  /** Of a policy violation: which of the owner's rules it was. */
+  readonly rule?: string;
+}
+
+/** Everything but a {@link WalletError} becomes "ask again": its text stays here. */
+export function errorView(error: FacilitatorError): ErrorView {
+  if (!(error instanceof WalletError)) {
+    const what = error instanceof ChainUnavailableError ? 'The chain' : 'The wallet';
+    return { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };
+  }
+  const { message, code, facts } = error;
+  return { error: message, code, ...(facts.rule !== undefined && { rule: facts.rule }) };
+}
+
+/** Answers of the wallet's routes that are not data. Whatever it does not know the others handle. */
+@Catch(FacilitatorError)
+export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
+  catch(error: FacilitatorError, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<Response>();
+    if (response.headersSent) {
+      response.end();
+      return;
+    }
+    const status = error instanceof WalletError ? STATUS[error.code] : 503;
+    if (error instanceof WalletError && error.facts.retryAfterSeconds !== undefined) {
+      response.setHeader('Retry-After', error.facts.retryAfterSeconds);
+    }
+    if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+    sendJson(response, status, errorView(error));
+  }
+}

@@ -1,0 +1,37 @@
+import { type Address, formatUnits } from 'viem';
+import type { ChainRegistry } from '../../chain/chain-registry.js';
+import type { WalletAsset } from '../../config/wallet-settings.js';
+import { balanceOfCall } from '../../core/exact/calls.js';
+import { decodeUint } from '../../core/exact/diagnose.js';
+import { ChainUnavailableError } from '../../core/errors.js';
+import { WalletError } from '../wallet-error.js';
+
+/** What a wallet owns, read from the chain. */
+export class Balances {
+  constructor(private readonly chains: ChainRegistry) {}
+
+  /** Atomic units; `undefined` when the chain or the token does not say. */
+  async of(owner: Address, { chainId, address }: WalletAsset): Promise<bigint | undefined> {
+    const chain = this.chains.served(chainId);
+    if (chain === undefined) return undefined;
+    try {
+      return await chain.withView(async (view) =>
+        decodeUint(await view.call(balanceOfCall(address, owner))),
+      );
+    } catch (error) {
+      if (error instanceof ChainUnavailableError) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws WalletError `INSUFFICIENT_FUNDS`; a balance that cannot be read is left to the seller. */
+  async check(owner: Address, token: WalletAsset, amount: bigint): Promise<void> {
+    const balance = await this.of(owner, token);
+    if (balance === undefined || balance >= amount) return;
+    const decimal = (value: bigint): string => formatUnits(value, token.decimals);
+    throw new WalletError(
+      'INSUFFICIENT_FUNDS',
+      `The wallet has ${decimal(balance)} ${token.symbol}; ${decimal(amount)} is asked for. Send some to ${owner}.`,
+    );
+  }
+}

@@ -1,0 +1,106 @@
+import type { Address } from 'viem';
+import type { WalletAsset } from '../../config/wallet-settings.js';
+import { chainIdOf, chainIdOfV1Name } from '../../core/payment/network.js';
+import {
+  isJsonObject,
+  isUint256,
+  type JsonObject,
+  readAddress,
+  readInteger,
+  readOptionalObject,
+} from '../../core/payment/wire-values.js';
+import type { KnownContracts } from '../rules/decode-typed-data.js';
+import type { FetchAnswer } from './safe-fetch.js';
+
+const OFFERS_MAX = 50;
+
+/** One way to pay that a seller offers and this wallet knows how to. */
+export interface Offer {
+  readonly x402Version: 1 | 2;
+  readonly method: 'eip3009' | 'permit2';
+  readonly chainId: number;
+  readonly token: WalletAsset;
+  readonly payTo: Address;
+  /** Atomic units. */
+  readonly amount: bigint;
+  readonly maxTimeoutSeconds: number;
+  /** The seller's own object; V2 clients repeat it. */
+  readonly requirements: JsonObject;
+}
+
+/** What a 402 says. */
+export interface PaymentRequired {
+  readonly offers: readonly Offer[];
+  /** How many the seller made, known or not. */
+  readonly offered: number;
+  /** V2: repeated by the client. */
+  readonly resource: unknown;
+  readonly extensions: unknown;
+}
+
+/**
+ * Reads a 402 of either version: V2 in the header `PAYMENT-REQUIRED`, V1 in the body.
+ *
+ * @returns `undefined` when it is neither.
+ */
+export function readPaymentRequired(
+  { headers, body }: FetchAnswer,
+  known: KnownContracts,
+): PaymentRequired | undefined {
+  const sent = readHeader(headers['payment-required']) ?? parseObject(body.toString('utf8'));
+  const version = sent?.['x402Version'];
+  const accepts = sent?.['accepts'];
+  if (sent === undefined || (version !== 1 && version !== 2) || !Array.isArray(accepts)) {
+    return undefined;
+  }
+  return {
+    offers: (accepts as unknown[])
+      .slice(0, OFFERS_MAX)
+      .flatMap((one) => readOffer(one, version, known) ?? []),
+    offered: accepts.length,
+    resource: sent['resource'],
+    extensions: sent['extensions'],
+  };
+}
+
+/** A header of base64 JSON; `undefined` when it is absent or is not one. */
+export function readHeader(value: string | undefined): JsonObject | undefined {
+  return value === undefined
+    ? undefined
+    : parseObject(Buffer.from(value, 'base64').toString('utf8'));
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readOffer(sent: unknown, x402Version: 1 | 2, known: KnownContracts): Offer | undefined {
+  if (!isJsonObject(sent) || sent['scheme'] !== 'exact') return undefined;
+  const { network, maxTimeoutSeconds } = sent;
+  const chainIdOfName = x402Version === 1 ? chainIdOfV1Name : chainIdOf;
+  const chainId = typeof network === 'string' ? chainIdOfName(network) : undefined;
+  const asset = readAddress(sent['asset']);
+  const payTo = readAddress(sent['payTo']);
+  const amount = readInteger(sent[x402Version === 1 ? 'maxAmountRequired' : 'amount']);
+  if (chainId === undefined || asset === undefined || payTo === undefined) return undefined;
+  if (amount === undefined || !isUint256(amount)) return undefined;
+  if (typeof maxTimeoutSeconds !== 'number' || !(maxTimeoutSeconds > 0)) return undefined;
+  const token = known.token(chainId, asset);
+  const extra = readOptionalObject(sent['extra']);
+  const method =
+    x402Version === 2 && extra?.['assetTransferMethod'] === 'permit2' ? 'permit2' : 'eip3009';
+  if (token?.methods.includes(method) !== true) return undefined;
+  // The payment flow that settles before the answer needs nothing else of a buyer; escrow does.
+  if (extra?.['paymentFlow'] === 'escrow') return undefined;
+  const common = { x402Version, method, chainId, token, payTo, amount } as const;
+  const offer = { ...common, maxTimeoutSeconds, requirements: sent };
+  if (method === 'permit2') return offer;
+  const isOurDomain =
+    extra?.['name'] === token.eip712?.name && extra?.['version'] === token.eip712?.version;
+  return isOurDomain && token.eip712 !== undefined ? offer : undefined;
+}

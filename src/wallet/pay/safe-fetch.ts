@@ -1,0 +1,206 @@
+import { lookup as lookUpName } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, type Dispatcher, request } from 'undici';
+import { WalletError } from '../wallet-error.js';
+import { isPublicAddress } from './address-guard.js';
+
+const REDIRECTS_MAX = 3;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type FetchMethod = (typeof METHODS)[number];
+export const FETCH_METHODS: readonly FetchMethod[] = METHODS;
+
+/** Set by the connection, or by the payment; an agent may set none of them. */
+const FORBIDDEN_HEADERS =
+  /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*|x-payment.*|payment-.*|accept-encoding)$/i;
+/** All that is sent on to another origin. */
+const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent']);
+
+export interface FetchRequest {
+  readonly url: string;
+  readonly method: FetchMethod;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface FetchAnswer {
+  /** Where it came from, after redirects. */
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most the size limit. */
+  readonly body: Buffer;
+  readonly isCutOff: boolean;
+}
+
+export interface FetchLimits {
+  readonly maxBytes: number;
+  /** `host` or `host:port` that may be fetched from though they are not public. */
+  readonly allow: ReadonlySet<string>;
+}
+
+/**
+ * Fetches for somebody else: public addresses only, checked on the very address that is connected to,
+ * and again for every redirect.
+ */
+export class SafeFetch {
+  readonly #guarded: Agent;
+  readonly #allowed: Agent;
+
+  constructor(private readonly limits: FetchLimits) {
+    this.#guarded = new Agent({ connect: { lookup: lookUpPublic } });
+    this.#allowed = new Agent();
+  }
+
+  /**
+   * @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after.
+   */
+  async fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
+    const { method, body, ...first } = readRequest(wanted);
+    let { url, headers } = first;
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await this.#once(url, { method, headers, body }, signal);
+      const target = redirectOf(answer, url, method);
+      if (target === undefined) return answer;
+      if (redirects === REDIRECTS_MAX) throw refused('there are too many redirects');
+      if (new URL(target).origin !== new URL(url).origin) headers = harmless(headers);
+      url = target;
+    }
+  }
+
+  /**
+   * Presents a payment. Redirects are not followed: they could lead it to somebody else.
+   *
+   * @throws WalletError like {@link fetch}.
+   */
+  present(
+    wanted: FetchRequest,
+    [name, value]: readonly [name: string, value: string],
+    signal: AbortSignal,
+  ): Promise<FetchAnswer> {
+    const { url, method, headers, body } = readRequest(wanted);
+    return this.#once(url, { method, headers: { ...headers, [name]: value }, body }, signal);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#allowed.destroy()]);
+  }
+
+  async #once(
+    url: string,
+    { method, headers, body }: Omit<FetchRequest, 'url'>,
+    signal: AbortSignal,
+  ): Promise<FetchAnswer> {
+    const dispatcher = this.#dispatcherFor(new URL(url));
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await request(url, {
+        dispatcher,
+        method,
+        // Compressed answers could be far larger than they look.
+        headers: { 'user-agent': 'x402-wallet', ...headers, 'accept-encoding': 'identity' },
+        body: body ?? null,
+        signal,
+      });
+    } catch (error) {
+      throw failure(error);
+    }
+    const { bytes, isCutOff } = await this.#read(response.body);
+    const answered: Record<string, string> = {};
+    for (const [name, value] of Object.entries(response.headers)) {
+      if (typeof value === 'string') answered[name] = value;
+    }
+    return { url, status: response.statusCode, headers: answered, body: bytes, isCutOff };
+  }
+
+  #dispatcherFor({ protocol, hostname, host, port, username, password }: URL): Dispatcher {
+    if (protocol !== 'http:' && protocol !== 'https:') throw refused('only http and https are');
+    if (username !== '' || password !== '') throw refused('it has credentials in it');
+    const withPort = port === '' ? `${host}:${protocol === 'http:' ? 80 : 443}` : host;
+    const { allow } = this.limits;
+    if (allow.has(hostname) || allow.has(host) || allow.has(withPort)) return this.#allowed;
+    // A name is judged when it is resolved; an address in the URL never is resolved.
+    const address = hostname.replace(/^\[|\]$/g, '');
+    if (isIP(address) !== 0 && !isPublicAddress(address))
+      throw refused('its address is not public');
+    return this.#guarded;
+  }
+
+  async #read(
+    body: Dispatcher.ResponseData['body'],
+  ): Promise<{ readonly bytes: Buffer; readonly isCutOff: boolean }> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > this.limits.maxBytes) break;
+      }
+    } catch (error) {
+      throw failure(error);
+    }
+    const bytes = Buffer.concat(chunks).subarray(0, this.limits.maxBytes);
+    return { bytes, isCutOff: size > this.limits.maxBytes };
+  }
+}
+
+/** Gives a connection only addresses that are public; the one it gets is the one it uses. */
+const lookUpPublic: LookupFunction = (hostname, options, callback) => {
+  lookUpName(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) {
+      callback(error, '');
+      return;
+    }
+    const isAllPublic = addresses.every(({ address }) => isPublicAddress(address));
+    const [first] = addresses;
+    if (!isAllPublic || first === undefined) {
+      callback(refused('its address is not public'), '');
+      return;
+    }
+    if (options.all === true) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+function readRequest(wanted: FetchRequest): FetchRequest {
+  if (!URL.canParse(wanted.url)) throw refused('it is not a URL');
+  for (const [name, value] of Object.entries(wanted.headers)) {
+    if (FORBIDDEN_HEADERS.test(name)) throw refused(`the header ${name} may not be set`);
+    if (!/^[\w!#$%&'*+.^`|~-]{1,64}$/.test(name) || !/^[\t\x20-\x7e]{0,4096}$/.test(value)) {
+      throw refused('a header is not well-formed');
+    }
+  }
+  return { ...wanted, url: new URL(wanted.url).href };
+}
+
+/** Where a GET or HEAD is sent on to. Nothing else is: it would have to change its method or its place. */
+function redirectOf(
+  { status, headers }: FetchAnswer,
+  url: string,
+  method: FetchMethod,
+): string | undefined {
+  const { location } = headers;
+  if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  if (!URL.canParse(location, url)) throw refused('it redirects to what is not a URL');
+  return new URL(location, url).href;
+}
+
+function harmless(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())),
+  );
+}
+
+/** Nothing of the error's text is passed on: it may tell about this machine's network. */
+function failure(error: unknown): WalletError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof WalletError) return cause;
+    if (cause.name === 'TimeoutError') return new WalletError('fetch_failed', 'It took too long.');
+  }
+  return new WalletError('fetch_failed', 'The server could not be reached, or broke off.');
+}
+
+function refused(why: string): WalletError {
+  return new WalletError('fetch_refused', `This URL is not fetched from here: ${why}.`);
+}

@@ -1,0 +1,99 @@
+import { formatUnits } from 'viem';
+import { caip2Of } from '../../core/payment/network.js';
+import type { Intent } from './intent.js';
+
+/** An amount as agents and people read it. */
+export interface AmountView {
+  /** Atomic units. */
+  readonly atomic: string;
+  /** Whole tokens. */
+  readonly decimal: string;
+  readonly symbol: string;
+  readonly asset: string;
+  readonly network: string;
+}
+
+/**
+ * - `paid`: paid for and answered. `free`: answered without payment.
+ * - `pending`: the payment is signed, its outcome is not known yet. Ask again with the same intent.
+ * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
+ * - `not_paid`: nothing was paid and nothing will be.
+ */
+export type PaymentStatus = 'paid' | 'free' | 'pending' | 'paid_without_content' | 'not_paid';
+
+export interface PaymentView {
+  readonly intentId: string;
+  readonly status: PaymentStatus;
+  readonly url: string;
+  readonly method: string;
+  readonly at: string;
+  readonly amount?: AmountView;
+  readonly payTo?: string;
+  readonly transaction?: string;
+  readonly httpStatus?: number;
+  readonly contentType?: string;
+  readonly body?: string;
+  readonly bodyEncoding?: 'utf8' | 'base64';
+  readonly isCutOff?: boolean;
+  readonly message: string;
+}
+
+const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
+  paid: 'Paid and answered. Asking again with the same intent gives this answer and pays nothing.',
+  free: 'Answered without payment.',
+  pending:
+    'The payment is signed and may land; nothing else will be paid for this intent. Ask again with the same intent.',
+  paid_without_content:
+    'The payment landed, but there is no answer to give. Take it up with the seller, naming the transaction.',
+  not_paid: 'Nothing was paid, and nothing will be.',
+};
+
+export function amountView(
+  amount: bigint,
+  token: {
+    readonly chainId: number;
+    readonly address: string;
+    readonly symbol: string;
+    readonly decimals: number;
+  },
+): AmountView {
+  return {
+    atomic: amount.toString(),
+    decimal: formatUnits(amount, token.decimals),
+    symbol: token.symbol,
+    asset: token.address,
+    network: caip2Of(token.chainId),
+  };
+}
+
+export function paymentView(
+  intentId: string,
+  { url, method, at, deal, result, transaction }: Intent,
+  status: PaymentStatus,
+): PaymentView {
+  return {
+    intentId,
+    status,
+    url,
+    method,
+    at: new Date(at * 1000).toISOString(),
+    ...(deal !== undefined && {
+      amount: amountView(deal.spending.amount, {
+        chainId: deal.spending.chainId,
+        address: deal.spending.asset,
+        symbol: deal.symbol,
+        decimals: deal.decimals,
+      }),
+      payTo: deal.spending.payTo,
+    }),
+    ...(transaction !== undefined && { transaction }),
+    ...(result !== undefined && {
+      httpStatus: result.httpStatus,
+      contentType: result.contentType,
+      body: result.body,
+      bodyEncoding: result.encoding,
+      isCutOff: result.isCutOff,
+    }),
+    message: MESSAGES[status],
+  };
+}

@@ -1,0 +1,47 @@
+import type { Address, Hex } from 'viem';
+import type { TypedData, WantedTransaction } from '../rules/spending.js';
+
+/** A wallet in somebody's custody. */
+export interface CustodialWallet {
+  /** The provider's name for it. */
+  readonly id: string;
+  /** Lower case. */
+  readonly address: Address;
+}
+
+/**
+ * Who keeps the keys. Nothing here decides what may be signed: callers do, before they call.
+ * A key never leaves a provider; there is no export.
+ *
+ * Every method throws `WalletError`: `provider_refused` when the provider said no and nothing was
+ * signed, `provider_unavailable` when it was not reached, `outcome_unknown` when it may have acted.
+ */
+export interface WalletProvider {
+  readonly kind: 'local' | 'privy';
+  /** @throws Error that names the setting, when the provider cannot be used at all. */
+  start(): Promise<void>;
+  /** The wallet of a subject, where there is one. */
+  find(subject: string): Promise<CustodialWallet | undefined>;
+  /** The wallet of a subject, made if there is none: one wallet, however many ask at once. */
+  create(subject: string): Promise<CustodialWallet>;
+  signTypedData(wallet: CustodialWallet, typedData: TypedData, key: string): Promise<Hex>;
+  /** EIP-191. */
+  signMessage(wallet: CustodialWallet, message: SignableMessage, key: string): Promise<Hex>;
+  /**
+   * Signs and sends a transaction.
+   *
+   * @param key - the same key sends the same transaction, never a second one.
+   * @param isRepeat - whether it may have been sent under this key; then only that one is sent again.
+   * @returns its hash.
+   */
+  sendTransaction(
+    wallet: CustodialWallet,
+    wanted: WantedTransaction,
+    key: string,
+    isRepeat: boolean,
+  ): Promise<Hex>;
+}
+export const WalletProvider = Symbol('WalletProvider');
+
+/** A text, or bytes as hex. */
+export type SignableMessage = string | { readonly raw: Hex };

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { ledgerCall, runScript, script } from '../redis/redis-scripts.js';
+import { WalletError } from './wallet-error.js';
+import { lockKey } from './wallet-keys.js';
+
+/** ARGV: key, token. Only its holder frees a lock. */
+const UNLOCK = script(
+  'wallet_unlock_name',
+  `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('DEL', ARGV[1]) end return 0`,
+);
+
+/** ARGV: key, token, milliseconds. Only its holder keeps a lock. */
+const RENEW = script(
+  'wallet_renew_lock',
+  `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('PEXPIRE', ARGV[1], ARGV[3]) end return 0`,
+);
+
+/** A process that is killed holds up its work for as long. */
+const LIFE_MS = 15_000;
+const RENEW_MS = 3_000;
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 25;
+
+/**
+ * Puts work on one thing in line, across processes. It saves work and keeps order; nothing that must
+ * not happen twice relies on it, for a holder that is frozen, or cut off from Redis, can lose it.
+ */
+export class RedisLock {
+  constructor(private readonly redis: Redis) {}
+
+  /** @throws WalletError `unavailable` when it is not free in 30 s. */
+  async hold<T>(name: string, task: () => Promise<T>): Promise<T> {
+    const [key, token] = [lockKey(name), randomBytes(12).toString('base64url')];
+    const deadline = performance.now() + PATIENCE_MS;
+    while ((await this.#take(key, token)) === null) {
+      if (performance.now() > deadline) {
+        throw new WalletError('unavailable', 'The same is being worked on already. Ask again.');
+      }
+      await sleep(LOOK_MS);
+    }
+    const renewal = setInterval(() => {
+      // A renewal that fails is made up for by the next one, or the lock is lost.
+      runScript(this.redis, RENEW, [key, token, LIFE_MS]).catch(() => undefined);
+    }, RENEW_MS);
+    try {
+      return await task();
+    } finally {
+      clearInterval(renewal);
+      // It frees itself in time when this cannot be told.
+      await runScript(this.redis, UNLOCK, [key, token]).catch(() => undefined);
+    }
+  }
+
+  #take(key: string, token: string): Promise<'OK' | null> {
+    return ledgerCall('wallet_lock', this.redis.set(key, token, 'PX', LIFE_MS, 'NX'));
+  }
+}

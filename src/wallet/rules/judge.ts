@@ -1,0 +1,141 @@
+import { type Address, formatUnits, zeroAddress } from 'viem';
+import { assetName, type Limit, type PayeeList, type Policy, type Scope } from './policy.js';
+import type { Signable, Spending } from './spending.js';
+
+/** The rule that refused; part of the interface. */
+export type Rule =
+  | 'kill_switch'
+  | 'scope_off'
+  | 'unsignable'
+  | 'asset_not_listed'
+  | 'payee_not_listed'
+  | 'per_payment'
+  | 'budget'
+  | 'validity'
+  | 'nonce_reused'
+  | 'max_amount'
+  | 'too_many_payments';
+
+export interface Refusal {
+  readonly rule: Rule;
+  /** For the agent and its owner, with amounts in decimals. */
+  readonly message: string;
+}
+
+/** One budget a spending is charged to. */
+export interface Charge {
+  /** `undefined` for the wallet as a whole. */
+  readonly list: string | undefined;
+  /** Atomic units. */
+  readonly budget: bigint;
+  /** Whose payments count; everybody's for the wallet as a whole. */
+  readonly payees: readonly Address[] | undefined;
+}
+
+export type Judgement =
+  | { readonly allowed: true; readonly spending: Spending; readonly charges: readonly Charge[] }
+  /** Allowed by a scope; no budget is charged. */
+  | { readonly allowed: true; readonly spending: undefined; readonly scope: Scope }
+  | { readonly allowed: false; readonly refusal: Refusal };
+
+/**
+ * Beyond this a signature could be spent long after it was counted, and its budget could not be given
+ * back for as long. Sellers ask for 300 seconds by custom.
+ */
+export const VALIDITY_MAX_SECONDS = 3600;
+
+export const STOPPED: Refusal = {
+  rule: 'kill_switch',
+  message: 'The owner has stopped this wallet.',
+};
+
+/**
+ * Judges what would be signed by the rules of its wallet, but for the budgets, which are judged where
+ * they are charged.
+ *
+ * @param now - Unix seconds.
+ */
+export function judge(signable: Signable, policy: Policy, now: number): Judgement {
+  if (!policy.active) return { allowed: false, refusal: STOPPED };
+  switch (signable.kind) {
+    case 'unsignable':
+      return refuse('unsignable', `This is never signed: ${signable.why}.`);
+    case 'scoped':
+      return scoped(signable.scope, signable.what, policy);
+    case 'transfer':
+      if (!policy.scopes.includes('send_transaction')) {
+        return scoped('send_transaction', 'a transaction', policy);
+      }
+      // Costs gas alone.
+      if (signable.spending.amount === 0n && signable.spending.asset === zeroAddress) {
+        return { allowed: true, spending: undefined, scope: 'send_transaction' };
+      }
+      return judgeSpending(signable.spending, signable.token, policy);
+    case 'payment':
+      return (
+        judgeValidity(signable.spending, now) ??
+        judgeSpending(signable.spending, signable.token, policy)
+      );
+  }
+}
+
+function scoped(scope: Scope, what: string, policy: Policy): Judgement {
+  if (policy.scopes.includes(scope)) return { allowed: true, spending: undefined, scope };
+  return refuse('scope_off', `Signing ${what} needs the scope ${scope}, which is off.`);
+}
+
+function judgeValidity({ deadline }: Spending, now: number): Judgement | undefined {
+  if (deadline - now <= VALIDITY_MAX_SECONDS) return undefined;
+  return refuse('validity', `A payment may be valid for at most ${VALIDITY_MAX_SECONDS} seconds.`);
+}
+
+interface Unit {
+  readonly symbol: string;
+  readonly decimals: number;
+}
+const NATIVE_COIN: Unit = { symbol: 'native coin', decimals: 18 };
+
+function judgeSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: Policy): Judgement {
+  const asset = assetName(spending.chainId, spending.asset);
+  const own = limitOf(policy.limits, asset);
+  if (own === undefined) {
+    return refuse('asset_not_listed', `The rules allow no payments in ${asset}.`);
+  }
+  const lists = policy.payeeLists.filter(({ payees }) => payees.includes(spending.payTo));
+  if (lists.length === 0 && !policy.otherPayees) {
+    return refuse('payee_not_listed', `${spending.payTo} is on no payee list of this wallet.`);
+  }
+  const charges: Charge[] = [{ list: undefined, budget: own.budget, payees: undefined }];
+  const tooMuch = overLimit(spending, own, unit, undefined);
+  if (tooMuch !== undefined) return tooMuch;
+  for (const list of lists) {
+    const limit = limitOf(list.limits, asset);
+    if (limit === undefined) continue;
+    const tooMuchForList = overLimit(spending, limit, unit, list);
+    if (tooMuchForList !== undefined) return tooMuchForList;
+    charges.push({ list: list.name, budget: limit.budget, payees: list.payees });
+  }
+  return { allowed: true, spending, charges };
+}
+
+function overLimit(
+  { amount }: Spending,
+  { perPayment }: Limit,
+  { symbol, decimals }: Unit,
+  list: PayeeList | undefined,
+): Judgement | undefined {
+  if (amount <= perPayment) return undefined;
+  const where = list === undefined ? '' : ` to payees of "${list.name}"`;
+  return refuse(
+    'per_payment',
+    `${formatUnits(amount, decimals)} ${symbol} is more than one payment${where} may be: ${formatUnits(perPayment, decimals)}.`,
+  );
+}
+
+function limitOf(limits: readonly Limit[], asset: string): Limit | undefined {
+  return limits.find((limit) => limit.asset === asset);
+}
+
+function refuse(rule: Rule, message: string): Judgement {
+  return { allowed: false, refusal: { rule, message } };
+}

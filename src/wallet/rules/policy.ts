@@ -1,0 +1,142 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { addressSetting, assetSetting } from '../../config/settings.js';
+import type { WalletConfig } from '../../config/wallet-settings.js';
+import { caip2Of } from '../../core/payment/network.js';
+
+/** What is refused unless the owner switches it on. Payments to known tokens need none of these. */
+export const SCOPES = [
+  'personal_sign',
+  'send_transaction',
+  'contract_call',
+  'approve',
+  'permit',
+  'typed_data',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Limits of one asset. */
+export interface Limit {
+  /** `eip155:56/0x…`, lower case. The native coin is the zero address. */
+  readonly asset: string;
+  /** Atomic units. */
+  readonly perPayment: bigint;
+  /** Atomic units in any window of the policy's length. */
+  readonly budget: bigint;
+}
+
+/** Payees that have limits of their own, inside those of the wallet. */
+export interface PayeeList {
+  readonly name: string;
+  readonly payees: readonly Address[];
+  readonly limits: readonly Limit[];
+}
+
+/** The spending rules of one wallet. What no rule allows is refused. */
+export interface Policy {
+  /** Counts changes; the budget is only ever charged under the newest one. */
+  readonly revision: number;
+  /** The kill switch: while `false`, nothing is signed. */
+  readonly active: boolean;
+  readonly windowHours: number;
+  readonly limits: readonly Limit[];
+  readonly payeeLists: readonly PayeeList[];
+  /** Whether payees that are on no list may be paid. */
+  readonly otherPayees: boolean;
+  readonly scopes: readonly Scope[];
+}
+
+const amount = z
+  .string()
+  .regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string')
+  .transform(BigInt);
+const limits = z
+  .array(z.strictObject({ asset: assetSetting, perPayment: amount, budget: amount }))
+  .max(50)
+  .refine((all) => isUnique(all.map(({ asset }) => asset)), 'names an asset twice');
+
+const PolicyText = z.strictObject({
+  active: z.boolean().default(true),
+  windowHours: z.int().min(1).max(720).default(24),
+  limits,
+  payeeLists: z
+    .array(
+      z.strictObject({
+        name: z
+          .string()
+          .regex(/^[\w -]{1,40}$/, 'must be 1 to 40 letters, digits, blanks or dashes'),
+        payees: z.array(addressSetting).min(1).max(200),
+        limits,
+      }),
+    )
+    .max(20)
+    .refine((all) => isUnique(all.map(({ name }) => name)), 'names a list twice')
+    .default([]),
+  otherPayees: z.boolean().default(true),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default([]),
+});
+
+/**
+ * Reads rules as an owner writes them.
+ *
+ * @param revision - which change of the rules this is.
+ * @returns the rules, or what is wrong with them.
+ */
+export function readPolicy(
+  sent: unknown,
+  revision: number,
+):
+  | { readonly ok: true; readonly policy: Policy }
+  | { readonly ok: false; readonly problem: string } {
+  const parsed = PolicyText.safeParse(sent);
+  if (parsed.success) return { ok: true, policy: { revision, ...parsed.data } };
+  return { ok: false, problem: z.prettifyError(parsed.error) };
+}
+
+/** Rules as they go over the wire and into storage; {@link readPolicy} reads them back. */
+export function policyText(policy: Policy): Readonly<Record<string, unknown>> {
+  const written = (all: readonly Limit[]) =>
+    all.map(({ asset, perPayment, budget }) => ({
+      asset,
+      perPayment: perPayment.toString(),
+      budget: budget.toString(),
+    }));
+  return {
+    active: policy.active,
+    windowHours: policy.windowHours,
+    limits: written(policy.limits),
+    payeeLists: policy.payeeLists.map((list) => ({ ...list, limits: written(list.limits) })),
+    otherPayees: policy.otherPayees,
+    scopes: policy.scopes,
+  };
+}
+
+/** The rules a new wallet starts with: payments in known tokens, within the operator's limits. */
+export function firstPolicy({ assets, maxPerPayment, budget, windowHours }: WalletConfig): Policy {
+  return {
+    revision: 1,
+    active: true,
+    windowHours,
+    limits: assets.map(({ chainId, address, decimals }) => ({
+      asset: assetName(chainId, address),
+      perPayment: inAtomicUnits(maxPerPayment, decimals),
+      budget: inAtomicUnits(budget, decimals),
+    })),
+    payeeLists: [],
+    otherPayees: true,
+    scopes: [],
+  };
+}
+
+export function assetName(chainId: number, address: Address): string {
+  return `${caip2Of(chainId)}/${address.toLowerCase()}`;
+}
+
+/** @param value - in 10^-18 of a token. */
+function inAtomicUnits(value: bigint, decimals: number): bigint {
+  return value / 10n ** BigInt(18 - decimals);
+}
+
+function isUnique(values: readonly string[]): boolean {
+  return new Set(values).size === values.length;
+}

@@ -1,0 +1,57 @@
+import type { Address, Hex } from 'viem';
+import type { WalletAsset } from '../../config/wallet-settings.js';
+import type { Scope } from './policy.js';
+
+/** A transfer that the wallet's signature makes possible, free of how it is signed. */
+export interface Spending {
+  /** The authorization key of design and ledger: what a chain executes at most once. */
+  readonly id: string;
+  readonly chainId: number;
+  readonly method: 'eip3009' | 'permit2' | 'transaction';
+  /** Lower case; the zero address is the native coin. */
+  readonly asset: Address;
+  readonly payTo: Address;
+  /** Atomic units. */
+  readonly amount: bigint;
+  /** Of the authorization; 0 for a transaction. */
+  readonly nonce: bigint;
+  /** Unix seconds after which the chain refuses it. */
+  readonly deadline: number;
+}
+
+/** What somebody asks the wallet to sign, decoded. */
+export type Signable =
+  | { readonly kind: 'payment'; readonly spending: Spending; readonly token: WalletAsset }
+  /** Moves nothing that can be counted, or what it moves cannot be told: its scope decides. */
+  | { readonly kind: 'scoped'; readonly scope: Scope; readonly what: string }
+  | {
+      readonly kind: 'transfer';
+      readonly spending: Spending;
+      readonly token: WalletAsset | undefined;
+    }
+  /** Never signed, whatever the scopes are. */
+  | { readonly kind: 'unsignable'; readonly why: string };
+
+/** EIP-712 typed data as it arrives. `primary_type` is read like `primaryType`. */
+export interface TypedData {
+  readonly domain: Readonly<Record<string, unknown>>;
+  readonly types: Readonly<
+    Record<string, readonly { readonly name: string; readonly type: string }[]>
+  >;
+  readonly primaryType: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** A transaction an agent wants sent. What is missing the provider fills in. */
+export interface WantedTransaction {
+  readonly chainId: number;
+  readonly to: Address;
+  /** Wei. */
+  readonly value: bigint;
+  readonly data: Hex;
+  readonly gasLimit: bigint | undefined;
+  /** Wei. */
+  readonly maxFeePerGas: bigint | undefined;
+  /** Wei. */
+  readonly maxPriorityFeePerGas: bigint | undefined;
+}

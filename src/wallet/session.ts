@@ -1,0 +1,15 @@
+import type { Address } from 'viem';
+import type { CustodialWallet } from './provider/wallet-provider.js';
+
+/** Who a request speaks for. */
+export interface Session {
+  /** Whose wallet it is; lower case. */
+  readonly owner: Address;
+  readonly wallet: CustodialWallet;
+  /** `owner` may change the rules; `agent` may only act within them. */
+  readonly role: 'owner' | 'agent';
+  /** The token's id; never the token. */
+  readonly tokenId: string;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}

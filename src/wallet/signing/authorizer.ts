@@ -1,0 +1,173 @@
+import { formatUnits } from 'viem';
+import type { Journal } from '../audit/journal.js';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import { storedSpending } from '../budget/due.js';
+import type { Reservation, ReserveResult, SpendingStore } from '../budget/spending-store.js';
+import { type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
+import type { Policy } from '../rules/policy.js';
+import type { Signable, Spending } from '../rules/spending.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
+const ATTEMPTS = 4;
+
+export interface Wish {
+  readonly signable: Signable;
+  /** For the audit record: the method, never its content. */
+  readonly what: string;
+  /** EIP-712 digest, or the hash of what else is signed. */
+  readonly digest: string;
+  /** The intent a payment belongs to; see {@link Reservation}. */
+  readonly intent?: Reservation['intent'];
+}
+
+export type Authorized =
+  /** Charged, and recorded: it may be signed. */
+  | {
+      readonly kind: 'charged';
+      readonly spending: Spending;
+      /** It was charged before: an earlier attempt may have got anywhere. */
+      readonly isRepeat: boolean;
+    }
+  | { readonly kind: 'uncharged' }
+  /** Another call was first with this intent. */
+  | { readonly kind: 'intent_exists'; readonly record: string };
+
+/**
+ * The gate in front of every signature: rules, then budget, then journal, then a last look whether the
+ * charge still stands. Nothing is signed that did not pass it.
+ */
+export class Authorizer {
+  constructor(
+    private readonly directory: WalletDirectory,
+    private readonly store: SpendingStore,
+    private readonly journal: Journal,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * @throws WalletError `policy_violation` naming the rule; nothing was charged then.
+   * @throws LedgerUnavailableError, WalletStorageError: it may be charged, and nothing is signed.
+   */
+  async authorize(session: Session, wish: Wish): Promise<Authorized> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const policy = await this.directory.policyOf(session.owner, session.wallet);
+      const judgement = judge(wish.signable, policy, this.now());
+      if (!judgement.allowed) return this.#refuse(session, wish, judgement.refusal);
+      if (judgement.spending === undefined) {
+        await this.#record(session, wish, judgement.scope);
+        return { kind: 'uncharged' };
+      }
+      const { spending, charges } = judgement;
+      const result = await this.#reserve(session, wish, policy, spending, charges);
+      switch (result.kind) {
+        case 'reserved':
+        case 'known':
+          if (await this.#settleCharge(session, wish, spending)) {
+            return { kind: 'charged', spending, isRepeat: result.kind === 'known' };
+          }
+          break;
+        case 'intent_exists':
+          return result;
+        case 'over_budget':
+        case 'reused':
+        case 'too_many':
+          return this.#refuse(session, wish, refusalOf(result, wish, policy));
+        case 'locked':
+        case 'policy_changed':
+      }
+    }
+    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+  }
+
+  /**
+   * For a payment that is charged already and is signed again.
+   *
+   * @throws WalletError `policy_violation` when the owner has stopped the wallet.
+   */
+  async assertActive({ owner, wallet }: Session): Promise<void> {
+    const { active } = await this.directory.policyOf(owner, wallet);
+    if (!active) throw WalletError.refused(STOPPED);
+  }
+
+  #reserve(
+    { wallet }: Session,
+    { intent }: Wish,
+    { revision, windowHours }: Policy,
+    spending: Spending,
+    charges: readonly Charge[],
+  ): Promise<ReserveResult> {
+    return this.store.reserve({
+      wallet: wallet.address,
+      revision,
+      spending,
+      charges,
+      windowSeconds: windowHours * 3600,
+      now: this.now(),
+      ...(intent !== undefined && { intent }),
+    });
+  }
+
+  /** On disk before it is signed; and a loss of Redis before that is noticed here. */
+  async #settleCharge(
+    { owner, wallet, tokenId }: Session,
+    { digest, intent }: Wish,
+    spending: Spending,
+  ): Promise<boolean> {
+    await this.journal.append({
+      event: 'reserved',
+      at: this.now(),
+      owner,
+      wallet: wallet.address,
+      token: tokenId,
+      spending: storedSpending(spending),
+      digest,
+      ...(intent !== undefined && { intent: { id: intent.id, record: intent.record } }),
+    });
+    return this.store.confirm(wallet.address, spending.id);
+  }
+
+  async #refuse(
+    { owner, wallet, tokenId }: Session,
+    { what }: Wish,
+    refusal: Refusal,
+  ): Promise<never> {
+    const { rule } = refusal;
+    const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
+    await this.journal.append({ event: 'refused', ...common, what, rule });
+    throw WalletError.refused(refusal);
+  }
+
+  async #record({ owner, wallet, tokenId }: Session, wish: Wish, scope: string): Promise<void> {
+    const { what, digest } = wish;
+    const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
+    await this.journal.append({ event: 'allowed', ...common, what, scope, digest });
+  }
+}
+
+function refusalOf(
+  result: Extract<ReserveResult, { kind: 'over_budget' | 'reused' | 'too_many' }>,
+  { signable }: Wish,
+  { windowHours }: Policy,
+): Refusal {
+  if (result.kind === 'reused') {
+    return { rule: 'nonce_reused', message: 'This nonce was used for another payment.' };
+  }
+  if (result.kind === 'too_many') {
+    return { rule: 'too_many_payments', message: 'Too many payments in this window.' };
+  }
+  const { charge, spent } = result;
+  const decimals = decimalsOf(signable);
+  const left = charge.budget > spent ? charge.budget - spent : 0n;
+  const which = charge.list === undefined ? 'the budget' : `the budget for "${charge.list}"`;
+  return {
+    rule: 'budget',
+    message: `It is more than is left of ${which}: ${formatUnits(left, decimals)} of ${formatUnits(charge.budget, decimals)} in ${windowHours} hours.`,
+  };
+}
+
+function decimalsOf(signable: Signable): number {
+  const isToken = signable.kind === 'payment' || signable.kind === 'transfer';
+  return (isToken ? signable.token?.decimals : undefined) ?? 18;
+}

@@ -1,0 +1,69 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { ledgerCall } from '../../redis/redis-scripts.js';
+import type { RedisLock } from '../redis-lock.js';
+import { WalletError } from '../wallet-error.js';
+import { replyKey, tagOf } from '../wallet-keys.js';
+
+const LIFE_SECONDS = 86_400;
+const KEY_MAX_CHARACTERS = 256;
+
+const StoredReply = z.object({
+  v: z.literal(1),
+  request: z.string(),
+  reply: z.record(z.string(), z.unknown()).optional(),
+});
+
+export type RpcReply = Readonly<Record<string, unknown>>;
+
+/** Answers one idempotency key once: the same key and request hear the first reply again. */
+export class ReplyStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly locks: RedisLock,
+  ) {}
+
+  /**
+   * @param task - is given a key for the provider, the same for every attempt under this key.
+   * @throws WalletError `conflict` when the key came with another request before.
+   */
+  async once(
+    wallet: Address,
+    key: string | undefined,
+    request: unknown,
+    task: (providerKey: string) => Promise<RpcReply>,
+  ): Promise<RpcReply> {
+    if (key === undefined) return task(randomUUID());
+    if (key.length > KEY_MAX_CHARACTERS) {
+      throw new WalletError(
+        'invalid_request',
+        'The idempotency key is longer than 256 characters.',
+      );
+    }
+    const place = replyKey(wallet, key);
+    const digest = createHash('sha256').update(JSON.stringify(request)).digest('base64url');
+    return this.locks.hold(`reply:${place}`, async () => {
+      const stored = await this.#read(place);
+      if (stored !== undefined && stored.request !== digest) {
+        throw new WalletError('conflict', 'This idempotency key came with another request before.');
+      }
+      if (stored?.reply !== undefined) return stored.reply;
+      await this.#write(place, { v: 1, request: digest });
+      const reply = await task(`${wallet}-${tagOf(key)}`);
+      await this.#write(place, { v: 1, request: digest, reply: { ...reply } });
+      return reply;
+    });
+  }
+
+  async #read(place: string): Promise<z.infer<typeof StoredReply> | undefined> {
+    const text = await ledgerCall('wallet_reply', this.redis.get(place));
+    return text === null ? undefined : StoredReply.parse(JSON.parse(text));
+  }
+
+  async #write(place: string, stored: z.infer<typeof StoredReply>): Promise<void> {
+    const text = JSON.stringify(stored);
+    await ledgerCall('wallet_reply', this.redis.set(place, text, 'EX', LIFE_SECONDS));
+  }
+}

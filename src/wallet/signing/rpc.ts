@@ -1,0 +1,160 @@
+import { type Address, type Hex, isHex } from 'viem';
+import type { ChainRegistry } from '../../chain/chain-registry.js';
+import type { EvmChain } from '../../chain/evm-chain.js';
+import { chainIdOf } from '../../core/payment/network.js';
+import {
+  isJsonObject,
+  type JsonObject,
+  readAddress,
+  readBytes,
+  readInteger,
+  readOptionalObject,
+} from '../../core/payment/wire-values.js';
+import type { SignableMessage } from '../provider/wallet-provider.js';
+import { readTypedData } from '../rules/decode-typed-data.js';
+import type { TypedData, WantedTransaction } from '../rules/spending.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import type { ReplyStore, RpcReply } from './reply-store.js';
+import type { WalletSigner } from './signer.js';
+
+const GAS_MAX = 1_000_000n;
+const CALL_GAS = 10_000_000n;
+
+/** `POST /v1/wallets/me/rpc`: the methods, parameters and replies of the published wallet skill. */
+export class WalletRpc {
+  constructor(
+    private readonly signer: WalletSigner,
+    private readonly replies: ReplyStore,
+    private readonly chains: ChainRegistry,
+  ) {}
+
+  /** @param key - the caller's idempotency key. */
+  async call(session: Session, body: unknown, key: string | undefined): Promise<RpcReply> {
+    if (!isJsonObject(body)) throw invalid('A JSON object is expected.');
+    const { method, params } = body;
+    const { address } = session.wallet;
+    const signed = (sign: (providerKey: string) => Promise<RpcReply>): Promise<RpcReply> =>
+      this.replies.once(address, key, body, sign);
+    switch (method) {
+      case 'personal_sign': {
+        const message = readMessage(params);
+        return signed(async (providerKey) => {
+          const signature = await this.signer.signMessage(session, message, providerKey);
+          return { method, data: { signature, encoding: 'hex' } };
+        });
+      }
+      case 'eth_signTypedData_v4': {
+        const typedData = readTypedDataParams(params);
+        return signed(async (providerKey) => {
+          const signature = await this.signer.signTypedData(session, typedData, providerKey);
+          return { method, data: { signature, encoding: 'hex' } };
+        });
+      }
+      case 'eth_sendTransaction': {
+        const wanted = readTransaction(body, this.#chainOf(body));
+        return signed(async (providerKey) => {
+          const hash = await this.signer.sendTransaction(session, wanted, providerKey);
+          return { method, data: { hash, caip2: body['caip2'] } };
+        });
+      }
+      case 'eth_getBalance':
+        return { method, data: { result: await this.#balance(body, address) } };
+      case 'eth_call':
+        return { method, data: { result: await this.#ethCall(body) } };
+      default:
+        throw new WalletError('unsupported_method', 'This method is not offered.');
+    }
+  }
+
+  #chainOf({ caip2 }: JsonObject): EvmChain {
+    const chainId = typeof caip2 === 'string' ? chainIdOf(caip2) : undefined;
+    const chain = chainId === undefined ? undefined : this.chains.served(chainId);
+    if (chain === undefined) throw invalid('caip2 must name a network that is served here.');
+    return chain;
+  }
+
+  async #balance(body: JsonObject, own: Address): Promise<unknown> {
+    const { params } = body;
+    const asked = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'address');
+    const address = asked === undefined ? own : readAddress(asked);
+    if (address === undefined) throw invalid('An address is expected.');
+    return this.#chainOf(body).withView((view) => view.read('eth_getBalance', [address, 'latest']));
+  }
+
+  async #ethCall(body: JsonObject): Promise<Hex> {
+    const { params } = body;
+    const sent = Array.isArray(params)
+      ? (params as unknown[])[0]
+      : readField(params, 'transaction');
+    const to = readAddress(readField(sent, 'to'));
+    const data = readBytes(readField(sent, 'data') ?? '0x');
+    if (to === undefined || data === undefined) throw invalid('to and data are expected.');
+    const outcome = await this.#chainOf(body).withView((view) => view.call({ to, data }, CALL_GAS));
+    if (outcome.status === 'returned') return outcome.data;
+    throw new WalletError('INVALID_TRANSACTION', 'The call reverted.');
+  }
+}
+
+function readMessage(params: unknown): SignableMessage {
+  const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'message');
+  if (typeof sent !== 'string') throw invalid('params must be {message} or [message, address].');
+  // As in Ethereum's personal_sign: hex is bytes, anything else is text.
+  return readField(params, 'encoding') !== 'utf-8' && isHex(sent) && sent.length % 2 === 0
+    ? { raw: sent }
+    : sent;
+}
+
+function readTypedDataParams(params: unknown): TypedData {
+  let sent = Array.isArray(params) ? (params as unknown[])[1] : readField(params, 'typed_data');
+  if (typeof sent === 'string') {
+    try {
+      sent = JSON.parse(sent) as unknown;
+    } catch {
+      throw invalid('typed_data is not JSON.');
+    }
+  }
+  const typedData = readTypedData(sent);
+  if (typedData === undefined) {
+    throw invalid('typed_data must have types, primaryType, domain and message.');
+  }
+  return typedData;
+}
+
+function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain): WantedTransaction {
+  const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'transaction');
+  if (!isJsonObject(sent)) throw invalid('params.transaction is expected.');
+  const to = readAddress(sent['to']);
+  const data = readBytes(sent['data'] ?? '0x');
+  const value = readInteger(sent['value'] ?? '0');
+  if (to === undefined || data === undefined || value === undefined || value < 0n) {
+    throw new WalletError('INVALID_TRANSACTION', 'to, value or data is not well-formed.');
+  }
+  const optional = (one: string, other: string): bigint | undefined => {
+    const given = sent[one] ?? sent[other];
+    if (given === undefined || given === null) return undefined;
+    const read = readInteger(given);
+    if (read !== undefined && read > 0n) return read;
+    throw new WalletError('INVALID_TRANSACTION', `${one} is not well-formed.`);
+  };
+  const gasLimit = optional('gas_limit', 'gas');
+  if (gasLimit !== undefined && gasLimit > GAS_MAX) {
+    throw new WalletError('INVALID_TRANSACTION', `gas_limit is above ${GAS_MAX.toString()}.`);
+  }
+  const maxFeePerGas = optional('max_fee_per_gas', 'maxFeePerGas');
+  if (maxFeePerGas !== undefined && maxFeePerGas > config.maxGasPriceWei) {
+    throw new WalletError('INVALID_TRANSACTION', 'max_fee_per_gas is above what is paid here.');
+  }
+  return {
+    ...{ chainId, to, value, data, gasLimit, maxFeePerGas },
+    maxPriorityFeePerGas: optional('max_priority_fee_per_gas', 'maxPriorityFeePerGas'),
+  };
+}
+
+function readField(value: unknown, name: string): unknown {
+  return readOptionalObject(value)?.[name];
+}
+
+function invalid(message: string): WalletError {
+  return new WalletError('invalid_request', message);
+}

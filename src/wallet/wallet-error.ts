@@ -1,0 +1,49 @@
+import { FacilitatorError } from '../core/errors.js';
+import type { Refusal } from './rules/judge.js';
+
+/** What a request to the wallet can be turned away with. */
+export type WalletErrorCode =
+  | 'policy_violation'
+  | 'invalid_request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'rate_limited'
+  | 'wallet_locked'
+  | 'INSUFFICIENT_FUNDS'
+  | 'INVALID_TRANSACTION'
+  | 'unsupported_method'
+  | 'provider_refused'
+  | 'provider_unavailable'
+  | 'outcome_unknown'
+  | 'fetch_refused'
+  | 'fetch_failed'
+  | 'no_acceptable_offer'
+  | 'unavailable';
+
+/** An answer that says no, with text meant for the agent and its owner. */
+export class WalletError extends FacilitatorError {
+  constructor(
+    readonly code: WalletErrorCode,
+    message: string,
+    readonly facts: { readonly rule?: string; readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(message);
+    this.name = 'WalletError';
+  }
+
+  static refused({ rule, message }: Refusal): WalletError {
+    return new WalletError('policy_violation', message, { rule });
+  }
+}
+
+/** A folder the wallet lives in cannot be used. The setting is named, the path is not. */
+export class WalletStorageError extends FacilitatorError {
+  readonly code = 'wallet_storage';
+
+  constructor(setting: string, cause: unknown) {
+    super(`${setting}: the folder cannot be used`, { cause });
+    this.name = 'WalletStorageError';
+  }
+}

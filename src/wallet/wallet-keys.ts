@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Every Redis key of the wallet, by the builder that names it. Redis is a working copy: what must
+ * outlive it is in the journal (`audit/journal.ts`), and a wallet is locked until it was restored.
+ *
+ * | key | type | lifetime | holds |
+ * |---|---|---|---|
+ * | `x402:wl:gen` | string | always | a random name of this Redis's content; gone after a loss |
+ * | `x402:wl:w:<wallet>` | hash | always | `gen` under which it was restored, `rev`, `policy` (JSON), `nb`: tokens issued before (seconds) are void |
+ * | `x402:wl:e:<wallet>` | hash | while in a window | what may be or was spent, by spending id: `1\|asset\|amount\|payTo` |
+ * | `x402:wl:z:<wallet>` | zset | while in a window | the same ids by their deadline, seconds |
+ * | `x402:wl:due` | zset | until looked up on chain | `<wallet> <spending id> <reference>` by deadline, seconds |
+ * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy, JSON with its format version |
+ * | `x402:wl:h:<wallet>` | zset | newest 200 | intents by time, for the history |
+ * | `x402:wl:l:<name>` | string | seconds | a lock |
+ * | `x402:wl:c:<code>` | string | 10 minutes | a device code and what became of it, JSON |
+ * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for |
+ * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
+ * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply |
+ * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a signed transaction that is being sent |
+ * | `x402:wl:r:<bucket>:<minute>` | string | 2 minutes | a count of requests |
+ *
+ * Amounts are decimal, left-padded to 78 digits, so that they compare as texts.
+ */
+export const WALLET_PREFIX = 'x402:wl:';
+
+export const generationKey = (): string => `${WALLET_PREFIX}gen`;
+export const walletKey = (wallet: string): string => `${WALLET_PREFIX}w:${wallet}`;
+export const intentKey = (wallet: string, intentId: string): string =>
+  `${WALLET_PREFIX}i:${wallet}:${tagOf(intentId)}`;
+export const historyKey = (wallet: string): string => `${WALLET_PREFIX}h:${wallet}`;
+export const lockKey = (name: string): string => `${WALLET_PREFIX}l:${name}`;
+export const codeKey = (code: string): string => `${WALLET_PREFIX}c:${code}`;
+export const nonceKey = (nonce: string): string => `${WALLET_PREFIX}n:${nonce}`;
+export const revokedTokenKey = (tokenId: string): string => `${WALLET_PREFIX}t:${tokenId}`;
+export const replyKey = (wallet: string, idempotencyKey: string): string =>
+  `${WALLET_PREFIX}k:${wallet}:${tagOf(idempotencyKey)}`;
+export const sentTransactionKey = (wallet: string, idempotencyKey: string): string =>
+  `${WALLET_PREFIX}x:${wallet}:${tagOf(idempotencyKey)}`;
+export const rateKey = (bucket: string, minute: number): string =>
+  `${WALLET_PREFIX}r:${bucket}:${minute}`;
+export const dueKey = (): string => `${WALLET_PREFIX}due`;
+
+/** A short name for a text of any length and content. */
+export function tagOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 32);
+}
