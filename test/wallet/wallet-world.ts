@@ -26,6 +26,7 @@ export class WalletWorld {
     const world = await World.start({ blockTime: 0.3 });
     const dir = await mkdtemp(join(tmpdir(), 'wallet-'));
     const settings = {
+      ROLES: 'api,worker,wallet',
       WALLET_PROVIDER: 'local',
       WALLET_PUBLIC_URL: 'http://wallet.example',
       WALLET_TOKEN_SECRET: 'a-token-secret-of-at-least-32-characters',
