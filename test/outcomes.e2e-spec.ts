@@ -4,6 +4,7 @@ import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { sandboxAccount, SIGNER } from '../sandbox/accounts.js';
 import { MULTICALL3, sandboxClient, sendNow } from '../sandbox/deploy.js';
 import type { Service } from '../sandbox/service.js';
+import { cancellationData } from './support/cancellation.js';
 import { type Answer, eventually, get, post } from './support/http.js';
 import {
   type Body,
@@ -281,33 +282,7 @@ describe('the outcome of a settlement', () => {
     const nonce = newNonce();
     const settling = settle(await aBody({ payer, nonce }));
     await isInPool();
-    const signature = await payer.signTypedData({
-      domain: {
-        name: 'Sandbox USD',
-        version: '1',
-        chainId: world.chainId,
-        verifyingContract: world.usd,
-      },
-      types: {
-        CancelAuthorization: [
-          { name: 'authorizer', type: 'address' },
-          { name: 'nonce', type: 'bytes32' },
-        ],
-      },
-      primaryType: 'CancelAuthorization',
-      message: { authorizer: payer.address, nonce },
-    });
-    const data = encodeFunctionData({
-      abi: parseAbi(['function cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)']),
-      functionName: 'cancelAuthorization',
-      args: [
-        payer.address,
-        nonce,
-        Number.parseInt(signature.slice(130), 16),
-        `0x${signature.slice(2, 66)}`,
-        `0x${signature.slice(66, 130)}`,
-      ],
-    });
+    const data = await cancellationData(payer, world.chainId, world.usd, nonce);
     await mineCopyFirst(world.usd, data);
     await mine(2);
     expect((await settling).body).toMatchObject({

@@ -1,7 +1,7 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi, parseSignature } from 'viem';
+import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import { authorizationOf, payloadOf } from '../differential/cases.js';
+import { cancellationData } from '../support/cancellation.js';
 import { type Body, newAccount } from '../support/payments.js';
 import type { World } from '../support/world.js';
 
@@ -16,7 +16,6 @@ const GAS_BURNER: Hex = '0x5b600056';
 const ABI = parseAbi([
   'function transfer(address,uint256)',
   'function balanceOf(address) view returns (uint256)',
-  'function cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)',
   'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
 ]);
 
@@ -40,29 +39,8 @@ export async function commit(
 
 async function cancel(world: World, body: Body, payer: PrivateKeyAccount): Promise<void> {
   const { nonce } = authorizationOf(body) as { nonce: Hex };
-  const signature = await payer.signTypedData({
-    domain: {
-      name: USD_NAME,
-      version: USD_VERSION,
-      chainId: world.chainId,
-      verifyingContract: world.usd,
-    },
-    types: {
-      CancelAuthorization: [
-        { name: 'authorizer', type: 'address' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
-    primaryType: 'CancelAuthorization',
-    message: { authorizer: payer.address, nonce },
-  });
-  const { r, s, yParity } = parseSignature(signature);
-  const args = [payer.address, nonce, 27 + yParity, r, s] as const;
-  await sendAs(
-    world,
-    newAccount().address,
-    encodeFunctionData({ abi: ABI, functionName: 'cancelAuthorization', args }),
-  );
+  const data = await cancellationData(payer, world.chainId, world.usd, nonce);
+  await sendAs(world, newAccount().address, data);
 }
 
 async function spend(world: World, payer: PrivateKeyAccount): Promise<void> {

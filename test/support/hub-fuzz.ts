@@ -1,17 +1,7 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
+import { Dice } from './dice.js';
 import type { Hub } from './hub-world.js';
-
-/** Numbers that look random and are the same again for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const PATHS = [
   ...['/api/upload', '/api/uploadData', '/api/download', '/api/conversation', '/api/object'],
@@ -113,7 +103,8 @@ export interface FuzzReport {
 
 /** Requests that make little sense, all derived from the seed; none may be answered with a 5xx. */
 export async function fuzz(hub: Hub, seed: number, count: number): Promise<FuzzReport> {
-  const random = randomFrom(seed);
+  const dice = new Dice(seed);
+  const random = (): number => dice.roll();
   const byStatus: Record<string, number> = {};
   const failures: string[] = [];
   const note = (status: string, what: string): void => {
