@@ -54,8 +54,8 @@ describe('a lane', () => {
   const isInPool = () =>
     eventually('in the pool', async () => (await world.client.getTxpoolStatus()).pending >= 1);
 
-  async function settled(service: Service): Promise<Hex> {
-    const settling = settle(service, await aBody());
+  async function settled(service: Service, payment?: Body): Promise<Hex> {
+    const settling = settle(service, payment ?? (await aBody()));
     await isInPool();
     await mine();
     const { body } = await settling;
@@ -108,6 +108,24 @@ describe('a lane', () => {
     const hash = await settled(service);
     expect((await client.getTransaction({ hash })).nonce).toBe(2);
     expect(service.log()).toContain('the key is used elsewhere');
+    await service.stop();
+  });
+
+  it('notices it without another block, when it has looked at the newest before', async () => {
+    const service = await aService();
+    // Making payers mines blocks, and there are to be none after those of this test.
+    const [first, second] = [await aBody(), await aBody()];
+    await settled(service, first);
+    const { client } = world;
+    await client.impersonateAccount({ address: signer.address });
+    await client.sendUnsignedTransaction({ from: signer.address, to: signer.address, value: 0n });
+    await mine(4);
+    await eventually(
+      'the first is closed',
+      async () => !(await redis.exists(`${lane()}:attempts`)),
+    );
+    const hash = await settled(service, second);
+    expect((await client.getTransaction({ hash })).nonce).toBe(2);
     await service.stop();
   });
 

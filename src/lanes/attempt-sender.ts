@@ -124,6 +124,7 @@ export class AttemptSender {
   async broadcast(tracked: TrackedAttempt): Promise<void> {
     const results = await this.chain.broadcast(newestTransactionOf(tracked.attempt).raw);
     if (isRefusedByAll(results)) tracked.needsNewBytes = true;
+    if (results.some(({ kind }) => kind === 'nonce_too_low')) tracked.isSaidUsed = true;
     this.observer.broadcast(tracked.attempt, results);
   }
 

@@ -68,9 +68,10 @@ export class AttemptWatcher {
    * @throws ChainUnavailableError, LeaseLostError, LedgerUnavailableError. The look may be repeated.
    */
   async follow(held: HeldLane, attempts: Attempts, head: Head): Promise<Conclusions> {
-    const isNewBlock = this.#lookedAt !== head.latest.hash;
-    const conclusions = isNewBlock ? await this.#lookAtBlock(held, attempts, head) : NOTHING_NEW;
-    if (conclusions.isConclusive) this.#lookedAt = head.latest.hash;
+    // An attempt sent since the last look may have been too late for a block that was looked at.
+    const isNews = this.#lookedAt !== head.latest.hash || takeSaidUsed(attempts);
+    const conclusions = isNews ? await this.#lookAtBlock(held, attempts, head) : NOTHING_NEW;
+    this.#lookedAt = conclusions.isConclusive ? head.latest.hash : undefined;
     await this.#finalize(held, attempts, head);
     return conclusions;
   }
@@ -338,4 +339,15 @@ export class AttemptWatcher {
     await this.parts.ledger.closeAttempt(held, tracked.accountNonce);
     attempts.delete(tracked.accountNonce);
   }
+}
+
+/** Whether a node said of any attempt that its nonce is used, since this was last asked. */
+function takeSaidUsed(attempts: Attempts): boolean {
+  let isAny = false;
+  for (const tracked of attempts.values()) {
+    if (!tracked.isSaidUsed) continue;
+    tracked.isSaidUsed = false;
+    isAny = true;
+  }
+  return isAny;
 }

@@ -25,6 +25,8 @@ export class TrackedAttempt {
   readonly sentAt = Date.now();
   /** A node said that its fee is too low, or that something about the bytes is wrong. */
   needsNewBytes = false;
+  /** A node said that its nonce is used: what the newest block says of it has to be looked at again. */
+  isSaidUsed = false;
   /** Its nonce is used on chain although none of its transactions is found there. */
   isMissing = false;
 
