@@ -149,8 +149,7 @@ export const skewedClocks: Disturbance = {
     const offsets = [[ahead, '+40s'] as const, [behind, '-40s'] as const];
     const api = [fleet.of('api')[0], '+20s'] as const;
     for (const [slot, offset] of [...offsets, api]) {
-      await slot?.service?.stop('SIGKILL');
-      await slot?.start({
+      await slot?.restart({
         LD_PRELOAD: library,
         FAKETIME: offset,
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
@@ -158,8 +157,7 @@ export const skewedClocks: Disturbance = {
     }
     await delay(5000);
     for (const [slot] of [...offsets, api]) {
-      await slot?.service?.stop('SIGKILL');
-      await slot?.start();
+      await slot?.restart();
     }
   },
 };

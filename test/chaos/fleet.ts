@@ -83,6 +83,18 @@ export class Slot {
     );
   }
 
+  /** Ends the process without a word and starts it again, in other surroundings, unless it was retired. */
+  async restart(prefix: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.#restarting;
+    const { service } = this;
+    if (service === undefined || this.#isRetired) return;
+    this.service = undefined;
+    this.#restarting = service
+      .stop('SIGKILL')
+      .then(() => (this.#isRetired ? undefined : this.start(prefix)));
+    await this.#restarting;
+  }
+
   /** Resolves when the process is there again after what was done to it. */
   async recovered(): Promise<void> {
     await this.#restarting;
