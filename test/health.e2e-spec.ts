@@ -50,6 +50,19 @@ describe('health', () => {
       { x402Version: 2, scheme: 'exact', network: `eip155:${world.chainId}` },
       { x402Version: 2, scheme: 'exact', network: 'eip155:5' },
     ]);
+    // Its endpoints are the operator's trouble: neither the payment nor the seller has to change.
+    const payment = await eip3009Body({
+      payer: newAccount(),
+      chainId: 6,
+      token: world.usd,
+      payTo: newAccount().address,
+    });
+    expect((await post(`${service.url}/verify`, payment)).body).toMatchObject({
+      invalidReason: 'network_unavailable',
+    });
+    expect((await post(`${service.url}/settle`, payment)).body).toMatchObject({
+      errorReason: 'network_unavailable',
+    });
   });
 
   it('is 503 within a second when Redis is away, and comes back by itself', async () => {

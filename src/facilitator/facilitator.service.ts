@@ -137,7 +137,8 @@ export class FacilitatorService {
         'A JSON object with the objects paymentPayload and paymentRequirements is expected.',
       );
     }
-    const isServed = (chainId: number): boolean => this.chains.served(chainId) !== undefined;
+    // One whose endpoints fail now is none the less served: the payment is not at fault.
+    const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed);
     return { parsed, subject: subjectOf(envelope, parsed, isServed) };
   }
