@@ -60,6 +60,11 @@ export class RedisProxy {
     }
     redis.pipe(client);
     client.on('data', (chunk: Buffer) => {
+      // A process that is about to go may still know this port as that of a node.
+      if (chunk.subarray(0, 5).toString('latin1') === 'POST ') {
+        client.destroy();
+        return;
+      }
       for (const command of commands.read(chunk)) {
         const step = stepOf(command.words);
         if (step !== undefined && this.watcher?.(step) === 'withhold') return;
