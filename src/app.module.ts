@@ -3,10 +3,11 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import { ApiKeysModule } from './access/api-keys.module.js';
-import { hasRateLimit, RateLimitsModule } from './access/rate-limits.module.js';
+import { RateLimitsModule } from './access/rate-limits.module.js';
 import { ADMIN_OPENAPI } from './admin/admin.openapi.js';
 import { AdminModule } from './admin/admin.module.js';
 import { ChainModule } from './chain/chain.module.js';
+import { hasRateLimit } from './config/access-settings.js';
 import type { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
@@ -42,7 +43,7 @@ export class AppModule {
         RedisModule,
         // Guards run in this order: who asks comes before how often.
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
-        ...(hasRateLimit(rateLimits) ? [RateLimitsModule.forRoot(rateLimits)] : []),
+        ...(hasRateLimit(config.access) ? [RateLimitsModule.forRoot(rateLimits)] : []),
         ProcessesModule,
         HealthModule,
         MetricsModule.forRoot(config),
@@ -60,7 +61,7 @@ export class AppModule {
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),
       ],
-      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
+      providers: [ErrorFilter, { provide: APP_FILTER, useExisting: ErrorFilter }],
     };
   }
 }

@@ -1,7 +1,12 @@
+import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { hasRateLimit } from './config/access-settings.js';
 import type { AppConfig } from './config/app-config.js';
 import { PinoLogger } from 'nestjs-pino';
+import { directPosts } from './facilitator/direct-posts.js';
 import { cors } from './http/cors.js';
+import { answerDirectly } from './http/direct-routes.js';
+import { ErrorFilter } from './http/error.filter.js';
 import { pageHeaders } from './http/page-headers.js';
 import { noteArrival } from './http/request-body.js';
 import { limitServer } from './http/server-limits.js';
@@ -21,12 +26,29 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     const count = Number(config.trustProxy);
     app.set('trust proxy', Number.isInteger(count) ? count : config.trustProxy);
   }
-  app.use(
-    requestLog(await app.resolve(PinoLogger), app.get<ResponseObserver>(ResponseObserver)),
-    cors,
+  const log = requestLog(
+    await app.resolve(PinoLogger),
+    app.get<ResponseObserver>(ResponseObserver),
   );
+  app.use(log, cors);
   app.use(X402_PATHS, noteArrival);
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get('/', pageHeaders);
-  limitServer(app.getHttpServer());
+  const server: Server = app.getHttpServer();
+  limitServer(server);
+  if (config.hasRole('api') && hasNoGuard(config)) {
+    const filter = app.get(ErrorFilter);
+    answerDirectly(server, {
+      posts: directPosts(app),
+      steps: [log, cors, noteArrival],
+      onError: (...failure) => {
+        filter.answer(...failure);
+      },
+    });
+  }
+}
+
+/** Guards are the framework's: where there is one, every request has to go through it. */
+function hasNoGuard({ access }: AppConfig): boolean {
+  return access.apiKeysFile === undefined && !hasRateLimit(access);
 }

@@ -46,7 +46,3 @@ export class RateLimitsModule {
     };
   }
 }
-
-export function hasRateLimit(limits: RateLimits): boolean {
-  return Object.values(limits).some((limit) => limit > 0);
-}

@@ -36,3 +36,7 @@ export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings
     },
   };
 }
+
+export function hasRateLimit({ rateLimits }: AccessConfig): boolean {
+  return Object.values(rateLimits).some((limit) => limit > 0);
+}

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   All,
   BadRequestException,
@@ -46,7 +47,7 @@ export abstract class FacilitatorController {
   @HttpCode(200)
   @RequireScope('verify')
   @RateLimited('verify')
-  async verify(@Req() request: Request, @Res() response: Response): Promise<void> {
+  async verify(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
     const body = await this.bodies.json(request, response);
     const key = { value: idempotencyKeyOf(request), caller: callerOf(request) };
     sendJson(response, 200, await this.facilitator.verify(body, this.versions, key));
@@ -55,7 +56,7 @@ export abstract class FacilitatorController {
   @Post('settle')
   @RequireScope('settle')
   @RateLimited('settle')
-  async settle(@Req() request: Request, @Res() response: Response): Promise<void> {
+  async settle(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
     const body = await this.bodies.json(request, response);
     const answer = await this.facilitator.settle(body, this.versions, {
       idempotencyKey: { value: idempotencyKeyOf(request), caller: callerOf(request) },

@@ -1,11 +1,11 @@
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Finality } from '../core/settlement/settlement.js';
 import { sendJson } from '../http/json.js';
 import type { Connection } from '../settlement/asker-wait.js';
 import type { SettleAnswer } from '../settlement/settle-answer.js';
 
 /** The client's side of a settle request, as its socket shows it. */
-export function connectionOf(response: Response): Connection {
+export function connectionOf(response: ServerResponse): Connection {
   const closed = new Promise<void>((resolve) => {
     response.on('close', () => {
       if (!response.writableFinished) resolve();
@@ -23,7 +23,7 @@ export function connectionOf(response: Response): Connection {
  * Writes a settle answer. One that sells is taken back when the connection closes before the last
  * byte of it was handed over.
  */
-export function sendSettleAnswer(response: Response, answer: SettleAnswer): void {
+export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer): void {
   const { takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
   if (takeBack !== undefined) {
     if (response.destroyed || response.socket?.writable !== true) {
@@ -45,19 +45,25 @@ export function sendSettleAnswer(response: Response, answer: SettleAnswer): void
 }
 
 /** `Settle-Finality: included | finalized`; anything else leaves the setting in force. */
-export function finalityOf(request: Request, otherwise: Finality): Finality {
-  const wanted = request.get('settle-finality')?.trim().toLowerCase();
+export function finalityOf(request: IncomingMessage, otherwise: Finality): Finality {
+  const wanted = textOf(request, 'settle-finality')?.trim().toLowerCase();
   return wanted === 'included' || wanted === 'finalized' ? wanted : otherwise;
 }
 
 /** `Prefer: respond-async` (RFC 7240). */
-export function wantsAsync(request: Request): boolean {
-  const preferences = request.get('prefer')?.split(',') ?? [];
+export function wantsAsync(request: IncomingMessage): boolean {
+  const preferences = textOf(request, 'prefer')?.split(',') ?? [];
   return preferences.some((one) => one.trim().toLowerCase() === 'respond-async');
 }
 
 /** The seller's `Idempotency-Key`; a blank one counts as absent. */
-export function idempotencyKeyOf(request: Request): string | undefined {
-  const key = request.get('idempotency-key')?.trim();
+export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
+  const key = textOf(request, 'idempotency-key')?.trim();
   return key === '' ? undefined : key;
+}
+
+/** Node joins those that came more than once, but for the few it knows to be single. */
+function textOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.join(', ');
 }

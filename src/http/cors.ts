@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { Step } from './step.js';
 
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id',
@@ -16,9 +16,9 @@ const MAX_AGE = '86400';
  * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). One constant
  * header on each answer; a preflight is answered without going further.
  */
-export const cors: RequestHandler = (request, response, next) => {
+export const cors: Step = (request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  if (OPERATOR_PATH.test(request.url)) {
+  if (OPERATOR_PATH.test(request.url ?? '')) {
     next();
     return;
   }

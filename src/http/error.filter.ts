@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type ArgumentsHost,
   Catch,
@@ -6,7 +7,6 @@ import {
   Injectable,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { REASONS, type Reason } from '../core/reasons.js';
 import { sendJson } from './json.js';
@@ -22,8 +22,10 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
-    const response = http.getResponse<Response>();
+    this.answer(error, http.getRequest<IncomingMessage>(), http.getResponse<ServerResponse>());
+  }
+
+  answer(error: unknown, { url = '' }: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent) {
       response.end();
       return;
@@ -38,7 +40,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       const requestId = response.getHeader('X-Request-Id');
       this.logger.error({ err: error, requestId }, 'request failed');
     }
-    sendJson(response, status, bodyFor(request.path, status, message));
+    sendJson(response, status, bodyFor(url.split('?', 1)[0] ?? '', status, message));
   }
 }
 

@@ -1,21 +1,23 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BadRequestException, Injectable, RequestTimeoutException } from '@nestjs/common';
 import { raw, type Request, type RequestHandler, type Response } from 'express';
 import { AppConfig } from '../config/app-config.js';
+import type { Step } from './step.js';
 
 /** The moment a request began to arrive, noted before its body is read. */
 const ARRIVED_AT = Symbol('arrivedAt');
 
-interface TimedRequest extends Request {
+interface TimedRequest extends IncomingMessage {
   [ARRIVED_AT]?: number;
 }
 
-export const noteArrival: RequestHandler = (request: TimedRequest, _response, next) => {
+export const noteArrival: Step = (request: TimedRequest, _response, next) => {
   request[ARRIVED_AT] = Date.now();
   next();
 };
 
 /** Milliseconds since the epoch. */
-export function arrivalOf(request: Request): number {
+export function arrivalOf(request: IncomingMessage): number {
   return (request as TimedRequest)[ARRIVED_AT] ?? Date.now();
 }
 
@@ -36,9 +38,8 @@ export class JsonBodyReader {
   }
 
   /** @throws HttpException when the body is not JSON, is too large or does not come. */
-  async json(request: Request, response: Response): Promise<unknown> {
-    await this.#arrive(request, response);
-    const body: unknown = request.body;
+  async json(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+    const body = await this.#arrive(request as Request, response as Response);
     if (!Buffer.isBuffer(body) || body.length === 0) {
       throw new BadRequestException('The body is empty; a JSON object is expected.');
     }
@@ -49,7 +50,7 @@ export class JsonBodyReader {
     }
   }
 
-  #arrive(request: Request, response: Response): Promise<void> {
+  #arrive(request: Request, response: Response): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         // What still comes belongs to no request.
@@ -58,7 +59,7 @@ export class JsonBodyReader {
       }, BODY_TIMEOUT_MS);
       void this.#read(request, response, (error?: unknown) => {
         clearTimeout(timer);
-        if (error === undefined) resolve();
+        if (error === undefined) resolve(request.body);
         else reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
       });
     });

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Request, RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import type { Params, PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../config/app-config.js';
+import { routeOf } from '../http/route.js';
+import type { Step } from '../http/step.js';
 import { describeError } from './error-description.js';
 import type { ResponseObserver } from './response-observer.js';
 
@@ -31,14 +33,14 @@ const PATH_MAX_CHARACTERS = 128;
  * Gives every request an id, the caller's own if it has one, and writes one line when it is answered.
  * Query strings and bodies hold live authorizations and are never logged, and no header is but the id.
  */
-export function requestLog(logger: PinoLogger, observer: ResponseObserver): RequestHandler {
+export function requestLog(logger: PinoLogger, observer: ResponseObserver): Step {
   return (request, response, next) => {
     const given = request.headers['x-request-id'];
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     response.setHeader('X-Request-Id', id);
     const begun = performance.now();
     const { method } = request;
-    const path = pathOf(request.url);
+    const path = pathOf(request);
     response.on('close', () => {
       const status = response.writableFinished ? response.statusCode : undefined;
       observer.responded(routeOf(request), status);
@@ -57,13 +59,7 @@ export function requestLog(logger: PinoLogger, observer: ResponseObserver): Requ
   };
 }
 
-/** Express notes the route on the request once one has matched; its types do not know it. */
-function routeOf(request: Request): string | undefined {
-  const route = request.route as { readonly path?: unknown } | undefined;
-  return typeof route?.path === 'string' ? route.path : undefined;
-}
-
-function pathOf(url: string): string {
+function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?');
   return (end === -1 ? url : url.slice(0, end)).slice(0, PATH_MAX_CHARACTERS);
 }

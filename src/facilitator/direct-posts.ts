@@ -1,0 +1,23 @@
+import type { INestApplicationContext, Type } from '@nestjs/common';
+import type { DirectAnswer } from '../http/direct-routes.js';
+import type { FacilitatorController } from './facilitator.controller.js';
+import { FacilitatorRootController } from './facilitator.root.controller.js';
+import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
+import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
+
+const CONTROLLERS: Readonly<Record<string, Type<FacilitatorController>>> = {
+  '': FacilitatorRootController,
+  '/v1': FacilitatorV1Controller,
+  '/v2': FacilitatorV2Controller,
+};
+
+/** Verify and settle at each of their paths, for a server that answers them without the framework. */
+export function directPosts(app: INestApplicationContext): ReadonlyMap<string, DirectAnswer> {
+  const posts = new Map<string, DirectAnswer>();
+  for (const [prefix, type] of Object.entries(CONTROLLERS)) {
+    const controller = app.get<FacilitatorController>(type);
+    posts.set(`${prefix}/verify`, (request, response) => controller.verify(request, response));
+    posts.set(`${prefix}/settle`, (request, response) => controller.settle(request, response));
+  }
+  return posts;
+}
