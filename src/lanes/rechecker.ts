@@ -156,8 +156,9 @@ export async function reasonFor(
       ? (reasonOfRevert(data, 'eip3009') ?? diagnosed)
       : diagnosed;
   }
-  if ((await isAuthorizationUsed(view, refOf(payment))) === true) return 'permit2_invalid_nonce';
   const diagnosed = await diagnosePermit2(view, payment, authorization);
+  // Asked for last: what it spent when it was used may be what is missing.
+  if ((await isAuthorizationUsed(view, refOf(payment))) === true) return 'permit2_invalid_nonce';
   return diagnosed === 'permit2_simulation_failed'
     ? (reasonOfRevert(data, 'permit2') ?? diagnosed)
     : diagnosed;

@@ -16,7 +16,7 @@ import type { CallOutcome, ChainReader } from './chain-reader.js';
 export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
 
 /**
- * Why a transfer would revert, read from the chain in one round trip. The order of the causes is
+ * Why a transfer would revert, read from the chain in one round trip, or two. The order of the causes is
  * that of the reference facilitator. A read that fails proves nothing, but for `authorizationState`:
  * a token without it does not speak EIP-3009.
  */
@@ -36,9 +36,13 @@ export async function diagnoseEip3009(
   if (isUsed) return 'invalid_exact_evm_nonce_already_used';
   if (differs(decodeText(name), tokenName)) return 'invalid_exact_evm_token_name_mismatch';
   if (differs(decodeText(version), tokenVersion)) return 'invalid_exact_evm_token_version_mismatch';
-  return isBelow(decodeUint(balance), amount)
-    ? 'invalid_exact_evm_insufficient_balance'
-    : 'invalid_exact_evm_transaction_simulation_failed';
+  if (!isBelow(decodeUint(balance), amount))
+    return 'invalid_exact_evm_transaction_simulation_failed';
+  // The block with this very payment may have come between the reads; then it is why there is less.
+  const isUsedNow = decodeBoolean(await chain.call(authorizationStateCall(asset, from, nonce)));
+  return isUsedNow === true
+    ? 'invalid_exact_evm_nonce_already_used'
+    : 'invalid_exact_evm_insufficient_balance';
 }
 
 /** As {@link diagnoseEip3009}, for Permit2. A used nonce has no cause of its own here. */

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { encodeAbiParameters, type Hex, toFunctionSelector } from 'viem';
+import type { Eip3009Authorization } from './authorization.js';
+import type { Call } from './calls.js';
+import type { CallOutcome, ChainReader } from './chain-reader.js';
+import { diagnoseEip3009 } from './diagnose.js';
+
+const PAYER = '0x1111111111111111111111111111111111111111';
+const TOKEN = '0x2222222222222222222222222222222222222222';
+const TERMS = { asset: TOKEN, amount: 10n, tokenName: 'USD', tokenVersion: '1' } as const;
+const AUTHORIZATION = { from: PAYER, nonce: `0x${'01'.repeat(32)}` } as Eip3009Authorization;
+
+const returned = (type: string, value: unknown): CallOutcome => ({
+  status: 'returned',
+  data: encodeAbiParameters([{ type }], [value]),
+});
+const selector = (signature: string): Hex => toFunctionSelector(`function ${signature}`);
+
+/** A token that answers from its state at each look; `seen` is told what was asked. */
+function aToken(state: { used: boolean; balance: bigint }, seen: (data: Hex) => void): ChainReader {
+  const answers: Readonly<Record<Hex, () => CallOutcome>> = {
+    [selector('authorizationState(address,bytes32)')]: () => returned('bool', state.used),
+    [selector('name()')]: () => returned('string', 'USD'),
+    [selector('version()')]: () => returned('string', '1'),
+    [selector('balanceOf(address)')]: () => returned('uint256', state.balance),
+  };
+  const call = ({ data }: Call): Promise<CallOutcome> => {
+    const name = data.slice(0, 10) as Hex;
+    const outcome = answers[name]?.() ?? { status: 'reverted', data: undefined };
+    seen(name);
+    return Promise.resolve(outcome);
+  };
+  return { call } as unknown as ChainReader;
+}
+
+const diagnose = (chain: ChainReader): Promise<string> =>
+  diagnoseEip3009(chain, TERMS, AUTHORIZATION);
+
+describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
+  it('says that the balance is too low', async () => {
+    const token = aToken({ used: false, balance: 9n }, () => undefined);
+    expect(await diagnose(token)).toBe('invalid_exact_evm_insufficient_balance');
+  });
+
+  it('says that it is used when it is used between two reads', async () => {
+    const state = { used: false, balance: 10n };
+    // Somebody else presents it in a block that comes after the first of the four answers.
+    const token = aToken(state, () => {
+      state.used = true;
+      state.balance = 0n;
+    });
+    expect(await diagnose(token)).toBe('invalid_exact_evm_nonce_already_used');
+  });
+});
