@@ -13,6 +13,7 @@ import {
   assetSetting,
   chainIdSetting,
   decimalSetting,
+  flagSetting,
   integerSetting,
   listOf,
   privateKeySetting,
@@ -69,6 +70,8 @@ const Settings = z.object({
   LANE_LEASE_MS: integerSetting(1000, 60_000).default(3000),
   /** A chain whose newest block is older than this many milliseconds is not settled on. */
   HEAD_MAX_AGE_MS: integerSetting(0).default(30_000),
+  /** Signatures are checked beside the event loop; of no use to a process with a single core. */
+  RECOVERY_THREAD: flagSetting.default('true'),
   RETENTION_DAYS: integerSetting(1, 36_500).default(30),
   TOMBSTONE_DAYS: integerSetting(1, 36_500).default(3650),
   SHUTDOWN_GRACE_MS: integerSetting(0, 600_000).default(20_000),
@@ -163,6 +166,7 @@ export class AppConfig {
   readonly laneWindowMax: number;
   readonly laneLeaseMs: number;
   readonly headMaxAgeMs: number;
+  readonly hasRecoveryThread: boolean;
   readonly retentionSeconds: number;
   readonly tombstoneSeconds: number;
   readonly shutdownGraceMs: number;
@@ -202,6 +206,7 @@ export class AppConfig {
     this.laneWindowMax = settings.LANE_WINDOW_MAX;
     this.laneLeaseMs = settings.LANE_LEASE_MS;
     this.headMaxAgeMs = settings.HEAD_MAX_AGE_MS;
+    this.hasRecoveryThread = settings.RECOVERY_THREAD === 'true';
     this.retentionSeconds = settings.RETENTION_DAYS * SECONDS_A_DAY;
     this.tombstoneSeconds = settings.TOMBSTONE_DAYS * SECONDS_A_DAY;
     this.shutdownGraceMs = settings.SHUTDOWN_GRACE_MS;

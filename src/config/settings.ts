@@ -96,3 +96,5 @@ export const amountsByAssetSetting: z.ZodType<ReadonlyMap<string, bigint>, strin
         }),
       ),
   );
+
+export const flagSetting = z.enum(['true', 'false'], { error: 'must be true or false' });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { caip2Of } from '../core/payment/network.js';
 import type { BuiltInToken, TransferMethod } from './built-in-networks.js';
 import { Secret } from './secret.js';
-import { addressSetting, decimalSetting, integerSetting, listOf } from './settings.js';
+import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
 
 /** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
 
@@ -34,8 +34,6 @@ const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform(
     eip712: domain,
   };
 });
-
-const flagSetting = z.enum(['true', 'false'], { error: 'must be true or false' });
 
 export const WALLET_SETTINGS = {
   WALLET_PROVIDER: z.enum(['off', 'local', 'privy']).default('off'),

@@ -6,7 +6,7 @@ import { balanceOfCall, type Call, permit2AllowanceCall } from '../core/exact/ca
 import { decodeUint } from '../core/exact/diagnose.js';
 import {
   type GoodVerdict,
-  type RecoverSigner,
+  type RecoverSignerSoon,
   type Refusal,
   refuse,
   refuseByState,
@@ -34,7 +34,7 @@ export type GoodJudgement = GoodVerdict & { readonly means: PayerMeans };
 export type Judgement = GoodJudgement | Refusal;
 
 export interface VerifierOptions {
-  readonly recoverSigner: RecoverSigner;
+  readonly recoverSigner: RecoverSignerSoon;
   readonly maxGas: bigint;
   readonly admission: AdmissionLists;
 }

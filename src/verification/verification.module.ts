@@ -3,6 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
+import { RecoveryThread } from '../crypto/recovery-thread.js';
 import { SettlementLedger } from '../ledger/settlement-ledger.js';
 import { PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
@@ -18,7 +19,11 @@ import { VerifyService } from './verify.service.js';
           logger.warn('native secp256k1 is missing: signatures are checked in JavaScript, slower');
         }
         return new PaymentVerifier(chains, {
-          recoverSigner,
+          recoverSigner: config.hasRecoveryThread
+            ? RecoveryThread.start(recoverSigner, () => {
+                logger.error('the thread that recovers signers ended: the event loop does it now');
+              }).recoverSigner
+            : (...signed) => Promise.resolve(recoverSigner(...signed)),
           maxGas: config.maxGasPerSettle,
           admission: config.admission,
         });

@@ -8,7 +8,16 @@ import { diagnoseEip3009 } from './diagnose.js';
 const PAYER = '0x1111111111111111111111111111111111111111';
 const TOKEN = '0x2222222222222222222222222222222222222222';
 const TERMS = { asset: TOKEN, amount: 10n, tokenName: 'USD', tokenVersion: '1' } as const;
-const AUTHORIZATION = { from: PAYER, nonce: `0x${'01'.repeat(32)}` } as Eip3009Authorization;
+const AUTHORIZATION: Eip3009Authorization = {
+  method: 'eip3009',
+  from: PAYER,
+  to: TOKEN,
+  value: 10n,
+  validAfter: 0n,
+  validBefore: 1n,
+  nonce: `0x${'01'.repeat(32)}`,
+  signature: '0x',
+};
 
 const returned = (type: string, value: unknown): CallOutcome => ({
   status: 'returned',

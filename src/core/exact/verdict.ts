@@ -12,9 +12,12 @@ export const EXPIRY_MARGIN_SECONDS = 6n;
 /** Recovers the signer of a 65-byte signature; `undefined` when there is none. */
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
 
+/** The same where many are recovered at a time. */
+export type RecoverSignerSoon = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
+
 export interface VerifyContext {
   readonly chain: ChainReader;
-  readonly recoverSigner: RecoverSigner;
+  readonly recoverSigner: RecoverSignerSoon;
   /** Unix seconds of the host clock. */
   readonly now: number;
   /** Gas one settlement may cost; a transfer that needs more is refused. */

@@ -36,7 +36,7 @@ export async function verifyEip3009(
       ? eip3009Digest(authorization, { name, version, chainId: chain.chainId, token: asset })
       : undefined;
   const isSignedByKey =
-    digest !== undefined && context.recoverSigner(digest, signature) === claim.from;
+    digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
   const now = scope === 'full' ? BigInt(context.now) : undefined;
   const broken = firstBrokenTerm(payment, claim, now);
 

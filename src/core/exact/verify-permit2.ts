@@ -43,7 +43,7 @@ export async function verifyPermit2(
   );
   const digest = authorization && permit2Digest(authorization, chain.chainId);
   const isSignedByKey =
-    digest !== undefined && context.recoverSigner(digest, signature) === claim.from;
+    digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
   // A sponsored permit that cannot be presented makes the settlement one that cannot succeed.
   const canBeSimulated =
     sponsored === undefined || (sponsored.ok && sponsored.permit !== undefined);
