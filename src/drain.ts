@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
+import { within } from './concurrency/timing.js';
 import type { AppConfig } from './config/app-config.js';
 import { HealthService } from './health/health.service.js';
 import { LaneManager } from './lanes/lane-manager.js';
@@ -67,10 +68,8 @@ function closeServer(server: Server): Promise<void> {
 }
 
 async function until(deadline: number, task: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, deadline - Date.now()));
-  });
-  await Promise.race([task.catch(() => undefined), late]);
-  clearTimeout(timer);
+  await within(
+    deadline - Date.now(),
+    task.catch(() => undefined),
+  );
 }

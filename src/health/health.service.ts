@@ -5,6 +5,7 @@ import {
   HealthIndicatorService,
   type HealthIndicatorResult,
 } from '@nestjs/terminus';
+import { within } from '../concurrency/timing.js';
 import { LedgerUnavailableError } from '../core/errors.js';
 import { RedisWatch } from '../redis/redis-watch.js';
 import { HealthIndicators, type Indicator, INDICATOR_TIMEOUT_MS } from './health-indicators.js';
@@ -41,7 +42,7 @@ export class HealthService {
   async #redis(isFull: boolean): Promise<HealthIndicatorResult> {
     const session = this.sessions.check('redis');
     try {
-      const [roundTripMs, setUp] = await within(
+      const [roundTripMs, setUp] = await answerOf(
         INDICATOR_TIMEOUT_MS,
         Promise.all([this.redis.roundTripMs(), isFull ? this.redis.setUp() : undefined]),
       );
@@ -66,7 +67,7 @@ export class HealthService {
   async #ask({ name, timeoutMs, report }: Indicator): Promise<HealthIndicatorResult> {
     const session = this.sessions.check(name);
     try {
-      const { isUp, facts } = await within(timeoutMs, report());
+      const { isUp, facts } = await answerOf(timeoutMs, report());
       return isUp ? session.up(facts) : session.down(facts);
     } catch (error) {
       const isLedger = error instanceof LedgerUnavailableError;
@@ -75,16 +76,9 @@ export class HealthService {
   }
 }
 
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error('no answer in time'));
-    }, ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** @throws Error when it takes longer; an indicator that does not answer is down. */
+async function answerOf<T>(ms: number, answer: Promise<T>): Promise<T> {
+  const answered = await within(ms, answer);
+  if (!answered.inTime) throw new Error('no answer in time');
+  return answered.value;
 }

@@ -3,6 +3,7 @@ import type { ChainView } from '../chain/chain-view.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import type { Head, HeadWatcher } from '../chain/head-watcher.js';
 import { Signal } from '../concurrency/signal.js';
+import { delay } from '../concurrency/timing.js';
 import { ChainUnavailableError, LeaseLostError, LedgerUnavailableError } from '../core/errors.js';
 import { type Fees, feesFor } from '../core/settlement/gas-price.js';
 import type { BatchRules } from '../core/settlement/grouping.js';
@@ -525,10 +526,4 @@ function isPassing(error: unknown): boolean {
     error instanceof ChainUnavailableError ||
     error instanceof LedgerUnavailableError
   );
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -1,5 +1,6 @@
 import { Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
 import { PinoLogger } from 'nestjs-pino';
 import { connectLedger, connectSubscriber } from './redis-connection.js';
@@ -38,7 +39,7 @@ async function opened(redis: Redis, logger: PinoLogger): Promise<Redis> {
       const reason = lastError instanceof Error ? lastError.message : 'no answer';
       throw new Error(`REDIS_URL: Redis did not become reachable in 15 s (${reason})`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await delay(50);
   }
   return redis;
 }

@@ -6,6 +6,7 @@ import {
   readBlockNumber,
 } from '../chain/authorization-use.js';
 import type { EvmChain } from '../chain/evm-chain.js';
+import { within } from '../concurrency/timing.js';
 import { ChainUnavailableError } from '../core/errors.js';
 import { isUsedReason } from '../core/exact/used.js';
 import type { Payment } from '../core/payment/payment.js';
@@ -45,17 +46,8 @@ export class UsedAuthorizationFinder {
 
 async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
   const head = await chain.withView(readBlockNumber);
-  const use = await within(PATIENCE_MS, findAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS));
-  return use?.transaction;
-}
-
-function within<T>(ms: number, task: Promise<T>): Promise<T | undefined> {
-  return Promise.race([
-    task,
-    new Promise<undefined>((resolve) => {
-      setTimeout(resolve, ms, undefined).unref();
-    }),
-  ]);
+  const found = await within(PATIENCE_MS, findAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS));
+  return found.inTime ? found.value?.transaction : undefined;
 }
 
 function refOf({ requirements, claim }: Payment): AuthorizationRef | undefined {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { delay } from '../../concurrency/timing.js';
 import { runScript, type ScriptReply } from '../../redis/redis-scripts.js';
 import { IndexUnavailableError } from '../errors.js';
 import type {
@@ -227,7 +228,7 @@ export class HubIndex implements StorageObserver {
       } catch (error) {
         this.log.failed(error);
       }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await delay(RETRY_MS);
     }
   }
 

@@ -1,3 +1,4 @@
+import { delay } from '../../concurrency/timing.js';
 import { StorageUnavailableError } from '../errors.js';
 import type { StorageClock } from './storage-clock.js';
 import {
@@ -91,7 +92,7 @@ export class GroupCommit {
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#isRunning) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (this.#isRunning) await delay(5);
     await this.#indexing;
   }
 

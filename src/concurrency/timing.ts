@@ -1,0 +1,25 @@
+export function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** What came of a task that had so many milliseconds. */
+export type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
+
+/**
+ * Waits for a task, and no longer than so many milliseconds. The task itself goes on.
+ *
+ * @throws what the task throws in its time; what it throws later is nobody's.
+ */
+export async function within<T>(ms: number, task: Promise<T>): Promise<InTime<T>> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<InTime<T>>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms), { inTime: false });
+  });
+  try {
+    return await Promise.race([task.then((value): InTime<T> => ({ inTime: true, value })), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
