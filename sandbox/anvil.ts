@@ -21,6 +21,8 @@ export async function startAnvil({ port, chainId, blockTime }: AnvilOptions): Pr
       ...['--port', String(port), '--chain-id', String(chainId)],
       ...['--slots-in-an-epoch', '1', '--accounts', '20', '--gas-price', '50000000'],
       ...['--block-base-fee-per-gas', '0', '--gas-limit', '140000000'],
+      // Else it writes every old state into the home folder, and leaves it there when it is killed.
+      ...['--max-persisted-states', '0'],
       ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
     ],
     (output) => output.includes(`Listening on 127.0.0.1:${port}`),
