@@ -22,8 +22,11 @@ export class WalletWorld {
     private readonly settings: Readonly<Record<string, string>>,
   ) {}
 
-  static async start(more: Readonly<Record<string, string>> = {}): Promise<WalletWorld> {
-    const world = await World.start({ blockTime: 0.3 });
+  static async start(
+    more: Readonly<Record<string, string>> = {},
+    chainId?: number,
+  ): Promise<WalletWorld> {
+    const world = await World.start({ blockTime: 0.3, ...(chainId !== undefined && { chainId }) });
     const dir = await mkdtemp(join(tmpdir(), 'wallet-'));
     const settings = {
       ROLES: 'api,worker,wallet',

@@ -6,6 +6,7 @@ import type { ChainView } from '../../chain/chain-view.js';
 import { ChainUnavailableError } from '../../core/errors.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
+import type { WalletObserver } from '../wallet-observer.js';
 import { dueKey } from '../wallet-keys.js';
 import { type Due, readDue, writeDue } from './due.js';
 import type { SpendingStore } from './spending-store.js';
@@ -34,6 +35,7 @@ export class Reconciler {
     private readonly store: SpendingStore,
     private readonly chains: ChainRegistry,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'counted'>,
     private readonly now: () => number,
     private readonly onFailure: (error: unknown) => void,
   ) {}
@@ -54,12 +56,14 @@ export class Reconciler {
     const common = { at: this.now(), wallet, spending: spending.id };
     if (fate.kind === 'spent') {
       await this.journal.append({ event: 'spent', ...common });
-      await ledgerCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      const isNews = await ledgerCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      if (isNews === 1) this.observer.counted({ step: 'spent', spending });
     }
     if (fate.kind === 'unspent') {
       const block = fate.block.toString();
       await this.journal.append({ event: 'released', ...common, block });
-      await this.store.release(due);
+      const isNews = await this.store.release(due);
+      if (isNews) this.observer.counted({ step: 'released', spending });
     }
     return fate;
   }

@@ -16,6 +16,7 @@ import type { Authorizer } from '../signing/authorizer.js';
 import type { WalletSigner } from '../signing/signer.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
+import type { WalletObserver } from '../wallet-observer.js';
 import { type Balances } from './balances.js';
 import { type Deal, type Intent, type IntentStore, requestDigest, type Result } from './intent.js';
 import { type Offer, type PaymentRequired, readHeader, readPaymentRequired } from './offer.js';
@@ -57,12 +58,24 @@ export class PayService {
     private readonly balances: Balances,
     private readonly locks: RedisLock,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'bought'>,
     private readonly options: PayOptions,
     private readonly now: () => number,
   ) {}
 
   /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
-  pay(session: Session, wanted: Purchase): Promise<PaymentView> {
+  async pay(session: Session, wanted: Purchase): Promise<PaymentView> {
+    try {
+      const view = await this.#pay(session, wanted);
+      this.observer.bought({ outcome: view.status });
+      return view;
+    } catch (error) {
+      this.observer.bought({ outcome: error instanceof WalletError ? error.code : 'failed' });
+      throw error;
+    }
+  }
+
+  #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
     const { address } = session.wallet;
     return this.locks.hold(`intent:${address}:${tagOf(wanted.intentId)}`, async () => {
       const stored = await this.intents.read(address, wanted.intentId);

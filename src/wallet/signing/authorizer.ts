@@ -8,6 +8,7 @@ import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import type { SigningWish, WalletObserver } from '../wallet-observer.js';
 
 /** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
 const ATTEMPTS = 4;
@@ -15,7 +16,7 @@ const ATTEMPTS = 4;
 export interface Wish {
   readonly signable: Signable;
   /** For the audit record: the method, never its content. */
-  readonly what: string;
+  readonly what: SigningWish;
   /** EIP-712 digest, or the hash of what else is signed. */
   readonly digest: string;
   /** The intent a payment belongs to; see {@link Reservation}. */
@@ -43,6 +44,7 @@ export class Authorizer {
     private readonly directory: WalletDirectory,
     private readonly store: SpendingStore,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'decided' | 'counted'>,
     private readonly now: () => number,
   ) {}
 
@@ -57,6 +59,7 @@ export class Authorizer {
       if (!judgement.allowed) return this.#refuse(session, wish, judgement.refusal);
       if (judgement.spending === undefined) {
         await this.#record(session, wish, judgement.scope);
+        this.observer.decided({ what: wish.what });
         return { kind: 'uncharged' };
       }
       const { spending, charges } = judgement;
@@ -65,7 +68,10 @@ export class Authorizer {
         case 'reserved':
         case 'known':
           if (await this.#settleCharge(session, wish, spending)) {
-            return { kind: 'charged', spending, isRepeat: result.kind === 'known' };
+            const isRepeat = result.kind === 'known';
+            this.observer.decided({ what: wish.what });
+            if (!isRepeat) this.observer.counted({ step: 'reserved', spending });
+            return { kind: 'charged', spending, isRepeat };
           }
           break;
         case 'intent_exists':
@@ -135,6 +141,7 @@ export class Authorizer {
   ): Promise<never> {
     const { rule } = refusal;
     const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
+    this.observer.decided({ what, rule });
     await this.journal.append({ event: 'refused', ...common, what, rule });
     throw WalletError.refused(refusal);
   }
