@@ -12,6 +12,8 @@ import { World } from '../support/world.js';
 
 export const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
 
+type Settings = Readonly<Record<string, string>>;
+
 /** A service with the wallet switched on, and owners that sign in to it. */
 export class WalletWorld {
   private constructor(
@@ -22,8 +24,9 @@ export class WalletWorld {
     private readonly settings: Readonly<Record<string, string>>,
   ) {}
 
+  /** @param more - settings, or what makes them once Redis and chain are there. */
   static async start(
-    more: Readonly<Record<string, string>> = {},
+    more: Settings | ((world: World) => Promise<Settings>) = {},
     chainId?: number,
   ): Promise<WalletWorld> {
     const world = await World.start({ blockTime: 0.3, ...(chainId !== undefined && { chainId }) });
@@ -43,7 +46,7 @@ export class WalletWorld {
       ].join(','),
       WALLET_FETCH_ALLOW: '127.0.0.1',
       WALLET_RATE_LIMIT: '10000',
-      ...more,
+      ...(typeof more === 'function' ? await more(world) : more),
     };
     const service = await world.service(settings);
     return new WalletWorld(world, service, dir, settings);

@@ -87,14 +87,21 @@ export class Authorizer {
     throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
 
-  /**
-   * For a payment that is charged already and is signed again.
-   *
-   * @throws WalletError `policy_violation` when the owner has stopped the wallet.
-   */
+  /** @throws WalletError `policy_violation` when the owner has stopped the wallet. */
   async assertActive({ owner, wallet }: Session): Promise<void> {
     const { active } = await this.directory.policyOf(owner, wallet);
     if (!active) throw WalletError.refused(STOPPED);
+  }
+
+  /**
+   * For a payment that another attempt has charged: that one may have ended before the charge was in
+   * the journal, and what is not there a loss of Redis would undo.
+   *
+   * @throws WalletError `unavailable` when the charge does not stand any more.
+   */
+  async confirmCharge(session: Session, wish: Wish, spending: Spending): Promise<void> {
+    if (await this.#settleCharge(session, wish, spending)) return;
+    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
 
   #reserve(
