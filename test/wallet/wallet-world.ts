@@ -33,6 +33,21 @@ export class WalletWorld {
     const dir = await mkdtemp(join(tmpdir(), 'wallet-'));
     const settings = {
       ROLES: 'api,worker,wallet',
+      ...WalletWorld.settingsOf(world, dir),
+      ...(typeof more === 'function' ? await more(world) : more),
+    };
+    const service = await world.service(settings);
+    return new WalletWorld(world, service, dir, settings);
+  }
+
+  /** Around a service that has the wallet among other things, and ends with its own world. */
+  static around(world: World, service: Service): WalletWorld {
+    return new WalletWorld(world, service, '', {});
+  }
+
+  /** The settings of a wallet in a world, its folders in `dir`. */
+  static settingsOf(world: World, dir: string): Record<string, string> {
+    return {
       WALLET_PROVIDER: 'local',
       WALLET_PUBLIC_URL: 'http://wallet.example',
       WALLET_TOKEN_SECRET: 'a-token-secret-of-at-least-32-characters',
@@ -46,10 +61,7 @@ export class WalletWorld {
       ].join(','),
       WALLET_FETCH_ALLOW: '127.0.0.1',
       WALLET_RATE_LIMIT: '10000',
-      ...(typeof more === 'function' ? await more(world) : more),
     };
-    const service = await world.service(settings);
-    return new WalletWorld(world, service, dir, settings);
   }
 
   /** Redis loses everything it has. */

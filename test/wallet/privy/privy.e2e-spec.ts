@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { getAddress, recoverMessageAddress } from 'viem';
-import { USD_NAME, USD_VERSION } from '../../../sandbox/deploy.js';
 import { eventually, post } from '../../support/http.js';
 import { newAccount } from '../../support/payments.js';
 import { TestSeller } from '../test-seller.js';
+import { transferData } from '../transfer-data.js';
 import { WalletWorld } from '../wallet-world.js';
 import { type Fault, PrivyFixture } from './privy-fixture.js';
 
@@ -82,7 +82,7 @@ describe('a wallet in the custody of Privy', () => {
         '/v1/wallets/me/rpc',
         {
           method: 'eth_signTypedData_v4',
-          params: { typed_data: transfer(wallets, address, more, domain, primaryType) },
+          params: { typed_data: transferData(wallets.world, address, more, domain, primaryType) },
         },
         agent,
       );
@@ -104,7 +104,7 @@ describe('a wallet in the custody of Privy', () => {
 
   it('signs typed data however its values are written', async () => {
     const { agent, address } = await wallets.fundedWallet();
-    const data = transfer(wallets, address, {
+    const data = transferData(wallets.world, address, {
       value: '0x0de0b6b3a7640000',
       validBefore: Math.floor(Date.now() / 1000) + 300,
     });
@@ -124,7 +124,7 @@ describe('a wallet in the custody of Privy', () => {
     await wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, rules);
     const rpc = {
       method: 'eth_signTypedData_v4',
-      params: { typed_data: transfer(wallets, address, { value: `${2n * ONE}` }) },
+      params: { typed_data: transferData(wallets.world, address, { value: `${2n * ONE}` }) },
     };
     const answer = await wallets.post('/v1/wallets/me/rpc', rpc, agent);
     expect([answer.status, answer.body['code']]).toEqual([403, 'provider_refused']);
@@ -383,34 +383,3 @@ describe('messages and transactions by Privy, on the test network of BNB', () =>
     expect(await client.getBalance({ address: transaction.to })).toBe(2n);
   });
 });
-
-/** An EIP-3009 payment of one sandbox dollar, changed as a test wants. */
-function transfer(
-  { world }: WalletWorld,
-  from: string,
-  more: object = {},
-  domain: object = {},
-  primaryType = 'TransferWithAuthorization',
-): object {
-  const field = (name: string, type: string) => ({ name, type });
-  return {
-    domain: {
-      ...{ name: USD_NAME, version: USD_VERSION, chainId: world.chainId },
-      ...{ verifyingContract: world.usd, ...domain },
-    },
-    primaryType,
-    types: {
-      [primaryType]: [
-        ...[field('from', 'address'), field('to', 'address'), field('value', 'uint256')],
-        ...[field('validAfter', 'uint256'), field('validBefore', 'uint256')],
-        field('nonce', 'bytes32'),
-      ],
-    },
-    message: {
-      ...{ from, to: newAccount().address, value: `${ONE}`, validAfter: '0' },
-      validBefore: `${Math.floor(Date.now() / 1000) + 300}`,
-      nonce: `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
-      ...more,
-    },
-  };
-}
