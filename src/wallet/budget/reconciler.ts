@@ -13,6 +13,8 @@ import type { SpendingStore } from './spending-store.js';
 
 const INTERVAL_MS = 5000;
 const BATCH = 100;
+/** A block after the deadline has to be final before it proves anything: about a second on BNB. */
+const FINAL_AFTER_SECONDS = 3;
 /** What could not be told is asked again after this long. */
 const AGAIN_SECONDS = 30;
 
@@ -73,7 +75,8 @@ export class Reconciler {
     this.#isRunning = true;
     try {
       const now = this.now();
-      const members = await this.redis.zrangebyscore(dueKey(), '-inf', now, 'LIMIT', 0, BATCH);
+      const latest = now - FINAL_AFTER_SECONDS;
+      const members = await this.redis.zrangebyscore(dueKey(), '-inf', latest, 'LIMIT', 0, BATCH);
       for (const member of members) {
         const { kind } = await this.look(readDue(member));
         if (kind === 'open') await this.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
