@@ -12,7 +12,10 @@ const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const NATIVE_DECIMALS = 18;
 
 /** Counts what wallets do. Every label has values from a list of ours, or from the settings. */
-export function walletMetrics(registry: Registry, { assets }: WalletConfig): WalletObserver {
+export function walletMetrics(
+  registry: Registry,
+  { assets }: Pick<WalletConfig, 'assets'>,
+): WalletObserver {
   const registers = [registry];
   const decisions = new Counter({
     name: 'x402_wallet_decisions_total',

@@ -28,7 +28,7 @@ export type ProviderOutcome =
 export type SigningWish =
   'payment_pay' | 'eth_signTypedData_v4' | 'personal_sign' | 'eth_sendTransaction';
 
-/** Is told what the wallet does as it does it. Nothing it throws may reach the wallet. */
+/** Is told what the wallet does as it does it. It must not throw, and must not take long. */
 export interface WalletObserver {
   /** `rule` is what refused; absent when it was allowed. */
   decided(event: { readonly what: SigningWish; readonly rule?: Rule }): void;

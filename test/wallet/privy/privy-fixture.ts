@@ -51,7 +51,7 @@ interface Answer {
   readonly body: Json;
 }
 
-const SLOW_MS = 700;
+const SLOW_MS = 500;
 
 /**
  * Custody of keys in the shape of Privy's HTTP API, as far as this service uses it: credentials,
@@ -99,7 +99,7 @@ export class PrivyFixture {
       WALLET_PRIVY_APP_SECRET: this.appSecret,
       WALLET_PRIVY_AUTHORIZATION_KEY: `wallet-auth:${this.authorizationKey}`,
       WALLET_PRIVY_API_URL: this.url,
-      WALLET_PRIVY_TIMEOUT_MS: '1500',
+      WALLET_PRIVY_TIMEOUT_MS: '1200',
     };
   }
 
