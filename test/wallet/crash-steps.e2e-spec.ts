@@ -168,6 +168,11 @@ describe('a wallet process that is killed at a step of a payment', () => {
     expect(await all(paidBy)).toEqual(each(1));
     expect(await all(chargedTo)).toEqual(each(1));
 
+    // One payment, to the last byte, however often it was shown.
+    for (const { step, address } of buyers) {
+      expect([step, shop.shown.get(address.toLowerCase())?.size]).toEqual([step, 1]);
+    }
+
     // What was charged by an attempt that did not live is remembered like any other.
     await wallets.flush();
     await all(({ agent }) => pay(agent, 'the-one'));

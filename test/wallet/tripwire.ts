@@ -79,12 +79,15 @@ export class RedisTripwire {
 
 /** Stands in front of a seller, and acts when a payment goes by. */
 export class SellerTripwire {
+  /** Payments that were shown, by payer, each as it was sent. */
+  readonly shown = new Map<string, Set<string>>();
   readonly #server: HttpServer;
   #trap: Omit<Trap, 'text'> | undefined;
 
   private constructor(seller: string) {
     this.#server = createHttpServer((request, response) => {
       const payment = request.headers['payment-signature'];
+      if (typeof payment === 'string') this.#note(payment);
       const trap = typeof payment === 'string' ? this.#trap : undefined;
       if (trap !== undefined) this.#trap = undefined;
       if (trap?.moment === 'before') {
@@ -116,6 +119,14 @@ export class SellerTripwire {
 
   set(moment: Moment, spring: () => void): void {
     this.#trap = { moment, spring };
+  }
+
+  #note(payment: string): void {
+    const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString()) as {
+      readonly payload: { readonly authorization: { readonly from: string } };
+    };
+    const payer = payload.authorization.from.toLowerCase();
+    this.shown.set(payer, (this.shown.get(payer) ?? new Set()).add(payment));
   }
 
   stop(): void {

@@ -59,11 +59,7 @@ export class WalletDirectory {
    *   wallet for the owner than it had.
    */
   async policyOf(owner: Address, { address }: CustodialWallet): Promise<Policy> {
-    while (this.#restoredLosses < this.#losses) {
-      const losses = this.#losses;
-      this.#owners = (await this.restorer.restoreAll()).owners;
-      this.#restoredLosses = losses;
-    }
+    await this.#restoreWhatWasLost();
     assertSame(this.#owners.get(owner), address);
     const policy = await this.book.policy(address);
     if (policy !== undefined) return policy;
@@ -78,9 +74,20 @@ export class WalletDirectory {
     );
   }
 
+  async #restoreWhatWasLost(): Promise<void> {
+    while (this.#restoredLosses < this.#losses) {
+      const losses = this.#losses;
+      this.#owners = (await this.restorer.restoreAll()).owners;
+      this.#restoredLosses = losses;
+    }
+  }
+
   async #create(owner: Address, subject: string): Promise<CustodialWallet> {
     const existing = await this.provider.find(subject);
     if (existing !== undefined) return existing;
+    await this.#restoreWhatWasLost();
+    // There was one: another would begin with an empty budget.
+    if (this.#owners.get(owner) !== undefined) throw changed();
     const at = this.now();
     await this.journal.append({ event: 'wallet_wanted', at, owner });
     const wallet = await this.provider.create(subject);
@@ -107,12 +114,15 @@ export class WalletDirectory {
   }
 }
 
-/** A wallet under another address would begin with an empty budget, and be another's to spend from. */
+/** A wallet under another address would begin with an empty budget, or be another owner's. */
 function assertSame(remembered: string | undefined, address: Address): void {
-  if (remembered === undefined || remembered === address) return;
-  throw new WalletError(
+  if (remembered !== undefined && remembered !== address) throw changed();
+}
+
+function changed(): WalletError {
+  return new WalletError(
     'wallet_locked',
-    'This wallet is locked: its address is not the one it had. The operator has to look.',
+    'This wallet is locked: the provider does not have the one it had. The operator has to look.',
   );
 }
 

@@ -119,6 +119,13 @@ export class PrivyFixture {
     this.#replies.clear();
   }
 
+  /** Another wallet under the name of one there was, owned and bound as that one. */
+  plant(name: string): void {
+    const [policyId = ''] = this.policies.keys();
+    const owner = this.policies.get(policyId)?.body['owner'];
+    this.#createWallet({ external_id: name, policy_ids: [policyId], owner });
+  }
+
   heal(): void {
     this.#faults.clear();
   }

@@ -264,11 +264,14 @@ describe('Privy that is not what it was', () => {
   it('is not believed when it gives an owner another wallet than before', async () => {
     const { agent } = await wallets.fundedWallet();
     await wallets.service.stop('SIGTERM');
+    const [name = ''] = [...privy.wallets.values()].map(({ view }) => view.external_id);
     privy.forget();
     await wallets.restart();
     const headers = { authorization: `Bearer ${agent}` };
-    // Whoever asks first makes a new one; it is not the owner's.
-    await fetch(`${wallets.url}/v1/wallets/me`, { headers });
+    expect((await fetch(`${wallets.url}/v1/wallets/me`, { headers })).status).toBe(423);
+    expect(privy.wallets.size).toBe(0);
+    // One that is there under the owner's name, but is not the owner's.
+    privy.plant(name);
     const policy = await wallets.send('GET', '/v1/wallets/me/policy', agent);
     expect([policy.status, policy.body['code']]).toEqual([423, 'wallet_locked']);
     const paid = await post(
