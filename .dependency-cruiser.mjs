@@ -99,7 +99,8 @@ export default {
       from: { path: '^src/wallet/' },
       to: {
         path: '^src/',
-        pathNot: '^src/(wallet|config|core|crypto|redis|http|chain)/',
+        pathNot:
+          '^src/(wallet|config|core|crypto|redis|http|chain)/|^src/health/health-indicators\\.ts$',
       },
     },
     {
@@ -114,7 +115,7 @@ export default {
       name: 'nobody-knows-the-wallet',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/wallet/|^src/app\\.module\\.ts$' },
-      to: { path: '^src/wallet/' },
+      to: { path: '^src/wallet/', pathNot: '^src/wallet/wallet-(health|observer)\\.ts$' },
     },
     {
       name: 'health-only-reads',
@@ -136,7 +137,7 @@ export default {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$',
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$|^src/wallet/wallet-health\\.ts$',
       },
     },
     {

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../core/payment/network.js';
@@ -35,6 +36,34 @@ const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform(
   };
 });
 
+/** Credentials go there: without TLS only to this machine. */
+const privyUrlSetting = z
+  .url({ protocol: /^https?$/, error: 'must be an https URL' })
+  .refine(
+    (text) => text.startsWith('https:') || LOOPBACK.has(new URL(text).hostname),
+    'must be an https URL',
+  )
+  .transform((text) => text.replace(/\/+$/, ''));
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Base64 of a PKCS #8 P-256 key; Privy's dashboard puts `wallet-auth:` in front of it. */
+const authorizationKeySetting = z
+  .string()
+  .transform((text) => text.replace(/^wallet-(auth|api):/, ''))
+  .refine(isP256Key, 'must be a P-256 private key, PKCS #8 in base64');
+
+function isP256Key(text: string): boolean {
+  try {
+    const der = Buffer.from(text, 'base64');
+    const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    return key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
+
+const PRIVY_METHODS = ['personal_sign', 'eth_signTransaction'] as const;
+
 export const WALLET_SETTINGS = {
   WALLET_PROVIDER: z.enum(['off', 'local', 'privy']).default('off'),
   /** Where owners and MCP clients reach this service. */
@@ -52,6 +81,16 @@ export const WALLET_SETTINGS = {
   WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
   WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
   WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
+  WALLET_PRIVY_APP_ID: z.string().optional(),
+  WALLET_PRIVY_APP_SECRET: z.string().optional(),
+  WALLET_PRIVY_AUTHORIZATION_KEY: authorizationKeySetting.optional(),
+  WALLET_PRIVY_API_URL: privyUrlSetting.default('https://api.privy.io'),
+  /** One request to Privy, and how long after the first it is still repeated. */
+  WALLET_PRIVY_TIMEOUT_MS: integerSetting(100, 60_000).default(10_000),
+  /** What Privy's own policy allows a new wallet besides payments. */
+  WALLET_PRIVY_METHODS: listOf(
+    z.enum(PRIVY_METHODS, { error: `must be a list of ${PRIVY_METHODS.join(', ')}` }),
+  ).default([]),
   WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
   /** Hosts, or host:port, that may be fetched from though their address is not public. */
   WALLET_FETCH_ALLOW: listOf(
@@ -69,6 +108,8 @@ export const WALLET_FILE_SETTINGS = [
   'WALLET_TOKEN_SECRET',
   'WALLET_ADMIN_KEYS',
   'WALLET_KEYSTORE_SECRET',
+  'WALLET_PRIVY_APP_SECRET',
+  'WALLET_PRIVY_AUTHORIZATION_KEY',
 ];
 
 /** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
@@ -83,10 +124,19 @@ export interface WalletAsset {
   readonly eip712: { readonly name: string; readonly version: string } | undefined;
 }
 
-export interface ProviderConfig {
-  readonly kind: 'local';
-  readonly dir: string;
-  readonly secret: Secret<string>;
+export type ProviderConfig =
+  { readonly kind: 'local'; readonly dir: string; readonly secret: Secret<string> } | PrivyConfig;
+
+export interface PrivyConfig {
+  readonly kind: 'privy';
+  readonly appId: Secret<string>;
+  readonly appSecret: Secret<string>;
+  /** Owns the wallets and signs each request about one. PKCS #8, base64. */
+  readonly authorizationKey: Secret<string>;
+  /** Without a slash at its end. */
+  readonly apiUrl: string;
+  readonly timeoutMs: number;
+  readonly extraMethods: readonly (typeof PRIVY_METHODS)[number][];
 }
 
 export interface WalletConfig {
@@ -136,21 +186,28 @@ export function readWallet(
     return '';
   };
   if (settings.WALLET_PROVIDER === 'off') return undefined;
-  if (settings.WALLET_PROVIDER === 'privy') {
-    problems.push('WALLET_PROVIDER: privy is not built yet; local and off are');
-    return undefined;
-  }
   for (const { chainId } of settings.WALLET_ASSETS) {
     if (networks.some((network) => network.chainId === chainId)) continue;
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   return {
-    provider: {
-      kind: 'local',
-      dir: settings.WALLET_KEYSTORE_DIR,
-      secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
-    },
+    provider:
+      settings.WALLET_PROVIDER === 'privy'
+        ? {
+            kind: 'privy',
+            appId: new Secret(required('WALLET_PRIVY_APP_ID')),
+            appSecret: new Secret(required('WALLET_PRIVY_APP_SECRET')),
+            authorizationKey: new Secret(required('WALLET_PRIVY_AUTHORIZATION_KEY')),
+            apiUrl: settings.WALLET_PRIVY_API_URL,
+            timeoutMs: settings.WALLET_PRIVY_TIMEOUT_MS,
+            extraMethods: settings.WALLET_PRIVY_METHODS,
+          }
+        : {
+            kind: 'local',
+            dir: settings.WALLET_KEYSTORE_DIR,
+            secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
+          },
     publicUrl: publicUrl.replace(/\/+$/, ''),
     tokenSecret: new Secret(required('WALLET_TOKEN_SECRET')),
     tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,

@@ -12,6 +12,8 @@ export interface Indicator {
   readonly name: string;
   /** Milliseconds after which an answer counts as missing. */
   readonly timeoutMs: number;
+  /** Whether a process that is down here cannot answer truthfully: then it is not ready either. */
+  readonly gatesReadiness?: boolean;
   /** Answers from what is known or asks something near; a failure counts as down. */
   readonly report: () => Promise<IndicatorReport>;
 }

@@ -29,7 +29,9 @@ export class HealthService {
 
   /** Can this process answer truthfully? */
   ready(): Promise<HealthCheckResult> {
-    return this.health.check([() => this.#redis(false), () => this.#process()]);
+    const needed = this.indicators.all.filter(({ gatesReadiness }) => gatesReadiness);
+    const others = needed.map((indicator) => () => this.#ask(indicator));
+    return this.health.check([() => this.#redis(false), () => this.#process(), ...others]);
   }
 
   /** Can this deployment settle now? */

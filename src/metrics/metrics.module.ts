@@ -3,6 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { RpcObserver } from '../chain/rpc/rpc-observer.js';
 import type { AppConfig } from '../config/app-config.js';
+import type { WalletConfig } from '../config/wallet-settings.js';
 import { LedgerUnavailableError } from '../core/errors.js';
 import { PaymentObserver } from '../facilitator/payment-observer.js';
 import { DeploymentReport } from '../health/deployment-report.js';
@@ -13,6 +14,8 @@ import { QueueBoard } from '../ledger/queue-board.js';
 import { ResponseObserver } from '../observability/response-observer.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { RedisWatch } from '../redis/redis-watch.js';
+import { WalletHealth } from '../wallet/wallet-health.js';
+import { WalletObserver } from '../wallet/wallet-observer.js';
 import { AssetLabels } from './asset-labels.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
 import { CountError, errorMetrics } from './error-metrics.js';
@@ -24,6 +27,7 @@ import { RedisMetrics } from './redis-metrics.js';
 import { responseMetrics } from './response-metrics.js';
 import { rpcMetrics } from './rpc-metrics.js';
 import { type Sampler, ScrapeService } from './scrape.service.js';
+import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 
 const REDIS_METRICS: Provider = {
   provide: RedisMetrics,
@@ -44,12 +48,13 @@ const HUB_METRICS: Provider = {
 export class MetricsModule {
   /** What is counted follows the roles of this process. */
   static forRoot(config: AppConfig): DynamicModule {
-    const { settles, usesChains } = config;
+    const { settles, usesChains, wallet } = config;
     const hasHub = config.hasRole('hub');
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
       ...(hasHub ? [HubMetrics] : []),
+      ...(wallet === undefined ? [] : [WalletGauges]),
     ];
     return {
       module: MetricsModule,
@@ -62,6 +67,7 @@ export class MetricsModule {
         ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HUB_METRICS] : []),
+        ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,
           inject: [Registry, ...samplers],
@@ -73,6 +79,7 @@ export class MetricsModule {
         ResponseObserver,
         ...(usesChains ? [RpcObserver] : []),
         ...(settles ? [PaymentObserver, LaneObserver] : []),
+        ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };
   }
@@ -98,6 +105,17 @@ function settlingProviders(config: AppConfig): Provider[] {
       inject: [Registry, DeploymentReport, ProcessRegistry],
       useFactory: (registry: Registry, deployment: DeploymentReport, processes: ProcessRegistry) =>
         new DeploymentMetrics(registry, deployment, processes),
+    },
+  ];
+}
+
+function walletProviders(wallet: WalletConfig): Provider[] {
+  return [
+    observer(WalletObserver, (registry) => walletMetrics(registry, wallet)),
+    {
+      provide: WalletGauges,
+      inject: [Registry, WalletHealth],
+      useFactory: (registry: Registry, health: WalletHealth) => new WalletGauges(registry, health),
     },
   ];
 }

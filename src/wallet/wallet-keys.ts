@@ -18,7 +18,7 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for |
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
  * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply |
- * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a signed transaction that is being sent |
+ * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was |
  * | `x402:wl:r:<bucket>:<minute>` | string | 2 minutes | a count of requests |
  *
  * Amounts are decimal, left-padded to 78 digits, so that they compare as texts.

@@ -21,6 +21,9 @@ import { PayService } from './pay/pay.service.js';
 import { SafeFetch } from './pay/safe-fetch.js';
 import { Keystore } from './provider/local/keystore.js';
 import { LocalProvider } from './provider/local/local-provider.js';
+import { policyRules } from './provider/privy/privy-policy.js';
+import { PrivyProvider } from './provider/privy/privy-provider.js';
+import { TransactionSender } from './provider/transaction-sender.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
 import { firstPolicy } from './rules/policy.js';
@@ -29,6 +32,8 @@ import { knownContracts } from './signing/known-contracts.js';
 import { ReplyStore } from './signing/reply-store.js';
 import { WalletRpc } from './signing/rpc.js';
 import { WalletSigner } from './signing/signer.js';
+import { WalletHealth } from './wallet-health.js';
+import type { WalletObserver } from './wallet-observer.js';
 
 /** What a wallet needs of the process it runs in. */
 export interface WalletSurroundings {
@@ -39,6 +44,7 @@ export interface WalletSurroundings {
   readonly recoverSigner: RecoverSigner;
   /** Unix seconds. */
   readonly now: () => number;
+  readonly observer: WalletObserver;
   /** Told what the reconciler could not do. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -47,6 +53,7 @@ export interface WalletSurroundings {
 export interface WalletParts {
   readonly provider: WalletProvider;
   readonly journal: Journal;
+  readonly health: WalletHealth;
   readonly reconciler: Reconciler;
   readonly fetcher: SafeFetch;
   readonly directory: WalletDirectory;
@@ -61,11 +68,10 @@ export interface WalletParts {
 
 /** Puts the wallet together; nothing is opened or started yet. */
 export function assembleWallet(config: WalletConfig, around: WalletSurroundings): WalletParts {
-  const { redis, chains, retentionSeconds, recoverSigner, now } = around;
+  const { redis, chains, retentionSeconds, recoverSigner, observer, now } = around;
   const { assets, publicUrl, fetchTimeoutMs } = config;
   const locks = new RedisLock(redis);
-  const keystore = new Keystore(config.provider.dir, config.provider.secret);
-  const provider = new LocalProvider(keystore, chains, redis, locks);
+  const provider = providerOf(config, around, new TransactionSender(chains, redis, locks));
   const journal = new Journal(config.auditDir);
   const book = new WalletBook(redis);
   const restorer = new WalletRestorer(redis, journal, retentionSeconds, now);
@@ -73,16 +79,18 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
     ...([provider, journal, restorer, book, locks, firstPolicy(config), now] as const),
   );
   const store = new SpendingStore(redis);
-  const reconciler = new Reconciler(redis, store, chains, journal, now, around.onFailure);
+  const reconciler = new Reconciler(
+    ...([redis, store, chains, journal, observer, now, around.onFailure] as const),
+  );
   const known = knownContracts(assets, chains);
-  const authorizer = new Authorizer(directory, store, journal, now);
+  const authorizer = new Authorizer(directory, store, journal, observer, now);
   const signer = new WalletSigner(provider, authorizer, known, recoverSigner, journal, now);
   const fetcher = new SafeFetch({ maxBytes: config.fetchMaxBytes, allow: config.fetchAllow });
   const balances = new Balances(chains);
   const payments = new PayService(
     ...([fetcher, known, authorizer, signer] as const),
     new IntentStore(redis, retentionSeconds),
-    ...([store, reconciler, balances, locks, journal] as const),
+    ...([store, reconciler, balances, locks, journal, observer] as const),
     { timeoutMs: fetchTimeoutMs, intentLifeSeconds: retentionSeconds },
     now,
   );
@@ -90,6 +98,7 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
   const sessionRules = { agentTokenSeconds: config.tokenTtlSeconds, owners: config.owners };
   return {
     ...{ provider, journal, reconciler, fetcher, directory },
+    health: new WalletHealth(journal, provider),
     codes: new DeviceCodes(redis),
     signIn: new SignIn(redis, recoverSigner, publicUrl, now),
     sessions: new Sessions(mint, directory, book, journal, redis, sessionRules, now),
@@ -101,4 +110,18 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
       ...{ publicUrl, fetchTimeoutMs, now },
     }),
   };
+}
+
+function providerOf(
+  { provider, assets, maxPerPayment }: WalletConfig,
+  { chains, recoverSigner, observer }: WalletSurroundings,
+  sender: TransactionSender,
+): WalletProvider {
+  if (provider.kind === 'local') {
+    return new LocalProvider(new Keystore(provider.dir, provider.secret), sender);
+  }
+  const networks = chains.all.map(({ config }) => config);
+  const { extraMethods } = provider;
+  const rules = policyRules({ assets, networks, maxPerPayment, extraMethods });
+  return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
 }

@@ -1,10 +1,11 @@
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import type { WalletConfig } from '../config/wallet-settings.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
+import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
 import { JsonBodyReader } from '../http/request-body.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
@@ -20,12 +21,15 @@ import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { WalletRpc } from './signing/rpc.js';
+import { WalletHealth } from './wallet-health.js';
+import { WalletObserver } from './wallet-observer.js';
 import { assembleWallet, type WalletParts } from './wallet-parts.js';
 
 /** Everything of the wallet, started; its parts are provided one by one from here. */
 export const WALLET_PARTS = Symbol('WALLET_PARTS');
 
 /** Imported only where the role `wallet` is on and a provider is chosen. */
+@Global()
 @Module({})
 export class WalletModule {
   static forRoot(wallet: WalletConfig): DynamicModule {
@@ -35,13 +39,19 @@ export class WalletModule {
       providers: [
         {
           provide: WALLET_PARTS,
-          inject: [AppConfig, LEDGER_REDIS, ChainRegistry, PinoLogger],
+          inject: [
+            ...[AppConfig, LEDGER_REDIS, ChainRegistry],
+            ...[PinoLogger, WalletObserver, HealthIndicators],
+          ],
           useFactory: (
             config: AppConfig,
             redis: Redis,
             chains: ChainRegistry,
             logger: PinoLogger,
-          ): Promise<StartedWallet> => start(wallet, config, redis, chains, logger),
+            observer: WalletObserver,
+            indicators: HealthIndicators,
+          ): Promise<StartedWallet> =>
+            start(wallet, { config, redis, chains, logger, observer, indicators }),
         },
         part(DeviceCodes, ({ codes }) => codes),
         part(SignIn, ({ signIn }) => signIn),
@@ -49,12 +59,14 @@ export class WalletModule {
         part(RateLimit, ({ rateLimit }) => rateLimit),
         part(WalletDirectory, ({ directory }) => directory),
         part(DeskService, ({ desks }) => desks),
+        part(WalletHealth, ({ health }) => health),
         part(WalletRpc, ({ rpc }) => rpc),
         part(PolicyService, ({ policies }) => policies),
         JsonBodyReader,
         ApprovalService,
         Gate,
       ],
+      exports: [WalletHealth],
     };
   }
 }
@@ -64,22 +76,30 @@ class StartedWallet {
   constructor(readonly parts: WalletParts) {}
 
   async onModuleDestroy(): Promise<void> {
-    const { reconciler, fetcher, journal } = this.parts;
+    const { provider, reconciler, fetcher, journal } = this.parts;
+    provider.stop();
     reconciler.stop();
     await fetcher.close();
     await journal.close();
   }
 }
 
+interface Surroundings {
+  readonly config: AppConfig;
+  readonly redis: Redis;
+  readonly chains: ChainRegistry;
+  readonly logger: PinoLogger;
+  readonly observer: WalletObserver;
+  readonly indicators: HealthIndicators;
+}
+
 async function start(
   wallet: WalletConfig,
-  { retentionSeconds }: AppConfig,
-  redis: Redis,
-  chains: ChainRegistry,
-  logger: PinoLogger,
+  { config, redis, chains, logger, observer, indicators }: Surroundings,
 ): Promise<StartedWallet> {
+  const { retentionSeconds } = config;
   const parts = assembleWallet(wallet, {
-    ...{ redis, chains, retentionSeconds },
+    ...{ redis, chains, retentionSeconds, observer },
     recoverSigner: loadSignerRecovery().recoverSigner,
     now: () => Math.floor(Date.now() / 1000),
     onFailure: (err) => {
@@ -89,6 +109,19 @@ async function start(
   await parts.provider.start();
   await parts.journal.open();
   parts.reconciler.start();
+  const { health } = parts;
+  indicators.add({
+    name: 'wallet_journal',
+    timeoutMs: INDICATOR_TIMEOUT_MS,
+    // Without it every answer of the wallet is a refusal: others may have a journal that works.
+    gatesReadiness: true,
+    report: () => health.journalReport(),
+  });
+  indicators.add({
+    name: 'wallet_provider',
+    timeoutMs: INDICATOR_TIMEOUT_MS,
+    report: () => Promise.resolve(health.providerReport()),
+  });
   redis.on('ready', () => {
     parts.directory.noteReconnect();
   });

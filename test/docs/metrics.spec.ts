@@ -12,6 +12,7 @@ import { RedisMetrics } from '../../src/metrics/redis-metrics.js';
 import { responseMetrics } from '../../src/metrics/response-metrics.js';
 import { rpcMetrics } from '../../src/metrics/rpc-metrics.js';
 import { ScrapeService } from '../../src/metrics/scrape.service.js';
+import { WalletGauges, walletMetrics } from '../../src/metrics/wallet-metrics.js';
 import { tableRows } from './markdown.js';
 
 const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples here'));
@@ -31,6 +32,8 @@ function fullRegistry(): Registry {
     { live: unasked },
   );
   new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });
+  walletMetrics(registry, { assets: [] });
+  new WalletGauges(registry, { journalIsWritable: unasked, providerTrouble: undefined });
   new ScrapeService(registry, []);
   return registry;
 }

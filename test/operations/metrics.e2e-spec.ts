@@ -10,6 +10,9 @@ import { tableRows } from '../docs/markdown.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount, v1Body } from '../support/payments.js';
 import { World } from '../support/world.js';
+import { PrivyFixture } from '../wallet/privy/privy-fixture.js';
+import { transferData } from '../wallet/transfer-data.js';
+import { WalletWorld } from '../wallet/wallet-world.js';
 import { seriesIn } from './expressions.js';
 import { readAlerts, readPanels } from './monitoring-files.js';
 import { Scrape, scrape } from './scrape.js';
@@ -24,9 +27,11 @@ describe('a scrape after a run', () => {
   let world: World;
   let service: Service;
   let found: Scrape;
+  let privy: PrivyFixture;
   let usd: string;
 
   beforeAll(async () => {
+    privy = await PrivyFixture.start();
     world = await World.start({ chainId: CHAIN_ID, blockTime: 0.3 });
     usd = world.usd.toLowerCase();
     const redis = new Redis(world.redis.url);
@@ -37,7 +42,9 @@ describe('a scrape after a run', () => {
       NETWORKS: `${NETWORK},eip155:5`,
       RPC_URLS_5: `http://127.0.0.1:${await freePort()}/a-secret-key`,
       PAYEES_DENY: DENIED,
-      ROLES: 'api,worker,hub',
+      ROLES: 'api,worker,hub,wallet',
+      ...WalletWorld.settingsOf(world, mkdtempSync(join(tmpdir(), 'x402-wallet-'))),
+      ...privy.settings,
       HUB_DATA_DIR: mkdtempSync(join(tmpdir(), 'x402-hub-')),
     });
     await run();
@@ -50,7 +57,10 @@ describe('a scrape after a run', () => {
       );
     });
   });
-  afterAll(() => world.stop());
+  afterAll(async () => {
+    await world.stop();
+    privy.stop();
+  });
 
   /** Five settles that succeed, one of them asked for twice; refusals and verifies of each kind. */
   async function run(): Promise<void> {
@@ -90,6 +100,21 @@ describe('a scrape after a run', () => {
       await verify(body);
     }
     await get(`${service.url}/nothing/here`);
+    await useWallet();
+  }
+
+  /** A purchase that is free, a payment that is signed, and a message that is not. */
+  async function useWallet(): Promise<void> {
+    const wallets = WalletWorld.around(world, service);
+    const { agent, address } = await wallets.fundedWallet();
+    const page = { url: `${service.url}/health/live`, maxAmount: '1', intentId: 'free' };
+    const bought = await wallets.post('/v1/wallets/me/payments', page, agent);
+    expect(bought.body['status']).toBe('free');
+    const sign = (method: string, params: unknown) =>
+      wallets.post('/v1/wallets/me/rpc', { method, params }, agent);
+    const payment = { typed_data: transferData(world, address) };
+    expect((await sign('eth_signTypedData_v4', payment)).status).toBe(200);
+    expect((await sign('personal_sign', { message: 'x' })).status).toBe(403);
   }
 
   const settles = (labels: Readonly<Record<string, string>>): number | undefined =>
@@ -140,6 +165,21 @@ describe('a scrape after a run', () => {
     expect(found.value('x402_lane_gaps', lane)).toBe(0);
     expect(found.value('x402_queue_depth', network)).toBe(0);
     expect(found.value('x402_settlements_live', network)).toBe(0);
+  });
+
+  it('counts what wallets are asked for, and what came of it', () => {
+    const decisions = (labels: Readonly<Record<string, string>>): number | undefined =>
+      found.value('x402_wallet_decisions_total', labels);
+    const payment = { what: 'eth_signTypedData_v4', outcome: 'allowed', rule: '' };
+    expect(decisions(payment)).toBe(1);
+    expect(decisions({ what: 'personal_sign', outcome: 'refused', rule: 'scope_off' })).toBe(1);
+    expect(found.value('x402_wallet_purchases_total', { outcome: 'free' })).toBe(1);
+    const reserved = { step: 'reserved', network: NETWORK, asset: usd };
+    expect(found.value('x402_wallet_budget_tokens_total', reserved)).toBe(1);
+    const signed = { operation: 'sign_typed_data', outcome: 'ok' };
+    expect(found.value('x402_wallet_provider_request_duration_seconds_count', signed)).toBe(1);
+    expect(found.value('x402_wallet_journal_up')).toBe(1);
+    expect(found.value('x402_wallet_provider_up')).toBe(1);
   });
 
   it('says what is wrong', () => {

@@ -48,6 +48,12 @@ describe('the role wallet', () => {
     expect(() => AppConfig.fromEnv(env)).toThrow(
       /WALLET_KEYSTORE_SECRET: is required.*\n.*WALLET_TOKEN_SECRET: is required/,
     );
-    expect(() => AppConfig.fromEnv({ ...env, WALLET_PROVIDER: 'privy' })).toThrow(/not built yet/);
+    expect(() => AppConfig.fromEnv({ ...env, WALLET_PROVIDER: 'privy' })).toThrow(
+      /WALLET_PRIVY_APP_ID: is required.*\n.*APP_SECRET: is required.*\n.*AUTHORIZATION_KEY: is required/,
+    );
+    const odd = { WALLET_PRIVY_AUTHORIZATION_KEY: 'AAAA', WALLET_PRIVY_API_URL: 'http://privy.io' };
+    expect(() => AppConfig.fromEnv({ ...env, WALLET_PROVIDER: 'privy', ...odd })).toThrow(
+      /WALLET_PRIVY_AUTHORIZATION_KEY: must be a P-256.*\n.*WALLET_PRIVY_API_URL: must be an https/,
+    );
   });
 });

@@ -12,6 +12,8 @@ import { World } from '../support/world.js';
 
 export const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
 
+type Settings = Readonly<Record<string, string>>;
+
 /** A service with the wallet switched on, and owners that sign in to it. */
 export class WalletWorld {
   private constructor(
@@ -22,11 +24,30 @@ export class WalletWorld {
     private readonly settings: Readonly<Record<string, string>>,
   ) {}
 
-  static async start(more: Readonly<Record<string, string>> = {}): Promise<WalletWorld> {
-    const world = await World.start({ blockTime: 0.3 });
+  /** @param more - settings, or what makes them once Redis and chain are there. */
+  static async start(
+    more: Settings | ((world: World) => Promise<Settings>) = {},
+    chainId?: number,
+  ): Promise<WalletWorld> {
+    const world = await World.start({ blockTime: 0.3, ...(chainId !== undefined && { chainId }) });
     const dir = await mkdtemp(join(tmpdir(), 'wallet-'));
     const settings = {
       ROLES: 'api,worker,wallet',
+      ...WalletWorld.settingsOf(world, dir),
+      ...(typeof more === 'function' ? await more(world) : more),
+    };
+    const service = await world.service(settings);
+    return new WalletWorld(world, service, dir, settings);
+  }
+
+  /** Around a service that has the wallet among other things, and ends with its own world. */
+  static around(world: World, service: Service): WalletWorld {
+    return new WalletWorld(world, service, '', {});
+  }
+
+  /** The settings of a wallet in a world, its folders in `dir`. */
+  static settingsOf(world: World, dir: string): Record<string, string> {
+    return {
       WALLET_PROVIDER: 'local',
       WALLET_PUBLIC_URL: 'http://wallet.example',
       WALLET_TOKEN_SECRET: 'a-token-secret-of-at-least-32-characters',
@@ -40,10 +61,7 @@ export class WalletWorld {
       ].join(','),
       WALLET_FETCH_ALLOW: '127.0.0.1',
       WALLET_RATE_LIMIT: '10000',
-      ...more,
     };
-    const service = await world.service(settings);
-    return new WalletWorld(world, service, dir, settings);
   }
 
   /** Redis loses everything it has. */

@@ -15,6 +15,8 @@ export class WalletDirectory {
   /** Redis may have gone back to an older state at each; all is restored after each. */
   #losses = 1;
   #restoredLosses = 0;
+  /** Which wallet the journal says is whose. */
+  #owners: JournalMemory['owners'] = new Map();
 
   constructor(
     private readonly provider: WalletProvider,
@@ -53,17 +55,16 @@ export class WalletDirectory {
    * The rules of a wallet. After a loss of Redis they, and what was spent under them, are first
    * restored from the journal.
    *
-   * @throws WalletError `wallet_locked` when that is not possible.
+   * @throws WalletError `wallet_locked` when that is not possible, or when the provider has another
+   *   wallet for the owner than it had.
    */
   async policyOf(owner: Address, { address }: CustodialWallet): Promise<Policy> {
-    while (this.#restoredLosses < this.#losses) {
-      const losses = this.#losses;
-      await this.restorer.restoreAll();
-      this.#restoredLosses = losses;
-    }
+    await this.#restoreWhatWasLost();
+    assertSame(this.#owners.get(owner), address);
     const policy = await this.book.policy(address);
     if (policy !== undefined) return policy;
     const memory = await this.restorer.restoreAll();
+    assertSame(memory.owners.get(owner), address);
     await this.#finishCreation(owner, address, memory);
     const restored = await this.book.policy(address);
     if (restored !== undefined) return restored;
@@ -73,9 +74,20 @@ export class WalletDirectory {
     );
   }
 
+  async #restoreWhatWasLost(): Promise<void> {
+    while (this.#restoredLosses < this.#losses) {
+      const losses = this.#losses;
+      this.#owners = (await this.restorer.restoreAll()).owners;
+      this.#restoredLosses = losses;
+    }
+  }
+
   async #create(owner: Address, subject: string): Promise<CustodialWallet> {
     const existing = await this.provider.find(subject);
     if (existing !== undefined) return existing;
+    await this.#restoreWhatWasLost();
+    // There was one: another would begin with an empty budget.
+    if (this.#owners.get(owner) !== undefined) throw changed();
     const at = this.now();
     await this.journal.append({ event: 'wallet_wanted', at, owner });
     const wallet = await this.provider.create(subject);
@@ -100,6 +112,18 @@ export class WalletDirectory {
     await this.journal.append({ event: 'policy_set', at, owner, wallet, revision, policy, by });
     await this.restorer.unlockNew(wallet, this.firstPolicy);
   }
+}
+
+/** A wallet under another address would begin with an empty budget, or be another owner's. */
+function assertSame(remembered: string | undefined, address: Address): void {
+  if (remembered !== undefined && remembered !== address) throw changed();
+}
+
+function changed(): WalletError {
+  return new WalletError(
+    'wallet_locked',
+    'This wallet is locked: the provider does not have the one it had. The operator has to look.',
+  );
 }
 
 /** What a provider knows an owner by. */

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -64,6 +64,21 @@ describe('the journal', () => {
     const lines = (await readFile(path, 'utf8')).trim().split('\n');
     await writeFile(path, `${tamper(lines).join('\n')}\n`);
     await expect(read()).rejects.toThrow(WalletStorageError);
+  });
+
+  it('writes nothing more once its file is not where it was', async () => {
+    const journal = new Journal(dir);
+    await journal.open();
+    expect(await journal.isWritable()).toBe(true);
+    await journal.append(event(1));
+    const [name = ''] = await readdir(dir);
+    await rename(join(dir, name), join(dir, 'moved'));
+    expect(await journal.isWritable()).toBe(false);
+    await expect(journal.append(event(2))).rejects.toThrow(WalletStorageError);
+    await rename(join(dir, 'moved'), join(dir, name));
+    expect(await journal.isWritable()).toBe(false);
+    await journal.close();
+    expect(await read()).toEqual([1]);
   });
 
   it('writes nothing more once a write has failed', async () => {

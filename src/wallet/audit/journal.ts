@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WalletStorageError } from '../wallet-error.js';
 import { JournalEvent, JournalLine } from './journal-record.js';
@@ -14,13 +14,19 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
+interface JournalFile {
+  readonly handle: FileHandle;
+  readonly path: string;
+  readonly inode: number;
+}
+
 /**
  * The record of every decision, and what Redis is restored from. Append-only files, one per process
  * and start, in a folder all wallet processes share; a line is on disk before its write resolves.
  * Lines that arrive together share one fsync.
  */
 export class Journal {
-  #file: Promise<FileHandle> | undefined;
+  #file: Promise<JournalFile> | undefined;
   #last = FIRST;
   #waiting: Waiting[] = [];
   #isWriting = false;
@@ -60,9 +66,21 @@ export class Journal {
     for (const name of await this.#fileNames()) yield* this.#eventsOf(name);
   }
 
+  /** Whether it can be written on, as far as can be told without writing. */
+  async isWritable(): Promise<boolean> {
+    if (this.#failure !== undefined) return false;
+    try {
+      await access(this.dir, constants.R_OK | constants.W_OK);
+      if (this.#file !== undefined) await assertInPlace(await this.#file);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async close(): Promise<void> {
     const file = await this.#file?.catch(() => undefined);
-    await file?.close();
+    await file?.handle.close();
   }
 
   #lineOf(event: JournalEvent): string {
@@ -79,8 +97,9 @@ export class Journal {
       try {
         if (this.#failure !== undefined) throw this.#failure;
         const file = await (this.#file ??= this.#create());
-        await file.appendFile(batch.map(({ line }) => `${line}\n`).join(''));
-        await file.datasync();
+        await assertInPlace(file);
+        await file.handle.appendFile(batch.map(({ line }) => `${line}\n`).join(''));
+        await file.handle.datasync();
         for (const { done } of batch) done();
       } catch (error) {
         this.#failure = error instanceof Error ? error : new Error('unknown failure');
@@ -91,14 +110,15 @@ export class Journal {
   }
 
   /** Names sort by time; the file's own name is durable before its first line is. */
-  async #create(): Promise<FileHandle> {
+  async #create(): Promise<JournalFile> {
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
     const path = join(this.dir, `${stamp}-${randomBytes(4).toString('hex')}${SUFFIX}`);
-    const file = await open(path, 'ax', 0o600);
+    const handle = await open(path, 'ax', 0o600);
     const folder = await open(this.dir, 'r');
     await folder.sync();
     await folder.close();
-    return file;
+    const { ino: inode } = await handle.stat();
+    return { handle, path, inode };
   }
 
   async #fileNames(): Promise<string[]> {
@@ -127,6 +147,12 @@ export class Journal {
       await file.close();
     }
   }
+}
+
+/** A file that was moved or deleted takes lines without a word, and nobody would find them again. */
+async function assertInPlace({ path, inode }: JournalFile): Promise<void> {
+  const { ino } = await stat(path);
+  if (ino !== inode) throw new Error('the journal is not where it was');
 }
 
 function readLine(line: string, previous: string): JournalEvent {

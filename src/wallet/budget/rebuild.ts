@@ -35,8 +35,8 @@ interface WalletMemory {
 
 export interface JournalMemory {
   readonly wallets: ReadonlyMap<Address, WalletMemory>;
-  /** Owners for whom a wallet was ever asked for. */
-  readonly owners: ReadonlySet<string>;
+  /** Owners for whom a wallet was ever asked for, and the one they got. */
+  readonly owners: ReadonlyMap<string, string | undefined>;
   /** Revoked tokens and when they end, unix seconds. */
   readonly revoked: ReadonlyMap<string, number>;
 }
@@ -44,11 +44,18 @@ export interface JournalMemory {
 /** Adds up the journal. The order of events does not matter but for those of one policy. */
 export async function remember(events: AsyncIterable<JournalEvent>): Promise<JournalMemory> {
   const wallets = new Map<Address, WalletMemory>();
-  const owners = new Set<string>();
+  const owners = new Map<string, string | undefined>();
   const revoked = new Map<string, number>();
   const later: [Address, string, 'signed' | 'spent' | 'released'][] = [];
   for await (const event of events) {
-    if (event.event === 'wallet_wanted' && event.owner !== undefined) owners.add(event.owner);
+    const { owner } = event;
+    if (event.event === 'wallet_wanted' && owner !== undefined && !owners.has(owner)) {
+      owners.set(owner, undefined);
+    }
+    if (event.event === 'wallet_created' && owner !== undefined) {
+      // The first one is the owner's; another never takes its place.
+      owners.set(owner, owners.get(owner) ?? event.wallet);
+    }
     if (event.event === 'token_revoked') revoked.set(event.token, event.until);
     if (event.wallet === undefined) continue;
     const wallet = event.wallet as Address;

@@ -6,12 +6,15 @@ import type { ChainView } from '../../chain/chain-view.js';
 import { ChainUnavailableError } from '../../core/errors.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
+import type { WalletObserver } from '../wallet-observer.js';
 import { dueKey } from '../wallet-keys.js';
 import { type Due, readDue, writeDue } from './due.js';
 import type { SpendingStore } from './spending-store.js';
 
 const INTERVAL_MS = 5000;
 const BATCH = 100;
+/** A block after the deadline has to be final before it proves anything: about a second on BNB. */
+const FINAL_AFTER_SECONDS = 3;
 /** What could not be told is asked again after this long. */
 const AGAIN_SECONDS = 30;
 
@@ -34,6 +37,7 @@ export class Reconciler {
     private readonly store: SpendingStore,
     private readonly chains: ChainRegistry,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'counted'>,
     private readonly now: () => number,
     private readonly onFailure: (error: unknown) => void,
   ) {}
@@ -54,12 +58,14 @@ export class Reconciler {
     const common = { at: this.now(), wallet, spending: spending.id };
     if (fate.kind === 'spent') {
       await this.journal.append({ event: 'spent', ...common });
-      await ledgerCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      const isNews = await ledgerCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      if (isNews === 1) this.observer.counted({ step: 'spent', spending });
     }
     if (fate.kind === 'unspent') {
       const block = fate.block.toString();
       await this.journal.append({ event: 'released', ...common, block });
-      await this.store.release(due);
+      const isNews = await this.store.release(due);
+      if (isNews) this.observer.counted({ step: 'released', spending });
     }
     return fate;
   }
@@ -69,7 +75,8 @@ export class Reconciler {
     this.#isRunning = true;
     try {
       const now = this.now();
-      const members = await this.redis.zrangebyscore(dueKey(), '-inf', now, 'LIMIT', 0, BATCH);
+      const latest = now - FINAL_AFTER_SECONDS;
+      const members = await this.redis.zrangebyscore(dueKey(), '-inf', latest, 'LIMIT', 0, BATCH);
       for (const member of members) {
         const { kind } = await this.look(readDue(member));
         if (kind === 'open') await this.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);

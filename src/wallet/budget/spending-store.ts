@@ -76,8 +76,10 @@ export class SpendingStore {
     return (await runScript(this.redis, CONFIRM, [wallet, id])) === 1;
   }
 
-  async release(due: Due): Promise<void> {
-    await runScript(this.redis, RELEASE, [due.wallet, due.spending.id, writeDue(due)]);
+  /** @returns whether it was still to be looked up. */
+  async release(due: Due): Promise<boolean> {
+    const args = [due.wallet, due.spending.id, writeDue(due)];
+    return (await runScript(this.redis, RELEASE, args)) === 1;
   }
 
   /** @returns sums in the order of the questions; `undefined` while the wallet is locked. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatUnits, parseUnits } from 'viem';
+import type { WalletAsset } from '../../config/wallet-settings.js';
 import { FacilitatorError } from '../../core/errors.js';
 import type { Journal } from '../audit/journal.js';
 import { storedSpending } from '../budget/due.js';
@@ -10,12 +11,13 @@ import type { RedisLock } from '../redis-lock.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
-import type { TypedData } from '../rules/spending.js';
+import type { Spending, TypedData } from '../rules/spending.js';
 import type { Session } from '../session.js';
-import type { Authorizer } from '../signing/authorizer.js';
+import type { Authorizer, Wish } from '../signing/authorizer.js';
 import type { WalletSigner } from '../signing/signer.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
+import type { WalletObserver } from '../wallet-observer.js';
 import { type Balances } from './balances.js';
 import { type Deal, type Intent, type IntentStore, requestDigest, type Result } from './intent.js';
 import { type Offer, type PaymentRequired, readHeader, readPaymentRequired } from './offer.js';
@@ -33,6 +35,12 @@ export interface Purchase extends FetchRequest {
   readonly maxAmount: string;
   /** The buyer's name for this one purchase. */
   readonly intentId: string;
+}
+
+/** An intent that is charged; with its record when another attempt has done that. */
+interface Charged {
+  readonly intent: Intent;
+  readonly record: string | undefined;
 }
 
 export interface PayOptions {
@@ -57,12 +65,24 @@ export class PayService {
     private readonly balances: Balances,
     private readonly locks: RedisLock,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'bought'>,
     private readonly options: PayOptions,
     private readonly now: () => number,
   ) {}
 
   /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
-  pay(session: Session, wanted: Purchase): Promise<PaymentView> {
+  async pay(session: Session, wanted: Purchase): Promise<PaymentView> {
+    try {
+      const view = await this.#pay(session, wanted);
+      this.observer.bought({ outcome: view.status });
+      return view;
+    } catch (error) {
+      this.observer.bought({ outcome: error instanceof WalletError ? error.code : 'failed' });
+      throw error;
+    }
+  }
+
+  #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
     const { address } = session.wallet;
     return this.locks.hold(`intent:${address}:${tagOf(wanted.intentId)}`, async () => {
       const stored = await this.intents.read(address, wanted.intentId);
@@ -116,7 +136,9 @@ export class PayService {
   ): Promise<PaymentView> {
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
-    if (deal.spending.deadline > this.now()) return this.#present(session, wanted, intent, deal);
+    if (deal.spending.deadline > this.now()) {
+      return this.#presentAgain(session, wanted, { intent, record }, deal);
+    }
     const { address } = session.wallet;
     const fate = await this.reconciler.look({ wallet: address, spending: deal.spending });
     // Proven never to be executed: the intent may be paid for anew.
@@ -134,12 +156,29 @@ export class PayService {
     if (required === undefined) {
       throw new WalletError('no_acceptable_offer', 'The server asks for payment, but not by x402.');
     }
-    const intent = await this.#charge(session, wanted, answer.url, required, replaces);
+    const { intent, record } = await this.#charge(session, wanted, answer.url, required, replaces);
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
     if (intent.state !== 'reserved' || intent.deal === undefined) {
       return this.#viewOf(wanted.intentId, intent);
     }
-    return this.#present(session, wanted, intent, intent.deal);
+    if (record === undefined) return this.#present(session, wanted, intent, intent.deal);
+    return this.#presentAgain(session, wanted, { intent, record }, intent.deal);
+  }
+
+  /** A payment of an attempt that may have ended anywhere. */
+  async #presentAgain(
+    session: Session,
+    wanted: Purchase,
+    { intent, record }: { readonly intent: Intent; readonly record: string },
+    deal: Deal,
+  ): Promise<PaymentView> {
+    const { chainId, asset } = deal.spending;
+    const token = this.known.token(chainId, asset);
+    if (token === undefined) throw notServed();
+    await this.authorizer.assertActive(session);
+    const wish = this.#wishOf(wanted, token, deal.spending, record, '');
+    await this.authorizer.confirmCharge(session, wish, deal.spending);
+    return this.#present(session, wanted, intent, deal);
   }
 
   /** Takes the first offer, in the seller's order, that the rules and the balance allow. */
@@ -149,7 +188,7 @@ export class PayService {
     url: string,
     required: PaymentRequired,
     replaces: string,
-  ): Promise<Intent> {
+  ): Promise<Charged> {
     let reason = new WalletError(
       'no_acceptable_offer',
       `None of the ${required.offered} offers is an exact payment in a token this wallet knows.`,
@@ -174,7 +213,7 @@ export class PayService {
     { resource, extensions }: PaymentRequired,
     offer: Offer,
     replaces: string,
-  ): Promise<Intent> {
+  ): Promise<Charged> {
     const { token, requirements, x402Version } = offer;
     const spending = spendingOf(token, offer.method, {
       from: session.wallet.address,
@@ -199,20 +238,28 @@ export class PayService {
     if (record.length > DEAL_MAX_CHARACTERS) {
       throw new WalletError('no_acceptable_offer', 'The offer is too large.');
     }
-    const authorized = await this.authorizer.authorize(session, {
-      signable: { kind: 'payment', spending, token },
-      what: 'payment_pay',
-      digest: tagOf(record),
-      intent: {
-        ...{ id: wanted.intentId, record, replaces },
-        lifeSeconds: this.options.intentLifeSeconds,
-      },
-    });
-    if (authorized.kind !== 'intent_exists') return intent;
+    const wish = this.#wishOf(wanted, token, spending, record, replaces);
+    const authorized = await this.authorizer.authorize(session, wish);
+    if (authorized.kind !== 'intent_exists') return { intent, record: undefined };
     const first = await this.intents.read(session.wallet.address, wanted.intentId);
     if (first === undefined)
       throw new WalletError('unavailable', 'Ask again with the same intent.');
-    return first.intent;
+    return first;
+  }
+
+  #wishOf(
+    { intentId }: Purchase,
+    token: WalletAsset,
+    spending: Spending,
+    record: string,
+    replaces: string,
+  ): Wish {
+    return {
+      signable: { kind: 'payment', spending, token },
+      what: 'payment_pay',
+      digest: tagOf(record),
+      intent: { id: intentId, record, replaces, lifeSeconds: this.options.intentLifeSeconds },
+    };
   }
 
   /** Signs the stored payment, the same each time, and gives it to the seller. */
@@ -262,9 +309,7 @@ export class PayService {
     const { chainId, asset, id } = deal.spending;
     const token = this.known.token(chainId, asset);
     const proxy = this.known.permit2Proxy(chainId);
-    if (token === undefined || proxy === undefined) {
-      throw new WalletError('unavailable', 'The network of this payment is not served now.');
-    }
+    if (token === undefined || proxy === undefined) throw notServed();
     const terms = {
       from: address,
       payTo: deal.spending.payTo,
@@ -348,6 +393,10 @@ function checkMaxAmount({ amount, token }: Offer, maxAmount: string): void {
     rule: 'max_amount',
     message: `It costs ${formatUnits(amount, token.decimals)} ${token.symbol}, which is more than the ${maxAmount} you allowed.`,
   });
+}
+
+function notServed(): WalletError {
+  return new WalletError('unavailable', 'The network of this payment is not served now.');
 }
 
 function usedForAnother(): WalletError {

@@ -18,8 +18,11 @@ export interface CustodialWallet {
  */
 export interface WalletProvider {
   readonly kind: 'local' | 'privy';
+  /** Why it cannot sign now, as far as is known without asking it. */
+  readonly trouble: ProviderTrouble | undefined;
   /** @throws Error that names the setting, when the provider cannot be used at all. */
   start(): Promise<void>;
+  stop(): void;
   /** The wallet of a subject, where there is one. */
   find(subject: string): Promise<CustodialWallet | undefined>;
   /** The wallet of a subject, made if there is none: one wallet, however many ask at once. */
@@ -42,6 +45,10 @@ export interface WalletProvider {
   ): Promise<Hex>;
 }
 export const WalletProvider = Symbol('WalletProvider');
+
+/** Codes of `/health` and labels of metrics. */
+export type ProviderTrouble =
+  'provider_unreachable' | 'provider_credentials_refused' | 'provider_answers_wrong';
 
 /** A text, or bytes as hex. */
 export type SignableMessage = string | { readonly raw: Hex };

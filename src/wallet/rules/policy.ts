@@ -133,7 +133,7 @@ export function assetName(chainId: number, address: Address): string {
 }
 
 /** @param value - in 10^-18 of a token. */
-function inAtomicUnits(value: bigint, decimals: number): bigint {
+export function inAtomicUnits(value: bigint, decimals: number): bigint {
   return value / 10n ** BigInt(18 - decimals);
 }
 

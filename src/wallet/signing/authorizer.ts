@@ -8,6 +8,7 @@ import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import type { SigningWish, WalletObserver } from '../wallet-observer.js';
 
 /** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
 const ATTEMPTS = 4;
@@ -15,7 +16,7 @@ const ATTEMPTS = 4;
 export interface Wish {
   readonly signable: Signable;
   /** For the audit record: the method, never its content. */
-  readonly what: string;
+  readonly what: SigningWish;
   /** EIP-712 digest, or the hash of what else is signed. */
   readonly digest: string;
   /** The intent a payment belongs to; see {@link Reservation}. */
@@ -43,6 +44,7 @@ export class Authorizer {
     private readonly directory: WalletDirectory,
     private readonly store: SpendingStore,
     private readonly journal: Journal,
+    private readonly observer: Pick<WalletObserver, 'decided' | 'counted'>,
     private readonly now: () => number,
   ) {}
 
@@ -57,6 +59,7 @@ export class Authorizer {
       if (!judgement.allowed) return this.#refuse(session, wish, judgement.refusal);
       if (judgement.spending === undefined) {
         await this.#record(session, wish, judgement.scope);
+        this.observer.decided({ what: wish.what });
         return { kind: 'uncharged' };
       }
       const { spending, charges } = judgement;
@@ -65,7 +68,10 @@ export class Authorizer {
         case 'reserved':
         case 'known':
           if (await this.#settleCharge(session, wish, spending)) {
-            return { kind: 'charged', spending, isRepeat: result.kind === 'known' };
+            const isRepeat = result.kind === 'known';
+            this.observer.decided({ what: wish.what });
+            if (!isRepeat) this.observer.counted({ step: 'reserved', spending });
+            return { kind: 'charged', spending, isRepeat };
           }
           break;
         case 'intent_exists':
@@ -81,14 +87,21 @@ export class Authorizer {
     throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
 
-  /**
-   * For a payment that is charged already and is signed again.
-   *
-   * @throws WalletError `policy_violation` when the owner has stopped the wallet.
-   */
+  /** @throws WalletError `policy_violation` when the owner has stopped the wallet. */
   async assertActive({ owner, wallet }: Session): Promise<void> {
     const { active } = await this.directory.policyOf(owner, wallet);
     if (!active) throw WalletError.refused(STOPPED);
+  }
+
+  /**
+   * For a payment that another attempt has charged: that one may have ended before the charge was in
+   * the journal, and what is not there a loss of Redis would undo.
+   *
+   * @throws WalletError `unavailable` when the charge does not stand any more.
+   */
+  async confirmCharge(session: Session, wish: Wish, spending: Spending): Promise<void> {
+    if (await this.#settleCharge(session, wish, spending)) return;
+    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
 
   #reserve(
@@ -135,6 +148,7 @@ export class Authorizer {
   ): Promise<never> {
     const { rule } = refusal;
     const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
+    this.observer.decided({ what, rule });
     await this.journal.append({ event: 'refused', ...common, what, rule });
     throw WalletError.refused(refusal);
   }

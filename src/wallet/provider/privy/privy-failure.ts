@@ -1,0 +1,91 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@privy-io/node';
+import type { ProviderOutcome } from '../../wallet-observer.js';
+import { WalletError } from '../../wallet-error.js';
+
+/** A request to Privy that did not do what it was for. */
+export interface PrivyFailure {
+  readonly outcome: Exclude<ProviderOutcome, 'ok'>;
+  /** What Privy asks us to wait, where it says so. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** The request never left: nobody listened, or nobody has that name. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Reads what the SDK throws. Privy's own text is not used: it may repeat what was sent. */
+export function failureOf(error: unknown): PrivyFailure {
+  if (error instanceof APIConnectionTimeoutError) return failure('timeout');
+  if (error instanceof APIConnectionError) {
+    const code = codeOf(error);
+    return failure(code !== undefined && NOT_SENT.has(code) ? 'unreachable' : 'timeout');
+  }
+  if (!(error instanceof APIError) || error.status === undefined) return failure('wrong_answer');
+  const { status, headers, error: body } = error as APIError<number>;
+  if (status === 429) return { outcome: 'rate_limited', retryAfterMs: retryAfterMs(headers) };
+  if (status === 408 || status >= 500) {
+    return { outcome: 'server_error', retryAfterMs: retryAfterMs(headers) };
+  }
+  if (errorCode(body) === 'policy_violation') return failure('policy_violation');
+  if (status === 401) return failure('credentials_refused');
+  if (status === 409) return failure('conflict');
+  return failure(status >= 400 ? 'refused' : 'wrong_answer');
+}
+
+/** In the words of the port; see `WalletProvider`. */
+export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): WalletError {
+  const facts = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) };
+  switch (outcome) {
+    case 'policy_violation':
+      return new WalletError(
+        'provider_refused',
+        'The custody provider’s own policy does not allow this.',
+      );
+    case 'credentials_refused':
+      return new WalletError(
+        'provider_refused',
+        'The custody provider does not accept this service. Its operator has to look.',
+      );
+    case 'refused':
+    case 'conflict':
+      return new WalletError('provider_refused', 'The custody provider refused.');
+    case 'rate_limited':
+    case 'unreachable':
+      return new WalletError(
+        'provider_unavailable',
+        'The custody provider cannot be used now. Ask again.',
+        facts,
+      );
+    case 'server_error':
+    case 'timeout':
+    case 'wrong_answer':
+      return new WalletError(
+        'outcome_unknown',
+        'It is not known what the custody provider did. Ask again for the same.',
+        facts,
+      );
+  }
+}
+
+function failure(outcome: PrivyFailure['outcome']): PrivyFailure {
+  return { outcome, retryAfterMs: undefined };
+}
+
+/** The code of the socket that failed, below what fetch and the SDK wrap around it. */
+function codeOf(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+  }
+  return undefined;
+}
+
+function errorCode(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined;
+}
+
+/** Seconds or an HTTP date (RFC 9110); what is neither is not there. */
+function retryAfterMs(headers: Headers | undefined): number | undefined {
+  const text = headers?.get('retry-after');
+  if (!text) return undefined;
+  const ms = /^\d{1,6}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}

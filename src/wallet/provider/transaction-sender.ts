@@ -1,0 +1,161 @@
+import type { Redis } from 'ioredis';
+import {
+  type Hex,
+  keccak256,
+  parseTransaction,
+  serializeTransaction,
+  type TransactionSerializableEIP1559,
+  type TransactionSerializedEIP1559,
+} from 'viem';
+import { quantity, readQuantity } from '../../chain/block.js';
+import type { ChainRegistry } from '../../chain/chain-registry.js';
+import type { EvmChain } from '../../chain/evm-chain.js';
+import { ChainUnavailableError } from '../../core/errors.js';
+import { ledgerCall } from '../../redis/redis-scripts.js';
+import type { RedisLock } from '../redis-lock.js';
+import type { WantedTransaction } from '../rules/spending.js';
+import { WalletError } from '../wallet-error.js';
+import { sentTransactionKey } from '../wallet-keys.js';
+import type { CustodialWallet } from './wallet-provider.js';
+
+const SENT_LIFE_SECONDS = 86_400;
+
+/** Everything of it is settled: signed again it is the same transaction, with the same account nonce. */
+export type UnsignedTransaction = TransactionSerializableEIP1559 & {
+  readonly chainId: number;
+  readonly nonce: number;
+};
+
+export interface Sending {
+  readonly wallet: CustodialWallet;
+  readonly wanted: WantedTransaction;
+  /** The same key sends the same transaction, never a second one. */
+  readonly key: string;
+  /** Whether it may have been sent under this key; then only that one is sent again. */
+  readonly isRepeat: boolean;
+  /** @returns the signed bytes of exactly this transaction. */
+  readonly sign: (unsigned: UnsignedTransaction) => Promise<Hex>;
+}
+
+/**
+ * Sends transactions of wallets, whoever has their keys. What is to be signed is stored with its
+ * account nonce before it is signed, and signed bytes before they are sent: whatever is lost on the
+ * way, one key has one account nonce, and one nonce is executed once.
+ */
+export class TransactionSender {
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly redis: Redis,
+    private readonly locks: RedisLock,
+  ) {}
+
+  /** One transaction of a wallet at a time: the next one's nonce depends on it. */
+  async send({ wallet, wanted, key, isRepeat, sign }: Sending): Promise<Hex> {
+    const chain = this.chains.served(wanted.chainId);
+    if (chain === undefined) throw new WalletError('INVALID_TRANSACTION', 'No such network here.');
+    return this.locks.hold(`tx:${wanted.chainId}:${wallet.address}`, async () => {
+      const place = sentTransactionKey(wallet.address, key);
+      const stored = readStored(await ledgerCall('wallet_transaction', this.redis.get(place)));
+      if (stored?.kind === 'signed') return broadcast(chain, stored.raw, true);
+      // Charged before, and what was signed then is lost: a second one could pay twice.
+      if (stored === undefined && isRepeat) throw unknownOutcome();
+      const unsigned = stored?.unsigned ?? (await prepare(chain, wallet, wanted));
+      await this.#store(place, UNSIGNED_MARK + serializeTransaction(unsigned));
+      const raw = await sign(unsigned);
+      await this.#store(place, raw);
+      return broadcast(chain, raw, false);
+    });
+  }
+
+  async #store(place: string, text: string): Promise<void> {
+    await ledgerCall('wallet_transaction', this.redis.set(place, text, 'EX', SENT_LIFE_SECONDS));
+  }
+}
+
+/** In front of what is not signed yet. */
+const UNSIGNED_MARK = 'unsigned:';
+
+type Stored =
+  | { readonly kind: 'signed'; readonly raw: Hex; readonly unsigned?: never }
+  | { readonly kind: 'unsigned'; readonly unsigned: UnsignedTransaction };
+
+function readStored(text: string | null): Stored | undefined {
+  if (text === null) return undefined;
+  if (!text.startsWith(UNSIGNED_MARK)) return { kind: 'signed', raw: text as Hex };
+  const bytes = text.slice(UNSIGNED_MARK.length) as TransactionSerializedEIP1559;
+  const { chainId, nonce = 0, ...rest } = parseTransaction(bytes);
+  return { kind: 'unsigned', unsigned: { ...rest, chainId, nonce, type: 'eip1559' } };
+}
+
+async function prepare(
+  chain: EvmChain,
+  wallet: CustodialWallet,
+  wanted: WantedTransaction,
+): Promise<UnsignedTransaction> {
+  const { to, value, data } = wanted;
+  const call = { from: wallet.address, to, value: quantity(value), data };
+  try {
+    const [nonce, gas, price] = await chain.withView(async (view) =>
+      Promise.all([
+        view.read('eth_getTransactionCount', [wallet.address, 'pending']).then(readQuantity),
+        wanted.gasLimit ?? view.read('eth_estimateGas', [call]).then(readQuantity),
+        view.read('eth_gasPrice', []).then(readQuantity),
+      ]),
+    );
+    if (nonce === undefined || gas === undefined || price === undefined) {
+      throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
+    }
+    const fee = wanted.maxFeePerGas ?? price;
+    const tip = wanted.maxPriorityFeePerGas ?? fee;
+    if (fee > chain.config.maxGasPriceWei || tip > fee) {
+      throw new WalletError('INVALID_TRANSACTION', 'Its gas price is above what is paid here.');
+    }
+    return {
+      type: 'eip1559',
+      chainId: wanted.chainId,
+      nonce: Number(nonce),
+      gas,
+      to,
+      value,
+      data,
+      maxFeePerGas: fee,
+      maxPriorityFeePerGas: tip,
+    };
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction now.');
+  }
+}
+
+/** @param isRepeat - whether these bytes may have been sent before. */
+async function broadcast(chain: EvmChain, raw: Hex, isRepeat: boolean): Promise<Hex> {
+  const results = await chain.broadcast(raw);
+  const kinds = results.map(({ kind }) => kind);
+  if (kinds.includes('accepted') || kinds.includes('already_known')) return keccak256(raw);
+  // Its nonce is used: by the transaction itself, if it was sent before.
+  if (isRepeat && kinds.includes('nonce_too_low')) {
+    if (await isOnChain(chain, keccak256(raw))) return keccak256(raw);
+    throw unknownOutcome();
+  }
+  if (kinds.includes('no_funds')) {
+    throw new WalletError('INSUFFICIENT_FUNDS', 'The wallet has too little native coin.');
+  }
+  if (kinds.length > 0 && kinds.every((kind) => kind !== 'unknown')) {
+    throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
+  }
+  throw unknownOutcome();
+}
+
+async function isOnChain(chain: EvmChain, hash: Hex): Promise<boolean> {
+  try {
+    const found = await chain.withView((view) => view.read('eth_getTransactionByHash', [hash]));
+    return found !== null;
+  } catch (error) {
+    if (error instanceof ChainUnavailableError) return false;
+    throw error;
+  }
+}
+
+function unknownOutcome(): WalletError {
+  return new WalletError('outcome_unknown', 'It is not known whether the transaction was sent.');
+}

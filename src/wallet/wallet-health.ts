@@ -1,0 +1,36 @@
+import type { Journal } from './audit/journal.js';
+import type { ProviderTrouble, WalletProvider } from './provider/wallet-provider.js';
+
+/** As `IndicatorReport` of health. */
+interface Report {
+  readonly isUp: boolean;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Whether wallets can pay now, as this process knows it. Nobody is asked. */
+export class WalletHealth {
+  constructor(
+    private readonly journal: Pick<Journal, 'isWritable'>,
+    private readonly provider: Pick<WalletProvider, 'kind' | 'trouble'>,
+  ) {}
+
+  /** Without it nothing is signed, by no means. */
+  journalIsWritable(): Promise<boolean> {
+    return this.journal.isWritable();
+  }
+
+  get providerTrouble(): ProviderTrouble | undefined {
+    return this.provider.trouble;
+  }
+
+  async journalReport(): Promise<Report> {
+    const isUp = await this.journalIsWritable();
+    return { isUp, facts: isUp ? {} : { code: 'journal_stopped' } };
+  }
+
+  providerReport(): Report {
+    const { kind, trouble } = this.provider;
+    if (trouble === undefined) return { isUp: true, facts: { kind } };
+    return { isUp: false, facts: { kind, code: trouble } };
+  }
+}

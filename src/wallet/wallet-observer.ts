@@ -1,0 +1,48 @@
+import type { Rule } from './rules/judge.js';
+import type { Spending } from './rules/spending.js';
+import type { PaymentStatus } from './pay/views.js';
+import type { WalletErrorCode } from './wallet-error.js';
+
+/** One request to a custody provider. */
+export type ProviderOperation =
+  | 'find_wallet'
+  | 'create_policy'
+  | 'create_wallet'
+  | 'sign_typed_data'
+  | 'sign_message'
+  | 'sign_transaction';
+
+export type ProviderOutcome =
+  | 'ok'
+  | 'refused'
+  | 'policy_violation'
+  | 'credentials_refused'
+  | 'conflict'
+  | 'rate_limited'
+  | 'server_error'
+  | 'timeout'
+  | 'unreachable'
+  | 'wrong_answer';
+
+/** What was asked to be signed. */
+export type SigningWish =
+  'payment_pay' | 'eth_signTypedData_v4' | 'personal_sign' | 'eth_sendTransaction';
+
+/** Is told what the wallet does as it does it. It must not throw, and must not take long. */
+export interface WalletObserver {
+  /** `rule` is what refused; absent when it was allowed. */
+  decided(event: { readonly what: SigningWish; readonly rule?: Rule }): void;
+  /** A purchase was answered, or turned away with a code. */
+  bought(event: { readonly outcome: PaymentStatus | WalletErrorCode | 'failed' }): void;
+  /** Budget was charged; or the chain has shown what became of a charge. */
+  counted(event: {
+    readonly step: 'reserved' | 'spent' | 'released';
+    readonly spending: Spending;
+  }): void;
+  providerCalled(event: {
+    readonly operation: ProviderOperation;
+    readonly outcome: ProviderOutcome;
+    readonly durationMs: number;
+  }): void;
+}
+export const WalletObserver = Symbol('WalletObserver');

@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import { PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { eventually, post } from '../support/http.js';
+import { newAccount } from '../support/payments.js';
+import { TestSeller } from './test-seller.js';
+import { WalletWorld } from './wallet-world.js';
+
+/** A chain that V1 has a name for. */
+const CHAIN_ID = 84_532;
+const ONE = 10n ** 18n;
+const SHORT_SECONDS = 4;
+/** Long enough to be settled by a slow machine. */
+const SETTLED_SECONDS = 9;
+const PATIENCE_MS = 45_000;
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+describe('a wallet and sellers of each kind', () => {
+  let wallets: WalletWorld;
+  let seller: TestSeller;
+  const servers: Server[] = [];
+
+  beforeAll(async () => {
+    wallets = await WalletWorld.start({}, CHAIN_ID);
+    seller = await TestSeller.start(wallets.world, wallets.url);
+  });
+  afterAll(async () => {
+    seller.stop();
+    for (const server of servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+    await wallets.stop();
+  });
+
+  async function serve(handle: Serve): Promise<string> {
+    const server = createServer((request, response) => void handle(request, response));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  const pay = (agent: string, url: string, intentId: string) =>
+    wallets.post('/v1/wallets/me/payments', { url, maxAmount: '1', intentId }, agent);
+  const spent = async (agent: string, at = 0): Promise<string | undefined> => {
+    const { body } = await wallets.send('GET', '/v1/wallets/me/policy', agent);
+    return (body as { limits: { spent: { decimal: string } }[] }).limits[at]?.spent.decimal;
+  };
+  const terms = (payTo: Address) => ({
+    ...{ scheme: 'exact', asset: wallets.world.usd, payTo, maxTimeoutSeconds: SHORT_SECONDS },
+    extra: { name: USD_NAME, version: USD_VERSION },
+  });
+
+  it('pays one that speaks V1, through our own facilitator', async () => {
+    const payTo = newAccount().address;
+    const requirements = {
+      ...{ ...terms(payTo), network: 'base-sepolia', maxAmountRequired: `${ONE}` },
+      ...{ maxTimeoutSeconds: 60, resource: 'http://127.0.0.1/', description: '', mimeType: '' },
+    };
+    const url = await serve(async (request, response) => {
+      const sent = request.headers['x-payment'];
+      if (typeof sent !== 'string') {
+        const required = { x402Version: 1, error: 'payment', accepts: [requirements] };
+        response.writeHead(402, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(required));
+        return;
+      }
+      const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString()) as unknown;
+      const settled = await post(`${wallets.url}/settle`, {
+        ...{ x402Version: 1, paymentPayload, paymentRequirements: requirements },
+      });
+      const receipt = Buffer.from(JSON.stringify(settled.body)).toString('base64');
+      response.writeHead(settled.body['success'] === true ? 200 : 402, {
+        'x-payment-response': receipt,
+      });
+      response.end('goods');
+    });
+    const { agent } = await wallets.fundedWallet();
+    const bought = await pay(agent, url, 'v1');
+    expect(bought.body).toMatchObject({ status: 'paid', body: 'goods', amount: { decimal: '1' } });
+    expect(bought.body['transaction']).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(await wallets.world.balance(wallets.world.usd, payTo)).toBe(ONE);
+  });
+
+  it('pays by Permit2 once the owner has let it approve the token', async () => {
+    const { agent, ownerToken, address } = await wallets.fundedWallet();
+    const { chainId, coin, client } = wallets.world;
+    const limit = {
+      asset: `eip155:${chainId}/${coin}`,
+      perPayment: `${ONE}`,
+      budget: `${3n * ONE}`,
+    };
+    const approve = {
+      ...{ method: 'eth_sendTransaction', caip2: `eip155:${chainId}` },
+      params: { transaction: { to: coin, data: approveData(2n ** 255n) } },
+    };
+    const put = (scopes: string[]) =>
+      wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, { limits: [limit], scopes });
+    await put([]);
+    const refused = await wallets.post('/v1/wallets/me/rpc', approve, agent);
+    expect(refused.body['rule']).toBe('scope_off');
+    await put(['approve']);
+    await client.setBalance({ address, value: ONE });
+    const sent = await wallets.post('/v1/wallets/me/rpc', approve, agent, 'approval');
+    const { hash } = (sent.body as { data: { hash: `0x${string}` } }).data;
+    await client.waitForTransactionReceipt({ hash });
+
+    const before = await seller.received(coin);
+    const bought = await pay(agent, `${seller.url}/permit2`, 'by-permit2');
+    expect(bought.body).toMatchObject({ status: 'paid', httpStatus: 200 });
+    expect((await seller.received(coin)) - before).toBe(1);
+    expect(await spent(agent)).toBe('1');
+  });
+
+  it('gets back what a final block after the deadline shows unused, and nothing else', async () => {
+    const required = (maxTimeoutSeconds: number) => {
+      const own = { ...terms(newAccount().address), network: `eip155:${CHAIN_ID}` };
+      const requirements = { ...own, amount: `${ONE}`, maxTimeoutSeconds };
+      const all = { x402Version: 2, accepts: [requirements], resource: { url: 'x' } };
+      return { requirements, header: Buffer.from(JSON.stringify(all)).toString('base64') };
+    };
+    const [short, long] = [required(SHORT_SECONDS), required(SETTLED_SECONDS)];
+    // Takes the payment, and neither settles nor serves.
+    const idle = await serve((_, response) => {
+      response.writeHead(402, { 'payment-required': short.header }).end();
+    });
+    // Settles, and says that it did not.
+    const liar = await serve(async (request, response) => {
+      const sent = request.headers['payment-signature'];
+      if (typeof sent === 'string') {
+        const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString()) as unknown;
+        await post(`${wallets.url}/settle`, {
+          ...{ x402Version: 2, paymentPayload, paymentRequirements: long.requirements },
+        });
+      }
+      response.writeHead(402, { 'payment-required': long.header }).end();
+    });
+    const [unused, used] = [await wallets.fundedWallet(), await wallets.fundedWallet()];
+    expect((await pay(unused.agent, idle, 'unused')).body['status']).toBe('pending');
+    await pay(used.agent, liar, 'used');
+    expect(await wallets.world.balance(wallets.world.usd, long.requirements.payTo)).toBe(ONE);
+    expect([await spent(unused.agent), await spent(used.agent)]).toEqual(['1', '1']);
+
+    // By the wallet itself: nobody asks what became of them.
+    const shown = async (step: string): Promise<boolean> => {
+      const metrics = await (await fetch(`${wallets.url}/metrics`)).text();
+      return metrics.includes(`x402_wallet_budget_tokens_total{step="${step}"`);
+    };
+    await eventually('one charge is given back', () => shown('released'), PATIENCE_MS);
+    await eventually('the other is shown spent', () => shown('spent'), PATIENCE_MS);
+    const status = async (agent: string, intent: string): Promise<unknown> =>
+      (await wallets.send('GET', `/v1/wallets/me/payments/${intent}`, agent)).body['status'];
+    expect(await status(unused.agent, 'unused')).toBe('not_paid');
+    expect(await status(used.agent, 'used')).toBe('paid_without_content');
+    expect([await spent(unused.agent), await spent(used.agent)]).toEqual(['0', '1']);
+    // The journal says so too: a loss of Redis changes neither.
+    await wallets.flush();
+    expect([await spent(unused.agent), await spent(used.agent)]).toEqual(['0', '1']);
+  });
+});
+
+describe('a journal that is taken away from a running wallet', () => {
+  it('ends all signing, says so, and is taken up again by the next process', async () => {
+    const wallets = await WalletWorld.start({ ROLES: 'wallet' });
+    const { agent, ownerToken } = await wallets.fundedWallet();
+    const ready = async () => {
+      const response = await fetch(`${wallets.url}/health/ready`);
+      const { details } = (await response.json()) as { details: Record<string, unknown> };
+      return [response.status, details['wallet_journal']];
+    };
+    expect(await ready()).toEqual([200, { status: 'up' }]);
+    const bringBack = await wallets.hideJournal();
+    expect(await ready()).toEqual([503, { status: 'down', code: 'journal_stopped' }]);
+    const rules = wallets.rules({ windowHours: 7 });
+    const changed = await wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, rules);
+    expect([changed.status, changed.body['code']]).toEqual([503, 'unavailable']);
+    await bringBack();
+    // It does not write on behind what it could not write.
+    expect((await ready())[0]).toBe(503);
+    await wallets.service.stop('SIGTERM');
+    await wallets.restart();
+    expect(await ready()).toEqual([200, { status: 'up' }]);
+    const policy = await wallets.send('GET', '/v1/wallets/me/policy', agent);
+    expect(policy.body['windowHours']).toBe(24);
+    await wallets.stop();
+  });
+});
+
+/** ERC-20 `approve` of Permit2. */
+function approveData(value: bigint): `0x${string}` {
+  const word = (hex: string): string => hex.padStart(64, '0');
+  return `0x095ea7b3${word(PERMIT2.slice(2).toLowerCase())}${word(value.toString(16))}`;
+}
