@@ -161,6 +161,64 @@ describe('the outcome of a settlement', () => {
     await other.stop();
   });
 
+  describe('of a payment that the ledger has forgotten, where something else looks wrong first', () => {
+    let forgetful: Service;
+
+    beforeAll(async () => {
+      forgetful = await world.service({ REDIS_URL: `${world.redis.url}/4` });
+    });
+    afterAll(() => forgetful.stop());
+
+    const isRefused = async (body: Body, reason: string, hash: unknown): Promise<void> => {
+      const { body: answer } = await post(`${forgetful.url}/settle`, body);
+      expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: hash });
+    };
+
+    async function settled(body: Body): Promise<unknown> {
+      const settling = settle(body);
+      await isInPool();
+      await mine(4);
+      const { body: answer } = await settling;
+      expect(answer).toMatchObject({ success: true });
+      return answer['transaction'];
+    }
+
+    it('names its transaction when its payer has become a contract', async () => {
+      const payer = await world.payer();
+      const body = await aBody({ payer });
+      const hash = await settled(body);
+      await world.client.setCode({ address: payer.address, bytecode: '0x5b600056' });
+      await isRefused(body, 'invalid_exact_evm_nonce_already_used', hash);
+    });
+
+    it('names its transaction when it took all that the payer had', async () => {
+      const payer = await world.payer({ balance: 1000n, approves: true });
+      const payTo = newAccount().address;
+      const body = await permit2Body({
+        ...{ payer, chainId: world.chainId, token: world.coin, payTo, amount: 1000n },
+      });
+      const hash = await settled(body);
+      await isRefused(body, 'permit2_invalid_nonce', hash);
+    });
+
+    it('names its transaction when its time is over', async () => {
+      const body = await aBody({ validFor: 11 });
+      const hash = await settled(body);
+      const { validBefore } = authorizationOf(body) as { validBefore: string };
+      const closesAt = (Number(validBefore) - 5) * 1000;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, closesAt - Date.now())));
+      await isRefused(body, 'invalid_exact_evm_nonce_already_used', hash);
+    });
+
+    it('says what is wrong with one that was never used', async () => {
+      const payer = await world.payer({ balance: 10n, approves: true });
+      const payTo = newAccount().address;
+      const options = { payer, chainId: world.chainId, token: world.coin, payTo, amount: 1000n };
+      const body = await permit2Body(options);
+      await isRefused(body, 'permit2_insufficient_balance', '');
+    });
+  });
+
   /** Sends the authorization of a payment in a transaction of somebody else, and mines it. */
   async function presentElsewhere(body: Body): Promise<Hex> {
     const client = sandboxClient(world.anvil.url);

@@ -8,7 +8,7 @@ import {
 import type { EvmChain } from '../chain/evm-chain.js';
 import { within } from '../concurrency/timing.js';
 import { ChainUnavailableError } from '../core/errors.js';
-import { isUsedReason } from '../core/exact/used.js';
+import { isUsedReason, mayHideUse, usedReasonOf } from '../core/exact/used.js';
 import type { Payment } from '../core/payment/payment.js';
 import type { Reason } from '../core/reasons.js';
 
@@ -22,26 +22,36 @@ export interface UsedBy {
   readonly transaction: Hex | undefined;
 }
 
-/** Names the transaction that used an authorization before this service ever saw it. */
+/**
+ * Names the transaction that used an authorization which the ledger does not know: this service never
+ * saw it, or its ledger was lost.
+ */
 export class UsedAuthorizationFinder {
-  /** @returns `undefined` when the reason is another one than that the authorization is used. */
+  /** @returns `undefined` when the authorization is not why it is refused. */
   async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
     const ref = refOf(payment);
     if (ref === undefined) return undefined;
     try {
-      if (reason === 'permit2_simulation_failed') {
-        const isUsed = await chain.withView((view) => isAuthorizationUsed(view, ref));
-        if (isUsed !== true) return undefined;
-        return { reason: 'permit2_invalid_nonce', transaction: await search(chain, ref) };
-      }
-      if (isUsedReason(reason)) {
-        return { reason, transaction: await search(chain, ref) };
-      }
+      if (!isUsedReason(reason) && !(await isHiddenUse(chain, ref, reason))) return undefined;
+      return { reason: usedReasonOf(ref), transaction: await search(chain, ref) };
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
     }
     return undefined;
   }
+}
+
+async function isHiddenUse(
+  chain: EvmChain,
+  ref: AuthorizationRef,
+  reason: Reason,
+): Promise<boolean> {
+  const may = mayHideUse(reason);
+  if (may === 'no') return false;
+  return chain.withView(async (view) => {
+    if (may === 'if_payer_has_code' && !(await view.hasCode(ref.payer))) return false;
+    return (await isAuthorizationUsed(view, ref)) === true;
+  });
 }
 
 async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
