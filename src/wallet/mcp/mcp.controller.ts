@@ -1,4 +1,12 @@
-import { All, Controller, type OnModuleDestroy, Req, Res, UseFilters } from '@nestjs/common';
+import {
+  All,
+  Controller,
+  MethodNotAllowedException,
+  type OnModuleDestroy,
+  Req,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
@@ -60,7 +68,12 @@ export class McpController implements OnModuleDestroy {
         'This is a token of the owner, which can change the rules. Agents get their own: POST /v1/init.',
       );
     }
-    const body = request.method === 'POST' ? await this.gate.json(request) : undefined;
+    // There are no sessions to listen to with GET, or to end with DELETE.
+    if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST');
+      throw new MethodNotAllowedException('POST is expected here.');
+    }
+    const body = await this.gate.json(request);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
