@@ -331,6 +331,25 @@ describe('the wallet over MCP', () => {
       }
     });
 
+    it('needs no memory of a client: another process answers a call out of the blue', async () => {
+      const other = await wallets.another({ ROLES: 'wallet' });
+      const response = await fetch(`${other.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+          authorization: `Bearer ${token}`,
+        },
+        body: JSON.stringify({ ...list, method: 'tools/call', params: { name: 'wallet_get' } }),
+      });
+      const [, data = ''] = /^data: (.*)$/m.exec(await response.text()) ?? [];
+      expect(JSON.parse(data)).toMatchObject({
+        result: { structuredContent: { custody: 'local' } },
+      });
+      await other.stop('SIGTERM');
+      expect(other.child.exitCode).toBe(0);
+    });
+
     it('refuses what is no message, too large, or many at once', async () => {
       expect((await ask({}, '{')).status).toBe(400);
       expect((await ask({}, '')).status).toBe(400);

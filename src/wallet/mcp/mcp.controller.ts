@@ -1,12 +1,4 @@
-import {
-  All,
-  Controller,
-  MethodNotAllowedException,
-  type OnModuleDestroy,
-  Req,
-  Res,
-  UseFilters,
-} from '@nestjs/common';
+import { All, Controller, MethodNotAllowedException, Req, Res, UseFilters } from '@nestjs/common';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
@@ -26,20 +18,18 @@ import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { walletServer } from './wallet-server.js';
 
-/** Streams that wait for changes of the list of tools, which there are none of. */
-const SUBSCRIPTIONS_MAX = 100;
-
 /**
  * The wallet for agents, over the streamable HTTP of MCP in both its generations. It keeps nothing
  * between requests, so any process behind one address can answer any of them.
  */
 @Controller('mcp')
 @UseFilters(WalletErrorFilter)
-export class McpController implements OnModuleDestroy {
+export class McpController {
   readonly #desks = new WeakMap<AuthInfo, WalletDesk>();
   readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
     legacy: 'stateless',
-    maxSubscriptions: SUBSCRIPTIONS_MAX,
+    // There is no change to wait for, and a stream would outlive the process that is asked to end.
+    maxSubscriptions: 0,
     // What clients did wrong: they are told, too.
     onerror: (err) => {
       this.logger.debug({ err }, 'MCP request refused');
@@ -81,11 +71,6 @@ export class McpController implements OnModuleDestroy {
     const auth = authInfoOf(session);
     this.#desks.set(auth, this.desks.of(session));
     await this.#serve(Object.assign(request, { auth }), response, body);
-  }
-
-  /** Ends the streams that are open. */
-  onModuleDestroy(): Promise<void> {
-    return this.#handler.close();
   }
 
   /** Against DNS rebinding: pages elsewhere cannot ask in the name of a browser on this machine. */

@@ -137,7 +137,8 @@ const INSTRUCTIONS =
 /** The tools of one wallet, for either generation of the protocol. Costs little: one per request. */
 export function walletServer(desk: WalletDesk, refusing: Refusing): McpServer {
   const info = { name: 'x402-wallet', title: 'x402 wallet', version: VERSION };
-  const server = new McpServer(info, { instructions: INSTRUCTIONS });
+  const capabilities = { tools: { listChanged: false } };
+  const server = new McpServer(info, { capabilities, instructions: INSTRUCTIONS });
   for (const [name, add] of Object.entries(TOOLS)) add(server, name, desk, refusing);
   return server;
 }
