@@ -25,6 +25,7 @@ import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
 import { WalletModule } from './wallet/wallet.module.js';
+import { WALLET_OPENAPI } from './wallet/wallet.openapi.js';
 
 /** The modules a process needs for its roles, and no others. */
 @Module({})
@@ -56,6 +57,7 @@ export class AppModule {
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
+          ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           HEALTH_OPENAPI,
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),

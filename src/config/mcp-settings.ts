@@ -49,6 +49,7 @@ function readToken(file: string | undefined): Secret<string> | undefined {
 }
 
 function isSafe(text: string): boolean {
+  if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -4,7 +4,6 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport as OldTransport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 export const GENERATIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Generation = (typeof GENERATIONS)[number];
@@ -64,11 +63,12 @@ export async function mcpAgent(
   };
   if (generation === '2026-07-28') {
     const client = new Client(INFO, { versionNegotiation: { mode: { pin: generation } } });
-    const isHttp = transport === 'HTTP';
-    const channel = isHttp
-      ? new StreamableHTTPClientTransport(url, http)
-      : new StdioClientTransport(program);
-    await client.connect(channel);
+    if (transport === 'HTTP') await client.connect(new StreamableHTTPClientTransport(url, http));
+    else {
+      const channel = new StdioClientTransport(program);
+      channel.stderr?.on('data', (chunk: Buffer) => heard.push(chunk.toString()));
+      await client.connect(channel);
+    }
     return {
       protocol: client.getNegotiatedProtocolVersion(),
       tools: async () => (await client.listTools()).tools,
@@ -77,11 +77,18 @@ export async function mcpAgent(
     };
   }
   const client = new OldClient(INFO);
-  const channel = transport === 'HTTP' ? new OldHttp(url, http) : new OldStdio(program);
-  // Its own types disagree under exactOptionalPropertyTypes.
-  await client.connect(channel as OldTransport);
+  let protocol: string | undefined = generation;
+  if (transport === 'HTTP') {
+    const channel = new OldHttp(url, http);
+    await client.connect(channel);
+    protocol = channel.protocolVersion;
+  } else {
+    const channel = new OldStdio(program);
+    channel.stderr?.on('data', (chunk: Buffer) => heard.push(chunk.toString()));
+    await client.connect(channel);
+  }
   return {
-    protocol: transport === 'HTTP' ? (channel as OldHttp).protocolVersion : generation,
+    protocol,
     tools: async () => (await client.listTools()).tools,
     call: async (name, given = {}) => resultOf(await client.callTool({ name, arguments: given })),
     close: () => client.close(),

@@ -1,5 +1,5 @@
 import { McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import { type z } from 'zod';
 import { VERSION } from '../../config/version.js';
 import {
   BalanceOutput,
