@@ -34,7 +34,7 @@ export interface McpAgent {
 /** Everything that came back to any of them, as it was on the wire; for what must not be in it. */
 export const heard: string[] = [];
 
-const STDIO = fileURLToPath(new URL('../../dist/wallet/mcp/stdio.js', import.meta.url));
+export const STDIO = fileURLToPath(new URL('../../dist/wallet/mcp/stdio.js', import.meta.url));
 const INFO = { name: 'test', version: '1' };
 
 async function listeningFetch(url: string | URL, init?: RequestInit): Promise<Response> {

@@ -1,14 +1,19 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { request as rawRequest, type Server } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen } from '../../sandbox/seller.js';
+import { eventually } from '../support/http.js';
 import { newAccount } from '../support/payments.js';
 import {
   GENERATIONS,
   heard,
   type McpAgent,
   mcpAgent,
+  STDIO,
   type ToolResult,
   TRANSPORTS,
 } from './mcp-agents.js';
@@ -238,6 +243,28 @@ describe('the wallet over MCP', () => {
       'not_found',
     );
     expect((await theirs.call('payment_history', {})).data).toEqual({ payments: [] });
+  });
+
+  it('gets a token for the local process by the approval of its owner, past everybody else', async () => {
+    const owner = newAccount();
+    const file = join(wallets.dir, 'agent-token');
+    const env = { X402_WALLET_URL: wallets.url, X402_WALLET_TOKEN_FILE: file };
+    const login = spawn(process.execPath, [STDIO, 'login'], { env });
+    let said = '';
+    for (const stream of [login.stdout, login.stderr]) {
+      stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    }
+    const ended = new Promise((resolve) => login.on('exit', resolve));
+    await eventually('the link', () => Promise.resolve(said.includes('code=')));
+    const [, code = ''] = /code=(\S+)/.exec(said) ?? [];
+    await wallets.approve(code, owner);
+    expect(await ended).toBe(0);
+    const token = readFileSync(file, 'utf8');
+    expect(said).not.toContain(token);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await (await connect(token)).call('wallet_get')).data).toMatchObject({
+      owner: owner.address.toLowerCase(),
+    });
   });
 
   describe('before anything is done', () => {

@@ -1,27 +1,60 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { readMcpSettings } from '../../config/mcp-settings.js';
+import { type McpSettings, readMcpSettings } from '../../config/mcp-settings.js';
+import { letAgentIn } from './let-in.js';
 import { RemoteDesk } from './remote-desk.js';
 import { walletServer } from './wallet-server.js';
 
 /**
- * `npm run --silent mcp`: the tools over standard input and output, for clients that start their servers
- * themselves. It holds no key and no rules: it asks a running service with the agent's token.
+ * The wallet's tools over standard input and output, for clients that start their servers themselves:
+ *
+ *   npm run --silent mcp
+ *   npm run --silent mcp login     gets a token by the owner's approval
+ *
+ * It holds no key and no rules: it asks a running service with the agent's token. Standard output
+ * belongs to the protocol.
  */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+async function login({ url, tokenFile }: McpSettings): Promise<number> {
+  if (tokenFile === undefined) {
+    say('Set X402_WALLET_TOKEN_FILE: the token is put there.');
+    return 1;
+  }
+  try {
+    const isIn = await letAgentIn(url, tokenFile, say);
+    say(isIn ? 'Approved; the token is in its file.' : 'It was not approved in time.');
+    return isIn ? 0 : 1;
+  } catch (error) {
+    say(`The wallet service could not be asked, or the file not written: ${nameOf(error)}`);
+    return 1;
+  }
+}
+
+function serve(settings: McpSettings): void {
+  const refusing = {
+    publicUrl: settings.url,
+    onFailure: (error: unknown): void => {
+      say(`A tool failed: ${nameOf(error)}`);
+    },
+  };
+  serveStdio(() => walletServer(new RemoteDesk(settings), refusing), {
+    onerror: (error) => {
+      // Its text may quote what the client sent.
+      say(`A message could not be served: ${nameOf(error)}`);
+    },
+  });
+}
+
 const read = readMcpSettings();
 if (!read.ok) {
-  process.stderr.write(`The settings are not usable:\n${read.problem}\n`);
+  say(`The settings are not usable:\n${read.problem}`);
   process.exit(1);
 }
-const { settings } = read;
-const refusing = {
-  publicUrl: settings.url,
-  onFailure: (error: unknown): void => {
-    process.stderr.write(`A tool failed: ${error instanceof Error ? error.name : typeof error}\n`);
-  },
-};
-serveStdio(() => walletServer(new RemoteDesk(settings), refusing), {
-  onerror: ({ name }) => {
-    // Its text may quote what the client sent.
-    process.stderr.write(`A message could not be served: ${name}\n`);
-  },
-});
+if (process.argv[2] === 'login') process.exit(await login(read.settings));
+serve(read.settings);
