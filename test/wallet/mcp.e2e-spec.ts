@@ -377,6 +377,18 @@ describe('the wallet over MCP', () => {
       expect(other.child.exitCode).toBe(0);
     });
 
+    it('offers no stream of changes, which would never end', async () => {
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      };
+      const method = 'subscriptions/listen';
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+      const params = { _meta, notifications: { toolsListChanged: true } };
+      const { text } = await ask(headers, { ...list, method, params });
+      expect(text).toContain('Subscription limit reached');
+    });
+
     it('refuses what is no message, too large, or many at once', async () => {
       expect((await ask({}, '{')).status).toBe(400);
       expect((await ask({}, '')).status).toBe(400);
