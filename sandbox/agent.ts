@@ -37,20 +37,20 @@ async function isAlive(state: SandboxState | undefined): Promise<boolean> {
 }
 
 /** The sandbox that runs, or one of its own. */
-async function sandbox(): Promise<{ readonly state: SandboxState; readonly own?: Started }> {
+async function sandbox(): Promise<SandboxState> {
   const running = readState();
-  if (running !== undefined && (await isAlive(running))) return { state: running };
+  if (running !== undefined && (await isAlive(running))) return running;
   console.log('No sandbox is running: starting one.');
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-  const own = await startProgram(
+  own = startProgram(
     process.execPath,
     ['--import', 'tsx', main],
     (output) => output.includes('Ready after'),
     { patienceMs: 120_000 },
   );
+  await own;
   const state = readState();
-  if (state !== undefined) return { state, own };
-  await own.stop();
+  if (state !== undefined) return state;
   throw new Error('The sandbox did not say what it is.');
 }
 
@@ -174,14 +174,24 @@ function amountOf(facts: Facts | undefined): string {
   return `${textOf(amount, 'decimal')} ${textOf(amount, 'symbol')}`;
 }
 
-const { state, own } = await sandbox();
+let own: Promise<Started> | undefined;
+
+/** Also while the sandbox is starting: it is waited for, so that nothing of it stays. */
+async function end(code: number): Promise<never> {
+  await own?.then(
+    (started) => started.stop(),
+    () => undefined,
+  );
+  process.exit(code);
+}
+process.on('SIGINT', () => void end(1));
+process.on('SIGTERM', () => void end(1));
+
 try {
-  await demonstrate(state);
+  await demonstrate(await sandbox());
 } catch (error) {
   untrue += 1;
   console.error(error instanceof Error ? error.message : error);
-} finally {
-  await own?.stop();
 }
 console.log(untrue === 0 ? '\nAll of it is true.' : `\nNot true: ${untrue}`);
-process.exit(untrue === 0 ? 0 : 1);
+await end(untrue === 0 ? 0 : 1);

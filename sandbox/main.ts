@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { privateKeyToAccount } from 'viem/accounts';
 import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
@@ -12,7 +15,6 @@ import {
   agentTokenFile,
   removeState,
   sandboxHubDir,
-  sandboxWalletDir,
   writeAgentToken,
   writeState,
 } from './state.js';
@@ -38,6 +40,8 @@ const PORTS = {
 type PortSetting = keyof typeof PORTS;
 
 let isStopping = false;
+/** Whether the state on disk is ours: it may be that of another sandbox, which uses our port. */
+let hasState = false;
 const running: { stop(): Promise<unknown> }[] = [];
 const startedAt = performance.now();
 
@@ -72,7 +76,7 @@ function keepServer(server: Server): void {
 }
 
 async function stopAll(): Promise<void> {
-  removeState();
+  if (hasState) removeState();
   for (const one of [...running].reverse()) await one.stop();
 }
 
@@ -84,8 +88,6 @@ async function start(): Promise<void> {
     rpc: await portOf('SANDBOX_RPC_PORT'),
     redis: await portOf('SANDBOX_REDIS_PORT'),
   };
-  // Of a sandbox that was killed.
-  removeState();
   const redis = keep(await step('Redis', () => startRedis(ports.redis)));
   const anvil = keep(
     await step('local chain (anvil)', () =>
@@ -99,6 +101,9 @@ async function start(): Promise<void> {
     const client = sandboxClient(anvil.url, DEPLOYER.key);
     for (const token of [usd, coin]) await mint(client, token, PAYER.address, ENDOWMENT);
   });
+  // Keys and journal end with the chain they are for.
+  const walletDir = await mkdtemp(join(tmpdir(), 'x402-wallet-'));
+  running.push({ stop: () => rm(walletDir, { recursive: true, force: true }) });
   const service = keep(
     await step('facilitator', () =>
       startService(ports.service, {
@@ -108,7 +113,7 @@ async function start(): Promise<void> {
         SIGNER_KEYS: SIGNER.key,
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         HUB_DATA_DIR: sandboxHubDir(),
-        ...walletSettings(NETWORK, { usd, coin }, sandboxWalletDir(), ports.seller),
+        ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(),
       }),
     ),
@@ -123,6 +128,7 @@ async function start(): Promise<void> {
     const owner = new WalletOwner(service.url, privateKeyToAccount(WALLET_OWNER.key));
     return owner.prepareWallet({ rpcUrl: anvil.url, usd }, ALLOWANCE);
   });
+  hasState = true;
   writeAgentToken(wallet.token);
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
   writeState({ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url, usd, coin });

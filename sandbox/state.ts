@@ -17,9 +17,6 @@ const FILE = `${FOLDER}state.json`;
 /** Where the sandbox's hub keeps its files: they are there again the next time. */
 export const sandboxHubDir = (): string => `${FOLDER}hub`;
 
-/** Keys and journal of the sandbox's wallet; they end with its chain. */
-export const sandboxWalletDir = (): string => `${FOLDER}wallet`;
-
 /** Where the token of the sandbox's agent lies for `npm run mcp`. */
 export const agentTokenFile = (): string => `${FOLDER}agent-token`;
 
@@ -42,7 +39,5 @@ export function readState(): SandboxState | undefined {
 }
 
 export function removeState(): void {
-  for (const path of [FILE, agentTokenFile(), sandboxWalletDir()]) {
-    rmSync(path, { recursive: true, force: true });
-  }
+  for (const file of [FILE, agentTokenFile()]) rmSync(file, { force: true });
 }
