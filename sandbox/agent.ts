@@ -175,6 +175,7 @@ function amountOf(facts: Facts | undefined): string {
 }
 
 let own: Promise<Started> | undefined;
+const leaving = new AbortController();
 
 /** Also while the sandbox is starting: it is waited for, so that nothing of it stays. */
 async function end(code: number): Promise<never> {
@@ -184,12 +185,19 @@ async function end(code: number): Promise<never> {
   );
   process.exit(code);
 }
-process.on('SIGINT', () => void end(1));
-process.on('SIGTERM', () => void end(1));
+
+function onSignal(): void {
+  leaving.abort();
+  void end(1);
+}
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
 
 try {
   await demonstrate(await sandbox());
 } catch (error) {
+  // What fails because we end it says nothing about any claim.
+  if (leaving.signal.aborted) await end(1);
   untrue += 1;
   console.error(error instanceof Error ? error.message : error);
 }
