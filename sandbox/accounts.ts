@@ -22,3 +22,4 @@ export const DEPLOYER = sandboxAccount(9);
 export const SIGNER = sandboxAccount(0);
 export const PAYER = sandboxAccount(1);
 export const SELLER = sandboxAccount(2);
+export const WALLET_OWNER = sandboxAccount(3);

@@ -1,13 +1,25 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { DEPLOYER, PAYER, SELLER, SIGNER } from './accounts.js';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { privateKeyToAccount } from 'viem/accounts';
+import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deploySandbox, sandboxClient } from './deploy.js';
 import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
 import { startService } from './service.js';
-import { removeState, sandboxHubDir, writeState } from './state.js';
+import {
+  agentTokenFile,
+  removeState,
+  sandboxHubDir,
+  writeAgentToken,
+  writeState,
+} from './state.js';
 import { mint } from './tokens.js';
+import { WalletOwner, walletSettings } from './wallet.js';
 
 const CHAIN_ID = 31_337;
 const NETWORK = `eip155:${CHAIN_ID}` as const;
@@ -15,6 +27,8 @@ const NETWORK = `eip155:${CHAIN_ID}` as const;
 const BLOCK_TIME = 0.45;
 /** What the payer starts with: 1000 of each token. */
 const ENDOWMENT = 1000n * 10n ** 18n;
+const ALLOWANCE = { perPayment: '1', budget: '10' };
+const STDIO = fileURLToPath(new URL('../dist/wallet/mcp/stdio.js', import.meta.url));
 
 const PORTS = {
   PORT: 4022,
@@ -26,6 +40,8 @@ const PORTS = {
 type PortSetting = keyof typeof PORTS;
 
 let isStopping = false;
+/** Whether the state on disk is ours: it may be that of another sandbox, which uses our port. */
+let hasState = false;
 const running: { stop(): Promise<unknown> }[] = [];
 const startedAt = performance.now();
 
@@ -60,7 +76,7 @@ function keepServer(server: Server): void {
 }
 
 async function stopAll(): Promise<void> {
-  removeState();
+  if (hasState) removeState();
   for (const one of [...running].reverse()) await one.stop();
 }
 
@@ -85,6 +101,9 @@ async function start(): Promise<void> {
     const client = sandboxClient(anvil.url, DEPLOYER.key);
     for (const token of [usd, coin]) await mint(client, token, PAYER.address, ENDOWMENT);
   });
+  // Keys and journal end with the chain they are for.
+  const walletDir = await mkdtemp(join(tmpdir(), 'x402-wallet-'));
+  running.push({ stop: () => rm(walletDir, { recursive: true, force: true }) });
   const service = keep(
     await step('facilitator', () =>
       startService(ports.service, {
@@ -94,6 +113,7 @@ async function start(): Promise<void> {
         SIGNER_KEYS: SIGNER.key,
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         HUB_DATA_DIR: sandboxHubDir(),
+        ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(),
       }),
     ),
@@ -104,6 +124,12 @@ async function start(): Promise<void> {
     const app = demoSeller({ facilitatorUrl, network: NETWORK, payTo, usd, coin });
     keepServer(await listen(app, ports.seller));
   });
+  const wallet = await step('agent wallet: owner signs in, rules, money', async () => {
+    const owner = new WalletOwner(service.url, privateKeyToAccount(WALLET_OWNER.key));
+    return owner.prepareWallet({ rpcUrl: anvil.url, usd }, ALLOWANCE);
+  });
+  hasState = true;
+  writeAgentToken(wallet.token);
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
   writeState({ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url, usd, coin });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
@@ -111,15 +137,22 @@ async function start(): Promise<void> {
 Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
-  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2 and /sponsored)
+  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, and /premium at 1.00)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
+  agent wallet  ${wallet.address}  with 100 SUSD; may pay ${ALLOWANCE.perPayment} at once, ${ALLOWANCE.budget} a day
   keys          anvil's published ones
 
 Buy the report with the stock client, in another terminal:
 
   npm run pay
+
+See an agent buy within the rules of its wallet, and be refused beyond them:
+
+  npm run agent
+
+${connecting(service.url, wallet.token)}
 
 Ctrl-C ends everything.`);
   service.child.on('exit', () => {
@@ -128,6 +161,23 @@ Ctrl-C ends everything.`);
     console.error(`The facilitator has ended. Its last lines:\n${service.log().slice(-2000)}`);
     void stopAll().then(() => process.exit(1));
   });
+}
+
+/** What connects an MCP client to the agent's wallet, in one paste. */
+function connecting(serviceUrl: string, token: string): string {
+  const url = `${serviceUrl}/mcp`;
+  const headers = { Authorization: `Bearer ${token}` };
+  const http = { mcpServers: { 'x402-wallet': { type: 'http', url, headers } } };
+  const env = { X402_WALLET_URL: serviceUrl, X402_WALLET_TOKEN_FILE: agentTokenFile() };
+  const program = { command: process.execPath, args: [STDIO], env };
+  const stdio = { mcpServers: { 'x402-wallet': program } };
+  return `Connect an agent of yours to the wallet; one of these, the token is good for 8 hours:
+
+  claude mcp add --transport http x402-wallet ${url} --header "Authorization: Bearer ${token}"
+
+  ${JSON.stringify(http)}
+
+  ${JSON.stringify(stdio)}`;
 }
 
 /** Settings of the service that a person gives to `npm start`; what the sandbox sets itself wins. */
@@ -141,6 +191,8 @@ function settingsOfEnvironment(): Record<string, string> {
     'LOG_LEVEL',
     'MIN_AMOUNTS',
     'HUB_',
+    'WALLET_RATE_LIMIT',
+    'WALLET_MCP_',
   ];
   return Object.fromEntries(
     Object.entries(process.env).filter(

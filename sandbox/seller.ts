@@ -31,11 +31,11 @@ export function demoSeller({
 }: SellerOptions): Express {
   const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl });
   const server = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme());
-  const accepts = (asset: Address, extra: Record<string, unknown>) => ({
+  const accepts = (asset: Address, extra: Record<string, unknown>, amount = price) => ({
     scheme: 'exact',
     network,
     payTo,
-    price: { amount: price.toString(), asset, extra },
+    price: { amount: amount.toString(), asset, extra },
     maxTimeoutSeconds: 300,
   });
   const usdExtra = { name: USD_NAME, version: USD_VERSION };
@@ -47,6 +47,11 @@ export function demoSeller({
         'GET /report': {
           accepts: accepts(usd, usdExtra),
           description: 'A report that costs 0.10 SUSD',
+          mimeType: 'application/json',
+        },
+        'GET /premium': {
+          accepts: accepts(usd, usdExtra, price * 10n),
+          description: 'A report that costs 1.00 SUSD',
           mimeType: 'application/json',
         },
         'GET /permit2': {
@@ -64,7 +69,7 @@ export function demoSeller({
       server,
     ),
   );
-  app.get(['/report', '/permit2', '/sponsored'], (_request, response) => {
+  app.get(['/report', '/premium', '/permit2', '/sponsored'], (_request, response) => {
     response.json({ report: 'All is well.', at: new Date().toISOString() });
   });
   return app;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Address } from 'viem';
 
-/** Where a running sandbox says what it is, for `npm run pay`. */
+/** Where a running sandbox says what it is, for `npm run pay` and `npm run agent`. */
 export interface SandboxState {
   readonly facilitatorUrl: string;
   readonly sellerUrl: string;
@@ -16,6 +16,14 @@ const FILE = `${FOLDER}state.json`;
 
 /** Where the sandbox's hub keeps its files: they are there again the next time. */
 export const sandboxHubDir = (): string => `${FOLDER}hub`;
+
+/** Where the token of the sandbox's agent lies for `npm run mcp`. */
+export const agentTokenFile = (): string => `${FOLDER}agent-token`;
+
+export function writeAgentToken(token: string): void {
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(agentTokenFile(), token, { mode: 0o600 });
+}
 
 export function writeState(state: SandboxState): void {
   mkdirSync(FOLDER, { recursive: true });
@@ -31,5 +39,5 @@ export function readState(): SandboxState | undefined {
 }
 
 export function removeState(): void {
-  rmSync(FILE, { force: true });
+  for (const file of [FILE, agentTokenFile()]) rmSync(file, { force: true });
 }

@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | test | chaos | deploy | fuzz | fuzz-hub | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | fuzz-hub | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -13,6 +13,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const [task = 'sandbox', ...args] = process.argv.slice(2);
+/** Standard output belongs to the protocol there. */
+const out = task === 'mcp' ? process.stderr : process.stdout;
 const JEST_OPTIONS = '--experimental-vm-modules --disable-warning=ExperimentalWarning';
 
 function fail(message) {
@@ -27,7 +29,7 @@ function seconds(begun) {
 /** Runs a set-up step; its output is shown only when it fails. */
 function setUp(what, command, commandArgs) {
   const begun = performance.now();
-  process.stdout.write(`  ${what.padEnd(52)} `);
+  out.write(`  ${what.padEnd(52)} `);
   const { status, stdout, stderr, error } = spawnSync(command, commandArgs, {
     cwd: ROOT,
     encoding: 'utf8',
@@ -35,10 +37,10 @@ function setUp(what, command, commandArgs) {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });
   if (status !== 0) {
-    console.log('failed');
+    out.write('failed\n');
     fail(`${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`);
   }
-  console.log(seconds(begun).padStart(7));
+  out.write(`${seconds(begun).padStart(7)}\n`);
 }
 
 function checkNode() {
@@ -196,6 +198,11 @@ const jestWith = (env, ...rest) =>
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
+  agent: {
+    needs: [installAnvil, findRedis, build],
+    run: () => tsx('sandbox/agent.ts', ...args),
+  },
+  mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
   test: {
     needs: [
       ...[installAnvil, findRedis, findFaketime, findPromtool],

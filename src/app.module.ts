@@ -26,6 +26,7 @@ import { OpenApiModule } from './openapi/openapi.module.js';
 import { ProcessesModule } from './processes/processes.module.js';
 import { RedisModule } from './redis/redis.module.js';
 import { WalletModule } from './wallet/wallet.module.js';
+import { WALLET_OPENAPI } from './wallet/wallet.openapi.js';
 
 /** The modules a process needs for its roles, and no others. */
 @Module({})
@@ -57,6 +58,7 @@ export class AppModule {
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
+          ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           HEALTH_OPENAPI,
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),

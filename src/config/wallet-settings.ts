@@ -36,6 +36,11 @@ const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform(
   };
 });
 
+const hostName = z
+  .string()
+  .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
+  .transform((name) => name.toLowerCase());
+
 /** Credentials go there: without TLS only to this machine. */
 const privyUrlSetting = z
   .url({ protocol: /^https?$/, error: 'must be an https URL' })
@@ -101,6 +106,10 @@ export const WALLET_SETTINGS = {
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
   /** Requests a minute: of one address before it has signed in, and of one wallet after. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
+  /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
+  WALLET_MCP_HOSTS: listOf(hostName).default([]),
+  /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
+  WALLET_MCP_ORIGINS: listOf(hostName).default([]),
 };
 
 /** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
@@ -159,6 +168,9 @@ export interface WalletConfig {
   readonly fetchMaxBytes: number;
   readonly fetchTimeoutMs: number;
   readonly requestsPerMinute: number;
+  /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
+  readonly mcpHosts: readonly string[];
+  readonly mcpOrigins: readonly string[];
 }
 
 export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
@@ -191,6 +203,7 @@ export function readWallet(
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  const publicHost = new URL(publicUrl).hostname;
   return {
     provider:
       settings.WALLET_PROVIDER === 'privy'
@@ -223,6 +236,8 @@ export function readWallet(
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
+    mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
+    mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
   };
 }
 

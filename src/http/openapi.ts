@@ -12,6 +12,8 @@ export interface OpenApiPart {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, JsonObject>>;
   readonly schemas: Readonly<Record<string, JsonObject>>;
+  /** Ways to be let in that only this module has. */
+  readonly securitySchemes?: Readonly<Record<string, JsonObject>>;
 }
 
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });

@@ -66,6 +66,10 @@ export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
           scheme: 'bearer',
           description: 'The same key, for verify and settle.',
         },
+        ...(Object.assign(
+          {},
+          ...parts.map(({ securitySchemes }) => securitySchemes),
+        ) as JsonObject),
       },
     },
   };

@@ -20,6 +20,7 @@ import { Gate } from './http/gate.service.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
+import { McpController } from './mcp/mcp.controller.js';
 import { WalletRpc } from './signing/rpc.js';
 import { WalletHealth } from './wallet-health.js';
 import { WalletObserver } from './wallet-observer.js';
@@ -35,7 +36,7 @@ export class WalletModule {
   static forRoot(wallet: WalletConfig): DynamicModule {
     return {
       module: WalletModule,
-      controllers: [ApprovalPageController, SignInV1Controller, WalletsV1Controller],
+      controllers: [ApprovalPageController, SignInV1Controller, WalletsV1Controller, McpController],
       providers: [
         {
           provide: WALLET_PARTS,

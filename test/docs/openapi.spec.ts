@@ -7,8 +7,9 @@ import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.o
 import { HEALTH_OPENAPI } from '../../src/health/health.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { openApiDocument } from '../../src/openapi/document.js';
+import { WALLET_OPENAPI } from '../../src/wallet/wallet.openapi.js';
 
-const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
+const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, WALLET_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
 
 describe('the OpenAPI description', () => {
   it('passes the recommended rules of a linter, examples included', async () => {

@@ -6,6 +6,8 @@ import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
+import { Secret } from '../../src/config/secret.js';
+import { Keystore } from '../../src/wallet/provider/local/keystore.js';
 import { type Answer, post } from '../support/http.js';
 import { newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
@@ -62,6 +64,15 @@ export class WalletWorld {
       WALLET_FETCH_ALLOW: '127.0.0.1',
       WALLET_RATE_LIMIT: '10000',
     };
+  }
+
+  /** The private key of an owner's wallet, for tests that look for it where it must not be. */
+  async keyOf(owner: Address): Promise<string> {
+    const secret = this.settings['WALLET_KEYSTORE_SECRET'] ?? '';
+    const keystore = new Keystore(join(this.dir, 'keys'), new Secret(secret));
+    const unlocked = await keystore.unlock(`owner:${owner.toLowerCase()}`);
+    if (unlocked === undefined) throw new Error('this owner has no wallet');
+    return unlocked.key.reveal();
   }
 
   /** Redis loses everything it has. */

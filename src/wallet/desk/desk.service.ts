@@ -15,6 +15,7 @@ import { judge } from '../rules/judge.js';
 import { assetName, type Limit, type Policy } from '../rules/policy.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { adviceOn, howToChange } from './refusal.js';
 import type {
   BalanceOutput,
   HistoryInput,
@@ -143,6 +144,7 @@ class LocalDesk implements WalletDesk {
     policy: Policy,
   ): Promise<z.infer<typeof QuoteOutput>['offers'][number]> {
     const { token, method, payTo, amount } = offer;
+    const { publicUrl } = this.parts;
     const now = this.parts.now();
     const spending = spendingOf(token, method, {
       ...{ from: this.session.wallet.address, payTo, amount, validAfter: 0n, nonce: 0n },
@@ -152,7 +154,7 @@ class LocalDesk implements WalletDesk {
     const judgement = judge({ kind: 'payment', spending, token }, policy, now);
     if (!judgement.allowed) {
       const { rule, message } = judgement.refusal;
-      return { ...facts, isAllowed: false, rule, reason: message };
+      return { ...facts, isAllowed: false, rule, reason: message, ...adviceOn(rule, publicUrl) };
     }
     const charges = 'charges' in judgement ? judgement.charges : [];
     const asset = assetName(token.chainId, token.address);
@@ -163,7 +165,7 @@ class LocalDesk implements WalletDesk {
     const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
     if (isWithin) return { ...facts, isAllowed: true };
     const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
-    return { ...facts, isAllowed: false, rule: 'budget', reason };
+    return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };
   }
 
   async #limits(
@@ -204,8 +206,4 @@ class LocalDesk implements WalletDesk {
     if (token !== undefined) return token;
     return { symbol: asset.endsWith(zeroAddress) ? 'native coin' : 'unknown', decimals: 18 };
   }
-}
-
-export function howToChange(publicUrl: string): string {
-  return `The owner signs in with POST ${publicUrl}/v1/login and sends new rules with PUT ${publicUrl}/v1/wallets/me/policy. An agent cannot.`;
 }

@@ -70,6 +70,7 @@ export const QuoteOutput = z.object({
       isAllowed: z.boolean(),
       rule: z.string().optional().describe('The rule that forbids it'),
       reason: z.string().optional(),
+      howToChange: z.string().optional(),
     }),
   ),
   otherOffers: z.int().describe('Offers this wallet cannot pay'),

@@ -1,7 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { Response } from 'express';
-import { ChainUnavailableError, FacilitatorError } from '../../core/errors.js';
+import { AppConfig } from '../../config/app-config.js';
+import { FacilitatorError } from '../../core/errors.js';
 import { sendJson } from '../../http/json.js';
+import { refusalOf } from '../desk/refusal.js';
 import { WalletError, type WalletErrorCode } from '../wallet-error.js';
 
 const STATUS: Readonly<Record<WalletErrorCode, number>> = {
@@ -25,27 +27,11 @@ const STATUS: Readonly<Record<WalletErrorCode, number>> = {
   unavailable: 503,
 };
 
-/** What an agent or owner is told when the answer is no. */
-export interface ErrorView {
-  readonly error: string;
-  readonly code: string;
-  /** Of a policy violation: which of the owner's rules it was. */
-  readonly rule?: string;
-}
-
-/** Everything but a {@link WalletError} becomes "ask again": its text stays here. */
-export function errorView(error: FacilitatorError): ErrorView {
-  if (!(error instanceof WalletError)) {
-    const what = error instanceof ChainUnavailableError ? 'The chain' : 'The wallet';
-    return { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };
-  }
-  const { message, code, facts } = error;
-  return { error: message, code, ...(facts.rule !== undefined && { rule: facts.rule }) };
-}
-
 /** Answers of the wallet's routes that are not data. Whatever it does not know the others handle. */
 @Catch(FacilitatorError)
 export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
+  constructor(private readonly config: AppConfig) {}
+
   catch(error: FacilitatorError, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<Response>();
     if (response.headersSent) {
@@ -57,6 +43,6 @@ export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
       response.setHeader('Retry-After', error.facts.retryAfterSeconds);
     }
     if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
-    sendJson(response, status, errorView(error));
+    sendJson(response, status, refusalOf(error, this.config.wallet?.publicUrl ?? ''));
   }
 }

@@ -55,7 +55,8 @@ const limits = z
   .max(50)
   .refine((all) => isUnique(all.map(({ asset }) => asset)), 'names an asset twice');
 
-const PolicyText = z.strictObject({
+/** Rules as an owner writes them. */
+export const PolicyText = z.strictObject({
   active: z.boolean().default(true),
   windowHours: z.int().min(1).max(720).default(24),
   limits,

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { ChainUnavailableError, FacilitatorError } from '../../core/errors.js';
+import type { Rule } from '../rules/judge.js';
+import { WalletError } from '../wallet-error.js';
+
+/** What an agent or owner is told when the answer is no, the same over HTTP and MCP. */
+export const RefusalOutput = z.object({
+  error: z.string(),
+  code: z.string(),
+  rule: z.string().optional().describe('Which rule it was'),
+  howToChange: z.string().optional().describe('Who can change that rule, and how'),
+  retryAfterSeconds: z.int().optional(),
+});
+export type Refusal = z.infer<typeof RefusalOutput>;
+
+/** What the owner changes for each rule; `undefined` where nobody can. */
+const OWNERS_PART: Readonly<Record<Rule, string | undefined>> = {
+  kill_switch: 'New rules start the wallet again.',
+  scope_off: 'The scope has to be in "scopes".',
+  unsignable: undefined,
+  asset_not_listed: 'The asset has to be in "limits".',
+  payee_not_listed: 'The payee has to be on a list in "payeeLists", or "otherPayees" be true.',
+  per_payment: 'It is "perPayment" of the asset, in "limits" or in the payee\'s list.',
+  budget:
+    'It is "budget" of the asset, in "limits" or in the payee\'s list; what was spent counts until the window has passed.',
+  validity: undefined,
+  nonce_reused: undefined,
+  max_amount: undefined,
+  too_many_payments: undefined,
+};
+
+/** The answer of another process, which held the wallet and said no. */
+export class RemoteRefusal extends FacilitatorError {
+  readonly code = 'remote_refusal';
+
+  constructor(readonly refusal: Refusal) {
+    super(refusal.error);
+    this.name = 'RemoteRefusal';
+  }
+}
+
+/** Everything but a refusal of ours becomes "ask again": its text stays here. */
+export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
+  if (error instanceof RemoteRefusal) return error.refusal;
+  if (!(error instanceof WalletError)) {
+    const what = error instanceof ChainUnavailableError ? 'The chain' : 'The wallet';
+    return { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };
+  }
+  const { rule, retryAfterSeconds } = error.facts;
+  return {
+    error: error.message,
+    code: error.code,
+    ...(rule !== undefined && { rule, ...adviceOn(rule, publicUrl) }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
+}
+
+/** Who can change what a rule refused; nothing where nobody can. */
+export function adviceOn(rule: string, publicUrl: string): { readonly howToChange?: string } {
+  if (rule === 'max_amount') {
+    return { howToChange: 'It is the "maxAmount" of this request: whoever asks decides on it.' };
+  }
+  const part = isRule(rule) ? OWNERS_PART[rule] : undefined;
+  return part === undefined ? {} : { howToChange: `${howToChange(publicUrl)} ${part}` };
+}
+
+export function howToChange(publicUrl: string): string {
+  return `The owner signs in with POST ${publicUrl}/v1/login and sends new rules with PUT ${publicUrl}/v1/wallets/me/policy. An agent cannot.`;
+}
+
+function isRule(rule: string): rule is Rule {
+  return Object.hasOwn(OWNERS_PART, rule);
+}

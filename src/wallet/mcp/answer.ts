@@ -1,0 +1,49 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { FacilitatorError } from '../../core/errors.js';
+import { type Refusal, RefusalOutput, refusalOf } from '../desk/refusal.js';
+
+/** How a tool tells what it could not do. */
+export interface Refusing {
+  /** Where the owner changes the rules. */
+  readonly publicUrl: string;
+  /** Told of what should not happen; the agent is told no more than that it did. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The schema of what a tool answers: its output, or a refusal. Clients of the older protocol hold
+ * refusals against it, too, so it names both in one object: a union at its root would be no object.
+ */
+export function answerSchema(output: z.ZodObject): z.ZodObject {
+  const required = Object.entries(output.shape)
+    .filter(([, field]) => !z.safeParse(field as z.ZodType, undefined).success)
+    .map(([name]) => name);
+  return output
+    .partial()
+    .extend({ refusal: RefusalOutput.optional().describe('Why not. Nothing else is there then.') })
+    .meta({ anyOf: [{ required }, { required: ['refusal'] }] });
+}
+
+/** Runs a tool. What it gives is both text and data; a refusal is no failure of the protocol. */
+export async function answer(
+  output: z.ZodObject,
+  work: () => Promise<unknown>,
+  { publicUrl, onFailure }: Refusing,
+): Promise<CallToolResult> {
+  try {
+    const data = output.parse(await work());
+    return { content: text(data), structuredContent: data };
+  } catch (error) {
+    if (!(error instanceof FacilitatorError)) onFailure(error);
+    const refusal: Refusal =
+      error instanceof FacilitatorError
+        ? refusalOf(error, publicUrl)
+        : { error: 'Something went wrong here.', code: 'internal' };
+    return { isError: true, content: text({ refusal }), structuredContent: { refusal } };
+  }
+}
+
+function text(data: object): CallToolResult['content'] {
+  return [{ type: 'text', text: JSON.stringify(data) }];
+}

@@ -1,0 +1,103 @@
+import { All, Controller, MethodNotAllowedException, Req, Res, UseFilters } from '@nestjs/common';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import {
+  type AuthInfo,
+  createMcpHandler,
+  type McpServer,
+  validateHostHeader,
+  validateOriginHeader,
+} from '@modelcontextprotocol/server';
+import type { Request, Response } from 'express';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../config/app-config.js';
+import { DeskService } from '../desk/desk.service.js';
+import type { WalletDesk } from '../desk/shapes.js';
+import { Gate } from '../http/gate.service.js';
+import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { walletServer } from './wallet-server.js';
+
+/**
+ * The wallet for agents, over the streamable HTTP of MCP in both its generations. It keeps nothing
+ * between requests, so any process behind one address can answer any of them.
+ */
+@Controller('mcp')
+@UseFilters(WalletErrorFilter)
+export class McpController {
+  readonly #desks = new WeakMap<AuthInfo, WalletDesk>();
+  readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
+    legacy: 'stateless',
+    // There is no change to wait for, and a stream would outlive the process that is asked to end.
+    maxSubscriptions: 0,
+    // What clients did wrong: they are told, too.
+    onerror: (err) => {
+      this.logger.debug({ err }, 'MCP request refused');
+    },
+  });
+  readonly #serve = toNodeHandler(this.#handler, {
+    onerror: (err) => {
+      this.logger.error({ err }, 'MCP request failed');
+    },
+  });
+
+  constructor(
+    private readonly gate: Gate,
+    private readonly desks: DeskService,
+    private readonly config: AppConfig,
+    private readonly logger: PinoLogger,
+  ) {}
+
+  @All()
+  async serve(@Req() request: Request, @Res() response: Response): Promise<void> {
+    this.#checkSite(request);
+    const session = await this.gate.session(request);
+    if (session.role !== 'agent') {
+      throw new WalletError(
+        'forbidden',
+        'This is a token of the owner, which can change the rules. Agents get their own: POST /v1/init.',
+      );
+    }
+    // There are no sessions to listen to with GET, or to end with DELETE.
+    if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST');
+      throw new MethodNotAllowedException('POST is expected here.');
+    }
+    const body = await this.gate.json(request);
+    // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
+    if (Array.isArray(body)) {
+      throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
+    }
+    const auth = authInfoOf(session);
+    this.#desks.set(auth, this.desks.of(session));
+    await this.#serve(Object.assign(request, { auth }), response, body);
+  }
+
+  /** Against DNS rebinding: pages elsewhere cannot ask in the name of a browser on this machine. */
+  #checkSite({ headers }: Request): void {
+    const { mcpHosts = [], mcpOrigins = [] } = this.config.wallet ?? {};
+    if (!validateHostHeader(headers.host, [...mcpHosts]).ok) {
+      throw new WalletError('forbidden', 'Not served under this host name: see WALLET_MCP_HOSTS.');
+    }
+    if (!validateOriginHeader(headers.origin, [...mcpOrigins]).ok) {
+      throw new WalletError('forbidden', 'Not served to this origin: see WALLET_MCP_ORIGINS.');
+    }
+  }
+
+  #serverFor(authInfo: AuthInfo | undefined): McpServer {
+    const desk = authInfo && this.#desks.get(authInfo);
+    if (desk === undefined)
+      throw new TypeError('a request comes with the session it was let in by');
+    return walletServer(desk, {
+      publicUrl: this.config.wallet?.publicUrl ?? '',
+      onFailure: (err) => {
+        this.logger.error({ err }, 'tool failed');
+      },
+    });
+  }
+}
+
+/** What the protocol's library passes on: the token's id, never the token. */
+function authInfoOf({ owner, tokenId, expiresAt }: Session): AuthInfo {
+  return { token: tokenId, clientId: owner, scopes: [], expiresAt };
+}

@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import type { McpSettings } from '../../config/mcp-settings.js';
+import { type Refusal, RefusalOutput, RemoteRefusal } from '../desk/refusal.js';
+import {
+  BalanceOutput,
+  type HistoryInput,
+  HistoryOutput,
+  type PayInput,
+  PaymentOutput,
+  PolicyOutput,
+  type QuoteInput,
+  QuoteOutput,
+  type StatusInput,
+  type WalletDesk,
+  WalletOutput,
+} from '../desk/shapes.js';
+
+/** Longer than a service may take for a purchase. */
+const PATIENCE_MS = 180_000;
+
+const UNREACHABLE: Refusal = {
+  error: 'The wallet service did not answer. Ask again.',
+  code: 'unavailable',
+};
+const UNKNOWN: Refusal = {
+  error:
+    'The wallet service did not answer, so it is not known whether this was paid. Ask payment_status, or again with the same intentId: it is paid once.',
+  code: 'outcome_unknown',
+};
+const NO_TOKEN: Refusal = {
+  error:
+    'There is no token for the wallet service. Whoever set this up puts it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE; it does not belong in a conversation.',
+  code: 'unauthorized',
+};
+
+interface Question {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  /** What is told when no answer comes. */
+  readonly silence?: Refusal;
+}
+
+/** The desk of a wallet that another process holds, asked over HTTP with the agent's token. */
+export class RemoteDesk implements WalletDesk {
+  constructor(private readonly settings: McpSettings) {}
+
+  wallet(): Promise<z.infer<typeof WalletOutput>> {
+    return this.#ask(WalletOutput, { path: '' });
+  }
+
+  balance(): Promise<z.infer<typeof BalanceOutput>> {
+    return this.#ask(BalanceOutput, { path: '/balance' });
+  }
+
+  quote(body: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {
+    return this.#ask(QuoteOutput, { method: 'POST', path: '/payments/quote', body });
+  }
+
+  pay(body: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
+    const question = { method: 'POST', path: '/payments', body, silence: UNKNOWN } as const;
+    return this.#ask(PaymentOutput, question);
+  }
+
+  status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {
+    return this.#ask(PaymentOutput, { path: `/payments/${encodeURIComponent(intentId)}` });
+  }
+
+  history({ limit }: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>> {
+    return this.#ask(HistoryOutput, { path: `/payments?limit=${limit}` });
+  }
+
+  policy(): Promise<z.infer<typeof PolicyOutput>> {
+    return this.#ask(PolicyOutput, { path: '/policy' });
+  }
+
+  /** @throws RemoteRefusal */
+  async #ask<T>(schema: z.ZodType<T>, question: Question): Promise<T> {
+    const { method = 'GET', path, body, silence = UNREACHABLE } = question;
+    const token = this.settings.token();
+    if (token === undefined) throw new RemoteRefusal(NO_TOKEN);
+    const { status, answered } = await this.#fetch(`/v1/wallets/me${path}`, silence, {
+      method,
+      headers: {
+        authorization: `Bearer ${token.reveal()}`,
+        'content-type': 'application/json',
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const data = status === 200 ? schema.safeParse(answered) : undefined;
+    if (data?.success === true) return data.data;
+    const refusal = RefusalOutput.safeParse(answered);
+    // Whatever stands between may answer in the service's place, after it was asked or before.
+    throw new RemoteRefusal(refusal.success ? refusal.data : silence);
+  }
+
+  async #fetch(
+    path: string,
+    silence: Refusal,
+    request: RequestInit,
+  ): Promise<{ readonly status: number; readonly answered: unknown }> {
+    try {
+      const response = await fetch(`${this.settings.url}${path}`, {
+        ...request,
+        // The token goes nowhere else.
+        redirect: 'error',
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      return { status: response.status, answered: await response.json() };
+    } catch {
+      throw new RemoteRefusal(silence);
+    }
+  }
+}

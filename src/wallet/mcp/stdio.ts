@@ -1,0 +1,60 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type McpSettings, readMcpSettings } from '../../config/mcp-settings.js';
+import { letAgentIn } from './let-in.js';
+import { RemoteDesk } from './remote-desk.js';
+import { walletServer } from './wallet-server.js';
+
+/**
+ * The wallet's tools over standard input and output, for clients that start their servers themselves:
+ *
+ *   npm run --silent mcp
+ *   npm run --silent mcp login     gets a token by the owner's approval
+ *
+ * It holds no key and no rules: it asks a running service with the agent's token. Standard output
+ * belongs to the protocol.
+ */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+async function login({ url, tokenFile }: McpSettings): Promise<number> {
+  if (tokenFile === undefined) {
+    say('Set X402_WALLET_TOKEN_FILE: the token is put there.');
+    return 1;
+  }
+  try {
+    const isIn = await letAgentIn(url, tokenFile, say);
+    say(isIn ? 'Approved; the token is in its file.' : 'It was not approved in time.');
+    return isIn ? 0 : 1;
+  } catch (error) {
+    say(`The wallet service could not be asked, or the file not written: ${nameOf(error)}`);
+    return 1;
+  }
+}
+
+function serve(settings: McpSettings): void {
+  const refusing = {
+    publicUrl: settings.url,
+    onFailure: (error: unknown): void => {
+      say(`A tool failed: ${nameOf(error)}`);
+    },
+  };
+  serveStdio(() => walletServer(new RemoteDesk(settings), refusing), {
+    onerror: (error) => {
+      // Its text may quote what the client sent.
+      say(`A message could not be served: ${nameOf(error)}`);
+    },
+  });
+}
+
+const read = readMcpSettings();
+if (!read.ok) {
+  say(`The settings are not usable:\n${read.problem}`);
+  process.exit(1);
+}
+if (process.argv[2] === 'login') process.exit(await login(read.settings));
+serve(read.settings);

@@ -1,0 +1,154 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../sandbox/processes.js';
+import { demoSeller, listen } from '../../sandbox/seller.js';
+import { ApiDescription } from '../support/api-description.js';
+import { type Answer, get } from '../support/http.js';
+import { newAccount } from '../support/payments.js';
+import { ADMIN_KEY, signed, WalletWorld } from './wallet-world.js';
+
+describe('the description of the wallet at /openapi.json', () => {
+  let wallets: WalletWorld;
+  let seller: Server;
+  let report: string;
+  let api: ApiDescription;
+  let agent: string;
+  let ownerToken: string;
+
+  beforeAll(async () => {
+    wallets = await WalletWorld.start();
+    const { usd, coin, chainId } = wallets.world;
+    const port = await freePort();
+    const network = `eip155:${chainId}` as const;
+    const payTo = newAccount().address;
+    const app = demoSeller({ facilitatorUrl: wallets.url, network, payTo, usd, coin });
+    seller = await listen(app, port);
+    report = `http://127.0.0.1:${port}/report`;
+    api = new ApiDescription((await get(`${wallets.url}/openapi.json`)).body);
+    ({ agent, ownerToken } = await wallets.fundedWallet());
+  });
+  afterAll(async () => {
+    seller.close();
+    seller.closeAllConnections();
+    await wallets.stop();
+  });
+
+  /** The answer has this status and is as described for it. */
+  const expectDescribed = (method: string, path: string, status: number, answer: Answer): void => {
+    const problems = api.problemsOf(method, path, answer.status, answer.body);
+    expect([method, path, answer.status, problems]).toEqual([method, path, status, []]);
+  };
+  const send = (method: string, path: string, body?: unknown, token = agent): Promise<Answer> =>
+    wallets.send(method, path, token === '' ? undefined : token, body);
+
+  it('is true of signing in', async () => {
+    const owner = newAccount();
+    const begun = await send('POST', '/v1/init', true, '');
+    expectDescribed('post', '/v1/init', 200, begun);
+    const code = String(begun.body['code']);
+    const status = `/v1/status?code=${code}`;
+    expectDescribed('get', '/v1/status', 200, await send('GET', status, undefined, ''));
+    const asked = await send('POST', '/v1/approve/nonce', { code, address: owner.address }, '');
+    expectDescribed('post', '/v1/approve/nonce', 200, asked);
+    const approval = { code, ...(await signed(owner, String(asked.body['message']))) };
+    expectDescribed('post', '/v1/approve', 200, await send('POST', '/v1/approve', approval, ''));
+    expectDescribed('post', '/v1/approve', 401, await send('POST', '/v1/approve', approval, ''));
+    const late = await send('POST', '/v1/approve/nonce', { code, address: owner.address }, '');
+    expectDescribed('post', '/v1/approve/nonce', 409, late);
+    const collected = await send('GET', status, undefined, '');
+    expect(collected.body['token']).toMatch(/^ey/);
+    expectDescribed('get', '/v1/status', 200, collected);
+    expectDescribed(
+      'get',
+      '/v1/status',
+      404,
+      await send('GET', '/v1/status?code=x', undefined, ''),
+    );
+
+    const nonce = await send('POST', '/v1/login/nonce', { address: owner.address }, '');
+    expectDescribed('post', '/v1/login/nonce', 200, nonce);
+    const login = await wallets.signedLogin(owner);
+    const loggedIn = await send('POST', '/v1/login', login, '');
+    expectDescribed('post', '/v1/login', 200, loggedIn);
+    expectDescribed('post', '/v1/login', 401, await send('POST', '/v1/login', login, ''));
+    expectDescribed('post', '/v1/login', 400, await send('POST', '/v1/login', { a: 1 }, ''));
+    const all = '/v1/logout/all';
+    const agentToken = String(collected.body['token']);
+    expectDescribed('post', all, 403, await send('POST', all, undefined, agentToken));
+    expectDescribed('post', '/v1/logout', 200, await send('POST', '/v1/logout', {}, agentToken));
+    expectDescribed('post', '/v1/logout', 401, await send('POST', '/v1/logout', {}, agentToken));
+    const token = String(loggedIn.body['token']);
+    expectDescribed('post', all, 200, await send('POST', all, undefined, token));
+  });
+
+  it('is true of a purchase and of what can be looked up', async () => {
+    const me = '/v1/wallets/me';
+    const quote = { url: report };
+    expect(api.requestProblems('post', `${me}/payments/quote`, quote)).toEqual([]);
+    const quoted = await send('POST', `${me}/payments/quote`, quote);
+    expectDescribed('post', `${me}/payments/quote`, 200, quoted);
+    const purchase = { url: report, maxAmount: '0.10', intentId: 'one' };
+    expect(api.requestProblems('post', `${me}/payments`, purchase)).toEqual([]);
+    expect(api.requestProblems('post', `${me}/payments`, { ...purchase, more: 1 })).not.toEqual([]);
+    const bought = await send('POST', `${me}/payments`, purchase);
+    expect(bought.body['status']).toBe('paid');
+    expectDescribed('post', `${me}/payments`, 200, bought);
+    const other = { ...purchase, url: `${report}?other` };
+    expectDescribed('post', `${me}/payments`, 409, await send('POST', `${me}/payments`, other));
+    const dear = { ...purchase, intentId: 'dear', maxAmount: '0.01' };
+    expectDescribed('post', `${me}/payments`, 403, await send('POST', `${me}/payments`, dear));
+    expectDescribed('post', `${me}/payments`, 400, await send('POST', `${me}/payments`, {}));
+    const large = { ...purchase, body: 'x'.repeat(1_100_000) };
+    expectDescribed('post', `${me}/payments`, 413, await send('POST', `${me}/payments`, large));
+    const away = { ...purchase, intentId: 'away', url: report.replace('report', 'none') };
+    expectDescribed('post', `${me}/payments`, 200, await send('POST', `${me}/payments`, away));
+    const one = `${me}/payments/{intentId}`;
+    expectDescribed('get', one, 200, await send('GET', `${me}/payments/one`));
+    expectDescribed('get', one, 404, await send('GET', `${me}/payments/two`));
+    expectDescribed('get', `${me}/payments`, 200, await send('GET', `${me}/payments?limit=5`));
+    expectDescribed('get', `${me}/payments`, 400, await send('GET', `${me}/payments?limit=a`));
+    expectDescribed('get', me, 200, await send('GET', me));
+    expectDescribed('get', me, 401, await send('GET', me, undefined, ''));
+    expectDescribed('get', `${me}/balance`, 200, await send('GET', `${me}/balance`));
+  });
+
+  it('is true of rules and of the rpc', async () => {
+    const path = '/v1/wallets/me/policy';
+    const rules = wallets.rules();
+    expect(api.requestProblems('put', path, rules)).toEqual([]);
+    expect(api.requestProblems('put', path, { ...rules, limits: 1 })).not.toEqual([]);
+    expectDescribed('put', path, 403, await send('PUT', path, rules));
+    expectDescribed('put', path, 400, await send('PUT', path, { limits: 1 }, ownerToken));
+    expectDescribed('put', path, 200, await send('PUT', path, rules, ownerToken));
+    const owner = newAccount().address;
+    const byAdmin = await send('PUT', `${path}?owner=${owner}`, rules, ADMIN_KEY);
+    expectDescribed('put', path, 200, byAdmin);
+    expectDescribed('get', path, 200, await send('GET', path));
+    const rpc = '/v1/wallets/me/rpc';
+    const caip2 = `eip155:${wallets.world.chainId}`;
+    const balance = { method: 'eth_getBalance', caip2, params: {} };
+    expect(api.requestProblems('post', rpc, balance)).toEqual([]);
+    expectDescribed('post', rpc, 200, await send('POST', rpc, balance));
+    const sign = { method: 'personal_sign', params: { message: 'hello' } };
+    expectDescribed('post', rpc, 403, await send('POST', rpc, sign));
+    expectDescribed('post', rpc, 400, await send('POST', rpc, { method: 'eth_accounts' }));
+    const stop = '/v1/wallets/me/stop';
+    expectDescribed('post', stop, 200, await send('POST', stop));
+  });
+
+  it('describes /mcp, whose answers are messages of the protocol', async () => {
+    expectDescribed('post', '/mcp', 401, await send('POST', '/mcp', {}, ''));
+    expectDescribed('post', '/mcp', 403, await send('POST', '/mcp', {}, ownerToken));
+    expectDescribed('post', '/mcp', 400, await send('POST', '/mcp', []));
+    expectDescribed('post', '/mcp', 405, await send('GET', '/mcp'));
+  });
+
+  it('says nothing of the wallet where it does not run', async () => {
+    const service = await wallets.another({ WALLET_PROVIDER: 'off' });
+    const { paths } = new ApiDescription((await get(`${service.url}/openapi.json`)).body);
+    const own = Object.keys(api.paths).filter((path) => !Object.hasOwn(paths, path));
+    expect(own).toContain('/mcp');
+    expect(own.every((path) => path === '/mcp' || path.startsWith('/v1/'))).toBe(true);
+    expect(Object.keys(paths).some((path) => path.startsWith('/v1/wallets'))).toBe(false);
+  });
+});
