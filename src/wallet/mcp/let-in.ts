@@ -4,6 +4,8 @@ import { z } from 'zod';
 
 const POLL_MS = 2000;
 const PATIENCE_MS = 30_000;
+/** One after the other: the owner takes a while, and the service may be restarted meanwhile. */
+const FAILURES_MAX = 15;
 
 const Code = z.object({ code: z.string(), auth_url: z.url({ protocol: /^https?$/ }) });
 const Status = z.object({ status: z.string(), token: z.string().optional() });
@@ -14,6 +16,7 @@ const Status = z.object({ status: z.string(), token: z.string().optional() });
  *
  * @param say - told the link the owner has to open.
  * @returns whether the owner approved while the code was good.
+ * @throws Error when the service cannot be asked.
  */
 export async function letAgentIn(
   serviceUrl: string,
@@ -24,18 +27,26 @@ export async function letAgentIn(
   say(
     `Open this page, compare the code ${JSON.stringify(code)}, and sign as the owner:\n\n  ${link}\n`,
   );
-  for (;;) {
-    const answered = await ask(`${serviceUrl}/v1/status?code=${encodeURIComponent(code)}`, 'GET');
-    const status = Status.safeParse(answered);
-    if (!status.success) return false;
-    const { token } = status.data;
-    if (token !== undefined) {
-      keep(tokenFile, token);
+  for (let failures = 0; failures < FAILURES_MAX; ) {
+    const status = await statusOf(`${serviceUrl}/v1/status?code=${encodeURIComponent(code)}`);
+    failures = status === undefined ? failures + 1 : 0;
+    if (status?.token !== undefined) {
+      keep(tokenFile, status.token);
       return true;
     }
-    // Somebody else has collected it.
-    if (status.data.status !== 'pending') return false;
+    // It is over, or somebody else has collected it.
+    if (status !== undefined && status.status !== 'pending') return false;
     await sleep(POLL_MS);
+  }
+  throw new Error('the service does not answer any more');
+}
+
+/** `undefined` for what is not an answer to the question: a service that restarts, or a rate limit. */
+async function statusOf(url: string): Promise<z.infer<typeof Status> | undefined> {
+  try {
+    return Status.safeParse(await ask(url, 'GET')).data;
+  } catch {
+    return undefined;
   }
 }
 
