@@ -4,6 +4,7 @@ import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { sandboxAccount, SIGNER } from '../sandbox/accounts.js';
 import { MULTICALL3, sandboxClient, sendNow } from '../sandbox/deploy.js';
 import type { Service } from '../sandbox/service.js';
+import { RpcProxy } from './chaos/rpc-proxy.js';
 import { cancellationData } from './support/cancellation.js';
 import { type Answer, eventually, get, post } from './support/http.js';
 import {
@@ -208,6 +209,29 @@ describe('the outcome of a settlement', () => {
       const closesAt = (Number(validBefore) - 5) * 1000;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, closesAt - Date.now())));
       await isRefused(body, 'invalid_exact_evm_nonce_already_used', hash);
+    });
+
+    it('names its transaction although the search for it fails three times', async () => {
+      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
+      const other = await world.service({
+        REDIS_URL: `${world.redis.url}/5`,
+        [`RPC_URLS_${world.chainId}`]: proxy.url,
+      });
+      const body = await aBody();
+      const hash = await settled(body);
+      let failures = 3;
+      proxy.watcher = (method) => {
+        const fails = method === 'eth_getLogs' && failures > 0;
+        if (fails) failures -= 1;
+        return fails ? Promise.reject(new Error('cut off')) : Promise.resolve();
+      };
+      expect((await post(`${other.url}/settle`, body)).body).toMatchObject({
+        errorReason: 'invalid_exact_evm_nonce_already_used',
+        transaction: hash,
+      });
+      expect(failures).toBe(0);
+      await other.stop();
+      await proxy.stop();
     });
 
     it('says what is wrong with one that was never used', async () => {

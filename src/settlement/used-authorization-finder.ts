@@ -1,12 +1,12 @@
 import type { Hex } from 'viem';
 import {
   type AuthorizationRef,
-  findAuthorizationUse,
   isAuthorizationUsed,
   readBlockNumber,
+  searchAuthorizationUse,
 } from '../chain/authorization-use.js';
 import type { EvmChain } from '../chain/evm-chain.js';
-import { within } from '../concurrency/timing.js';
+import { delay, within } from '../concurrency/timing.js';
 import { ChainUnavailableError } from '../core/errors.js';
 import { isUsedReason, mayHideUse, usedReasonOf } from '../core/exact/used.js';
 import type { Payment } from '../core/payment/payment.js';
@@ -16,6 +16,8 @@ import type { Reason } from '../core/reasons.js';
 const LOOK_BACK_BLOCKS = 25_000n;
 /** The refusal is known; its hash is worth waiting for this long. */
 const PATIENCE_MS = 1500;
+/** Between two attempts to ask for it. */
+const AGAIN_MS = 50;
 
 export interface UsedBy {
   readonly reason: Reason;
@@ -31,14 +33,30 @@ export class UsedAuthorizationFinder {
   async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
     const ref = refOf(payment);
     if (ref === undefined) return undefined;
+    const until = performance.now() + PATIENCE_MS;
+    if (!isUsedReason(reason)) {
+      const isHidden = await insist(until, () => isHiddenUse(chain, ref, reason));
+      if (isHidden !== true) return undefined;
+    }
+    return {
+      reason: usedReasonOf(ref),
+      transaction: await insist(until, () => search(chain, ref)),
+    };
+  }
+}
+
+/** Asks until there is an answer; `undefined` when there is none in time. */
+async function insist<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
+  while (performance.now() < until) {
     try {
-      if (!isUsedReason(reason) && !(await isHiddenUse(chain, ref, reason))) return undefined;
-      return { reason: usedReasonOf(ref), transaction: await search(chain, ref) };
+      const answer = await within(until - performance.now(), ask());
+      return answer.inTime ? answer.value : undefined;
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
+      await delay(AGAIN_MS);
     }
-    return undefined;
   }
+  return undefined;
 }
 
 async function isHiddenUse(
@@ -56,8 +74,8 @@ async function isHiddenUse(
 
 async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
   const head = await chain.withView(readBlockNumber);
-  const found = await within(PATIENCE_MS, findAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS));
-  return found.inTime ? found.value?.transaction : undefined;
+  const found = await searchAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS);
+  return found?.transaction;
 }
 
 function refOf({ requirements, claim }: Payment): AuthorizationRef | undefined {
