@@ -15,6 +15,9 @@ interface Waiting {
   readonly resolve: (signer: Address | undefined) => void;
 }
 
+/** The first of many are on their way to the node while the last are still recovered. */
+const MESSAGE_MAX = 8;
+
 /**
  * Recovers signers beside the event loop. What was asked within one turn of the loop goes to the
  * thread in one message; a lone signature is recovered here, for the way there and back would take
@@ -70,9 +73,12 @@ export class RecoveryThread {
       this.#recoverAll(batch);
       return;
     }
-    this.#lastId += 1;
-    this.#asked.set(this.#lastId, batch);
-    this.port.postMessage({ id: this.#lastId, items: batch.map(({ signed }) => signed) });
+    for (let start = 0; start < batch.length; start += MESSAGE_MAX) {
+      const part = batch.slice(start, start + MESSAGE_MAX);
+      this.#lastId += 1;
+      this.#asked.set(this.#lastId, part);
+      this.port.postMessage({ id: this.#lastId, items: part.map(({ signed }) => signed) });
+    }
   }
 
   #take({ id, signers }: RecoveryAnswer): void {
