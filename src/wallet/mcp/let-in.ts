@@ -27,7 +27,7 @@ export async function letAgentIn(
   say(
     `Open this page, compare the code ${JSON.stringify(code)}, and sign as the owner:\n\n  ${link}\n`,
   );
-  for (let failures = 0; failures < FAILURES_MAX; ) {
+  for (let failures = 0; failures < FAILURES_MAX;) {
     const status = await statusOf(`${serviceUrl}/v1/status?code=${encodeURIComponent(code)}`);
     failures = status === undefined ? failures + 1 : 0;
     if (status?.token !== undefined) {
