@@ -13,8 +13,6 @@ import { limitServer } from './http/server-limits.js';
 import { requestLog } from './observability/logging.js';
 import { ResponseObserver } from './observability/response-observer.js';
 
-/** Paths that note when a request came; how long a settle may take counts from there. */
-const X402_PATHS = ['/verify', '/settle', '/v1/verify', '/v1/settle', '/v2/verify', '/v2/settle'];
 /** Pages for people, with what they load; the one at the root comes by itself. */
 const PAGES = ['/docs', '/admin', '/wallet'];
 
@@ -31,15 +29,17 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     app.get<ResponseObserver>(ResponseObserver),
   );
   app.use(log, cors);
-  app.use(X402_PATHS, noteArrival);
+  const posts = config.hasRole('api') ? directPosts(app) : undefined;
+  // How long a settle may take counts from there.
+  if (posts !== undefined) app.use([...posts.keys()], noteArrival);
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get('/', pageHeaders);
   const server: Server = app.getHttpServer();
   limitServer(server);
-  if (config.hasRole('api') && hasNoGuard(config)) {
+  if (posts !== undefined && hasNoGuard(config)) {
     const filter = app.get(ErrorFilter);
     answerDirectly(server, {
-      posts: directPosts(app),
+      posts,
       steps: [log, cors, noteArrival],
       onError: (...failure) => {
         filter.answer(...failure);
