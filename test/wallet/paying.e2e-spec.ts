@@ -5,7 +5,7 @@ import { recoverMessageAddress, recoverTypedDataAddress, type TypedDataDefinitio
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen } from '../../sandbox/seller.js';
-import { newAccount } from '../support/payments.js';
+import { newAccount, TRANSFER_TYPES } from '../support/payments.js';
 import { WalletWorld } from './wallet-world.js';
 
 const ONE = 10n ** 18n;
@@ -134,16 +134,7 @@ describe('paying from a wallet', () => {
         chainId: wallets.world.chainId,
         verifyingContract: wallets.world.usd,
       },
-      types: {
-        TransferWithAuthorization: [
-          { name: 'from', type: 'address' },
-          { name: 'to', type: 'address' },
-          { name: 'value', type: 'uint256' },
-          { name: 'validAfter', type: 'uint256' },
-          { name: 'validBefore', type: 'uint256' },
-          { name: 'nonce', type: 'bytes32' },
-        ],
-      },
+      types: TRANSFER_TYPES,
       message: {
         ...{ from, to: payTo, value: `${ONE}`, validAfter: '0' },
         validBefore: `${Math.floor(Date.now() / 1000) + 300}`,
