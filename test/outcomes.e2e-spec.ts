@@ -234,6 +234,43 @@ describe('the outcome of a settlement', () => {
       await proxy.stop();
     });
 
+    it('names its transaction although its node failed when it was first asked for logs', async () => {
+      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
+      const body = await aBody();
+      const hash = await settled(body);
+      proxy.fault = { kind: 'errors' };
+      const other = await world.service({
+        REDIS_URL: `${world.redis.url}/6`,
+        [`RPC_URLS_${world.chainId}`]: proxy.url,
+      });
+      proxy.fault = { kind: 'none' };
+      expect((await post(`${other.url}/settle`, body)).body).toMatchObject({
+        errorReason: 'invalid_exact_evm_nonce_already_used',
+        transaction: hash,
+      });
+      await other.stop();
+      await proxy.stop();
+    });
+
+    it('names its transaction to everybody while its node drops every second request', async () => {
+      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
+      const other = await world.service({
+        REDIS_URL: `${world.redis.url}/7`,
+        [`RPC_URLS_${world.chainId}`]: proxy.url,
+      });
+      const body = await aBody();
+      const hash = await settled(body);
+      proxy.fault = { kind: 'drops' };
+      const ask = async (): Promise<Answer['body']> => {
+        const { body: answer } = await post(`${other.url}/settle`, body);
+        return answer['errorReason'] === 'network_unavailable' ? ask() : answer;
+      };
+      const answers = await Promise.all(Array.from({ length: 12 }, ask));
+      expect(answers.map((answer) => answer['transaction'])).toEqual(answers.map(() => hash));
+      await other.stop();
+      await proxy.stop();
+    });
+
     it('says what is wrong with one that was never used', async () => {
       const payer = await world.payer({ balance: 10n, approves: true });
       const payTo = newAccount().address;

@@ -65,6 +65,31 @@ export interface AuthorizationUse {
   readonly transferLog: FoundLog | undefined;
 }
 
+/** How often one step is asked of one endpoint. */
+const TRIES = 3;
+/** An endpoint that has kept us waiting this long is not asked again. */
+const QUICK_MS = 300;
+
+/**
+ * A search takes several reads, each of which needs the one before: where an endpoint fails now and
+ * then, a search that began anew each time would hardly ever come to its end.
+ */
+async function readStubbornly(
+  view: ChainView,
+  method: string,
+  params: readonly unknown[],
+): Promise<unknown> {
+  for (let count = 1; ; count += 1) {
+    const askedAt = performance.now();
+    try {
+      return await view.read(method, params);
+    } catch (error) {
+      const isQuick = performance.now() - askedAt < QUICK_MS;
+      if (!isQuick || count === TRIES) throw error;
+    }
+  }
+}
+
 /** Providers bound the range of one look-up; most allow at least this many blocks. */
 const RANGE_BLOCKS = 5000n;
 
@@ -146,7 +171,7 @@ async function readLogsBetween(
         ]
       : [TRANSFER_TOPIC, payerTopic, payTo === undefined ? null : `0x${addressWord(payTo)}`];
   const filter = { address: asset, topics, fromBlock: quantity(from), toBlock: quantity(to) };
-  return [...readLogs(await view.read('eth_getLogs', [filter]))];
+  return [...readLogs(await readStubbornly(view, 'eth_getLogs', [filter]))];
 }
 
 async function useOf(
@@ -171,7 +196,7 @@ async function presentedBy(
   chain: EvmChain,
   hash: Hex,
 ): Promise<readonly PresentedAuthorization[]> {
-  const transaction = await view.read('eth_getTransactionByHash', [hash]);
+  const transaction = await readStubbornly(view, 'eth_getTransactionByHash', [hash]);
   if (typeof transaction !== 'object' || transaction === null) return [];
   const { to, input } = transaction as { to?: Address | null; input?: Hex };
   return presentedAuthorizations(to ?? null, input ?? '0x', chain.permit2Proxy);
@@ -198,14 +223,14 @@ async function transferIn(
   const block = quantity(used.blockNumber);
   const topics = [TRANSFER_TOPIC, `0x${addressWord(payer)}`, `0x${addressWord(payTo)}`];
   const filter = { address: asset, topics, fromBlock: block, toBlock: block };
-  return readLogs(await view.read('eth_getLogs', [filter])).find(
+  return readLogs(await readStubbornly(view, 'eth_getLogs', [filter])).find(
     (log) => log.transactionHash === used.transactionHash && log.data === `0x${uintWord(amount)}`,
   );
 }
 
 /** The newest block number of an endpoint. */
 export async function readBlockNumber(view: ChainView): Promise<bigint> {
-  const number = readQuantity(await view.read('eth_blockNumber', []));
+  const number = readQuantity(await readStubbornly(view, 'eth_blockNumber', []));
   if (number === undefined) throw new ChainUnavailableError(view.chainId, 'eth_blockNumber');
   return number;
 }

@@ -13,6 +13,8 @@ export interface EndpointHealth {
   headSeenAt: number;
   hasFinalizedTag: boolean | undefined;
   hasLogs: boolean | undefined;
+  /** Probes in a row that were answered without logs. */
+  refusedLogs: number;
   /** Blocks behind the best endpoint, measured in the same probe. */
   lag: bigint;
   /** After a failed call it is the last choice until then (milliseconds of `performance.now`). */
@@ -38,6 +40,7 @@ export function newEndpointHealth(endpoint: RpcEndpoint): EndpointHealth {
     headSeenAt: 0,
     hasFinalizedTag: undefined,
     hasLogs: undefined,
+    refusedLogs: 0,
     lag: 0n,
     coolsUntil: 0,
     leastTipWei: 0n,

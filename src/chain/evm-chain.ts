@@ -21,6 +21,13 @@ import type { RpcOutcome } from './rpc/rpc-outcome.js';
 const PROBE_INTERVAL_MS = 10_000;
 const PROBE_TIMEOUT_MS = 3000;
 const SEND_TIMEOUT_MS = 5000;
+/** JSON-RPC 2.0 §5.1. */
+const METHOD_NOT_FOUND = -32_601;
+/**
+ * Probes in a row that were answered without logs before an endpoint counts as one without: a search
+ * that is not made finds nothing, and a node that has trouble for a moment must not cause that.
+ */
+const REFUSALS_WITHOUT_LOGS = 3;
 
 /** Contracts that methods of this service need; `undefined` until a node was asked. */
 export type ContractName = 'permit2' | 'permit2Proxy' | 'multicall3';
@@ -199,7 +206,7 @@ export class EvmChain {
     if (health.isRightChain !== true) return undefined;
     this.#noteContracts(contracts);
     health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
-    this.#noteLogs(health, answered(logs, Array.isArray));
+    this.#noteLogs(health, logs);
     const head = latest.kind === 'result' ? readBlockHeader(latest.value) : undefined;
     if (head !== undefined) noteHead(health, head);
     return head;
@@ -212,12 +219,20 @@ export class EvmChain {
     health.isRightChain = isRightChain;
   }
 
-  #noteLogs(health: EndpointHealth, hasLogs: boolean | undefined): void {
-    if (hasLogs === undefined) return;
-    if (!hasLogs && health.hasLogs !== false) {
+  #noteLogs(health: EndpointHealth, outcome: RpcOutcome): void {
+    if (outcome.kind === 'silent') return;
+    if (outcome.kind === 'result' && Array.isArray(outcome.value)) {
+      health.refusedLogs = 0;
+      health.hasLogs = true;
+      return;
+    }
+    health.refusedLogs += 1;
+    const isDefinite = outcome.kind === 'error' && outcome.error.code === METHOD_NOT_FOUND;
+    if (!isDefinite && health.refusedLogs < REFUSALS_WITHOUT_LOGS) return;
+    if (health.hasLogs !== false) {
       this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'no_logs' });
     }
-    health.hasLogs = hasLogs;
+    health.hasLogs = false;
   }
 
   /** Asks for each contract until it is found; code does not go away again. */
