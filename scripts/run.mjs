@@ -6,7 +6,7 @@
  * Plain JavaScript without dependencies, for it installs them.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -222,7 +222,7 @@ const TASKS = {
     needs: [installAnvil, findRedis, build],
     run: () =>
       jestWith(
-        { FUZZ_COUNT: args[0] ?? '10000', ...(args[1] && { FUZZ_SEED: args[1] }) },
+        { FUZZ_COUNT: args[0] ?? '10000', TEST_SEED: args[1] ?? String(randomInt(2 ** 31)) },
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
       ),
   },

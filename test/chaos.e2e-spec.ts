@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Dice } from './support/dice.js';
+import { TEST_SEED } from './support/seed.js';
 import {
   anyOf,
   crashRedis,
@@ -24,11 +25,10 @@ import type { Expectations } from './chaos/truth.js';
  */
 describe('whatever goes wrong', () => {
   let stage: Stage;
-  const seed = Math.floor(Math.random() * 1_000_000);
-  const dice = new Dice(seed);
+  const dice = new Dice(TEST_SEED);
 
   beforeAll(async () => {
-    console.log(`chaos: seed ${seed}`);
+    console.log(`chaos: seed ${TEST_SEED}`);
     stage = await Stage.build();
   });
   afterAll(() => stage.stop());

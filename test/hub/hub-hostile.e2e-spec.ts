@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fuzz } from '../support/hub-fuzz.js';
 import { type Hub, HubWorld } from '../support/hub-world.js';
+import { TEST_SEED } from '../support/seed.js';
 
 /** The long form is `npm run fuzz:hub`. */
 const REQUESTS = 1500;
@@ -19,9 +20,8 @@ describe('a hub among strangers', () => {
   afterAll(() => world.stop());
 
   it('answers nonsense, and stays as it was', async () => {
-    const seed = Math.floor(Math.random() * 2 ** 32);
-    const { byStatus, failures } = await fuzz(hub, seed, REQUESTS);
-    expect({ seed, failures }).toEqual({ seed, failures: [] });
+    const { byStatus, failures } = await fuzz(hub, TEST_SEED, REQUESTS);
+    expect(failures).toEqual([]);
     expect(Object.keys(byStatus).length).toBeGreaterThan(4);
     expect((await hub.download('witness', 'w')).text).toBe('unharmed');
     const inside = ['journal', 'spool', 'store-id', 'volumes', 'writer.lock'];
