@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { sandboxAccount } from '../sandbox/accounts.js';
 import type { Service } from '../sandbox/service.js';
 import { type Answer, eventually, post } from './support/http.js';
@@ -172,6 +172,36 @@ describe('admission', () => {
       SETTLE_WAIT_MS: '2500',
     });
     expect(await settledUntilRefused(service)).toBeGreaterThan(0);
+    await service.stop();
+  });
+
+  it('charges gas budgets with what transactions have cost, once that is final', async () => {
+    const service = await aService({
+      [`GAS_BUDGET_DAILY_${world.chainId}`]: '1',
+      [`GAS_BUDGET_PAYEE_DAILY_${world.chainId}`]: '1',
+    });
+    const payTo = newAccount().address;
+    let costWei = 0n;
+    for (let count = 0; count < 2; count += 1) {
+      const answering = settle(service, await aBody({ payTo }));
+      await isInPool();
+      await mine();
+      const hash = (await answering).body['transaction'] as Hex;
+      const receipt = await world.client.getTransactionReceipt({ hash });
+      costWei += receipt.gasUsed * receipt.effectiveGasPrice;
+    }
+    const charged = async (): Promise<readonly number[]> => {
+      const keys = await redis.keys(`x402:g:${world.chainId}:*`);
+      return Promise.all(keys.map(async (key) => Number(await redis.get(key))));
+    };
+    const costGwei = Number(costWei / 10n ** 9n);
+    const isCost = (gwei: number): boolean => gwei >= costGwei && gwei <= costGwei + 4;
+    // Until then it is charged with what they may cost at most.
+    const before = await charged();
+    expect(before).toHaveLength(2);
+    expect(before.every((gwei) => gwei > costGwei * 1.1)).toBe(true);
+    await mine(3);
+    await eventually('the cost is charged', async () => (await charged()).every(isCost));
     await service.stop();
   });
 

@@ -8,7 +8,7 @@ import {
   newestTransactionOf,
   type SentTransaction,
 } from '../core/settlement/attempt.js';
-import { bumpedFees, feesFor, type Fees } from '../core/settlement/gas-price.js';
+import { bumpedFees, feesFor, type Fees, WEI_PER_GWEI } from '../core/settlement/gas-price.js';
 import type {
   AllocateResult,
   HeldLane,
@@ -28,7 +28,6 @@ export type Sent =
 
 /** A transfer of nothing to oneself. */
 const NOOP_GAS = 21_000n;
-const WEI_PER_GWEI = 1_000_000_000n;
 
 /** Signs, stores and sends the transactions of one lane. */
 export class AttemptSender {

@@ -336,8 +336,10 @@ export class AttemptWatcher {
   }
 
   async #close(held: HeldLane, attempts: Attempts, tracked: TrackedAttempt): Promise<void> {
-    await this.parts.ledger.closeAttempt(held, tracked.accountNonce);
-    attempts.delete(tracked.accountNonce);
+    const { accountNonce, inclusion } = tracked;
+    const costWei = (inclusion?.gasUsed ?? 0n) * (inclusion?.effectiveGasPrice ?? 0n);
+    await this.parts.ledger.closeAttempt(held, accountNonce, costWei);
+    attempts.delete(accountNonce);
   }
 }
 

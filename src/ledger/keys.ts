@@ -26,6 +26,7 @@
  * | `x402:l:<lane>` | hash | always | a lane: `next`, the next account nonce |
  * | `x402:l:<lane>:lease` | string | `LANE_LEASE_MS` | `<process>:<epoch>` of its writer |
  * | `x402:l:<lane>:work` | zset | while not empty | settlements its writer has taken |
+ * | `x402:l:<lane>:charges` | hash | while not empty | what attempts in flight were charged to gas budgets |
  * | `x402:l:<lane>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `x402:paused` | hash | always | lanes an operator has paused: JSON, since when and by whose key |
  * | `x402:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |

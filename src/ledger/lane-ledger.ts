@@ -17,6 +17,7 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../redis/redis-scripts.js';
+import { WEI_PER_GWEI } from '../core/settlement/gas-price.js';
 import { creditKey, revertsKey, settlementKey } from './keys.js';
 import * as lua from './lua/lane-scripts.js';
 import { PRELUDE } from './lua/prelude.js';
@@ -257,8 +258,13 @@ export class LaneLedger {
     ]);
   }
 
-  closeAttempt({ lane, lease }: HeldLane, accountNonce: number): Promise<void> {
-    return this.#write(LANE_SCRIPTS.closeAttempt, lane, [lane, lease, accountNonce]);
+  /** @param costWei - what the mined transaction of this nonce has cost us; none, if it was not ours. */
+  closeAttempt({ lane, lease }: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
+    const costGwei = (costWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
+    return this.#write(LANE_SCRIPTS.closeAttempt, lane, [
+      ...[lane, lease, accountNonce],
+      costGwei.toString(),
+    ]);
   }
 
   include(

@@ -1,3 +1,5 @@
+export const WEI_PER_GWEI = 1_000_000_000n;
+
 /** What a transaction offers for its gas, in wei (EIP-1559). */
 export interface Fees {
   readonly maxFeePerGas: bigint;

@@ -245,14 +245,25 @@ if ARGV[10] ~= '' then
     if spent(payee) + sum > tonumber(ARGV[10]) then return { 'budget', payee } end
   end
 end
-if ARGV[9] ~= '' then spend(lane, cost) end
+local charged = {}
+if ARGV[9] ~= '' then
+  spend(lane, cost)
+  charged[lane] = cost
+end
 if ARGV[10] ~= '' then
-  for _, r in ipairs(records) do spend(r.pt, share) end
+  for _, r in ipairs(records) do
+    spend(r.pt, share)
+    charged[r.pt] = (charged[r.pt] or 0) + share
+  end
 end
 
 local at = now()
 redis.call('HSET', lane_key, 'next', string.format('%.0f', tonumber(nonce) + 1))
 redis.call('HSET', lane_key .. ':attempts', nonce, ARGV[4])
+if next(charged) then
+  local charge = { day = ARGV[11], chain = chain, cost = cost, charged = charged }
+  redis.call('HSET', lane_key .. ':charges', nonce, cjson.encode(charge))
+end
 for i, id in ipairs(ids) do
   local r = records[i]
   redis.call('HSET', P .. 's:' .. id, 'st', 'broadcast', 'pl', '', 'ln', lane, 'an', nonce, 't2', at)
@@ -305,10 +316,28 @@ if #ids > 0 then redis.call('SET', P .. 'x:' .. ARGV[6] .. ':' .. hash, table.co
 return 1
 `;
 
-/** ARGV: lane, lease, account nonce. A nonce is settled for good: nothing of it can land any more. */
+/**
+ * A nonce is settled for good: nothing of it can land any more. Budgets were charged with the most it
+ * could cost, and are now charged with what it has cost.
+ *
+ * ARGV: lane, lease, account nonce, gas money it has cost, gwei. Returns 1, or 0 when the lease is lost.
+ */
 export const CLOSE_ATTEMPT = String.raw`${OWN}
 if not owns(ARGV[1], ARGV[2]) then return 0 end
-redis.call('HDEL', P .. 'l:' .. ARGV[1] .. ':attempts', ARGV[3])
+local lane_key, nonce = P .. 'l:' .. ARGV[1], ARGV[3]
+redis.call('HDEL', lane_key .. ':attempts', nonce)
+local text = redis.call('HGET', lane_key .. ':charges', nonce)
+if not text then return 1 end
+redis.call('HDEL', lane_key .. ':charges', nonce)
+local charge = cjson.decode(text)
+local part = tonumber(ARGV[4]) / charge.cost
+for subject, gwei in pairs(charge.charged) do
+  local key = P .. 'g:' .. charge.chain .. ':' .. subject .. ':' .. charge.day
+  -- A day that is over has nothing left to be corrected.
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('INCRBY', key, string.format('%.0f', math.ceil(gwei * part) - gwei))
+  end
+end
 return 1
 `;
 
