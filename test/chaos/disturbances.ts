@@ -97,12 +97,9 @@ export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Disturbance =>
 export const reorg: Disturbance = {
   name: 'a block is replaced',
   expectations: { hasReorgs: true },
-  run: async ({ world: { client } }, dice) => {
-    await delay(dice.between(300, 1500));
-    const before = await client.getBlockNumber({ cacheTime: 0 });
-    const id = await client.snapshot();
-    while ((await client.getBlockNumber({ cacheTime: 0 })) === before) await delay(10);
-    await client.revert({ id });
+  run: async ({ blocks }, dice) => {
+    await delay(dice.between(0, 1200));
+    await blocks.replaceNext(dice.between(0, 250));
   },
 };
 

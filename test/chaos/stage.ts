@@ -4,10 +4,11 @@ import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { World } from '../support/world.js';
+import { BlockMaker } from './block-maker.js';
 import { Fleet } from './fleet.js';
 
-/** Seconds between blocks: finality, two blocks on, comes soon. */
-const BLOCK_TIME = 0.3;
+/** Finality, two blocks on, comes soon. */
+const BLOCK_TIME_MS = 300;
 const STRAY_CHAIN_ID = 4242;
 const SIGNERS = [SIGNER, sandboxAccount(3)];
 const PAYERS = 16;
@@ -16,6 +17,7 @@ const PAYERS = 16;
 export class Stage {
   private constructor(
     readonly world: World,
+    readonly blocks: BlockMaker,
     readonly fleet: Fleet,
     /** Looks at the ledger past every proxy. */
     readonly redis: Redis,
@@ -27,13 +29,14 @@ export class Stage {
 
   static async build(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const [world, stray] = await Promise.all([
-      World.start({ blockTime: BLOCK_TIME }),
+      World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
     ]);
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
       payers.push(await world.payer({ approves: true }));
     }
+    const blocks = await BlockMaker.start(world.client, BLOCK_TIME_MS);
     const fleet = new Fleet(world, stray.url, {
       SIGNER_KEYS: SIGNERS.map(({ key }) => key).join(','),
       SETTLE_WAIT_MS: '8000',
@@ -41,6 +44,7 @@ export class Stage {
     });
     const stage = new Stage(
       world,
+      blocks,
       fleet,
       new Redis(world.redis.url, { maxRetriesPerRequest: null }),
       payers,
@@ -65,6 +69,7 @@ export class Stage {
 
   async stop(): Promise<void> {
     await this.fleet.stop();
+    await this.blocks.stop();
     this.redis.disconnect();
     await Promise.all([this.world.stop(), this.stray.stop('SIGKILL')]);
   }
