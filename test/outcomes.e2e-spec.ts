@@ -271,6 +271,40 @@ describe('the outcome of a settlement', () => {
       await proxy.stop();
     });
 
+    it('names its transaction although a second node, a block behind, answers for the first', async () => {
+      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
+      const other = await world.service({
+        REDIS_URL: `${world.redis.url}/8`,
+        [`RPC_URLS_${world.chainId}`]: proxy.url,
+      });
+      const payer = await world.payer({ approves: true });
+      const payTo = newAccount().address;
+      const options = { payer, chainId: world.chainId, payTo };
+      const bodies = [
+        await eip3009Body({ ...options, token: world.usd }),
+        await permit2Body({ ...options, token: world.coin }),
+      ];
+      for (const body of bodies) {
+        const settling = settle(body);
+        await isInPool();
+        await mine();
+        const hash = (await settling).body['transaction'];
+        // The simulation is answered by the newest block, what is asked after it by the one before.
+        proxy.watcher = (method, isDone) => {
+          if (method === 'eth_call' && isDone) proxy.fault = { kind: 'lags', blocks: 1 };
+          return Promise.resolve();
+        };
+        const { body: unsure } = await post(`${other.url}/settle`, body);
+        expect(unsure).toMatchObject({ errorReason: 'network_unavailable', transaction: '' });
+        proxy.watcher = undefined;
+        proxy.fault = { kind: 'none' };
+        const { body: answer } = await post(`${other.url}/settle`, body);
+        expect(answer).toMatchObject({ success: false, transaction: hash });
+      }
+      await other.stop();
+      await proxy.stop();
+    });
+
     it('says what is wrong with one that was never used', async () => {
       const payer = await world.payer({ balance: 10n, approves: true });
       const payTo = newAccount().address;

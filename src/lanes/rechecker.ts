@@ -6,7 +6,7 @@ import type { EvmChain } from '../chain/evm-chain.js';
 import { ChainUnavailableError } from '../core/errors.js';
 import { aggregateCall } from '../core/exact/calls.js';
 import type { CallOutcome } from '../core/exact/chain-reader.js';
-import { diagnoseEip3009, diagnosePermit2 } from '../core/exact/diagnose.js';
+import { diagnose } from '../core/exact/diagnose.js';
 import { reasonOfRevert } from '../core/exact/revert-reason.js';
 import type { Reason } from '../core/reasons.js';
 import { type AcceptedPayment, callOf } from '../core/settlement/accepted-payment.js';
@@ -34,6 +34,12 @@ type Checked = { readonly gas: bigint } | { readonly reason: Reason };
 /** Multicall3 itself: the call data is priced with the items, the rest is copying and bookkeeping. */
 const BATCH_BASE_GAS = 30_000n;
 const BATCH_ITEM_GAS = 8000n;
+
+/** Reasons that name no cause. */
+const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
+  'invalid_exact_evm_transaction_simulation_failed',
+  'permit2_simulation_failed',
+]);
 
 /**
  * The last look before money is spent: everything ready is simulated from the lane's own signer on the
@@ -136,32 +142,32 @@ export class Rechecker {
     if (answer.kind === 'silent') {
       throw new ChainUnavailableError(this.chain.chainId, 'eth_estimateGas');
     }
-    const outcome = await view.callFrom(this.signer, call, this.maxGas);
-    if (outcome.status === 'returned') return { gas: this.maxGas };
-    return { reason: await reasonFor(view, payment, outcome) };
+    const simulate = (): Promise<CallOutcome> => view.callFrom(this.signer, call, this.maxGas);
+    const outcome = await simulate();
+    const reason =
+      outcome.status === 'returned' ? undefined : await reasonFor(view, payment, outcome, simulate);
+    return reason === undefined ? { gas: this.maxGas } : { reason };
   }
 }
 
-/** Why a settlement that was good when it was accepted would revert now. */
-export async function reasonFor(
+/**
+ * Why a settlement that was good when it was accepted would revert now; `undefined` when it would not
+ * after all.
+ */
+async function reasonFor(
   view: ChainView,
   payment: AcceptedPayment,
-  outcome: CallOutcome,
-): Promise<Reason> {
-  const { authorization } = payment;
-  const data = outcome.status === 'reverted' ? outcome.data : undefined;
-  if (authorization.method === 'eip3009') {
-    const diagnosed = await diagnoseEip3009(view, payment, authorization);
-    return diagnosed === 'invalid_exact_evm_transaction_simulation_failed'
-      ? (reasonOfRevert(data, 'eip3009') ?? diagnosed)
-      : diagnosed;
-  }
-  const diagnosed = await diagnosePermit2(view, payment, authorization);
+  { data }: Extract<CallOutcome, { status: 'reverted' }>,
+  simulate: () => Promise<CallOutcome>,
+): Promise<Reason | undefined> {
+  const { method } = payment.authorization;
+  const diagnosed = await diagnose(view, payment, payment.authorization, simulate);
+  if (diagnosed === undefined) return undefined;
   // Asked for last: what it spent when it was used may be what is missing.
-  if ((await isAuthorizationUsed(view, refOf(payment))) === true) return 'permit2_invalid_nonce';
-  return diagnosed === 'permit2_simulation_failed'
-    ? (reasonOfRevert(data, 'permit2') ?? diagnosed)
-    : diagnosed;
+  if (method === 'permit2' && (await isAuthorizationUsed(view, refOf(payment))) === true) {
+    return 'permit2_invalid_nonce';
+  }
+  return UNEXPLAINED.has(diagnosed) ? (reasonOfRevert(data, method) ?? diagnosed) : diagnosed;
 }
 
 /** Whether each call of an `aggregate3` succeeded; `undefined` when the whole of it failed. */

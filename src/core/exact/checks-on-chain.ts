@@ -1,9 +1,11 @@
 import type { Address, Hex } from 'viem';
+import { ChainUnavailableError } from '../errors.js';
 import type { Requirements } from '../payment/payment.js';
 import type { Authorization } from './authorization.js';
 import { isValidSignatureCall, settlementCall } from './calls.js';
-import type { ChainReader } from './chain-reader.js';
-import type { VerifyContext } from './verdict.js';
+import type { CallOutcome, ChainReader } from './chain-reader.js';
+import { diagnose } from './diagnose.js';
+import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**
@@ -42,6 +44,25 @@ export async function simulate(
   if (outcome.data !== undefined && outcome.data !== '0x') return 'reverted';
   const unlimited = await chain.call(call);
   return unlimited.status === 'returned' ? 'gas_limit_exceeded' : 'reverted';
+}
+
+/**
+ * The refusal of a settlement that failed in a simulation, with its cause.
+ *
+ * @throws ChainUnavailableError when it succeeds in another one: that says nothing about the payment.
+ */
+export async function refuseFailed(
+  failure: SimulationFailure,
+  authorization: Authorization,
+  requirements: Requirements,
+  { chain, maxGas }: VerifyContext,
+): Promise<Refusal> {
+  if (failure === 'gas_limit_exceeded') return refuseByState(failure);
+  const call = settlementCall(authorization, requirements.asset, chain.permit2Proxy);
+  const again = (): Promise<CallOutcome> => chain.call(call, maxGas);
+  const reason = await diagnose(chain, requirements, authorization, again);
+  if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
+  return refuseByState(reason);
 }
 
 /** Marks a read whose result may never be asked for, so that its failure is not an unhandled one. */

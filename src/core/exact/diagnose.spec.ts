@@ -3,7 +3,7 @@ import { encodeAbiParameters, type Hex, toFunctionSelector } from 'viem';
 import type { Eip3009Authorization } from './authorization.js';
 import type { Call } from './calls.js';
 import type { CallOutcome, ChainReader } from './chain-reader.js';
-import { diagnoseEip3009 } from './diagnose.js';
+import { diagnose as diagnoseFailure } from './diagnose.js';
 
 const PAYER = '0x1111111111111111111111111111111111111111';
 const TOKEN = '0x2222222222222222222222222222222222222222';
@@ -42,13 +42,28 @@ function aToken(state: { used: boolean; balance: bigint }, seen: (data: Hex) => 
   return { call } as unknown as ChainReader;
 }
 
-const diagnose = (chain: ChainReader): Promise<string> =>
-  diagnoseEip3009(chain, TERMS, AUTHORIZATION);
+const REVERTED: CallOutcome = { status: 'reverted', data: undefined };
+
+const diagnose = (
+  chain: ChainReader,
+  again: () => CallOutcome = () => REVERTED,
+): Promise<string | undefined> =>
+  diagnoseFailure(chain, TERMS, AUTHORIZATION, () => Promise.resolve(again()));
 
 describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
   it('says that the balance is too low', async () => {
     const token = aToken({ used: false, balance: 9n }, () => undefined);
     expect(await diagnose(token)).toBe('invalid_exact_evm_insufficient_balance');
+  });
+
+  it('says that nothing is wrong with what can be seen', async () => {
+    const token = aToken({ used: false, balance: 10n }, () => undefined);
+    expect(await diagnose(token)).toBe('invalid_exact_evm_transaction_simulation_failed');
+  });
+
+  it('says nothing when the same succeeds now', async () => {
+    const token = aToken({ used: false, balance: 9n }, () => undefined);
+    expect(await diagnose(token, () => returned('bool', true))).toBeUndefined();
   });
 
   it('says that it is used when it is used between two reads', async () => {

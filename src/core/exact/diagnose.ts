@@ -1,7 +1,7 @@
 import { decodeAbiParameters, type Hex, parseAbiParameters } from 'viem';
 import type { Requirements } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
-import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
+import type { Authorization, Eip3009Authorization, Permit2Authorization } from './authorization.js';
 import {
   authorizationStateCall,
   balanceOfCall,
@@ -11,16 +11,50 @@ import {
   versionCall,
 } from './calls.js';
 import type { CallOutcome, ChainReader } from './chain-reader.js';
+import { isUsedReason, usedReasonOf } from './used.js';
 
 /** What the seller requires, as far as a diagnosis compares it with the chain. */
 export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
 
 /**
- * Why a transfer would revert, read from the chain in one round trip, or two. The order of the causes is
- * that of the reference facilitator. A read that fails proves nothing, but for `authorizationState`:
- * a token without it does not speak EIP-3009.
+ * Why a settlement that failed in a simulation would revert.
+ *
+ * The simulation and the reads that look for its cause may have been answered at different blocks: the
+ * next one came between them, or another node behind the same endpoint is not as far. So whatever was
+ * found is held against a second simulation.
+ *
+ * @param simulateAgain - the same simulation once more.
+ * @returns `undefined` when it succeeds now: nothing is known for certain.
+ * @throws ChainUnavailableError
  */
-export async function diagnoseEip3009(
+export async function diagnose(
+  chain: ChainReader,
+  terms: DiagnosedTerms,
+  authorization: Authorization,
+  simulateAgain: () => Promise<CallOutcome>,
+): Promise<Reason | undefined> {
+  const isEip3009 = authorization.method === 'eip3009';
+  const found = isEip3009
+    ? await diagnoseEip3009(chain, terms, authorization)
+    : await diagnosePermit2(chain, terms, authorization);
+  if (isUsedReason(found)) return found;
+  const [again, state] = await Promise.all([
+    simulateAgain(),
+    isEip3009
+      ? chain.call(authorizationStateCall(terms.asset, authorization.from, authorization.nonce))
+      : undefined,
+  ]);
+  if (again.status === 'returned') return undefined;
+  // The block with this very payment may have come meanwhile; then it is why there is less.
+  return state !== undefined && decodeBoolean(state) === true ? usedReasonOf(authorization) : found;
+}
+
+/**
+ * Read from the chain in one round trip. The order of the causes is that of the reference facilitator. A
+ * read that fails proves nothing, but for `authorizationState`: a token without it does not speak
+ * EIP-3009.
+ */
+async function diagnoseEip3009(
   chain: ChainReader,
   { asset, tokenName, tokenVersion, amount }: DiagnosedTerms,
   { from, nonce }: Eip3009Authorization,
@@ -36,16 +70,12 @@ export async function diagnoseEip3009(
   if (isUsed) return 'invalid_exact_evm_nonce_already_used';
   if (differs(decodeText(name), tokenName)) return 'invalid_exact_evm_token_name_mismatch';
   if (differs(decodeText(version), tokenVersion)) return 'invalid_exact_evm_token_version_mismatch';
-  if (!isBelow(decodeUint(balance), amount))
-    return 'invalid_exact_evm_transaction_simulation_failed';
-  // The block with this very payment may have come between the reads; then it is why there is less.
-  const isUsedNow = decodeBoolean(await chain.call(authorizationStateCall(asset, from, nonce)));
-  return isUsedNow === true
-    ? 'invalid_exact_evm_nonce_already_used'
-    : 'invalid_exact_evm_insufficient_balance';
+  return isBelow(decodeUint(balance), amount)
+    ? 'invalid_exact_evm_insufficient_balance'
+    : 'invalid_exact_evm_transaction_simulation_failed';
 }
 
-/** As {@link diagnoseEip3009}, for Permit2. A used nonce has no cause of its own here. */
+/** The same for Permit2. A used nonce has no cause of its own here. */
 export async function diagnosePermit2(
   chain: ChainReader,
   { asset, amount }: DiagnosedTerms,

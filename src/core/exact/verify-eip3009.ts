@@ -1,8 +1,7 @@
 import type { Eip3009Claim, Payment } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
 import { asEip3009Authorization } from './authorization.js';
-import { isSignedByContract, simulate, started } from './checks-on-chain.js';
-import { diagnoseEip3009 } from './diagnose.js';
+import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
 import { unwrapErc6492, withNormalizedV } from './signature.js';
 import { eip3009Digest } from './typed-data.js';
 import {
@@ -66,11 +65,7 @@ export async function verifyEip3009(
   }
   const failure = await (simulation ?? simulate(authorization, requirements, context));
   if (failure === undefined) return { isValid: true, authorization, payerHasCode };
-  return refuseByState(
-    failure === 'gas_limit_exceeded'
-      ? failure
-      : await diagnoseEip3009(chain, requirements, authorization),
-  );
+  return refuseFailed(failure, authorization, requirements, context);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Payment, Permit2Claim } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
 import { asPermit2Authorization } from './authorization.js';
 import type { ChainReader } from './chain-reader.js';
-import { isSignedByContract, simulate, started } from './checks-on-chain.js';
+import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
 import { diagnosePermit2 } from './diagnose.js';
 import { withNormalizedV } from './signature.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
@@ -67,15 +67,12 @@ export async function verifyPermit2(
   if (payerHasCode) authorization = { ...authorization, signature: sent };
   if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
   if (sponsored?.ok === false) return refuse(sponsored.reason);
-  const failure = canBeSimulated
-    ? await (simulation ?? simulate(authorization, requirements, context))
-    : 'reverted';
+  if (!canBeSimulated) {
+    return refuseByState(await diagnosePermit2(chain, requirements, authorization));
+  }
+  const failure = await (simulation ?? simulate(authorization, requirements, context));
   if (failure === undefined) return { isValid: true, authorization, payerHasCode };
-  return refuseByState(
-    failure === 'gas_limit_exceeded'
-      ? failure
-      : await diagnosePermit2(chain, requirements, authorization),
-  );
+  return refuseFailed(failure, authorization, requirements, context);
 }
 
 /**
