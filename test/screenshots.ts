@@ -8,20 +8,20 @@ import { Browser } from './support/browser.js';
 import { post } from './support/http.js';
 import { eip3009Body, newAccount } from './support/payments.js';
 import { World } from './support/world.js';
+import { WalletWorld } from './wallet/wallet-world.js';
 
 /** Looks at the pages in a real browser, uses them, and writes `docs/images/*.png`. */
 
 const imageOf = (name: string): string =>
   fileURLToPath(new URL(`../docs/images/${name}.png`, import.meta.url));
 
-const operator = createApiKey('night-shift', ['admin']);
-const shop = createApiKey('shop', ['verify', 'settle']);
-const keysFile = join(mkdtempSync(join(tmpdir(), 'x402-pages-')), 'keys.json');
-writeFileSync(keysFile, JSON.stringify({ version: 1, keys: [operator.record, shop.record] }));
-
-const world = await World.start({ blockTime: 0.45 });
-const browser = await Browser.start(1200, 1000);
-try {
+/** Describes the API, and shows an operator what goes on. */
+async function lookAtOperatorPages(browser: Browser): Promise<void> {
+  const operator = createApiKey('night-shift', ['admin']);
+  const shop = createApiKey('shop', ['verify', 'settle']);
+  const keysFile = join(mkdtempSync(join(tmpdir(), 'x402-pages-')), 'keys.json');
+  writeFileSync(keysFile, JSON.stringify({ version: 1, keys: [operator.record, shop.record] }));
+  const world = await World.start({ blockTime: 0.45 });
   const service = await world.service({
     API_KEYS_FILE: keysFile,
     SIGNER_KEYS: [0, 3, 4].map((index) => sandboxAccount(index).key).join(','),
@@ -67,9 +67,44 @@ try {
   if ((await browser.evaluate(`location.href`)) !== `${service.url}/admin`) {
     throw new Error('the address holds more than the page');
   }
-  if (browser.complaints.length > 0) throw new Error(browser.complaints.join('\n'));
-  console.log('docs/images/docs.png, docs/images/admin.png');
-} finally {
-  await browser.stop();
+  await browser.open('about:blank');
   await world.stop();
 }
+
+/** An owner lets an agent in, with a wallet in the browser. */
+async function lookAtApprovalPage(browser: Browser): Promise<void> {
+  const wallets = await WalletWorld.start();
+  const { body } = await wallets.post('/v1/init', 'true');
+  const code = String(body['code']);
+  const owner = newAccount();
+  await browser.provideWallet(owner);
+  await browser.open(`${wallets.url}/wallet/approve?code=${code}`);
+  const click = (id: string): Promise<unknown> =>
+    browser.evaluate(`document.getElementById('${id}').click()`);
+  await browser.until(`document.getElementById('connect')?.hidden === false`);
+  await click('connect');
+  await browser.until(`document.getElementById('address').value === '${owner.address}'`);
+  await browser.evaluate(`document.getElementById('ask').requestSubmit()`);
+  await browser.until(`document.getElementById('approval').hidden === false`);
+  await click('sign');
+  await browser.until(`document.getElementById('signature').value.length === 132`);
+  await browser.screenshot(imageOf('approve'));
+  await browser.evaluate(`document.getElementById('approve').requestSubmit()`);
+  await browser.until(`document.body.textContent.includes('The agent is in.')`);
+  const { body: status } = await wallets.send('GET', `/v1/status?code=${code}`);
+  if (status['status'] !== 'completed' || !('token' in status)) {
+    throw new Error(`the agent hears ${JSON.stringify(Object.keys(status))}`);
+  }
+  await wallets.stop();
+}
+
+const browser = await Browser.start(1200, 1000);
+try {
+  await lookAtOperatorPages(browser);
+  await lookAtApprovalPage(browser);
+  if (browser.complaints.length > 0) throw new Error(browser.complaints.join('\n'));
+  console.log('docs/images/docs.png, docs/images/admin.png, docs/images/approve.png');
+} finally {
+  await browser.stop();
+}
+process.exit(0);

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'undici';
+import type { Hex } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 
 interface Reply {
@@ -12,12 +14,31 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
+interface WalletRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly params?: readonly Hex[];
+}
+
+const WALLET_IN_PAGE = `
+  globalThis.answersOfWallet = new Map();
+  globalThis.ethereum = {
+    request: (request) =>
+      new Promise((resolve) => {
+        const id = answersOfWallet.size;
+        answersOfWallet.set(id, resolve);
+        askWallet(JSON.stringify({ id, ...request }));
+      }),
+  };
+`;
+
 /** A real browser with one page, driven through the Chrome DevTools protocol. */
 export class Browser {
   /** What the page complained about: errors, and whatever its policy kept out. */
   readonly complaints: string[] = [];
   readonly #waiting = new Map<number, (reply: Reply) => void>();
   #next = 0;
+  #wallet: PrivateKeyAccount | undefined;
 
   private constructor(
     private readonly started: Started,
@@ -71,6 +92,23 @@ export class Browser {
     await this.#send('Page.navigate', { url });
   }
 
+  /** Gives the pages opened from now on a browser wallet (EIP-1193) with this one account. */
+  async provideWallet(account: PrivateKeyAccount): Promise<void> {
+    this.#wallet = account;
+    await this.#send('Runtime.addBinding', { name: 'askWallet' });
+    await this.#send('Page.addScriptToEvaluateOnNewDocument', { source: WALLET_IN_PAGE });
+  }
+
+  async #answerAsWallet({ id, method, params }: WalletRequest): Promise<void> {
+    const account = this.#wallet;
+    if (account === undefined) return;
+    const isSigning = method === 'personal_sign';
+    const answer = isSigning
+      ? await account.signMessage({ message: { raw: params?.[0] ?? '0x' } })
+      : [account.address];
+    await this.evaluate(`answersOfWallet.get(${id})(${JSON.stringify(answer)})`);
+  }
+
   /** The value of an expression in the page. */
   async evaluate(expression: string): Promise<unknown> {
     const { result } = (await this.#send('Runtime.evaluate', {
@@ -121,6 +159,8 @@ export class Browser {
       this.complaints.push(JSON.stringify(reply.params));
     } else if (reply.method === 'Page.javascriptDialogOpening') {
       void this.#send('Page.handleJavaScriptDialog', { accept: true });
+    } else if (reply.method === 'Runtime.bindingCalled') {
+      void this.#answerAsWallet(JSON.parse(String(reply.params?.['payload'])) as WalletRequest);
     }
   }
 }
