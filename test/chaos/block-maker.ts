@@ -28,6 +28,11 @@ export class BlockMaker {
     await this.#turn;
   }
 
+  /** Blocks in which nothing happens. */
+  pass(blocks: number): Promise<void> {
+    return this.#inTurn(() => this.client.mine({ blocks }));
+  }
+
   /** Replaces a block that lives this long by one without its transactions. */
   replaceNext(livesMs: number): Promise<void> {
     return this.#inTurn(async () => {

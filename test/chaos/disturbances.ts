@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Dice } from '../support/dice.js';
-import { delay } from './episode.js';
+import { delay, LAG_MOST_BLOCKS } from './episode.js';
 import type { Moment } from './fleet.js';
 import type { RpcFault } from './rpc-proxy.js';
 import type { Stage } from './stage.js';
@@ -164,7 +164,7 @@ const FAULTS: readonly RpcFault[] = [
   { kind: 'drops' },
   { kind: 'lags', blocks: 1 },
   { kind: 'lags', blocks: 2 },
-  { kind: 'lags', blocks: 5 },
+  { kind: 'lags', blocks: LAG_MOST_BLOCKS },
   { kind: 'wrong_chain' },
   { kind: 'rate_limited' },
   { kind: 'errors' },

@@ -28,6 +28,8 @@ export interface EpisodeOptions {
 
 /** How long sellers go on asking. */
 const PATIENCE_MS = 75_000;
+/** How far behind the slowest node is. */
+export const LAG_MOST_BLOCKS = 5;
 const MISCHIEFS: readonly Mischief[] = ['cancels', 'spends', 'is_copied', 'gains_code'];
 
 /**
@@ -44,6 +46,8 @@ export async function playEpisode(
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1)
     deals.push(await makeDeal(stage, dice, isHonest));
+  // A node that lags must not be so far behind that it has not seen the payers' money.
+  await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
   const deadline = Date.now() + PATIENCE_MS;
   const selling = Promise.all(deals.map((deal) => play(stage, dice, deal, deadline)));
   const disturbing = disturb(stage, dice).finally(() => {
