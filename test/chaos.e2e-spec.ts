@@ -14,7 +14,7 @@ import {
   rpcFault,
   skewedClocks,
 } from './chaos/disturbances.js';
-import { delay, playEpisode } from './chaos/episode.js';
+import { delay, LAG_MOST_BLOCKS, playEpisode } from './chaos/episode.js';
 import { describeMoment } from './chaos/fleet.js';
 import { Stage } from './chaos/stage.js';
 import type { Expectations } from './chaos/truth.js';
@@ -81,7 +81,7 @@ describe('whatever goes wrong', () => {
       [rpcFault({ kind: 'silent_after_send' }, true)],
     ],
     ['nodes that drop requests', [rpcFault({ kind: 'drops' }, true)]],
-    ['a node that lags', [rpcFault({ kind: 'lags', blocks: 5 }, false)]],
+    ['a node that lags', [rpcFault({ kind: 'lags', blocks: LAG_MOST_BLOCKS }, false)]],
     ['a node of another chain', [rpcFault({ kind: 'wrong_chain' }, false)]],
     ['nodes that answer 429', [rpcFault({ kind: 'rate_limited' }, true)]],
     ['nodes that answer errors with 200', [rpcFault({ kind: 'errors' }, true)]],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { sandboxAccount, SIGNER } from '../sandbox/accounts.js';
@@ -211,12 +211,31 @@ describe('the outcome of a settlement', () => {
       await isRefused(body, 'invalid_exact_evm_nonce_already_used', hash);
     });
 
-    it('names its transaction although the search for it fails three times', async () => {
+    const undo: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const stop of undo.splice(0).reverse()) await stop();
+    });
+
+    /** A node between the service and the chain that can be told to misbehave. */
+    async function aProxy(): Promise<RpcProxy> {
       const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
-      const other = await world.service({
-        REDIS_URL: `${world.redis.url}/5`,
+      undo.push(() => proxy.stop());
+      return proxy;
+    }
+
+    /** A service with a ledger of its own that knows nothing yet. */
+    async function serviceBehind(proxy: RpcProxy, database: number): Promise<Service> {
+      const service = await world.service({
+        REDIS_URL: `${world.redis.url}/${database}`,
         [`RPC_URLS_${world.chainId}`]: proxy.url,
       });
+      undo.push(() => service.stop());
+      return service;
+    }
+
+    it('names its transaction although the search for it fails three times', async () => {
+      const proxy = await aProxy();
+      const other = await serviceBehind(proxy, 5);
       const body = await aBody();
       const hash = await settled(body);
       let failures = 3;
@@ -230,34 +249,24 @@ describe('the outcome of a settlement', () => {
         transaction: hash,
       });
       expect(failures).toBe(0);
-      await other.stop();
-      await proxy.stop();
     });
 
     it('names its transaction although its node failed when it was first asked for logs', async () => {
-      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
+      const proxy = await aProxy();
       const body = await aBody();
       const hash = await settled(body);
       proxy.fault = { kind: 'errors' };
-      const other = await world.service({
-        REDIS_URL: `${world.redis.url}/6`,
-        [`RPC_URLS_${world.chainId}`]: proxy.url,
-      });
+      const other = await serviceBehind(proxy, 6);
       proxy.fault = { kind: 'none' };
       expect((await post(`${other.url}/settle`, body)).body).toMatchObject({
         errorReason: 'invalid_exact_evm_nonce_already_used',
         transaction: hash,
       });
-      await other.stop();
-      await proxy.stop();
     });
 
     it('names its transaction to everybody while its node drops every second request', async () => {
-      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
-      const other = await world.service({
-        REDIS_URL: `${world.redis.url}/7`,
-        [`RPC_URLS_${world.chainId}`]: proxy.url,
-      });
+      const proxy = await aProxy();
+      const other = await serviceBehind(proxy, 7);
       const body = await aBody();
       const hash = await settled(body);
       proxy.fault = { kind: 'drops' };
@@ -267,16 +276,11 @@ describe('the outcome of a settlement', () => {
       };
       const answers = await Promise.all(Array.from({ length: 12 }, ask));
       expect(answers.map((answer) => answer['transaction'])).toEqual(answers.map(() => hash));
-      await other.stop();
-      await proxy.stop();
     });
 
     it('names its transaction although a second node, a block behind, answers for the first', async () => {
-      const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
-      const other = await world.service({
-        REDIS_URL: `${world.redis.url}/8`,
-        [`RPC_URLS_${world.chainId}`]: proxy.url,
-      });
+      const proxy = await aProxy();
+      const other = await serviceBehind(proxy, 8);
       const payer = await world.payer({ approves: true });
       const payTo = newAccount().address;
       const options = { payer, chainId: world.chainId, payTo };
@@ -301,8 +305,6 @@ describe('the outcome of a settlement', () => {
         const { body: answer } = await post(`${other.url}/settle`, body);
         expect(answer).toMatchObject({ success: false, transaction: hash });
       }
-      await other.stop();
-      await proxy.stop();
     });
 
     it('says what is wrong with one that was never used', async () => {

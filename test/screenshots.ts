@@ -16,12 +16,11 @@ const imageOf = (name: string): string =>
   fileURLToPath(new URL(`../docs/images/${name}.png`, import.meta.url));
 
 /** Describes the API, and shows an operator what goes on. */
-async function lookAtOperatorPages(browser: Browser): Promise<void> {
+async function lookAtOperatorPages(browser: Browser, world: World): Promise<void> {
   const operator = createApiKey('night-shift', ['admin']);
   const shop = createApiKey('shop', ['verify', 'settle']);
   const keysFile = join(mkdtempSync(join(tmpdir(), 'x402-pages-')), 'keys.json');
   writeFileSync(keysFile, JSON.stringify({ version: 1, keys: [operator.record, shop.record] }));
-  const world = await World.start({ blockTime: 0.45 });
   const service = await world.service({
     API_KEYS_FILE: keysFile,
     SIGNER_KEYS: [0, 3, 4].map((index) => sandboxAccount(index).key).join(','),
@@ -67,13 +66,10 @@ async function lookAtOperatorPages(browser: Browser): Promise<void> {
   if ((await browser.evaluate(`location.href`)) !== `${service.url}/admin`) {
     throw new Error('the address holds more than the page');
   }
-  await browser.open('about:blank');
-  await world.stop();
 }
 
 /** An owner lets an agent in, with a wallet in the browser. */
-async function lookAtApprovalPage(browser: Browser): Promise<void> {
-  const wallets = await WalletWorld.start();
+async function lookAtApprovalPage(browser: Browser, wallets: WalletWorld): Promise<void> {
   const { body } = await wallets.post('/v1/init', 'true');
   const code = String(body['code']);
   const owner = newAccount();
@@ -95,16 +91,18 @@ async function lookAtApprovalPage(browser: Browser): Promise<void> {
   if (status['status'] !== 'completed' || !('token' in status)) {
     throw new Error(`the agent hears ${JSON.stringify(Object.keys(status))}`);
   }
-  await wallets.stop();
 }
 
+const world = await World.start({ blockTime: 0.45 });
+const wallets = await WalletWorld.start();
 const browser = await Browser.start(1200, 1000);
 try {
-  await lookAtOperatorPages(browser);
-  await lookAtApprovalPage(browser);
+  await lookAtOperatorPages(browser, world);
+  await lookAtApprovalPage(browser, wallets);
   if (browser.complaints.length > 0) throw new Error(browser.complaints.join('\n'));
   console.log('docs/images/docs.png, docs/images/admin.png, docs/images/approve.png');
 } finally {
   await browser.stop();
+  await wallets.stop();
+  await world.stop();
 }
-process.exit(0);

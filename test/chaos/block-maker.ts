@@ -12,7 +12,7 @@ export class BlockMaker {
 
   private constructor(
     private readonly client: SandboxClient,
-    readonly blockTimeMs: number,
+    private readonly blockTimeMs: number,
   ) {}
 
   /** @param blockTimeMs - between the beginnings of two blocks. */
@@ -30,7 +30,7 @@ export class BlockMaker {
 
   /** Blocks in which nothing happens. */
   pass(blocks: number): Promise<void> {
-    return this.#inTurn(() => this.client.mine({ blocks }));
+    return this.#inTurn(() => this.#make(blocks));
   }
 
   /** Replaces a block that lives this long by one without its transactions. */
@@ -50,8 +50,8 @@ export class BlockMaker {
     }
   }
 
-  #make(): Promise<void> {
-    return this.client.mine({ blocks: 1 });
+  #make(blocks = 1): Promise<void> {
+    return this.client.mine({ blocks });
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
