@@ -16,13 +16,48 @@ export class ChainUnavailableError extends FacilitatorError {
   }
 }
 
+/**
+ * Two endpoints of a chain say different things of what cannot be both: one of them is wrong, and
+ * nobody here can tell which. It is asked again; until they agree nothing is believed.
+ */
+export class EndpointsDisagreeError extends ChainUnavailableError {
+  constructor(chainId: number, operation: string) {
+    super(chainId, operation);
+    this.name = 'EndpointsDisagreeError';
+  }
+}
+
+/**
+ * A node answers, but not what a call of this contract does. It says nothing about any payment, and
+ * nothing about the node: what fails like that is tried again alone.
+ */
+export class CodeUnresponsiveError extends ChainUnavailableError {
+  constructor(chainId: number, operation: string) {
+    super(chainId, operation);
+    this.name = 'CodeUnresponsiveError';
+  }
+}
+
 /** The ledger (Redis) could not be asked, or did not answer in time: a write may have happened. */
 export class LedgerUnavailableError extends FacilitatorError {
-  readonly code = 'ledger_unavailable';
+  readonly code: string = 'ledger_unavailable';
 
   constructor(operation: string, cause: unknown) {
     super(`the ledger did not answer ${operation}`, { cause });
     this.name = 'LedgerUnavailableError';
+  }
+}
+
+/**
+ * The ledger went back to an earlier state since it was last asked: a failover, a restore, a flush.
+ * Nothing was written. What this process remembers of it has to be compared with it afresh.
+ */
+export class LedgerEpochChangedError extends LedgerUnavailableError {
+  override readonly code = 'ledger_epoch_changed';
+
+  constructor(operation: string) {
+    super(operation, 'the ledger is of another epoch');
+    this.name = 'LedgerEpochChangedError';
   }
 }
 
@@ -33,5 +68,15 @@ export class LeaseLostError extends FacilitatorError {
   constructor(readonly lane: string) {
     super(`the lease of lane ${lane} is lost`);
     this.name = 'LeaseLostError';
+  }
+}
+
+/** The service cannot start with the settings it was given; the message names the setting. */
+export class StartError extends FacilitatorError {
+  readonly code = 'start_failed';
+
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'StartError';
   }
 }

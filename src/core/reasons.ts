@@ -16,7 +16,7 @@ export interface ReasonFacts {
   readonly fault: Fault;
   readonly retry: Retry;
   /** 200 unless named: an x402 answer is data, whatever it says. */
-  readonly status?: 401 | 409 | 413 | 429;
+  readonly status?: 401 | 403 | 409 | 413 | 429;
   readonly meaning: string;
 }
 
@@ -139,7 +139,8 @@ export const REASONS = {
   invalid_exact_evm_transaction_simulation_failed: {
     fault: 'token',
     retry: 'later',
-    meaning: 'The transfer would revert, for a cause that is none of the others.',
+    meaning:
+      'The transfer would revert, or not bring the payee its money, for a cause that is none of the others.',
   },
   eip6492_factory_not_allowed: {
     fault: 'buyer',
@@ -316,6 +317,11 @@ export const REASONS = {
     retry: 'later',
     meaning: 'Settlements of this payer kept reverting after a clean simulation.',
   },
+  asset_suspended: {
+    fault: 'token',
+    retry: 'later',
+    meaning: 'Transfers of this asset kept succeeding without paying anybody.',
+  },
   no_gas: {
     fault: 'operator',
     retry: 'later',
@@ -356,7 +362,13 @@ export const REASONS = {
     fault: 'seller',
     retry: 'no',
     status: 401,
-    meaning: 'An API key is required, or the key does not allow this.',
+    meaning: 'An API key that is known here is required.',
+  },
+  forbidden: {
+    fault: 'seller',
+    retry: 'no',
+    status: 403,
+    meaning: 'The API key does not allow this.',
   },
   rate_limited: {
     fault: 'seller',

@@ -39,7 +39,7 @@ describe('settlementCall', () => {
   it('presents a 65-byte signature as v, r and s', () => {
     const authorization = anEip3009Authorization();
     const { from, to, value, validAfter, validBefore, nonce, signature } = authorization;
-    expect(settlementCall(authorization, token, EXACT_PERMIT2_PROXY)).toEqual({
+    expect(settlementCall(authorization, token)).toEqual({
       to: token,
       data: encodeFunctionData({
         abi: ABI,
@@ -59,7 +59,7 @@ describe('settlementCall', () => {
     (signature) => {
       const authorization = anEip3009Authorization({ signature });
       const { from, to, value, validAfter, validBefore, nonce } = authorization;
-      expect(settlementCall(authorization, token, EXACT_PERMIT2_PROXY).data).toBe(
+      expect(settlementCall(authorization, token).data).toBe(
         encodeFunctionData({
           abi: ABI,
           functionName: 'transferWithAuthorization',
@@ -81,7 +81,7 @@ describe('settlementCall', () => {
   };
 
   it('calls settle of the proxy for Permit2', () => {
-    expect(settlementCall(authorization, token, EXACT_PERMIT2_PROXY)).toEqual({
+    expect(settlementCall(authorization, token)).toEqual({
       to: EXACT_PERMIT2_PROXY,
       data: encodeFunctionData({
         abi: PROXY_ABI,
@@ -89,6 +89,11 @@ describe('settlementCall', () => {
         args: [permit, authorization.from, witness, authorization.signature],
       }),
     });
+  });
+
+  it('calls the proxy that the payer signed for, also when the chain has another one since', () => {
+    const spender = `0x${'44'.repeat(20)}` as const;
+    expect(settlementCall(aPermit2Authorization({ spender }), token).to).toBe(spender);
   });
 
   it('calls settleWithPermit of the proxy for a sponsored permit', () => {
@@ -100,7 +105,7 @@ describe('settlementCall', () => {
       v: 28,
     } as const;
     const sponsored = aPermit2Authorization({ sponsoredPermit });
-    expect(settlementCall(sponsored, token, EXACT_PERMIT2_PROXY).data).toBe(
+    expect(settlementCall(sponsored, token).data).toBe(
       encodeFunctionData({
         abi: PROXY_ABI,
         functionName: 'settleWithPermit',

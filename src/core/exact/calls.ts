@@ -38,18 +38,14 @@ const NONCE_BITMAP = selectorOf('nonceBitmap(address,uint256)');
 const PROXY_PERMIT2 = selectorOf('PERMIT2()');
 
 /**
- * The call that moves the tokens. Anyone may send it; only the signature matters.
- *
- * @param permit2Proxy - the x402 exact proxy of the chain.
+ * The call that moves the tokens. Anyone may send it; only the signature matters. A Permit2 payment goes
+ * through the proxy that it names as its spender, and which was the chain's when it was accepted: another
+ * one cannot present it, whatever the settings say since.
  */
-export function settlementCall(
-  authorization: Authorization,
-  token: Address,
-  permit2Proxy: Address,
-): Call {
+export function settlementCall(authorization: Authorization, token: Address): Call {
   return authorization.method === 'eip3009'
     ? { to: token, data: transferWithAuthorizationData(authorization) }
-    : { to: permit2Proxy, data: settleData(authorization) };
+    : { to: authorization.spender, data: settleData(authorization) };
 }
 
 /** A 65-byte signature takes the (v, r, s) overload, any other the bytes overload (EIP-3009). */

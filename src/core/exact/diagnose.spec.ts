@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { encodeAbiParameters, type Hex, toFunctionSelector } from 'viem';
 import type { Eip3009Authorization } from './authorization.js';
 import type { Call } from './calls.js';
-import type { CallOutcome, ChainReader } from './chain-reader.js';
+import type { CallOutcome, ChainReader, Effect, FailedEffect } from './chain-reader.js';
 import { diagnose as diagnoseFailure } from './diagnose.js';
 
 const PAYER = '0x1111111111111111111111111111111111111111';
@@ -42,13 +42,15 @@ function aToken(state: { used: boolean; balance: bigint }, seen: (data: Hex) => 
   return { call } as unknown as ChainReader;
 }
 
-const REVERTED: CallOutcome = { status: 'reverted', data: undefined };
+const REVERTED: FailedEffect = { status: 'reverted', data: undefined };
+const PAID: Effect = { status: 'paid', gasUsed: undefined };
 
 const diagnose = (
   chain: ChainReader,
-  again: () => CallOutcome = () => REVERTED,
+  again: Effect = REVERTED,
+  failure: FailedEffect = REVERTED,
 ): Promise<string | undefined> =>
-  diagnoseFailure(chain, TERMS, AUTHORIZATION, () => Promise.resolve(again()));
+  diagnoseFailure(chain, TERMS, AUTHORIZATION, { failure, again: () => Promise.resolve(again) });
 
 describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
   it('says that the balance is too low', async () => {
@@ -63,7 +65,7 @@ describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
 
   it('says nothing when the same succeeds now', async () => {
     const token = aToken({ used: false, balance: 9n }, () => undefined);
-    expect(await diagnose(token, () => returned('bool', true))).toBeUndefined();
+    expect(await diagnose(token, PAID)).toBeUndefined();
   });
 
   it('says that it is used when it is used between two reads', async () => {
@@ -74,5 +76,26 @@ describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
       state.balance = 0n;
     });
     expect(await diagnose(token)).toBe('invalid_exact_evm_nonce_already_used');
+  });
+
+  it('says that it needs more gas than it may cost, when nothing else is wrong', async () => {
+    const token = aToken({ used: false, balance: 10n }, () => undefined);
+    const halted = { status: 'halted' } as const;
+    expect(await diagnose(token, halted, halted)).toBe('gas_limit_exceeded');
+    const poor = aToken({ used: false, balance: 9n }, () => undefined);
+    expect(await diagnose(poor, halted, halted)).toBe('invalid_exact_evm_insufficient_balance');
+  });
+
+  it('asks a token that burns one question before the others', async () => {
+    const seen: Hex[] = [];
+    const call = ({ data }: Call): Promise<CallOutcome> => {
+      seen.push(data);
+      return Promise.resolve({ status: 'halted' });
+    };
+    const halted = { status: 'halted' } as const;
+    const token = { call } as unknown as ChainReader;
+    expect(await diagnose(token, halted, halted)).toBe('invalid_exact_evm_eip3009_not_supported');
+    // Once for the cause, and once beside the second simulation.
+    expect(seen).toHaveLength(2);
   });
 });

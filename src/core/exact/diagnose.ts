@@ -10,20 +10,25 @@ import {
   proxyPermit2Call,
   versionCall,
 } from './calls.js';
-import type { CallOutcome, ChainReader } from './chain-reader.js';
+import type { CallOutcome, ChainReader, Effect, FailedEffect } from './chain-reader.js';
 import { isUsedReason, usedReasonOf } from './used.js';
 
 /** What the seller requires, as far as a diagnosis compares it with the chain. */
 export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
 
+/** A simulation that failed, and the same once more. */
+export interface FailedSimulation {
+  readonly failure: FailedEffect;
+  readonly again: () => Promise<Effect>;
+}
+
 /**
- * Why a settlement that failed in a simulation would revert.
+ * Why a settlement that failed in a simulation would not pay.
  *
  * The simulation and the reads that look for its cause may have been answered at different blocks: the
  * next one came between them, or another node behind the same endpoint is not as far. So whatever was
  * found is held against a second simulation.
  *
- * @param simulateAgain - the same simulation once more.
  * @returns `undefined` when it succeeds now: nothing is known for certain.
  * @throws ChainUnavailableError
  */
@@ -31,23 +36,30 @@ export async function diagnose(
   chain: ChainReader,
   terms: DiagnosedTerms,
   authorization: Authorization,
-  simulateAgain: () => Promise<CallOutcome>,
+  { failure, again }: FailedSimulation,
 ): Promise<Reason | undefined> {
   const isEip3009 = authorization.method === 'eip3009';
   const found = isEip3009
-    ? await diagnoseEip3009(chain, terms, authorization)
+    ? await diagnoseEip3009(chain, terms, authorization, failure.status === 'halted')
     : await diagnosePermit2(chain, terms, authorization);
   if (isUsedReason(found)) return found;
-  const [again, state] = await Promise.all([
-    simulateAgain(),
+  const [repeated, state] = await Promise.all([
+    again(),
     isEip3009
       ? chain.call(authorizationStateCall(terms.asset, authorization.from, authorization.nonce))
       : undefined,
   ]);
-  if (again.status === 'returned') return undefined;
+  if (repeated.status === 'paid') return undefined;
   // The block with this very payment may have come meanwhile; then it is why there is less.
-  return state !== undefined && decodeBoolean(state) === true ? usedReasonOf(authorization) : found;
+  if (state !== undefined && decodeBoolean(state) === true) return usedReasonOf(authorization);
+  return repeated.status === 'halted' && UNEXPLAINED.has(found) ? 'gas_limit_exceeded' : found;
 }
+
+/** Reasons that name no cause. */
+export const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
+  'invalid_exact_evm_transaction_simulation_failed',
+  'permit2_simulation_failed',
+]);
 
 /**
  * Read from the chain in one round trip. The order of the causes is that of the reference facilitator. A
@@ -58,9 +70,14 @@ async function diagnoseEip3009(
   chain: ChainReader,
   { asset, tokenName, tokenVersion, amount }: DiagnosedTerms,
   { from, nonce }: Eip3009Authorization,
+  mayBurn: boolean,
 ): Promise<Reason> {
+  const asked = chain.call(authorizationStateCall(asset, from, nonce));
+  // Of a token that burns what it is given one question is asked before the others.
+  if (mayBurn && (await asked).status === 'halted')
+    return 'invalid_exact_evm_eip3009_not_supported';
   const [state, name, version, balance] = await Promise.all([
-    chain.call(authorizationStateCall(asset, from, nonce)),
+    asked,
     chain.call(nameCall(asset)),
     chain.call(versionCall(asset)),
     chain.call(balanceOfCall(asset, from)),

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { encodeFunctionData, parseAbi } from 'viem';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../settlement/accepted-payment.builder.js';
 import { aggregateCall, settlementCall } from './calls.js';
-import { EXACT_PERMIT2_PROXY } from './contracts.js';
+import { EXACT_PERMIT2_PROXY, MULTICALL3 } from './contracts.js';
 import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';
@@ -41,7 +42,7 @@ const expected = {
 
 describe('presentedAuthorizations', () => {
   const call = (authorization: typeof eip3009 | typeof permit2) =>
-    settlementCall(authorization, token, EXACT_PERMIT2_PROXY);
+    settlementCall(authorization, token);
   const presented = ({ to, data }: ReturnType<typeof call>) =>
     presentedAuthorizations(to, data, EXACT_PERMIT2_PROXY);
 
@@ -55,6 +56,29 @@ describe('presentedAuthorizations', () => {
     const batch = aggregateCall([call(eip3009), call(permit2)]);
     expect(presented(batch)).toEqual([expected.eip3009, expected.permit2]);
   });
+
+  it.each(['aggregate', 'tryAggregate', 'tryBlockAndAggregate', 'blockAndAggregate'] as const)(
+    'reads calls inside %s of Multicall3, which a copier may use',
+    (functionName) => {
+      const abi = parseAbi([
+        'struct Call { address target; bytes callData; }',
+        'function aggregate(Call[] calls)',
+        'function blockAndAggregate(Call[] calls)',
+        'function tryAggregate(bool requireSuccess, Call[] calls)',
+        'function tryBlockAndAggregate(bool requireSuccess, Call[] calls)',
+      ]);
+      const { to, data } = call(eip3009);
+      const calls = [{ target: to, callData: data }];
+      const batch = functionName.startsWith('try')
+        ? encodeFunctionData({
+            abi,
+            functionName: functionName,
+            args: [false, calls],
+          })
+        : encodeFunctionData({ abi, functionName: functionName, args: [calls] });
+      expect(presented({ to: MULTICALL3, data: batch })).toEqual([expected.eip3009]);
+    },
+  );
 
   it('believes a settle call only of the proxy', () => {
     expect(presented({ ...call(permit2), to: token })).toEqual([]);

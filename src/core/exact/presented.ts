@@ -1,10 +1,4 @@
-import {
-  type Address,
-  decodeAbiParameters,
-  type Hex,
-  multicall3Abi,
-  decodeFunctionData,
-} from 'viem';
+import { type Address, decodeAbiParameters, type Hex, decodeFunctionData, parseAbi } from 'viem';
 import { SETTLE, SETTLE_WITH_PERMIT, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from './calls.js';
 import { MULTICALL3 } from './contracts.js';
 
@@ -39,10 +33,26 @@ interface InnerCall {
   readonly callData: Hex;
 }
 
+/** Every function of Multicall3 that makes calls. */
+const MULTICALL3_CALLS = parseAbi([
+  'struct Call { address target; bytes callData; }',
+  'struct Call3 { address target; bool allowFailure; bytes callData; }',
+  'struct Call3Value { address target; bool allowFailure; uint256 value; bytes callData; }',
+  'function aggregate(Call[] calls)',
+  'function blockAndAggregate(Call[] calls)',
+  'function tryAggregate(bool requireSuccess, Call[] calls)',
+  'function tryBlockAndAggregate(bool requireSuccess, Call[] calls)',
+  'function aggregate3(Call3[] calls)',
+  'function aggregate3Value(Call3Value[] calls)',
+]);
+/** More calldata than any block of ours or of a copier needs, in hexadecimal digits. */
+const CALLDATA_MAX_DIGITS = 1_000_000;
+
 function innerCalls(data: Hex): readonly InnerCall[] {
+  if (data.length > CALLDATA_MAX_DIGITS) return [];
   try {
-    const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data });
-    return functionName === 'aggregate3' ? args[0] : [];
+    const { args } = decodeFunctionData({ abi: MULTICALL3_CALLS, data });
+    return args.length === 1 ? args[0] : args[1];
   } catch {
     return [];
   }

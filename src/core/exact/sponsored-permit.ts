@@ -1,6 +1,11 @@
 import type { Address, Hex } from 'viem';
 import type { SponsoredPermitClaim } from '../payment/payment.js';
-import { isUint256, readAddress } from '../payment/wire-values.js';
+import {
+  isShortText,
+  isUint256,
+  readAddress,
+  SIGNATURE_MAX_BYTES,
+} from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
 import { PERMIT2 } from './contracts.js';
 
@@ -18,8 +23,8 @@ export interface SponsoredPermit {
 const DIGITS = /^\d+$/;
 const HEX = /^0x[a-fA-F0-9]+$/;
 const DOTTED_VERSION = /^\d+(\.\d+)*$/;
-/** 78 digits hold any uint256. */
-const DIGITS_MAX_CHARACTERS = 100;
+/** 78 digits hold any uint256. A version is never that long. */
+const TEXT_MAX_CHARACTERS = 100;
 const SIGNATURE_CHARACTERS = 2 + 65 * 2;
 
 export type CheckedSponsoredPermit =
@@ -49,7 +54,7 @@ export function checkSponsoredPermit(
     !isDigits(claim.amount) ||
     !isDigits(claim.nonce) ||
     !isDigits(claim.deadline) ||
-    typeof claim.signature !== 'string' ||
+    !isShortText(claim.signature, 2 + SIGNATURE_MAX_BYTES * 2) ||
     !HEX.test(claim.signature) ||
     !DOTTED_VERSION.test(asText(claim.version))
   ) {
@@ -63,14 +68,15 @@ export function checkSponsoredPermit(
   return { ok: true, permit: splitSignature(BigInt(claim.amount), deadline, claim.signature) };
 }
 
-/** Numbers count as what they print as, as in the reference. */
+/** Numbers count as what they print as, as in the reference. Empty for what is too long to be any. */
 function asText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  if (typeof value !== 'string' && typeof value !== 'number') return '';
+  const text = String(value);
+  return text.length <= TEXT_MAX_CHARACTERS ? text : '';
 }
 
 function isDigits(value: unknown): value is string | number {
-  const text = asText(value);
-  return text.length <= DIGITS_MAX_CHARACTERS && DIGITS.test(text);
+  return DIGITS.test(asText(value));
 }
 
 function splitSignature(

@@ -5,7 +5,7 @@ import {
   aPermit2Authorization,
 } from '../settlement/accepted-payment.builder.js';
 import { PERMIT2 } from './contracts.js';
-import { eip3009Digest, permit2Digest } from './typed-data.js';
+import { eip3009Digest, permit2Digest, rememberTokenDomain } from './typed-data.js';
 
 const token = '0x3333333333333333333333333333333333333333';
 
@@ -42,6 +42,19 @@ describe('eip3009Digest', () => {
     const digest = (name: string, version: string) =>
       eip3009Digest(authorization, { name, version, chainId: 56, token });
     expect(digest('ab', 'c')).not.toBe(digest('a', 'bc'));
+  });
+
+  it('is the same before and after its domain is remembered, and after it is forgotten again', () => {
+    const authorization = anEip3009Authorization();
+    const domain = { name: 'Remembered', version: '1', chainId: 56, token } as const;
+    const digests = [eip3009Digest(authorization, domain)];
+    rememberTokenDomain(domain);
+    digests.push(eip3009Digest(authorization, domain));
+    for (let count = 0; count < 5000; count += 1) {
+      rememberTokenDomain({ ...domain, name: `Other ${count}` });
+    }
+    digests.push(eip3009Digest(authorization, domain));
+    expect(new Set(digests).size).toBe(1);
   });
 });
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Address, Hex } from 'viem';
 import { PERMIT2 } from './contracts.js';
 import {
@@ -11,8 +12,8 @@ import {
 import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
 
 /**
- * EIP-712 digests of the two structs a payer signs in the exact scheme. Domain separators are
- * constant per token, so they are computed once.
+ * EIP-712 digests of the two structs a payer signs in the exact scheme. The domain separator of a token
+ * is constant and takes as long as the rest of a digest, so those of payments that were signed are kept.
  */
 
 const DOMAIN_TYPE = bytes32Word(
@@ -48,28 +49,45 @@ export interface TokenDomain {
   readonly token: Address;
 }
 
-/** Names come from outside: the cache must not grow with them. */
+/**
+ * Separators that are kept. With both hashes an entry has 128 characters whatever the names were, so
+ * that all of them together take less than 2 MiB.
+ */
 const SEPARATORS_MAX = 4096;
 const tokenSeparators = new Map<string, Word>();
 const permit2Separators = new Map<number, Word>();
 
-export function tokenDomainSeparator(domain: TokenDomain): Word {
-  const key = `${domain.chainId}${domain.token}${domain.name.length}:${domain.name}${domain.version}`;
-  let separator = tokenSeparators.get(key);
-  if (separator === undefined) {
-    separator = bytes32Word(
-      keccakOfHex(
-        DOMAIN_TYPE +
-          bytes32Word(keccakOfText(domain.name)) +
-          bytes32Word(keccakOfText(domain.version)) +
-          uintWord(domain.chainId) +
-          addressWord(domain.token),
-      ),
-    );
-    if (tokenSeparators.size >= SEPARATORS_MAX) tokenSeparators.clear();
-    tokenSeparators.set(key, separator);
-  }
-  return separator;
+function tokenDomainSeparator(domain: TokenDomain): Word {
+  return tokenSeparators.get(cacheKeyOf(domain)) ?? computeTokenSeparator(domain);
+}
+
+/**
+ * Keeps the separator of a domain that a payer has signed for. Names come from outside, and nothing is
+ * kept for who has not signed anything. When there are too many all are forgotten: each costs ten
+ * microseconds to have again.
+ */
+export function rememberTokenDomain(domain: TokenDomain): void {
+  const key = cacheKeyOf(domain);
+  if (tokenSeparators.has(key)) return;
+  if (tokenSeparators.size >= SEPARATORS_MAX) tokenSeparators.clear();
+  tokenSeparators.set(key, computeTokenSeparator(domain));
+}
+
+/** Of the same length whatever the names are. */
+function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
+  return hash('sha256', JSON.stringify([chainId, token, name, version]), 'hex');
+}
+
+function computeTokenSeparator({ name, version, chainId, token }: TokenDomain): Word {
+  return bytes32Word(
+    keccakOfHex(
+      DOMAIN_TYPE +
+        bytes32Word(keccakOfText(name)) +
+        bytes32Word(keccakOfText(version)) +
+        uintWord(chainId) +
+        addressWord(token),
+    ),
+  );
 }
 
 function permit2DomainSeparator(chainId: number): Word {

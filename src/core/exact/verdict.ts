@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { Reason } from '../reasons.js';
 import type { Authorization } from './authorization.js';
-import type { ChainReader } from './chain-reader.js';
+import type { ChainReader, Sender } from './chain-reader.js';
 
 /**
  * Seconds an authorization must stay valid from now, so that it can still be mined: the margin of the
@@ -22,6 +22,8 @@ export interface VerifyContext {
   readonly now: number;
   /** Gas one settlement may cost; a transfer that needs more is refused. */
   readonly maxGas: bigint;
+  /** The account of ours that would send the settlement; `undefined` while none is known. */
+  readonly sender: Sender | undefined;
 }
 
 export interface GoodVerdict {

@@ -3,7 +3,7 @@ import type { Reason } from '../reasons.js';
 import { asEip3009Authorization } from './authorization.js';
 import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
 import { unwrapErc6492, withNormalizedV } from './signature.js';
-import { eip3009Digest } from './typed-data.js';
+import { eip3009Digest, rememberTokenDomain, type TokenDomain } from './typed-data.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   refuse,
@@ -30,10 +30,11 @@ export async function verifyEip3009(
   const sent = wrapped?.inner ?? claim.signature ?? '0x';
   const signature = withNormalizedV(sent);
   let authorization = asEip3009Authorization(claim, signature);
-  const digest =
-    authorization && typeof name === 'string' && typeof version === 'string'
-      ? eip3009Digest(authorization, { name, version, chainId: chain.chainId, token: asset })
+  const domain: TokenDomain | undefined =
+    typeof name === 'string' && typeof version === 'string'
+      ? { name, version, chainId: chain.chainId, token: asset }
       : undefined;
+  const digest = authorization && domain && eip3009Digest(authorization, domain);
   const isSignedByKey =
     digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
   const now = scope === 'full' ? BigInt(context.now) : undefined;
@@ -49,15 +50,16 @@ export async function verifyEip3009(
   const payerHasCode = claim.from !== undefined && (await chain.hasCode(claim.from));
 
   if (wrapped !== undefined && !payerHasCode) return refuseByState('eip6492_factory_not_allowed');
-  if (authorization === undefined || digest === undefined) {
+  if (authorization === undefined || domain === undefined || digest === undefined) {
     return refuse('invalid_exact_evm_signature');
   }
   // A contract gives every byte of its signature a meaning of its own.
   if (payerHasCode) authorization = { ...authorization, signature: sent };
   const isSigned = payerHasCode
-    ? await isSignedByContract(chain, authorization.from, digest, sent)
+    ? await isSignedByContract(context, authorization.from, digest, sent)
     : isSignedByKey;
   if (!isSigned) return refuse('invalid_exact_evm_signature');
+  rememberTokenDomain(domain);
   if (broken !== undefined) return refuse(broken);
   if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
   if (!(await (assetIsContract ?? chain.isContract(asset)))) {

@@ -57,7 +57,7 @@ export async function verifyPermit2(
   const payerHasCode = await chain.hasCode(claim.from);
   const isSigned =
     digest !== undefined &&
-    (payerHasCode ? await isSignedByContract(chain, claim.from, digest, sent) : isSignedByKey);
+    (payerHasCode ? await isSignedByContract(context, claim.from, digest, sent) : isSignedByKey);
 
   // The reference names a missing contract before a bad signature.
   if (!(await assetIsContract)) return refuse('asset_not_deployed_contract');

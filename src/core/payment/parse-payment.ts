@@ -11,11 +11,15 @@ import type {
 } from './payment.js';
 import {
   isJsonObject,
+  isShortText,
   type JsonObject,
   readAddress,
   readBytes,
   readInteger,
   readOptionalObject,
+  SIGNATURE_MAX_BYTES,
+  TOKEN_NAME_MAX,
+  TOKEN_VERSION_MAX,
 } from './wire-values.js';
 
 /** The two parts every verify and settle request has; their content is not looked at yet. */
@@ -128,9 +132,7 @@ function readCorrespondent(payload: JsonObject, requirements: JsonObject): Corre
 }
 
 function readEcho(network: unknown): string | undefined {
-  return typeof network === 'string' && network.length <= NETWORK_ECHO_MAX_CHARACTERS
-    ? network
-    : undefined;
+  return isShortText(network, NETWORK_ECHO_MAX_CHARACTERS) ? network : undefined;
 }
 
 function readRequirements(
@@ -144,23 +146,32 @@ function readRequirements(
   const amount = readInteger(sent[version === 1 ? 'maxAmountRequired' : 'amount']);
   if (asset === undefined || payTo === undefined || amount === undefined) return undefined;
   const extra = readOptionalObject(sent['extra']);
+  const [name, tokenVersion] = [extra?.['name'], extra?.['version']];
+  if (isTooLong(name, TOKEN_NAME_MAX) || isTooLong(tokenVersion, TOKEN_VERSION_MAX)) {
+    return undefined;
+  }
   return {
     network: `eip155:${chainId}`,
     chainId,
     asset,
     payTo,
     amount,
-    tokenName: extra?.['name'],
-    tokenVersion: extra?.['version'],
+    tokenName: name,
+    tokenVersion,
     networkAsSent,
   };
+}
+
+/** What is no text is refused where the domain is needed, as the reference does. */
+function isTooLong(value: unknown, most: number): boolean {
+  return typeof value === 'string' && !isShortText(value, most);
 }
 
 /** Permit2 is chosen by the payload's shape, never by `extra.assetTransferMethod` (V2 only). */
 function readClaim(payload: JsonObject, version: 1 | 2): Eip3009Claim | Permit2Claim | undefined {
   const inner = readOptionalObject(payload['payload']);
   if (inner === undefined || typeof inner['signature'] !== 'string') return undefined;
-  const signature = readBytes(inner['signature']);
+  const signature = readBytes(inner['signature'], SIGNATURE_MAX_BYTES);
   if (version === 2 && Object.hasOwn(inner, 'permit2Authorization')) {
     return readPermit2(inner, signature, payload);
   }
@@ -177,7 +188,7 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
   if (value === undefined || validAfter === undefined || validBefore === undefined) {
     return undefined;
   }
-  const nonceBytes = readBytes(nonce);
+  const nonceBytes = readBytes(nonce, 32);
   return {
     method: 'eip3009',
     from: readAddress(from),

@@ -12,6 +12,22 @@ const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const DECIMAL = /^-?\d+$/;
 const HEXADECIMAL = /^0x[0-9a-fA-F]+$/;
 
+/**
+ * UTF-16 units of a token's name and version in its EIP-712 domain. They are hashed for each request and
+ * kept with each settlement; no token known to us has a name of more than 60.
+ */
+export const TOKEN_NAME_MAX = 256;
+export const TOKEN_VERSION_MAX = 64;
+
+/**
+ * Bytes of a signature. A key signs 65; a passkey wallet's, wrapped for a wallet that is not deployed yet,
+ * takes about 2000. A longer one would cost more gas as calldata than a settlement may.
+ */
+export const SIGNATURE_MAX_BYTES = 8192;
+
+/** Nodes take no larger transaction (128 KiB), whatever it holds. */
+const BYTES_MAX = 131_072;
+
 /** 2^256 has 78 decimal digits; the rest is room for leading zeros. Bounds the cost of BigInt(). */
 const INTEGER_MAX_CHARACTERS = 100;
 
@@ -33,9 +49,16 @@ export function readAddress(value: unknown): Address | undefined {
     : undefined;
 }
 
-/** Lower-case byte string with an even number of digits. */
-export function readBytes(value: unknown): Hex | undefined {
-  return typeof value === 'string' && BYTES.test(value) ? (value.toLowerCase() as Hex) : undefined;
+/** Lower-case byte string with an even number of digits, of at most so many bytes. */
+export function readBytes(value: unknown, maxBytes: number = BYTES_MAX): Hex | undefined {
+  return isShortText(value, 2 + maxBytes * 2) && BYTES.test(value)
+    ? (value.toLowerCase() as Hex)
+    : undefined;
+}
+
+/** A text of at most so many UTF-16 units: asked first, so that nothing costs more for a longer one. */
+export function isShortText(value: unknown, most: number): value is string {
+  return typeof value === 'string' && value.length <= most;
 }
 
 /**
@@ -45,7 +68,7 @@ export function readBytes(value: unknown): Hex | undefined {
  */
 export function readInteger(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
-  if (typeof value !== 'string' || value.length > INTEGER_MAX_CHARACTERS) return undefined;
+  if (!isShortText(value, INTEGER_MAX_CHARACTERS)) return undefined;
   return DECIMAL.test(value) || HEXADECIMAL.test(value) ? BigInt(value) : undefined;
 }
 

@@ -24,8 +24,8 @@ export interface AcceptedPayment {
   readonly tokenVersion: string | undefined;
 }
 
-export function callOf(payment: AcceptedPayment, permit2Proxy: Address): Call {
-  return settlementCall(payment.authorization, payment.asset, permit2Proxy);
+export function callOf(payment: AcceptedPayment): Call {
+  return settlementCall(payment.authorization, payment.asset);
 }
 
 /** `eip155:56/0x…`, as assets are named in settings. */

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 
 /** One signed transaction for an account nonce. Fees in wei. */
-export interface SentTransaction {
+export interface SignedTransaction {
   readonly hash: Hex;
   readonly raw: Hex;
   readonly maxFeePerGas: bigint;
@@ -9,11 +9,14 @@ export interface SentTransaction {
   readonly gas: bigint;
   /** Milliseconds since the epoch. */
   readonly signedAt: number;
+  /** It only uses the account nonce up: it settles nothing. */
+  readonly isNoop: boolean;
 }
 
 /**
  * Everything that was ever signed for one account nonce of a lane. At most one of its transactions is
- * mined; until a transaction with this nonce is finalized each of them may land.
+ * mined; until a transaction with this nonce is finalized each of them may land. All of them settle the
+ * same, but for no-ops.
  *
  * - `single`: one settlement, called directly.
  * - `batch`: several, through Multicall3.
@@ -21,22 +24,31 @@ export interface SentTransaction {
  */
 export interface Attempt {
   readonly accountNonce: number;
+  /** As the first of its transactions was. */
   readonly kind: 'single' | 'batch' | 'noop';
   /** In the order in which a batch calls them. */
   readonly settlementIds: readonly string[];
   /** Oldest first; never empty. */
-  readonly transactions: readonly SentTransaction[];
+  readonly transactions: readonly SignedTransaction[];
   /** Number of the newest block when its nonce was allocated. */
   readonly allocatedAtBlock: bigint;
 }
 
-export function newestTransactionOf(attempt: Attempt): SentTransaction {
+export function newestTransactionOf(attempt: Attempt): SignedTransaction {
   const newest = attempt.transactions.at(-1);
   if (newest === undefined) throw new TypeError('an attempt without a transaction');
   return newest;
 }
 
-const FORMAT = 1;
+/** Wei that this account nonce can cost at most: one of its transactions is mined. */
+export function mostCostOf({ transactions }: Attempt): bigint {
+  return transactions.reduce((most, { gas, maxFeePerGas }) => {
+    const cost = gas * maxFeePerGas;
+    return cost > most ? cost : most;
+  }, 0n);
+}
+
+const FORMAT = 2;
 
 export function encodeAttempt(attempt: Attempt): string {
   return JSON.stringify({ v: FORMAT, ...attempt }, (_, value: unknown) =>
@@ -51,6 +63,7 @@ interface EncodedTransaction {
   readonly maxPriorityFeePerGas: string;
   readonly gas: string;
   readonly signedAt: number;
+  readonly isNoop: boolean;
 }
 
 /** Reads what {@link encodeAttempt} wrote. */

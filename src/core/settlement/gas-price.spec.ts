@@ -1,8 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { bumpedFees, feesFor } from './gas-price.js';
+import { bumpedFees, feesFor, leastTipToOffer } from './gas-price.js';
 
 const GWEI = 1_000_000_000n;
-const market = { baseFeePerGas: 0n, suggestedTip: GWEI / 20n, leastTip: 0n, cap: 5n * GWEI };
+const market = {
+  baseFeePerGas: 0n,
+  suggestedTip: GWEI / 20n,
+  urgentTip: GWEI / 20n,
+  leastTip: 0n,
+  cap: 5n * GWEI,
+};
 
 describe('feesFor', () => {
   it('offers the tip alone where there is no base fee', () => {
@@ -46,5 +52,17 @@ describe('bumpedFees', () => {
   it('stops at the cap', () => {
     const previous = { maxFeePerGas: 4_500_000_000n, maxPriorityFeePerGas: 4_500_000_000n };
     expect(bumpedFees(previous, market)).toBeUndefined();
+  });
+});
+
+describe('leastTipToOffer', () => {
+  it('is what all endpoints take', () => {
+    expect(leastTipToOffer([0n, GWEI, 2n * GWEI], 5n * GWEI)).toBe(2n * GWEI);
+    expect(leastTipToOffer([], 5n * GWEI)).toBe(0n);
+  });
+
+  it('leaves an endpoint out that wants more than is paid, as long as another one does not', () => {
+    expect(leastTipToOffer([GWEI, 50n * GWEI], 5n * GWEI)).toBe(GWEI);
+    expect(leastTipToOffer([7n * GWEI, 50n * GWEI], 5n * GWEI)).toBe(7n * GWEI);
   });
 });

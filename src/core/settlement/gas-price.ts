@@ -9,8 +9,11 @@ export interface Fees {
 export interface FeeMarket {
   /** Of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
   readonly baseFeePerGas: bigint;
-  /** The tip the node suggests, and the least one the endpoints take, as far as they have said. */
+  /** The tip the nodes suggest: the lower one of two, as one of them may be far off. */
   readonly suggestedTip: bigint;
+  /** The higher one of two, for what the lower one did not bring into a block. */
+  readonly urgentTip: bigint;
+  /** The least tip the endpoints take, as far as they have said. */
   readonly leastTip: bigint;
   /** `MAX_GAS_PRICE_GWEI`, in wei. */
   readonly cap: bigint;
@@ -36,15 +39,33 @@ export function feesFor(market: FeeMarket): Fees | undefined {
   return { maxFeePerGas, maxPriorityFeePerGas: minOf(tip, maxFeePerGas) };
 }
 
+/** What a unit of gas costs a transaction in a block of this base fee, in wei (EIP-1559). */
+export function effectivePrice(fees: Fees, baseFeePerGas: bigint): bigint {
+  return minOf(fees.maxFeePerGas, baseFeePerGas + fees.maxPriorityFeePerGas);
+}
+
 /**
  * The fees to replace a transaction with: at least an eighth above what it offered, or the market
  * where that is more. `undefined` when the cap leaves no room for it.
  */
 export function bumpedFees(previous: Fees, market: FeeMarket): Fees | undefined {
-  const now = feesFor(market);
+  const now = feesFor({ ...market, suggestedTip: market.urgentTip });
   const tip = maxOf(bump(previous.maxPriorityFeePerGas), now?.maxPriorityFeePerGas ?? 0n);
   const maxFee = maxOf(maxOf(bump(previous.maxFeePerGas), now?.maxFeePerGas ?? 0n), tip);
   return maxFee <= market.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;
+}
+
+/**
+ * The least tip to offer, given the least that each endpoint takes (0 for those that have not said):
+ * what every endpoint takes whose price can be paid. Where none can be paid it is the lowest of all.
+ *
+ * @param affordable - wei; the most that is paid for a tip.
+ */
+export function leastTipToOffer(leastTips: readonly bigint[], affordable: bigint): bigint {
+  const payable = leastTips.filter((tip) => tip <= affordable);
+  return payable.length > 0
+    ? payable.reduce(maxOf)
+    : leastTips.reduce((least, tip) => minOf(least, tip), leastTips[0] ?? 0n);
 }
 
 function bump(wei: bigint): bigint {

@@ -1,20 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import { anAcceptedPayment, aPermit2Authorization } from './accepted-payment.builder.js';
 import { assetNameOf } from './accepted-payment.js';
-import { type BatchRules, groupForSending, type Sendable } from './grouping.js';
+import {
+  batchGas,
+  type BatchRules,
+  gasBoundOf,
+  groupForSending,
+  type Sendable,
+} from './grouping.js';
 
 const rules: BatchRules = {
   maxItems: 3,
   safeAssets: new Set([assetNameOf(anAcceptedPayment())]),
   optOut: new Set(),
+  maxGas: gasBoundOf(0n),
 };
+const LIMIT = 100_000n;
 let ids = 0;
 const aSendable = (overrides: Partial<Sendable> = {}): Sendable => {
   ids += 1;
   return { id: `s${ids}`, payment: anAcceptedPayment(), goesAlone: false, ...overrides };
 };
 const shape = (items: readonly Sendable[], by: BatchRules = rules) => {
-  const { batches, singles } = groupForSending(items, by);
+  const { batches, singles } = groupForSending(items, by, () => LIMIT);
   return { batches: batches.map((batch) => batch.length), singles: singles.length };
 };
 
@@ -61,5 +69,23 @@ describe('groupForSending', () => {
       payment: anAcceptedPayment({ amount: 7n, authorization: aPermit2Authorization() }),
     });
     expect(shape([permit2(), other])).toEqual({ batches: [2], singles: 0 });
+  });
+
+  it('bounds a batch by the gas limits of its items, not only by their number', () => {
+    const fitsTwo = { ...rules, maxGas: batchGas([LIMIT, LIMIT]) };
+    expect(shape([aSendable(), aSendable(), aSendable()], fitsTwo)).toEqual({
+      batches: [2],
+      singles: 1,
+    });
+    const fitsOne = { ...rules, maxGas: batchGas([LIMIT, LIMIT]) - 1n };
+    expect(shape([aSendable(), aSendable()], fitsOne)).toEqual({ batches: [], singles: 2 });
+  });
+});
+
+describe('gasBoundOf', () => {
+  it('is a part of the block, and never more than a transaction may have', () => {
+    expect(gasBoundOf(8_000_000n)).toBe(2_000_000n);
+    expect(gasBoundOf(140_000_000n)).toBe(16_777_216n);
+    expect(gasBoundOf(0n)).toBe(16_777_216n);
   });
 });

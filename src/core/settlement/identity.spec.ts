@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Payment } from '../payment/payment.js';
 import { parsePayment } from '../payment/parse-payment.js';
-import { identityOf } from './identity.js';
+import { asEip3009Authorization } from '../exact/authorization.js';
+import { identityOf, type PaymentIdentity, settlementIdOf, termsOf } from './identity.js';
 
 const FROM = '0x857b06519E91e3A54538791bDbb0E22373e36b66';
 const TO = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
@@ -71,8 +72,13 @@ function aPermit2Payment(nonce: unknown): Payment {
   };
 }
 
+function known(identity: PaymentIdentity | undefined): PaymentIdentity {
+  if (identity === undefined) throw new Error('no identity');
+  return identity;
+}
+
 describe('identityOf', () => {
-  const base = identityOf(aPayment());
+  const base = known(identityOf(aPayment()));
 
   it('is the same in every spelling', () => {
     const spelled = identityOf(
@@ -93,15 +99,15 @@ describe('identityOf', () => {
     ['token', aPayment({}, { requirements: { asset: TO } })],
     ['chain', aPayment({}, { requirements: { network: 'eip155:97' } })],
     ['method', aPermit2Payment(NONCE)],
-  ])('names another settlement for another %s', (_, payment) => {
-    expect(identityOf(payment)?.settlementId).not.toBe(base?.settlementId);
+  ])('names another authorization for another %s', (_, payment) => {
+    expect(identityOf(payment)?.authorizationId).not.toBe(base.authorizationId);
   });
 
-  it('names the same settlement, with other terms, for another amount or payee', () => {
+  it('names the same authorization, with other terms, for another amount or payee', () => {
     for (const other of [aPayment({ value: '1' }), aPayment({ to: FROM })]) {
       const identity = identityOf(other);
-      expect(identity?.settlementId).toBe(base?.settlementId);
-      expect(identity?.termsTag).not.toBe(base?.termsTag);
+      expect(identity?.authorizationId).toBe(base.authorizationId);
+      expect(identity?.termsTag).not.toBe(base.termsTag);
     }
   });
 
@@ -112,9 +118,26 @@ describe('identityOf', () => {
     ];
     for (const other of others) {
       const identity = identityOf(other);
-      expect(identity?.termsTag).toBe(base?.termsTag);
-      expect(identity?.signedTag).not.toBe(base?.signedTag);
+      expect(identity?.termsTag).toBe(base.termsTag);
+      expect(identity?.signedTag).not.toBe(base.signedTag);
     }
+  });
+
+  it('names a claim by what is claimed and by who claims', () => {
+    const id = settlementIdOf(base, 'a.1');
+    expect(settlementIdOf(base, 'a.1')).toBe(id);
+    expect(settlementIdOf(base, 'a.2')).not.toBe(id);
+    expect(settlementIdOf({ ...base, termsTag: 'other' }, 'a.1')).not.toBe(id);
+  });
+
+  it('tells the same of an authorization as of the payment that carried it', () => {
+    const { requirements, claim } = aPayment();
+    if (claim.method !== 'eip3009' || claim.signature === undefined) throw new Error('no claim');
+    const authorization = asEip3009Authorization(claim, claim.signature);
+    if (authorization === undefined) throw new Error('no authorization');
+    const { authorizationId, termsTag } = base;
+    const told = termsOf(requirements.chainId, requirements.asset, authorization);
+    expect(told).toEqual({ authorizationId, termsTag });
   });
 
   it('has no name for what cannot have been signed', () => {
@@ -128,7 +151,7 @@ describe('identityOf', () => {
     expect(identityOf(aPayment({}, { requirements: { extra: odd } }))).toBeDefined();
   });
 
-  it('is 32 URL-safe characters', () => {
-    expect(base?.settlementId).toMatch(/^[\w-]{32}$/);
+  it('is whole: 43 URL-safe characters of 256 bits each', () => {
+    for (const name of Object.values(base)) expect(name).toMatch(/^[\w-]{43}$/);
   });
 });

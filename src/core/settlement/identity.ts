@@ -1,40 +1,48 @@
 import { hash } from 'node:crypto';
 import type { Address } from 'viem';
+import type { Authorization } from '../exact/authorization.js';
+import { PERMIT2 } from '../exact/contracts.js';
 import type { Payment } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
-import { PERMIT2 } from '../exact/contracts.js';
 
 /**
- * How a payment is recognised. All three names are hashes of parsed values, so that spelling (letter
- * case, leading zeros, hex or decimal) makes no difference.
+ * How a payment is recognised. All names are hashes of parsed values, so that spelling (letter case,
+ * leading zeros, hex or decimal) makes no difference. They are never cut: the payer chooses what goes
+ * into them. 43 characters each, URL-safe.
  */
 export interface PaymentIdentity {
   /**
-   * The settlement's id: a hash of the authorization key, which is what the chain executes at most
-   * once: (chain, token, payer, nonce) for EIP-3009, (chain, Permit2, payer, nonce) for Permit2.
-   * 32 characters, URL-safe.
+   * The authorization key, which is what the chain executes at most once: (chain, token, payer, nonce)
+   * for EIP-3009, (chain, Permit2, payer, nonce) for Permit2.
    */
-  readonly settlementId: string;
-  /** Everything the payer committed to. Two payments with one id and other terms are not the same. */
+  readonly authorizationId: string;
+  /** Everything the payer committed to. Two payments of one authorization with other terms differ. */
   readonly termsTag: string;
   /** The terms, the signature domain and the signature byte for byte. */
   readonly signedTag: string;
 }
 
-/** 24 bytes leave no room for collisions that a payer could search for. */
-const ID_BYTES = 24;
-/** Tags are compared only between payments of one id. */
-const TAG_BYTES = 12;
-
-/** The id of the settlement that has this authorization key. */
-export function settlementIdOf(
+export function authorizationIdOf(
   method: 'eip3009' | 'permit2',
   chainId: number,
   asset: Address,
   payer: Address,
   nonce: bigint,
 ): string {
-  return tagOf(authorizationKey(method, chainId, asset, payer, nonce), ID_BYTES);
+  return hashOf(authorizationKey(method, chainId, asset, payer, nonce));
+}
+
+/**
+ * The id of one claim of a payment. A claim made again by the same requester is the same claim; another
+ * requester's is another one.
+ *
+ * @param generation - the id of the requester that claims.
+ */
+export function settlementIdOf(
+  { authorizationId, termsTag }: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
+  generation: string,
+): string {
+  return hashOf([authorizationId, termsTag, generation]);
 }
 
 function authorizationKey(
@@ -43,7 +51,7 @@ function authorizationKey(
   asset: Address,
   payer: Address,
   nonce: bigint,
-): readonly TagPart[] {
+): readonly HashPart[] {
   return [method, chainId, method === 'eip3009' ? asset : PERMIT2, payer, nonce];
 }
 
@@ -64,29 +72,46 @@ export function identityOf({ requirements, claim }: Payment): PaymentIdentity | 
   return identify(key, terms, [], claim.signature);
 }
 
+/** What can be told of a payment from its authorization alone, without the signature as it was sent. */
+export function termsOf(
+  chainId: number,
+  asset: Address,
+  authorization: Authorization,
+): Pick<PaymentIdentity, 'authorizationId' | 'termsTag'> {
+  if (authorization.method === 'eip3009') {
+    const { from, to, value, validAfter, validBefore, nonce } = authorization;
+    const key = authorizationKey('eip3009', chainId, asset, from, BigInt(nonce));
+    const terms = [to, value, validAfter, validBefore];
+    return { authorizationId: hashOf(key), termsTag: hashOf([...key, ...terms]) };
+  }
+  const { from, token, amount, spender, nonce, deadline, witnessTo } = authorization;
+  const key = authorizationKey('permit2', chainId, asset, from, nonce);
+  const terms = [token, amount, spender, deadline, witnessTo, authorization.witnessValidAfter];
+  return { authorizationId: hashOf(key), termsTag: hashOf([...key, ...terms]) };
+}
+
 /** What is not text has no name or version to sign over, and may not be convertible to text at all. */
 function textOrNothing(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 function identify(
-  key: readonly TagPart[],
-  terms: readonly TagPart[],
-  domain: readonly TagPart[],
+  key: readonly HashPart[],
+  terms: readonly HashPart[],
+  domain: readonly HashPart[],
   signature: string | undefined,
 ): PaymentIdentity {
   return {
-    settlementId: tagOf(key, ID_BYTES),
-    termsTag: tagOf([...key, ...terms], TAG_BYTES),
-    signedTag: tagOf([...key, ...terms, ...domain, signature], TAG_BYTES),
+    authorizationId: hashOf(key),
+    termsTag: hashOf([...key, ...terms]),
+    signedTag: hashOf([...key, ...terms, ...domain, signature]),
   };
 }
 
-type TagPart = string | number | bigint | undefined;
+type HashPart = string | number | bigint | undefined;
 
-/** JSON keeps the parts apart: no part can spill into the next one. */
-export function tagOf(parts: readonly TagPart[], bytes: number = TAG_BYTES): string {
+/** SHA-256 in base64url, 43 characters. JSON keeps the parts apart: none can spill into the next one. */
+export function hashOf(parts: readonly HashPart[]): string {
   const text = JSON.stringify(parts.map((part) => (part === undefined ? null : String(part))));
-  // Four characters of base64url hold three bytes.
-  return hash('sha256', text, 'base64url').slice(0, (bytes / 3) * 4);
+  return hash('sha256', text, 'base64url');
 }

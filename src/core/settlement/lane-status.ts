@@ -6,14 +6,16 @@ export type LaneTrouble =
   | 'chain_unavailable'
   | 'head_stale'
   | 'resyncing'
-  | 'paused';
+  | 'paused'
+  /** Account nonces are missing below those in flight. */
+  | 'nonce_gap';
 
 /** What a lane says of itself to the other processes, about once a second. */
 export interface LaneStatus {
   readonly lane: string;
   readonly chainId: number;
   readonly signer: string;
-  readonly process: string;
+  readonly processId: string;
   readonly trouble: LaneTrouble | undefined;
   readonly balanceWei: string;
   /** How many more settlements its gas money pays for, at the price of now. */
@@ -32,4 +34,8 @@ export interface LaneStatus {
   readonly inclusionMs: number;
   /** Settlements a second it can do, as far as it has shown. */
   readonly perSecond: number;
+  /** Wei for a unit of gas that it would pay now; what verify simulates with. */
+  readonly gasPriceWei: string;
+  /** Assets it has stopped serving, for transfers of them succeeded and paid nobody. */
+  readonly suspendedAssets: readonly string[];
 }

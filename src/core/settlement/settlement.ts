@@ -23,21 +23,22 @@ export type SettlementState =
 /** At which certainty success is told. */
 export type Finality = 'included' | 'finalized';
 
-/** Who may hear "success" for a settlement. */
-export type SaleState = 'open' | 'held' | 'sold';
+/** Whether a requester was told "success", or was handed a 202, for a settlement. */
+export type SaleState = 'open' | 'sold';
 
 export interface Sale {
   readonly state: SaleState;
-  /** The asker that holds it or that it was sold to. */
-  readonly asker: string | undefined;
-  /** Whether the asker's process still reports itself. */
-  readonly isAskerAlive: boolean;
-  /** Tag of the asker's idempotency key. */
-  readonly keyTag: string | undefined;
+  /** The requester that it was sold to. */
+  readonly requester: string | undefined;
+  /** Tag of that requester's idempotency key. */
+  readonly soldKeyTag: string | undefined;
+  /** Tag of the idempotency key that is bound to it: only who has it is told success. */
+  readonly boundKeyTag: string | undefined;
 }
 
 /** What is known of one settlement, wherever in its life it is. */
 export interface SettlementView {
+  /** Names the claim: see `settlementIdOf`. */
   readonly id: string;
   readonly state: SettlementState;
   /** Whether the payment reached the payee in this settlement's name. */
@@ -93,4 +94,9 @@ export function isFailure(view: SettlementView): boolean {
     return true;
   }
   return view.state === 'foreign' && !view.isPaid;
+}
+
+/** Whether a requester with this key hears of what was sold: it was sold to that key. */
+export function isSoldToKey({ sale }: SettlementView, keyTag: string): boolean {
+  return sale.state === 'sold' && keyTag !== '' && sale.soldKeyTag === keyTag;
 }

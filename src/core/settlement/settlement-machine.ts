@@ -1,0 +1,196 @@
+import type { SettlementState } from './settlement.js';
+
+/**
+ * What can happen to a settlement, as one table. A stage is where a claim stands; an event moves it to
+ * another stage. What is not in the table cannot happen: the Lua scripts are given the same table and
+ * refuse the rest.
+ */
+
+/**
+ * - `pending`: claimed, its job was not seen yet. `ready`: waits for a lane. `later`: waits for its time.
+ *   `work`: in the hands of a lane, nothing signed. All four are `queued`.
+ * - `attempt`: bound to an account nonce of a lane. `parked`: its outcome cannot be told now, it is asked
+ *   for again beside the lanes. Both are `broadcast`.
+ * - `none`: there is no record.
+ */
+export type Stage =
+  | 'none'
+  | 'pending'
+  | 'ready'
+  | 'later'
+  | 'work'
+  | 'attempt'
+  | 'parked'
+  | 'included'
+  | 'finalized'
+  | 'reverted'
+  | 'expired'
+  | 'foreign'
+  | 'withdrawn';
+
+export type SettlementEvent =
+  /** A requester's payment was judged good. */
+  | 'claimed'
+  /** Its job, or the sweep, reached a process that holds a lane. */
+  | 'job_seen'
+  /** A lane took it. */
+  | 'taken'
+  /** The lane will not send it now. */
+  | 'given_back'
+  /** The lane could not judge it now; it waits for a time. */
+  | 'postponed'
+  /** That time has come. */
+  | 'due'
+  /** Signed bytes that carry it are stored. */
+  | 'allocated'
+  /** More bytes are stored for the same account nonce. */
+  | 'replaced'
+  /** A block shows it paid. */
+  | 'included'
+  /** That block is not part of the chain any more. */
+  | 'block_replaced'
+  /** A final block shows it paid. */
+  | 'finalized_paid'
+  /** Its attempt is dead, it is unused and goes back to the queue, to be sent alone. */
+  | 'finalized_unpaid_requeue'
+  /** Its attempt is dead, it is unused and ends. */
+  | 'finalized_unpaid_reverted'
+  /** A final block shows it paid by a transaction not ours that copied one of ours. */
+  | 'used_by_other_paid'
+  /** A final block shows it used without this payment. */
+  | 'used_by_other_unpaid'
+  /** Its deadline has passed, and it is unused. */
+  | 'expired'
+  /** Nothing was ever signed for it, and the lane refuses it. */
+  | 'refused'
+  /** Nothing was ever signed for it, and its requesters left. */
+  | 'withdrawn'
+  /** Its outcome cannot be told now. */
+  | 'parked'
+  /** It can be sent again. */
+  | 'unparked'
+  /** Somebody was told success, and its attempt died unpaid: it is collected again. */
+  | 'recollect'
+  /** The ledger went back, and the lane still had its signed bytes. */
+  | 'restored';
+
+/** The state that everybody outside the engine sees. */
+export const STATE_OF: Readonly<Record<Exclude<Stage, 'none'>, SettlementState>> = {
+  pending: 'queued',
+  ready: 'queued',
+  later: 'queued',
+  work: 'queued',
+  attempt: 'broadcast',
+  parked: 'broadcast',
+  included: 'included',
+  finalized: 'finalized',
+  reverted: 'reverted',
+  expired: 'expired',
+  foreign: 'foreign',
+  withdrawn: 'withdrawn',
+};
+
+/**
+ * Where a settlement is listed while it is in a stage. A transition leaves the lists of the old stage
+ * and enters those of the new one.
+ *
+ * - `live`: it is the live claim of its authorization, and one of the chain's unfinished.
+ * - `queued`: it counts for the length of the queue and for the share of its payee.
+ * - `reserved`: its amount counts against the payer's balance.
+ * - `pending`, `ready`, `later`, `work`, `parked`: the list of that stage.
+ */
+export type Listing =
+  'live' | 'queued' | 'reserved' | 'pending' | 'ready' | 'later' | 'work' | 'parked';
+
+export const LISTINGS_OF: Readonly<Record<Stage, readonly Listing[]>> = {
+  none: [],
+  pending: ['live', 'queued', 'reserved', 'pending'],
+  ready: ['live', 'queued', 'reserved', 'ready'],
+  later: ['live', 'queued', 'reserved', 'later'],
+  work: ['live', 'queued', 'reserved', 'work'],
+  attempt: ['live', 'reserved'],
+  parked: ['live', 'reserved', 'parked'],
+  included: ['live'],
+  finalized: [],
+  reverted: [],
+  expired: [],
+  foreign: [],
+  withdrawn: [],
+};
+
+type Row = Readonly<Partial<Record<SettlementEvent, Stage>>>;
+
+/** An attempt that is dead, or may be: what a final block can say of it. */
+const OUTCOMES: Row = {
+  finalized_paid: 'finalized',
+  finalized_unpaid_reverted: 'reverted',
+  used_by_other_paid: 'foreign',
+  used_by_other_unpaid: 'foreign',
+  expired: 'expired',
+  recollect: 'later',
+};
+
+/** The whole table: stage, event, next stage. */
+export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
+  none: { claimed: 'pending', restored: 'attempt' },
+  pending: { job_seen: 'ready', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
+  ready: { taken: 'work', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
+  later: { due: 'ready', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
+  work: {
+    ...OUTCOMES,
+    given_back: 'ready',
+    postponed: 'later',
+    allocated: 'attempt',
+    parked: 'parked',
+    refused: 'withdrawn',
+    withdrawn: 'withdrawn',
+    restored: 'attempt',
+  },
+  attempt: {
+    ...OUTCOMES,
+    replaced: 'attempt',
+    included: 'included',
+    finalized_unpaid_requeue: 'ready',
+    parked: 'parked',
+    restored: 'attempt',
+  },
+  parked: { ...OUTCOMES, parked: 'parked', unparked: 'ready', restored: 'attempt' },
+  included: {
+    included: 'included',
+    block_replaced: 'attempt',
+    finalized_paid: 'finalized',
+    restored: 'attempt',
+  },
+  finalized: {},
+  reverted: {},
+  expired: {},
+  foreign: {},
+  // A ledger that went back may hold withdrawn what was sent since: the bytes decide.
+  withdrawn: { restored: 'attempt' },
+};
+
+/** @returns the next stage; `undefined` where the event cannot happen in this stage. */
+export function nextStage(stage: Stage, event: SettlementEvent): Stage | undefined {
+  return TRANSITIONS[stage][event];
+}
+
+export interface Effects {
+  readonly leaves: readonly Listing[];
+  readonly enters: readonly Listing[];
+}
+
+/** What a transition does to the lists. */
+export function effectsOf(from: Stage, to: Stage): Effects {
+  const [before, after] = [LISTINGS_OF[from], LISTINGS_OF[to]];
+  return {
+    leaves: before.filter((listing) => !after.includes(listing)),
+    enters: after.filter((listing) => !before.includes(listing)),
+  };
+}
+
+export const STAGES = Object.keys(TRANSITIONS) as readonly Stage[];
+
+/** Whether a claim in this stage is finished for good. */
+export function isFinishedStage(stage: Stage): boolean {
+  return stage !== 'none' && !LISTINGS_OF[stage].includes('live');
+}

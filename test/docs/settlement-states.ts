@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  effectsOf,
+  LISTINGS_OF,
+  nextStage,
+  type SettlementEvent,
+  type Stage,
+  STAGES,
+  STATE_OF,
+  TRANSITIONS,
+} from '../../src/core/settlement/settlement-machine.js';
+
+export const PAGE = fileURLToPath(new URL('../../docs/settlement-states.md', import.meta.url));
+
+/** The settlement machine for people, as `docs/settlement-states.md` shows it. */
+export function settlementStatesPage(): string {
+  const rows = STAGES.flatMap((stage) =>
+    (Object.keys(TRANSITIONS[stage]) as SettlementEvent[]).map((event) => {
+      const next = nextStage(stage, event) ?? stage;
+      const { leaves, enters } = effectsOf(stage, next);
+      const lists = [...leaves.map((one) => `-${one}`), ...enters.map((one) => `+${one}`)];
+      return `| ${stage} | ${event} | ${next} | ${lists.join(' ')} |`;
+    }),
+  );
+  const stages = STAGES.map(
+    (stage) => `| ${stage} | ${stateOf(stage)} | ${LISTINGS_OF[stage].join(', ')} |`,
+  );
+  return `# What can happen to a settlement
+
+Printed from \`src/core/settlement/settlement-machine.ts\` by \`npm run docs:states\`; a test compares. The Lua
+scripts of the ledger are given the same table, and refuse what is not in it.
+
+A **stage** is where a claim stands. People and programs outside the engine see its **state**. The **lists**
+are those of Redis in which it is found while it is in that stage.
+
+| stage | state | lists |
+|---|---|---|
+${stages.join('\n')}
+
+An event that is not listed for a stage cannot happen in it.
+
+| stage | event | next stage | lists left (-) and entered (+) |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+function stateOf(stage: Stage): string {
+  return stage === 'none' ? '' : STATE_OF[stage];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(PAGE, settlementStatesPage());
