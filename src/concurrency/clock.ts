@@ -1,0 +1,17 @@
+/** Time as the engine reads it, so that a test can decide how late it is. */
+export interface Clock {
+  /** Milliseconds since the epoch; may jump. */
+  now(): number;
+  /** Milliseconds since some moment; never goes back. */
+  steady(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  steady: () => performance.now(),
+  sleep: (ms) =>
+    new Promise((resolve) => {
+      setTimeout(resolve, ms);
+    }),
+};
