@@ -1,70 +1,108 @@
 /**
- * Every Redis key this service writes, by the builder that names it. All live in one database of one
- * primary; the Lua scripts build the same names from the same prefix.
+ * Every Redis key of the ledger, by the builder that names it. What belongs to a chain has the hash tag
+ * `{<chainId>:<partition>}`, so that a script finds all it touches in one slot of a Redis Cluster. The
+ * scripts build names only from the prefix of the first key they are given.
  *
- * The wallet's keys begin with `x402:wl:` and are listed in `src/wallet/wallet-keys.ts`.
+ * The wallet's keys begin with `x402:wl:` and are listed in `src/wallet/wallet-keys.ts`, the hub's with
+ * `hub:`.
+ *
+ * Of a chain, after `x402:{56:0}:`, with an example each:
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
- * | `x402:s:<id>` | hash | until the settlement is finished | a live settlement |
- * | `x402:t:<id>` | string | `TOMBSTONE_DAYS` | a finished settlement, compact (see `tombstone.ts`) |
- * | `x402:d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
- * | `x402:w:<id>` | zset | 5 minutes after the last asker came | who waits for it, by arrival |
- * | `x402:r:<id>` | string | 1 minute | why the claim of that generation was refused |
- * | `x402:k:<tag>` | string | `RETENTION_DAYS` | the settlement an idempotency key is bound to |
- * | `x402:f:<chain>:<token>:<payer>` | hash | while something is in flight | amounts in flight by id |
- * | `x402:x:<chain>:<hash>` | string | `RETENTION_DAYS` | ids carried by a transaction |
- * | `x402:e:<chain>:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
- * | `x402:c:<chain>:live` | zset | always | unfinished settlements by claim time |
- * | `x402:c:<chain>:queued` | zset | always | of these the queued ones |
- * | `x402:c:<chain>:pending` | zset | always | claimed, their job not picked up yet |
- * | `x402:c:<chain>:payees` | zset | always | payees with ready work, by turn |
- * | `x402:c:<chain>:ready:<payTo>` | zset | while not empty | ready settlements by deadline |
- * | `x402:c:<chain>:load` | hash | always | queued settlements by payee |
- * | `x402:c:<chain>:newest` | zset | always | the 500 settlements claimed last, by claim time |
- * | `x402:y:<chain>:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
- * | `x402:l:<lane>` | hash | always | a lane: `next`, the next account nonce |
- * | `x402:l:<lane>:lease` | string | `LANE_LEASE_MS` | `<process>:<epoch>` of its writer |
- * | `x402:l:<lane>:work` | zset | while not empty | settlements its writer has taken |
- * | `x402:l:<lane>:charges` | hash | while not empty | what attempts in flight were charged to gas budgets |
- * | `x402:l:<lane>:attempts` | hash | while not empty | attempts in flight by account nonce |
- * | `x402:paused` | hash | always | lanes an operator has paused: JSON, since when and by whose key |
- * | `x402:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
- * | `x402:p:<process>` | string | 5 seconds | a living process |
- * | `x402:processes` | hash | always | what each process last reported, JSON |
- * | `x402:v:<chain>:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
- * | `x402:g:<chain>:<subject>:<day>` | string | 2 days | gas money spent, gwei |
- * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
+ * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2` |
+ * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms): see `epoch.ts` |
+ * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |
+ * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
+ * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
+ * | `a:<authorization id>` | hash | as its records | claims of an authorization: `live`, `sold`, `last` |
+ * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
+ * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
+ * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
+ * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
+ * | `live` | zset | always | unfinished settlements by claim time |
+ * | `queued`, `deadlines` | zset | always | of these the queued ones, by the time they came, by deadline |
+ * | `pending` | zset | always | claimed, their job not picked up yet |
+ * | `later`, `parked` | zset | while not empty | those that wait for a time, by that time |
+ * | `payees` | zset | while not empty | payees with ready work, by turn |
+ * | `turn` | string | always | the newest turn |
+ * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
+ * | `load` | hash | always | queued settlements by payee |
+ * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
+ * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
+ * | `lanes` | set | always | signers that ever had an attempt |
+ * | `paused` | hash | always | lanes an operator has paused: JSON, since when and by whose key |
+ * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce |
+ * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
+ * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
+ * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
+ * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
+ * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
- * A lane is written `<chainId>:<signer>`.
+ * Of the deployment:
+ *
+ * | key | type | lifetime | holds |
+ * |---|---|---|---|
+ * | `x402:{k:<tag>}` | string | `RETENTION_DAYS` | the payment an idempotency key is bound to: see `binding.ts` |
+ * | `x402:{deployment}:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
+ * | `x402:{deployment}:processes` | hash | always | what each process last reported, likewise |
+ * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
  */
-export const KEY_PREFIX = 'x402:';
+export const FORMAT = '2';
 
-export const settlementKey = (id: string): string => `${KEY_PREFIX}s:${id}`;
-export const tombstoneKey = (id: string): string => `${KEY_PREFIX}t:${id}`;
-export const detailsKey = (id: string): string => `${KEY_PREFIX}d:${id}`;
+const PREFIX = 'x402:';
+
+/** The one place that says in which part of a chain's ledger something lies. There is one so far. */
+export const tagOf = (chainId: number): string => `${chainId}:0`;
+
+const chainKey = (chainId: number, rest: string): string => `${PREFIX}{${tagOf(chainId)}}:${rest}`;
+
+export const epochKey = (chainId: number): string => chainKey(chainId, 'epoch');
+export const formatKey = (chainId: number): string => chainKey(chainId, 'format');
+export const recordKey = (chainId: number, id: string): string => chainKey(chainId, `s:${id}`);
+export const authorizationKey = (chainId: number, authorizationId: string): string =>
+  chainKey(chainId, `a:${authorizationId}`);
+export const inFlightKey = (chainId: number, token: string, payer: string): string =>
+  chainKey(chainId, `f:${token}:${payer}`);
 export const transactionKey = (chainId: number, hash: string): string =>
-  `${KEY_PREFIX}x:${chainId}:${hash}`;
+  chainKey(chainId, `x:${hash}`);
 export const creditKey = (chainId: number, hash: string, logIndex: number): string =>
-  `${KEY_PREFIX}e:${chainId}:${hash}:${logIndex}`;
+  chainKey(chainId, `c:${hash}:${logIndex}`);
 export const revertsKey = (chainId: number, payer: string): string =>
-  `${KEY_PREFIX}v:${chainId}:${payer}`;
-export const liveKey = (chainId: number): string => `${KEY_PREFIX}c:${chainId}:live`;
-export const queuedKey = (chainId: number): string => `${KEY_PREFIX}c:${chainId}:queued`;
-export const laneKey = (lane: string): string => `${KEY_PREFIX}l:${lane}`;
-export const laneLeaseKey = (lane: string): string => `${laneKey(lane)}:lease`;
-export const laneAttemptsKey = (lane: string): string => `${laneKey(lane)}:attempts`;
-export const pausedLanesKey = (): string => `${KEY_PREFIX}paused`;
-export const chainKey = (chainId: number, what: 'live' | 'queued' | 'newest'): string =>
-  `${KEY_PREFIX}c:${chainId}:${what}`;
-export const payerKey = (chainId: number, payer: string): string =>
-  `${KEY_PREFIX}y:${chainId}:${payer}`;
-export const processKey = (process: string): string => `${KEY_PREFIX}p:${process}`;
-export const processesKey = (): string => `${KEY_PREFIX}processes`;
+  chainKey(chainId, `v:${payer}`);
+export const listKey = (
+  chainId: number,
+  list:
+    | 'live'
+    | 'queued'
+    | 'deadlines'
+    | 'pending'
+    | 'later'
+    | 'parked'
+    | 'newest'
+    | 'lanes'
+    | 'paused',
+): string => chainKey(chainId, list);
+export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);
+/** @param lane - `<chainId>:<signer>` */
+export const laneKey = (chainId: number, lane: string): string =>
+  chainKey(chainId, `l:${signerOf(lane)}`);
+export const laneLeaseKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:lease`;
+export const laneAttemptsKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:attempts`;
+export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
+
+export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
+export const laneBoardKey = (): string => `${PREFIX}{deployment}:lanes`;
+export const processesKey = (): string => `${PREFIX}{deployment}:processes`;
 /** @param caller - `key:<id>` of an API key, or `ip:<address>`. */
-export const rateKey = (bucket: string, caller: string): string =>
-  `${KEY_PREFIX}q:${bucket}:${caller}`;
-/** Pub/sub: news for the askers of one process. */
-export const processChannel = (process: string): string => `${KEY_PREFIX}news:${process}`;
+export const rateKey = (bucket: string, caller: string): string => `${PREFIX}q:${bucket}:${caller}`;
+
+/** Pub/sub: news for the requesters of one process. */
+export const processChannel = (processId: string): string => `${PREFIX}news:${processId}`;
 /** Pub/sub: work is ready on a chain. */
-export const workChannel = (chainId: number): string => `${KEY_PREFIX}work:${chainId}`;
+export const workChannel = (chainId: number): string => `${PREFIX}work:${chainId}`;
+
+/** Keys that only a ledger of the first version has. */
+export const KEYS_OF_VERSION_1 = [`${PREFIX}lanes`, `${PREFIX}processes`] as const;

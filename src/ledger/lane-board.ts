@@ -1,18 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { LaneStatus } from '../core/settlement/lane-status.js';
-import { runScript, script } from '../redis/redis-scripts.js';
-import * as lua from './lua/report-scripts.js';
-import { PRELUDE } from './lua/prelude.js';
+import { runKeyedScript } from '../redis/redis-scripts.js';
+import { laneBoardKey } from './keys.js';
 import { asList, asText, asTexts } from './reply.js';
+import { loadScript } from './script-files.js';
 
-const SCRIPTS = {
-  publish: script('publishStatus', PRELUDE + lua.PUBLISH_STATUS),
-  read: script('readStatuses', PRELUDE + lua.READ_STATUSES),
-};
+const SCRIPTS = { publish: loadScript('publish_status'), read: loadScript('read_statuses') };
 
 /** A lane that has said nothing for this long is not counted: its process is gone. */
 export const LANE_SILENT_MS = 5000;
-/** Askers by the hundred share one look. */
+/** Requests by the hundred share one look. */
 const SHARED_MS = 250;
 
 export interface PublishedStatus extends LaneStatus {
@@ -28,7 +25,12 @@ export class LaneBoard {
 
   /** Tells the other processes what a lane is and can. */
   async publish(status: LaneStatus): Promise<void> {
-    await runScript(this.redis, SCRIPTS.publish, [status.lane, JSON.stringify(status)]);
+    await runKeyedScript(
+      this.redis,
+      SCRIPTS.publish,
+      [laneBoardKey()],
+      [status.lane, JSON.stringify(status)],
+    );
   }
 
   /** @throws LedgerUnavailableError */
@@ -49,7 +51,9 @@ export class LaneBoard {
   }
 
   async #read(): Promise<readonly PublishedStatus[]> {
-    const [now, texts] = asList(await runScript(this.redis, SCRIPTS.read, []));
+    const [now, texts] = asList(
+      await runKeyedScript(this.redis, SCRIPTS.read, [laneBoardKey()], [0]),
+    );
     return asTexts(texts).map((text) => {
       const bar = text.indexOf('|');
       const silentMs = Number(asText(now)) - Number(text.slice(0, bar));

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { ledgerCall } from '../redis/redis-scripts.js';
-import { pausedLanesKey, workChannel } from './keys.js';
+import { ledgerCall, runTransaction } from '../redis/redis-scripts.js';
+import { listKey, signerOf, workChannel } from './keys.js';
 
 /** Since when a lane is paused, and by whom. */
 export interface LanePause {
@@ -18,24 +18,35 @@ export interface LanePause {
  * @throws LedgerUnavailableError from every method.
  */
 export class LanePauses {
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly chainIds: readonly number[],
+  ) {}
 
+  /** By lane, `<chainId>:<signer>`. */
   async all(): Promise<ReadonlyMap<string, LanePause>> {
-    const all = await ledgerCall('pauses', this.redis.hgetall(pausedLanesKey()));
-    return new Map(
-      Object.entries(all).map(([lane, text]) => [lane, JSON.parse(text) as LanePause]),
+    const pauses = await ledgerCall(
+      'pauses',
+      Promise.all(
+        this.chainIds.map(async (chainId) => {
+          const all = await this.redis.hgetall(listKey(chainId, 'paused'));
+          return Object.entries(all).map(
+            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as LanePause] as const,
+          );
+        }),
+      ),
     );
+    return new Map(pauses.flat());
   }
 
   /** A lane that is paused already stays paused as it is. */
-  async pause(lane: string, pause: LanePause): Promise<void> {
-    await ledgerCall('pause', this.redis.hsetnx(pausedLanesKey(), lane, JSON.stringify(pause)));
+  async pause(lane: string, chainId: number, pause: LanePause): Promise<void> {
+    const key = listKey(chainId, 'paused');
+    await ledgerCall('pause', this.redis.hsetnx(key, signerOf(lane), JSON.stringify(pause)));
   }
 
   async resume(lane: string, chainId: number): Promise<void> {
-    await ledgerCall(
-      'resume',
-      this.redis.multi().hdel(pausedLanesKey(), lane).publish(workChannel(chainId), '').exec(),
-    );
+    const resuming = this.redis.multi().hdel(listKey(chainId, 'paused'), signerOf(lane));
+    await runTransaction('resume', resuming.publish(workChannel(chainId), ''));
   }
 }

@@ -2,23 +2,47 @@ import { Global, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../config/app-config.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { LedgerEpochs } from './epoch.js';
 import { LaneBoard } from './lane-board.js';
-import { LaneLedger } from './lane-ledger.js';
+import { LanePauses } from './lane-pauses.js';
+import type { LaneStore } from './lane-store.js';
 import { QueueBoard } from './queue-board.js';
-import { SettlementLedger } from './settlement-ledger.js';
+import { RedisLaneStore } from './redis-lane-store.js';
+import { RedisSettlementStore } from './redis-settlement-store.js';
+import type { SettlementStore } from './settlement-store.js';
+import { StoryReader } from './story.js';
+
+/** {@link SettlementStore}. */
+export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
+/** {@link LaneStore}. */
+export const LANE_STORE = Symbol('LANE_STORE');
+
+const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
+  networks.map(({ chainId }) => chainId);
 
 @Global()
 @Module({
   providers: [
     {
-      provide: SettlementLedger,
+      provide: LedgerEpochs,
       inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, config: AppConfig) => new SettlementLedger(redis, config),
+      useFactory: async (redis: Redis, config: AppConfig): Promise<LedgerEpochs> => {
+        const epochs = new LedgerEpochs(redis);
+        await epochs.start(chainIdsOf(config));
+        return epochs;
+      },
     },
     {
-      provide: LaneLedger,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, config: AppConfig) => new LaneLedger(redis, config),
+      provide: SETTLEMENT_STORE,
+      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig],
+      useFactory: (redis: Redis, epochs: LedgerEpochs, config: AppConfig): SettlementStore =>
+        new RedisSettlementStore(redis, epochs, config),
+    },
+    {
+      provide: LANE_STORE,
+      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig],
+      useFactory: (redis: Redis, epochs: LedgerEpochs, config: AppConfig): LaneStore =>
+        new RedisLaneStore(redis, epochs, config),
     },
     {
       provide: LaneBoard,
@@ -26,11 +50,29 @@ import { SettlementLedger } from './settlement-ledger.js';
       useFactory: (redis: Redis) => new LaneBoard(redis),
     },
     {
+      provide: LanePauses,
+      inject: [LEDGER_REDIS, AppConfig],
+      useFactory: (redis: Redis, config: AppConfig) => new LanePauses(redis, chainIdsOf(config)),
+    },
+    {
       provide: QueueBoard,
       inject: [LEDGER_REDIS],
       useFactory: (redis: Redis) => new QueueBoard(redis),
     },
+    {
+      provide: StoryReader,
+      inject: [LEDGER_REDIS, LedgerEpochs],
+      useFactory: (redis: Redis, epochs: LedgerEpochs) => new StoryReader(redis, epochs),
+    },
   ],
-  exports: [SettlementLedger, LaneLedger, LaneBoard, QueueBoard],
+  exports: [
+    SETTLEMENT_STORE,
+    LANE_STORE,
+    LedgerEpochs,
+    LaneBoard,
+    LanePauses,
+    QueueBoard,
+    StoryReader,
+  ],
 })
 export class LedgerModule {}

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { type Attempt, decodeAttempt } from '../core/settlement/attempt.js';
 import { ledgerCall } from '../redis/redis-scripts.js';
-import { chainKey, laneAttemptsKey, payerKey } from './keys.js';
+import { laneAttemptsKey, listKey, payerKey } from './keys.js';
 
 /** The work of one chain that is not finished. */
 export interface QueueView {
@@ -26,9 +26,9 @@ export class LedgerOverview {
     const [queued, oldest, unfinished, [seconds]] = await ledgerCall(
       'queue',
       Promise.all([
-        this.redis.zcard(chainKey(chainId, 'queued')),
-        this.redis.zrange(chainKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
-        this.redis.zcard(chainKey(chainId, 'live')),
+        this.redis.zcard(listKey(chainId, 'queued')),
+        this.redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
+        this.redis.zcard(listKey(chainId, 'live')),
         this.redis.time(),
       ]),
     );
@@ -39,14 +39,14 @@ export class LedgerOverview {
   }
 
   /** By account nonce. */
-  async attempts(lane: string): Promise<readonly Attempt[]> {
-    const texts = await ledgerCall('attempts', this.redis.hvals(laneAttemptsKey(lane)));
+  async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
+    const texts = await ledgerCall('attempts', this.redis.hvals(laneAttemptsKey(chainId, lane)));
     return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
   }
 
   /** Settlement ids, newest first; some may be refused and gone since. */
   newest(chainId: number, most: number): Promise<readonly string[]> {
-    return ledgerCall('newest', this.redis.zrevrange(chainKey(chainId, 'newest'), 0, most - 1));
+    return ledgerCall('newest', this.redis.zrevrange(listKey(chainId, 'newest'), 0, most - 1));
   }
 
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly string[]> {

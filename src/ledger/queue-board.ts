@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { ledgerCall } from '../redis/redis-scripts.js';
-import { liveKey, queuedKey, settlementKey } from './keys.js';
+import { listKey, recordKey } from './keys.js';
 
 /** The queue of one chain, as the ledger counts it. */
 export interface QueueStatus {
@@ -27,9 +27,9 @@ export class QueueBoard {
       this.redis.time(),
       ...chainIds.map((chainId) =>
         Promise.all([
-          this.redis.zcard(queuedKey(chainId)),
-          this.redis.zrange(queuedKey(chainId), '0', '0', 'WITHSCORES'),
-          this.redis.zcard(liveKey(chainId)),
+          this.redis.zcard(listKey(chainId, 'queued')),
+          this.redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
+          this.redis.zcard(listKey(chainId, 'live')),
         ]),
       ),
     ]);
@@ -48,10 +48,12 @@ export class QueueBoard {
    *
    * @throws LedgerUnavailableError
    */
-  async waitsMs(ids: readonly string[]): Promise<readonly number[]> {
+  async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
     const times = await ledgerCall(
       'waits',
-      Promise.all(ids.map((id) => this.redis.hmget(settlementKey(id), 't1', 't2'))),
+      Promise.all(
+        ids.map((id) => this.redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),
+      ),
     );
     return times.flatMap(([claimed, allocated]) =>
       claimed == null || allocated == null ? [] : [Number(allocated) - Number(claimed)],

@@ -1,100 +1,94 @@
 import type { Redis } from 'ioredis';
-import type { Address, Hex } from 'viem';
-import type { SettlementDetails } from '../core/settlement/settlement.js';
-import { ledgerCall } from '../redis/redis-scripts.js';
-import { detailsKey, settlementKey, tombstoneKey, transactionKey } from './keys.js';
-import { readTombstone, type Snapshot } from './snapshot.js';
+import type { Hex } from 'viem';
+import { LedgerEpochChangedError } from '../core/errors.js';
+import type { SettlementDetails, SettlementView } from '../core/settlement/settlement.js';
+import {
+  ledgerCall,
+  runKeyedScript,
+  type Script,
+  type ScriptReply,
+} from '../redis/redis-scripts.js';
+import { asEpochError, type LedgerEpochs } from './epoch.js';
+import * as keys from './keys.js';
+import { encodeHash, parseDetails, readDetails, readRecord } from './record.js';
+import { asList, asPairs, asText } from './reply.js';
+import { loadScript } from './script-files.js';
 
 /** A settlement as the status endpoint shows it. */
 export interface Story {
-  readonly view: Omit<Snapshot, 'generation' | 'signedTag' | 'termsTag'>;
+  readonly view: SettlementView;
   /** Missing once the retention time is over. */
   readonly details: SettlementDetails | undefined;
 }
 
-type Fields = Readonly<Record<string, string | undefined>>;
+const STORY = loadScript('story');
+const CLAIMS_OF = loadScript('claims_of');
 
-/** Reads settlements for people and programs that look, and change nothing. */
+/**
+ * Reads settlements for people and programs that look, and change nothing. What one look shows was so at
+ * one moment.
+ *
+ * @throws LedgerUnavailableError from every method.
+ */
 export class StoryReader {
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly epochs: LedgerEpochs,
+  ) {}
 
-  /** @throws LedgerUnavailableError */
-  async read(id: string): Promise<Story | undefined> {
-    const [live, tombstone, details] = await ledgerCall(
-      'story',
-      Promise.all([
-        this.redis.hgetall(settlementKey(id)),
-        this.redis.get(tombstoneKey(id)),
-        this.redis.get(detailsKey(id)),
-      ]),
+  async read(chainId: number, id: string): Promise<Story | undefined> {
+    const [record, details] = asList(
+      await this.#run(STORY, chainId, [keys.recordKey(chainId, id)]),
     );
-    if (live['st'] !== undefined) return liveStory(id, live);
-    if (tombstone === null) return undefined;
-    return {
-      view: readTombstone(id, tombstone),
-      details: details === null ? undefined : readDetails(JSON.parse(details) as Fields),
-    };
+    return storyOf(id, record, details);
+  }
+
+  /** The claims of authorizations: those that were sold first, then live ones, then finished ones. */
+  async claimsOf(chainId: number, authorizationIds: readonly string[]): Promise<readonly Story[]> {
+    const indexes = authorizationIds.map((id) => keys.authorizationKey(chainId, id));
+    return asList(await this.#run(CLAIMS_OF, chainId, indexes)).flatMap((one) => {
+      const [id, record, details] = asList(one);
+      return storyOf(asText(id), record, details) ?? [];
+    });
   }
 
   /** The settlements a transaction carries or carried. */
   async idsOf(chainId: number, transaction: Hex): Promise<readonly string[]> {
-    const text = await ledgerCall('idsOf', this.redis.get(transactionKey(chainId, transaction)));
+    const key = keys.transactionKey(chainId, encodeHash(transaction));
+    const text = await ledgerCall('idsOf', this.redis.get(key));
     return text === null ? [] : text.split(',');
+  }
+
+  async #run(which: Script, chainId: number, own: readonly string[]): Promise<ScriptReply> {
+    const once = async (): Promise<ScriptReply> => {
+      const epoch = await this.epochs.of(chainId);
+      try {
+        return await runKeyedScript(this.redis, which, [keys.epochKey(chainId), ...own], [epoch]);
+      } catch (error) {
+        const changed = asEpochError(which.name, error);
+        if (changed === undefined) throw error;
+        this.epochs.forget(chainId, epoch);
+        throw changed;
+      }
+    };
+    try {
+      return await once();
+    } catch (error) {
+      if (!(error instanceof LedgerEpochChangedError)) throw error;
+    }
+    return once();
   }
 }
 
-function liveStory(id: string, fields: Fields): Story {
-  const { st, sale, sa, sk, tx, hx, bn, li, bs, as } = fields;
-  return {
-    view: {
-      id,
-      state: st as Snapshot['state'],
-      isPaid: st === 'included',
-      sale: {
-        state: (sale ?? 'open') as Snapshot['sale']['state'],
-        asker: given(sa),
-        isAskerAlive: true,
-        keyTag: given(sk),
-      },
-      transaction: (given(tx) ?? given(hx?.split(',').at(-1))) as Hex | undefined,
-      reason: undefined,
-      blockNumber: bn ? BigInt(bn) : undefined,
-      logIndex: li ? Number(li) : undefined,
-      batchSize: bs ? Number(bs) : undefined,
-      isAsync: as === '1',
-    },
-    details: readDetails(fields),
-  };
-}
-
-/** The same short names in a live record and in the JSON of a finished one. */
-function readDetails(fields: Fields): SettlementDetails {
-  const { me, ch, tk, py, pt, am, nn, dl, hx, bh, t0, t1, t2, t4, t5 } = fields;
-  return {
-    method: me as SettlementDetails['method'],
-    chainId: Number(ch),
-    token: tk as Address,
-    payer: py as Address,
-    payTo: pt as Address,
-    amount: BigInt(am ?? 0),
-    authorizationNonce: BigInt(nn ?? 0),
-    deadline: BigInt(dl ?? 0),
-    hashes: hx ? (hx.split(',') as Hex[]) : [],
-    blockHash: given(bh) as Hex | undefined,
-    times: {
-      arrived: readTime(t0),
-      claimed: readTime(t1),
-      allocated: readTime(t2),
-      included: readTime(t4),
-      finished: readTime(t5),
-    },
-  };
-}
-
-function given(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
-}
-
-function readTime(text: string | undefined): number | undefined {
-  return text === undefined || text === '' ? undefined : Number(text);
+function storyOf(
+  id: string,
+  record: ScriptReply | undefined,
+  details: ScriptReply | undefined,
+): Story | undefined {
+  const fields = asPairs(record);
+  const view = readRecord(id, fields);
+  if (view === undefined) return undefined;
+  const kept = asText(details);
+  if (fields.has('payment')) return { view, details: readDetails(fields, fields) };
+  return { view, details: kept === '' ? undefined : readDetails(parseDetails(kept), fields) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readSetUp } from './redis-watch.js';
+import { readSetUp, readUnusable } from './redis-watch.js';
 
 const INFO = [
   '# Memory',
@@ -45,5 +45,20 @@ describe('the set-up of Redis', () => {
       maxMemoryBytes: undefined,
       warnings: [],
     });
+  });
+});
+
+describe('a Redis this service cannot work with', () => {
+  it.each([
+    ['a Cluster', 'redis_mode:cluster', /Redis Cluster.*single primary/],
+    ['a Sentinel', 'redis_mode:sentinel', /Sentinel.*primary/],
+    ['a replica', 'redis_mode:standalone\r\nrole:slave', /replica.*primary/],
+  ])('is refused: %s', (_, lines, expected) => {
+    expect(readUnusable(`# Server\r\n${lines}\r\n`)).toMatch(expected);
+  });
+
+  it('is no primary, and none that does not say what it is', () => {
+    expect(readUnusable(`redis_mode:standalone\r\n${INFO}`)).toBeUndefined();
+    expect(readUnusable('')).toBeUndefined();
   });
 });

@@ -71,6 +71,29 @@ export class RedisWatch {
   }
 }
 
+/**
+ * Why this service cannot work with a Redis at all, in words for the operator; `undefined` where it can,
+ * or where Redis does not say what it is.
+ */
+export async function unusableRedis(redis: Redis): Promise<string | undefined> {
+  return readUnusable((await unlessRefused(redis.info())) ?? '');
+}
+
+/** @param info - what `INFO` answers. */
+export function readUnusable(info: string): string | undefined {
+  const fields = fieldsOf(info);
+  const mode = fields.get('redis_mode');
+  if (mode === 'cluster') {
+    return 'leads to a Redis Cluster, which is not supported; name a single primary';
+  }
+  if (mode === 'sentinel') {
+    return 'leads to a Sentinel, not to a Redis that holds data; name the primary';
+  }
+  return fields.get('role') === 'slave'
+    ? 'leads to a replica, which takes no writes; name the primary'
+    : undefined;
+}
+
 /** A hosted Redis may forbid such commands. It is none the worse for it; its set-up is unknown. */
 async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   try {
@@ -86,12 +109,7 @@ async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
  * @param appendFsync - as `CONFIG GET appendfsync` answers, where it does.
  */
 export function readSetUp(info: string, appendFsync: string | undefined): RedisSetUp {
-  const fields = new Map(
-    info.split(/\r?\n/).map((line) => {
-      const [name = '', ...value] = line.split(':');
-      return [name, value.join(':')];
-    }),
-  );
+  const fields = fieldsOf(info);
   const aof = readAof(fields.get('aof_enabled'), appendFsync);
   const evictionPolicy = fields.get('maxmemory_policy');
   const usedMemoryBytes = readCount(fields.get('used_memory'));
@@ -111,6 +129,15 @@ export function readSetUp(info: string, appendFsync: string | undefined): RedisS
   ];
   const warnings = signs.filter(([, isSeen]) => isSeen).map(([warning]) => warning);
   return { aof, evictionPolicy, usedMemoryBytes, maxMemoryBytes, warnings };
+}
+
+function fieldsOf(info: string): ReadonlyMap<string, string> {
+  return new Map(
+    info.split(/\r?\n/).map((line) => {
+      const [name = '', ...value] = line.split(':');
+      return [name, value.join(':')];
+    }),
+  );
 }
 
 function readAof(enabled: string | undefined, appendFsync: string | undefined): RedisSetUp['aof'] {

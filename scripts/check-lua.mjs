@@ -1,0 +1,45 @@
+// Parses the Lua scripts of the ledger, each with what it includes, and checks what Redis would only say
+// when a script runs: syntax, names that nobody defines, and that its header names keys, arguments and reply.
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import luaparse from 'luaparse';
+
+const FOLDER = fileURLToPath(new URL('../src/ledger/scripts/', import.meta.url));
+const INCLUDE = /^--- @include "(\w+)"$/;
+/** Made from TypeScript when a script is loaded: see `script-files.ts`. */
+const GENERATED = { machine: 'local CELLS', record: 'local view' };
+const KNOWN = new Set([
+  ...['KEYS', 'ARGV', 'redis', 'cjson', 'string', 'table', 'math'],
+  ...['tonumber', 'tostring', 'ipairs', 'pairs', 'unpack', 'next'],
+]);
+
+function expand(path, included = new Set()) {
+  return readFileSync(FOLDER + path, 'utf8')
+    .split('\n')
+    .map((line) => {
+      const part = INCLUDE.exec(line)?.[1];
+      if (part === undefined) return line;
+      if (included.has(part)) return '';
+      included.add(part);
+      return GENERATED[part] ?? expand(`lib/${part}.lua`, included);
+    })
+    .join('\n');
+}
+
+const problems = [];
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.lua'))) {
+  const text = readFileSync(FOLDER + file, 'utf8');
+  for (const word of ['-- KEYS[1]', '-- ARGV[1]', '-- Returns']) {
+    if (!text.includes(word)) problems.push(`${file}: its header has no "${word}"`);
+  }
+  try {
+    const { globals } = luaparse.parse(expand(file), { luaVersion: '5.1', scope: true });
+    for (const { name } of globals) {
+      if (!KNOWN.has(name)) problems.push(`${file}: nobody defines ${name}`);
+    }
+  } catch (error) {
+    problems.push(`${file}: ${error.message}`);
+  }
+}
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -1,0 +1,54 @@
+--- @include "ledger"
+
+-- Makes the record of a payment that was judged good. The same requester may repeat it.
+-- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization, KEYS[4] in flight, KEYS[5] newest of the payer
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] authorization id,
+-- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved to Permit2, likewise,
+-- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
+-- ARGV[10] number of record fields that follow, then those: name, value, ..., then the requester's credentials
+-- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}.
+local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
+local queued = redis.call('ZCARD', prefix .. 'queued')
+if redis.call('EXISTS', KEYS[2]) == 1 then return { 'claimed', queued } end
+local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
+for i = 1, 2 do
+  if index[i] and redis.call('EXISTS', record_key(index[i])) == 1 then return { 'known' } end
+end
+if index[3] then
+  local last = redis.call('HMGET', record_key(index[3]), 'stage', 'paid')
+  if last[1] == 'foreign' or last[2] == '1' then return { 'known' } end
+end
+
+local fields_end = 10 + tonumber(ARGV[10])
+local record = {}
+for i = 11, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
+local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s')
+local function fits(in_flight, limit)
+  if (in_flight or '0') == '0' then return true end
+  return limit ~= '' and not decimal_less(limit, decimal_add(in_flight, record.amount))
+end
+if not fits(totals[1], ARGV[5]) then return { 'in_flight_changed' } end
+if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
+if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
+local most = tonumber(ARGV[7])
+if queued >= most then return { 'queue_full', queued } end
+local own = tonumber(redis.call('HGET', prefix .. 'load', record.pay_to) or '0')
+if own >= most / 4 and queued > own then return { 'queue_full', queued } end
+
+local at = now()
+local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
+  payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
+  hashes = '', tx = '', claimed_at = at, early = table.concat(ARGV, ',', fields_end + 1),
+  totals = { totals[1], totals[2], totals[3] }, is_first = not index[3] }
+advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
+  'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
+  'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 11, fields_end))
+if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
+redis.call('ZADD', prefix .. 'newest', at, r.id)
+redis.call('ZREMRANGEBYRANK', prefix .. 'newest', 0, -501)
+redis.call('ZADD', KEYS[5], at, r.id)
+redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -51)
+redis.call('EXPIRE', KEYS[5], ARGV[8])
+redis.call('ZADD', waiters_key(r.id), at, requester)
+redis.call('EXPIRE', waiters_key(r.id), 300)
+return { 'claimed', queued }

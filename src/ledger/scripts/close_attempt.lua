@@ -1,0 +1,21 @@
+--- @include "lane"
+
+-- A nonce is settled for good: nothing of it can land any more. Budgets were charged with the most it could
+-- cost, and are now charged with what it has cost.
+-- KEYS[1] epoch, KEYS[2] lane
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce, ARGV[4] gas money it has cost, gwei
+-- Returns 1.
+local nonce = ARGV[3]
+redis.call('HDEL', lane_key .. ':attempts', nonce)
+local text = redis.call('HGET', lane_key .. ':charges', nonce)
+if not text then return 1 end
+redis.call('HDEL', lane_key .. ':charges', nonce)
+local before = cjson.decode(text)
+local part = before.cost > 0 and tonumber(ARGV[4]) / before.cost or 0
+for subject, gwei in pairs(before.charged) do
+  -- A day that is over has nothing left to be corrected.
+  if redis.call('EXISTS', spent_key(subject, before.day)) == 1 then
+    redis.call('INCRBY', spent_key(subject, before.day), string.format('%.0f', math.ceil(gwei * part) - gwei))
+  end
+end
+return 1

@@ -1,0 +1,32 @@
+--- @include "ledger"
+
+-- Joins the requesters of a claim, or shows that one of them still waits.
+-- KEYS[1] epoch, KEYS[2] record
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] grace of the sale, ms,
+-- ARGV[5] most requesters that wait, ARGV[6..] its credentials
+-- Returns {'waiting' | 'owner' (sold to it or its key) | 'outsider' (sold to another) | 'too_many' | 'done', view} | {'gone'}.
+local requester, key = ARGV[2], ARGV[3]
+local r = read_sale(KEYS[2])
+if not r then return { 'gone' } end
+local waiters = waiters_key(r.id)
+if r.sale == 'sold' then
+  if is_sold_to(r, requester, key) then
+    redis.call('ZADD', waiters, now(), requester)
+    redis.call('EXPIRE', waiters, 300)
+    return { 'owner', view(KEYS[2]) }
+  end
+  redis.call('ZREM', waiters, requester)
+  return { 'outsider', view(KEYS[2]) }
+end
+local is_new = not redis.call('ZSCORE', waiters, requester)
+if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then
+  redis.call('ZREMRANGEBYSCORE', waiters, '-inf', now() - WAITER_LIVES_MS)
+  if redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then return { 'too_many', view(KEYS[2]) } end
+end
+if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
+if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), 6) then
+  redis.call('HSET', KEYS[2], 'key', key)
+end
+redis.call('ZADD', waiters, now(), requester)
+redis.call('EXPIRE', waiters, 300)
+return { 'waiting', view(KEYS[2]) }

@@ -1,0 +1,24 @@
+-- An ending as eight arguments: state, paid (1 or 0), transaction, block, block hash, log, batch size, reason.
+-- An empty one leaves what is stored.
+local ENDING = 8
+
+local EVENT_OF = { finalized = 'finalized_paid', reverted = 'finalized_unpaid_reverted', expired = 'expired' }
+
+-- Ends a record, or collects it again where somebody was told success and it is unused.
+-- Returns 'ended', 'again', or nil where the machine allows neither.
+local function end_record(r, from, life)
+  local function given(offset)
+    local text = ARGV[from + offset]
+    if text == '' then return nil end
+    return text
+  end
+  local state, paid = ARGV[from], ARGV[from + 1] == '1'
+  local event = EVENT_OF[state] or (paid and 'used_by_other_paid' or 'used_by_other_unpaid')
+  if state == 'reverted' and r.sale == 'sold' and r.told then
+    local tx = given(2)
+    local is_again = tx and collect_again(r, 'tx', tx) or not tx and collect_again(r)
+    return is_again and 'again' or nil
+  end
+  local found = { paid = paid, tx = given(2), block = given(3), block_hash = given(4), log = given(5), batch = given(6), reason = given(7) }
+  return conclude(r, event, found, life) and 'ended' or nil
+end

@@ -1,0 +1,419 @@
+--- @include "machine"
+--- @include "record"
+
+-- What every script of a chain's ledger shares.
+-- KEYS[1] is the epoch's key, `<prefix>epoch`; ARGV[1] the epoch the caller believes in.
+-- No other key name is built but from that prefix.
+
+local prefix = string.sub(KEYS[1], 1, -6)
+-- Channels have no slot: `<root>news:<process>`, `<root>work:<chain>`.
+local root, chain = string.match(prefix, '^([^{]*){(%d+):')
+
+local epoch = redis.call('HMGET', KEYS[1], 'id', 'at')
+if epoch[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH the ledger is of another epoch')
+end
+
+local clock
+
+-- Milliseconds since the epoch: one moment for the whole script.
+local function now()
+  if not clock then
+    local t = redis.call('TIME')
+    clock = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  return clock
+end
+
+local function split(text, separator)
+  local parts, from = {}, 1
+  if text == '' then return parts end
+  while true do
+    local at = string.find(text, separator, from, true)
+    if not at then
+      parts[#parts + 1] = string.sub(text, from)
+      return parts
+    end
+    parts[#parts + 1] = string.sub(text, from, at - 1)
+    from = at + 1
+  end
+end
+
+local function record_key(id)
+  return prefix .. 's:' .. id
+end
+
+local function waiters_key(id)
+  return prefix .. 'w:' .. id
+end
+
+local function index_key(authorization)
+  return prefix .. 'a:' .. authorization
+end
+
+-- What most transitions need of a record, or nil where there is none.
+local function read(key)
+  local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
+    'hashes', 'sale', 'told', 'async', 't_included', 'again')
+  if not f[1] then return nil end
+  return {
+    redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
+    pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
+    sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
+  }
+end
+
+-- Fills in all of a record, and returns its fields by name.
+local function read_all(r)
+  local flat, all = redis.call('HGETALL', r.redis_key), {}
+  for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
+  r.auth, r.asset, r.payer, r.pay_to, r.deadline = all.auth, all.asset, all.payer, all.pay_to, all.deadline
+  r.lane, r.claimed_at, r.kind, r.amount = all.lane or '', tonumber(all.t_claimed or '0'), all.kind, all.amount
+  return all
+end
+
+-- ---------------------------------------------------------------- news
+
+-- Tells every process with a requester for one of these settlements, in one message each:
+-- ids, news, transaction, reason.
+local function publish_all(ids, news, transaction, reason)
+  local by_process = {}
+  for _, id in ipairs(ids) do
+    local seen = {}
+    for _, requester in ipairs(redis.call('ZRANGE', waiters_key(id), 0, -1)) do
+      local process = string.match(requester, '^[^.]+')
+      if not seen[process] then
+        seen[process] = true
+        local mine = by_process[process]
+        if mine then mine[#mine + 1] = id else by_process[process] = { id } end
+      end
+    end
+  end
+  for process, mine in pairs(by_process) do
+    redis.call('PUBLISH', root .. 'news:' .. process,
+      table.concat(mine, ',') .. '|' .. news .. '|' .. (transaction or '') .. '|' .. (reason or ''))
+  end
+end
+
+local function publish(id, news, transaction, reason)
+  publish_all({ id }, news, transaction, reason)
+end
+
+-- ---------------------------------------------------------------- amounts in flight
+
+-- Amounts are decimal texts of up to 78 digits, too large for Lua's numbers: they are added in parts.
+local function decimal_add(a, b)
+  local out, carry, i, j = '', 0, #a, #b
+  while i > 0 or j > 0 or carry > 0 do
+    local x = i > 0 and tonumber(string.sub(a, math.max(1, i - 13), i)) or 0
+    local y = j > 0 and tonumber(string.sub(b, math.max(1, j - 13), j)) or 0
+    local sum = x + y + carry
+    carry = sum >= 1e14 and 1 or 0
+    out = string.format('%014.0f', sum - carry * 1e14) .. out
+    i, j = i - 14, j - 14
+  end
+  out = string.gsub(out, '^0+', '')
+  return out == '' and '0' or out
+end
+
+local function decimal_less(a, b)
+  if #a ~= #b then return #a < #b end
+  return a < b
+end
+
+local function decimal_subtract(a, b)
+  if decimal_less(a, b) then return '0' end
+  local out, borrow, i, j = '', 0, #a, #b
+  while i > 0 do
+    local x = tonumber(string.sub(a, math.max(1, i - 13), i))
+    local y = j > 0 and tonumber(string.sub(b, math.max(1, j - 13), j)) or 0
+    local rest = x - y - borrow
+    borrow = rest < 0 and 1 or 0
+    out = string.format('%014.0f', rest + borrow * 1e14) .. out
+    i, j = i - 14, j - 14
+  end
+  out = string.gsub(out, '^0+', '')
+  return out == '' and '0' or out
+end
+
+-- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is approved to
+-- Permit2) and _s (sponsored permits).
+local function in_flight_key(r)
+  return prefix .. 'f:' .. r.asset .. ':' .. r.payer
+end
+
+local function reserve(r)
+  if not r.amount then read_all(r) end
+  local key = in_flight_key(r)
+  local f = r.totals or redis.call('HMGET', key, '_b', '_p', '_s', r.auth)
+  if f[4] then return end
+  redis.call('HSET', key, r.auth, r.kind .. ':' .. r.amount, '_b', decimal_add(f[1] or '0', r.amount),
+    '_p', r.kind == 'p' and decimal_add(f[2] or '0', r.amount) or (f[2] or '0'),
+    '_s', tonumber(f[3] or '0') + (r.kind == 's' and 1 or 0))
+end
+
+local function release(r)
+  local key = in_flight_key(r)
+  local entry = redis.call('HGET', key, r.auth)
+  if not entry then return end
+  redis.call('HDEL', key, r.auth)
+  if redis.call('HLEN', key) <= 3 then
+    redis.call('DEL', key)
+    return
+  end
+  local kind, amount = string.sub(entry, 1, 1), string.sub(entry, 3)
+  local f = redis.call('HMGET', key, '_b', '_p', '_s')
+  redis.call('HSET', key, '_b', decimal_subtract(f[1] or '0', amount),
+    '_p', kind == 'p' and decimal_subtract(f[2] or '0', amount) or (f[2] or '0'),
+    '_s', tonumber(f[3] or '0') - (kind == 's' and 1 or 0))
+end
+
+-- ---------------------------------------------------------------- lists
+
+-- A payee that is not waiting yet comes behind all that are.
+local function enter_ready(r)
+  redis.call('ZADD', prefix .. 'ready:' .. r.pay_to, r.deadline, r.id)
+  local payees = prefix .. 'payees'
+  if not redis.call('ZSCORE', payees, r.pay_to) then
+    redis.call('ZADD', payees, redis.call('INCR', prefix .. 'turn'), r.pay_to)
+  end
+end
+
+local function leave_ready(r)
+  local ready = prefix .. 'ready:' .. r.pay_to
+  if redis.call('ZREM', ready, r.id) == 1 and redis.call('EXISTS', ready) == 0 then
+    redis.call('ZREM', prefix .. 'payees', r.pay_to)
+  end
+end
+
+-- What entering and leaving a listing of the machine does.
+local function enter(r, listing)
+  if listing == 'live' then
+    if not r.claimed_at then read_all(r) end
+    redis.call('ZADD', prefix .. 'live', r.claimed_at, r.id)
+    redis.call('HSET', index_key(r.auth), 'live', r.id)
+    if not r.is_first then redis.call('PERSIST', index_key(r.auth)) end
+  elseif listing == 'queued' then
+    redis.call('ZADD', prefix .. 'queued', now(), r.id)
+    redis.call('ZADD', prefix .. 'deadlines', r.deadline, r.id)
+    redis.call('HINCRBY', prefix .. 'load', r.pay_to, 1)
+  elseif listing == 'reserved' then
+    reserve(r)
+  elseif listing == 'ready' then
+    enter_ready(r)
+  elseif listing == 'work' then
+    redis.call('ZADD', prefix .. 'l:' .. r.lane .. ':work', now(), r.id)
+  else
+    redis.call('ZADD', prefix .. listing, r.due_at or now(), r.id)
+  end
+end
+
+local function leave(r, listing)
+  if listing == 'live' then
+    -- What the index says is up to who ends it.
+    redis.call('ZREM', prefix .. 'live', r.id)
+  elseif listing == 'queued' then
+    redis.call('ZREM', prefix .. 'queued', r.id)
+    redis.call('ZREM', prefix .. 'deadlines', r.id)
+    if redis.call('HINCRBY', prefix .. 'load', r.pay_to, -1) <= 0 then redis.call('HDEL', prefix .. 'load', r.pay_to) end
+  elseif listing == 'reserved' then
+    release(r)
+  elseif listing == 'ready' then
+    if not r.is_popped then leave_ready(r) end
+  elseif listing == 'work' then
+    redis.call('ZREM', prefix .. 'l:' .. r.lane .. ':work', r.id)
+  else
+    redis.call('ZREM', prefix .. listing, r.id)
+  end
+end
+
+-- The next stage and what it does to the lists, as `stage:-left,+entered`, or nil where it cannot happen.
+local function cell(stage, event)
+  local mark = ';' .. stage .. '.' .. event .. '='
+  local _, last = string.find(CELLS, mark, 1, true)
+  if not last then return nil end
+  return string.match(CELLS, '^(%a+):([^;]*)', last + 1)
+end
+
+local function can(r, event)
+  return cell(r.stage, event) ~= nil
+end
+
+-- Moves a record from list to list. Returns whether it could.
+local function move(r, event)
+  local to, lists = cell(r.stage, event)
+  if not to then return false end
+  for sign, listing in string.gmatch(lists, '([+-])(%a+)') do
+    if sign == '-' then leave(r, listing) else enter(r, listing) end
+  end
+  r.stage = to
+  return true
+end
+
+-- Moves a record to its next stage, with further fields: name, value, ... Returns whether it could.
+local function advance(r, event, ...)
+  if not move(r, event) then return false end
+  redis.call('HSET', r.redis_key, 'stage', r.stage, ...)
+  return true
+end
+
+-- ---------------------------------------------------------------- the end
+
+local MINUTE = 60
+local TEN_MINUTES = 600
+
+-- Ends a record: what is heavy goes, what answers are made of stays, in one form with a live one.
+-- `found` may name tx, block, block_hash, log, batch, reason and paid; `life` the seconds tombstone, retention.
+local function conclude(r, event, found, life)
+  if not can(r, event) then return false end
+  local all = read_all(r)
+  move(r, event)
+  local at = now()
+  local hashes = all.hashes or ''
+  local was_sent = hashes ~= '' or found.paid
+  local tx = found.tx or all.tx or ''
+  if tx == '' and hashes ~= '' then tx = string.match(hashes, '[^,]+$') end
+  local sale = all.sale
+  local told = all.told == '1' or (found.paid and sale == 'sold')
+  -- What failed and was never told as paid is nobody's.
+  if not found.paid and not told then sale = 'open' end
+  redis.call('DEL', r.redis_key)
+  local fields = { 'stage', r.stage, 'auth', r.auth, 'terms', all.terms, 'signed', all.signed, 'sale', sale,
+    't_claimed', all.t_claimed, 't_finished', tostring(at) }
+  local function keep(name, value)
+    if value and value ~= '' then
+      fields[#fields + 1] = name
+      fields[#fields + 1] = value
+    end
+  end
+  keep('tx', tx)
+  if found.paid then
+    keep('paid', '1')
+    keep('t_included', all.t_included or tostring(at))
+    -- What is paid and open is still to be sold to who is eligible.
+    if sale == 'open' then keep('early', all.early) end
+  end
+  keep('block', found.block or (found.paid and all.block))
+  keep('block_hash', found.block_hash or (found.paid and all.block_hash))
+  keep('log', found.log or (found.paid and all.log))
+  keep('batch', found.batch or (found.paid and all.batch))
+  keep('reason', found.reason)
+  keep('async', all.async)
+  if told then keep('told', '1') end
+  if sale == 'sold' then
+    keep('sold_to', all.sold_to)
+    keep('sold_key', all.sold_key)
+    keep('kept', all.kept)
+  end
+  keep('key', all.key)
+  redis.call('HSET', r.redis_key, unpack(fields))
+
+  local seconds, details_seconds = life.tombstone, life.retention
+  if not was_sent then
+    seconds = all.async == '1' and TEN_MINUTES or MINUTE
+    details_seconds = seconds
+  end
+  redis.call('EXPIRE', r.redis_key, seconds)
+  local details = { method = all.method, chain = all.chain, asset = all.asset, payer = all.payer, pay_to = all.pay_to,
+    amount = all.amount, nonce = all.nonce, deadline = all.deadline, hashes = all.hashes, t_arrived = all.t_arrived,
+    t_allocated = all.t_allocated }
+  redis.call('SET', prefix .. 'd:' .. r.id, cjson.encode(details), 'EX', details_seconds)
+
+  local index = index_key(r.auth)
+  local claims = redis.call('HMGET', index, 'live', 'sold')
+  local is_sold_by_it = claims[2] == r.id
+  if is_sold_by_it and not told then redis.call('HDEL', index, 'sold') end
+  -- The claim an authorization was sold by counts before its last one.
+  if was_sent and not (is_sold_by_it and told) then redis.call('HSET', index, 'last', r.id) end
+  if claims[1] == r.id then redis.call('HDEL', index, 'live') end
+  redis.call('EXPIRE', index, life.tombstone)
+  publish(r.id, found.paid and 'finalized' or 'failed', tx, found.reason)
+  return true
+end
+
+-- ---------------------------------------------------------------- collected again
+
+local AGAIN_AFTER_MS = { 0, 5000, 15000, 60000 }
+
+-- Somebody was told success and the attempt died unpaid: it goes back to the queue by itself, at first at
+-- once, then with growing pauses. Further fields: name, value, ...
+local function collect_again(r, ...)
+  r.again = r.again + 1
+  local pause = AGAIN_AFTER_MS[math.min(r.again, #AGAIN_AFTER_MS)]
+  r.due_at = now() + pause
+  if not advance(r, 'recollect', 'again', r.again, 'lane', '', 'lane_nonce', '', ...) then return false end
+  if pause == 0 then
+    r.due_at = nil
+    advance(r, 'due')
+    redis.call('PUBLISH', root .. 'work:' .. chain, '')
+  end
+  return true
+end
+
+-- ---------------------------------------------------------------- requesters
+
+-- What the steps of requesters need of a record, or nil where there is none.
+local function read_sale(key)
+  local f = redis.call('HMGET', key, 'stage', 'auth', 'sale', 'sold_to', 'sold_key', 'kept', 'told', 'key', 'async', 'hashes',
+    'tx', 't_claimed', 't_included', 'paid', 'early')
+  if not f[1] then return nil end
+  return {
+    redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2], sale = f[3], sold_to = f[4] or '',
+    sold_key = f[5] or '', kept = f[6] == '1', told = f[7] == '1', key = f[8] or '', async = f[9] == '1', hashes = f[10] or '',
+    tx = f[11] or '', claimed_at = tonumber(f[12] or '0'), included_at = tonumber(f[13] or '0'), paid = f[14] == '1',
+    early = f[15] or '',
+  }
+end
+
+-- A requester that has not shown itself for this long is gone.
+local WAITER_LIVES_MS = 5000
+
+local function living_waiters(id)
+  return redis.call('ZCOUNT', waiters_key(id), '(' .. (now() - WAITER_LIVES_MS), '+inf')
+end
+
+-- Anybody may have the sale that asked before the first broadcast.
+local function is_early(r)
+  return r.hashes == '' and (r.tx or '') == ''
+end
+
+-- 256 credentials of 43 characters.
+local EARLY_MAX_CHARACTERS = 256 * 44
+
+-- Notes the credentials of an early requester: ARGV[from] and those after it.
+local function note_early(r, from)
+  local early, added = r.early, false
+  for i = from, #ARGV do
+    if #early < EARLY_MAX_CHARACTERS and not string.find(early, ARGV[i], 1, true) then
+      early = early == '' and ARGV[i] or (early .. ',' .. ARGV[i])
+      added = true
+    end
+  end
+  r.early = early
+  if added then redis.call('HSET', r.redis_key, 'early', early) end
+end
+
+-- Whether a requester with the credentials from ARGV[from] on may have the sale.
+local function is_eligible(r, grace_ms, from)
+  if is_early(r) then return true end
+  for i = from, #ARGV do
+    if string.find(r.early, ARGV[i], 1, true) then return true end
+  end
+  return r.included_at > 0 and now() >= r.included_at + grace_ms
+end
+
+local function is_sold_to(r, requester, key)
+  return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
+end
+
+-- Takes a settlement back of which nothing was ever signed and that nobody waits for.
+local function withdraw(r, life)
+  return conclude(r, 'withdrawn', { reason = 'settlement_not_sent' }, life)
+end
+
+-- How long ago the ledger went back to what it holds of this record; nil where it did not.
+local function since_went_back(r)
+  local at = tonumber(epoch[2] or '0')
+  if r.claimed_at >= at then return nil end
+  return now() - at
+end

@@ -1,0 +1,21 @@
+--- @include "ledger"
+
+-- Everything the ledger knows that bears on judging a payment.
+-- KEYS[1] epoch, KEYS[2] index of the authorization, KEYS[3] what the payer has in flight,
+-- KEYS[4] its reverts
+-- ARGV[1] epoch, ARGV[2] authorization id
+-- Returns {id (empty: no claim is known), view, 1 where a living requester waits for it, in flight: totals of
+-- balance, allowance and sponsored permits, and this authorization's own entry, reverts}.
+local index = redis.call('HMGET', KEYS[2], 'sold', 'live', 'last')
+local id, found, waiting = '', {}, 0
+for i = 1, 3 do
+  if index[i] and redis.call('EXISTS', record_key(index[i])) == 1 then
+    id = index[i]
+    found = view(record_key(id))
+    if living_waiters(id) > 0 then waiting = 1 end
+    break
+  end
+end
+local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2])
+local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '' }
+return { id, found, waiting, in_flight, redis.call('GET', KEYS[4]) or '0' }

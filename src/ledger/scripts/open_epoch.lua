@@ -1,0 +1,15 @@
+-- Learns the epoch of a chain's ledger, and begins a new one where Redis is another server than the one it
+-- was begun on, or holds nothing of it any more.
+-- KEYS[1] epoch, KEYS[2] format
+-- ARGV[1] run id of the Redis server, ARGV[2] format version
+-- Returns {epoch id, when it began (ms)}, or {'format', version found}.
+local format = redis.call('GET', KEYS[2])
+if format and format ~= ARGV[2] then return { 'format', format } end
+local found = redis.call('HMGET', KEYS[1], 'run', 'id', 'at')
+if format and found[1] == ARGV[1] and found[2] then return { found[2], found[3] } end
+local t = redis.call('TIME')
+local at = t[1] * 1000 + math.floor(t[2] / 1000)
+local id = ARGV[1] .. '.' .. t[1] .. string.format('%06d', t[2])
+redis.call('SET', KEYS[2], ARGV[2])
+redis.call('HSET', KEYS[1], 'run', ARGV[1], 'id', id, 'at', at)
+return { id, tostring(at) }

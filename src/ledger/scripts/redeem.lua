@@ -1,0 +1,37 @@
+--- @include "ledger"
+
+-- The compare-and-set that comes before any answer of success, or of 202.
+-- KEYS[1] epoch, KEYS[2] record
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `included`, `finalized` or `async` (a 202),
+-- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold,
+-- ARGV[7..] its credentials
+-- Returns {'sold' | 'lost' (sold to another) | 'unpaid' | 'not_eligible' | 'not_yet', view} | {'gone'}.
+local requester, key, finality = ARGV[2], ARGV[3], ARGV[4]
+local r = read_sale(KEYS[2])
+if not r then return { 'gone' } end
+local function answer(kind)
+  return { kind, view(KEYS[2]) }
+end
+local is_paid = r.paid or r.stage == 'included'
+if finality == 'finalized' and r.stage == 'included' then is_paid = false end
+local is_async = finality == 'async'
+if r.sale == 'sold' then
+  if not is_sold_to(r, requester, key) then return answer('lost') end
+  if not is_paid and not is_async then return answer('unpaid') end
+  -- A second requester of one key: what two were told cannot be taken back by one of them.
+  if r.sold_to ~= requester then redis.call('HSET', KEYS[2], 'kept', '1') end
+  if is_paid and not r.told then redis.call('HSET', KEYS[2], 'told', '1') end
+  redis.call('ZREM', waiters_key(r.id), requester)
+  return answer('sold')
+end
+if not is_paid and not is_async then return answer('unpaid') end
+if r.key ~= '' and r.key ~= key then return answer('not_eligible') end
+if not is_eligible(r, tonumber(ARGV[5]), 7) then return answer('not_eligible') end
+local since = since_went_back(r)
+if since and since < tonumber(ARGV[6]) then return answer('not_yet') end
+redis.call('HSET', KEYS[2], 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '',
+  'async', is_async and '1' or (r.async and '1' or ''))
+redis.call('HSET', index_key(r.auth), 'sold', r.id)
+redis.call('ZREM', waiters_key(r.id), requester)
+publish(r.id, 'sold')
+return answer('sold')

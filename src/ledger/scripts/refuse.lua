@@ -1,0 +1,26 @@
+--- @include "lane"
+
+-- Refuses settlements a lane has taken, before anything is signed. One that was never sent leaves the answer for a
+-- moment and nothing else; one that was sent before ends as reverted; one that is collected again is put off, and
+-- ends at its deadline.
+-- KEYS[1] epoch, KEYS[2] lane, KEYS[3..] records
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,
+-- ARGV[5..] reasons, one a record
+-- Returns 1.
+local life = { tombstone = ARGV[3], retention = ARGV[4] }
+for i = 3, #KEYS do
+  local r = read(KEYS[i])
+  if r and is_in_work(r) then
+    local reason = ARGV[i + 2]
+    if is_early(r) then
+      conclude(r, 'refused', { reason = reason }, life)
+    elseif not (r.sale == 'sold' and r.told) then
+      conclude(r, 'finalized_unpaid_reverted', { reason = reason }, life)
+    elseif now() > tonumber(r.deadline) * 1000 then
+      conclude(r, 'expired', { reason = reason }, life)
+    else
+      collect_again(r)
+    end
+  end
+end
+return 1

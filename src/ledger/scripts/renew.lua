@@ -1,0 +1,7 @@
+--- @include "lane"
+
+-- KEYS[1] epoch, KEYS[2] lane
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] ms
+-- Returns 1.
+redis.call('PEXPIRE', lane_key .. ':lease', ARGV[3])
+return 1

@@ -1,0 +1,39 @@
+--- @include "lane"
+
+-- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline.
+-- KEYS[1] epoch, KEYS[2] lane
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most
+-- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
+-- tries, how often it was collected again.
+if is_paused() then return {} end
+local payees, most = prefix .. 'payees', tonumber(ARGV[3])
+local out, count = {}, 0
+local turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
+while count < most do
+  local payee = redis.call('ZRANGE', payees, 0, 0)[1]
+  if not payee then break end
+  local ready = prefix .. 'ready:' .. payee
+  local id = redis.call('ZPOPMIN', ready)[1]
+  local key = id and record_key(id)
+  local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again')
+  if f and f[1] == 'ready' then
+    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, is_popped = true }
+    advance(r, 'taken', 'lane', lane)
+    out[#out + 1] = id
+    out[#out + 1] = f[2]
+    out[#out + 1] = f[3] or ''
+    out[#out + 1] = f[4] or ''
+    out[#out + 1] = f[5] or '0'
+    out[#out + 1] = f[6] or '0'
+    count = count + 1
+  end
+  -- Who was served goes to the end of the round.
+  if redis.call('EXISTS', ready) == 1 then
+    turn = turn + 1
+    redis.call('ZADD', payees, turn, payee)
+  else
+    redis.call('ZREM', payees, payee)
+  end
+end
+if count > 0 then redis.call('SET', prefix .. 'turn', string.format('%.0f', turn)) end
+return out

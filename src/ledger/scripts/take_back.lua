@@ -1,0 +1,22 @@
+--- @include "ledger"
+
+-- A response that sold did not finish: the sale is open again, unless another was told by the same key.
+-- KEYS[1] epoch, KEYS[2] record
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept
+-- Returns 1 where it was taken back, else 0.
+local r = read_sale(KEYS[2])
+if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
+redis.call('HSET', KEYS[2], 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', '')
+local index = redis.call('HMGET', index_key(r.auth), 'sold', 'live')
+if index[1] == r.id then
+  if index[2] ~= r.id then redis.call('HSET', index_key(r.auth), 'last', r.id) end
+  redis.call('HDEL', index_key(r.auth), 'sold')
+end
+redis.call('ZREM', waiters_key(r.id), ARGV[2])
+r.async = false
+if is_early(r) and can(r, 'withdrawn') and living_waiters(r.id) == 0 then
+  withdraw(r, { tombstone = ARGV[3], retention = ARGV[4] })
+else
+  publish(r.id, 'open')
+end
+return 1

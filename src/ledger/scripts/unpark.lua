@@ -1,0 +1,27 @@
+--- @include "ledger"
+--- @include "endings"
+
+-- What was found out about parked settlements.
+-- KEYS[1] epoch, KEYS[2..] records
+-- ARGV[1] epoch, ARGV[2] seconds a finished record is kept, ARGV[3] seconds details are kept, then nine a record:
+-- `ended`, `requeue` or `again`; for `ended` an ending; for `again` why and when (ms), the rest empty
+-- Returns ids that are collected again.
+local life, again = { tombstone = ARGV[2], retention = ARGV[3] }, {}
+for i = 2, #KEYS do
+  local r = read(KEYS[i])
+  local from = 4 + (i - 2) * (ENDING + 1)
+  if r and r.stage == 'parked' then
+    local kind = ARGV[from]
+    if kind == 'ended' then
+      if end_record(r, from + 1, life) == 'again' then again[#again + 1] = r.id end
+    elseif kind == 'requeue' then
+      advance(r, 'unparked')
+      redis.call('PUBLISH', root .. 'work:' .. chain, '')
+    else
+      redis.call('ZADD', prefix .. 'parked', ARGV[from + 2], r.id)
+      redis.call('HSET', r.redis_key, 'why', ARGV[from + 1])
+      redis.call('HINCRBY', r.redis_key, 'tries', 1)
+    end
+  end
+end
+return again
