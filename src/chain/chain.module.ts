@@ -1,8 +1,11 @@
 import { Global, Module, type OnModuleDestroy } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import type { Address } from 'viem';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
+import { fanOut } from '../observability/fan-out.js';
 import { ChainRegistry } from './chain-registry.js';
-import { type ChainObserver, EvmChain } from './evm-chain.js';
+import type { ChainObserver } from './chain-observer.js';
+import { EvmChain } from './evm-chain.js';
 import { RpcObserver } from './rpc/rpc-observer.js';
 
 /** Starts every network. What does not answer now is probed again every ten seconds. */
@@ -11,12 +14,24 @@ async function startChains(
   logger: PinoLogger,
   observer: RpcObserver,
 ): Promise<ChainRegistry> {
+  const rpcObserver = fanOut([observer], (method, error) => {
+    logger.error({ method, err: error }, 'an observer of RPC failed');
+  });
   const chains = config.networks.map(
-    (network) => new EvmChain(network, observer, chainLog(network, logger)),
+    (network) => new EvmChain(network, { rpcObserver, observer: chainLog(network, logger) }),
   );
+  for (const chain of chains) chain.trust(tokensOf(chain, config.batchSafeAssets));
   await Promise.all(chains.map((chain) => chain.start()));
   await Promise.all(chains.map((chain) => warnOfMissingTokens(chain, logger)));
   return new ChainRegistry(chains);
+}
+
+/** @param assets - `eip155:56/0x…`. */
+function tokensOf({ config }: EvmChain, assets: ReadonlySet<string>): Address[] {
+  const prefix = `${config.network}/`;
+  return [...assets]
+    .filter((asset) => asset.startsWith(prefix))
+    .map((asset) => asset.slice(prefix.length) as Address);
 }
 
 function chainLog(
@@ -35,6 +50,9 @@ function chainLog(
     },
     contractFound: (contract, isPresent) => {
       if (!isPresent) logger.warn({ network, contract }, 'contract is not deployed on this chain');
+    },
+    endpointsDisagree: (what) => {
+      logger.error({ network, what }, 'RPC endpoints contradict each other: one of them is wrong');
     },
   };
 }

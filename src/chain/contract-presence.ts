@@ -1,11 +1,15 @@
 import type { Address } from 'viem';
+import { CodeConduct } from './code-conduct.js';
+import { SimulationSupport } from './simulation-support.js';
 
 /** As the reference facilitator: a yes is kept for 15 minutes, at most 4096 of them, a no never. */
 const KEPT_MS = 15 * 60_000;
 const KEPT_MAX = 4096;
 
-/** Remembers which addresses of a chain hold a contract. */
+/** Remembers which addresses of a chain hold a contract, and how their code behaves. */
 export class ContractPresence {
+  readonly conduct = new CodeConduct();
+  readonly simulation = new SimulationSupport();
   readonly #keptUntil = new Map<Address, number>();
 
   async isContract(address: Address, look: () => Promise<boolean>): Promise<boolean> {

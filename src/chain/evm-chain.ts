@@ -1,44 +1,45 @@
 import type { Address, Hex } from 'viem';
+import type { Secret } from '../config/secret.js';
 import type { NetworkConfig } from '../config/app-config.js';
-import { MULTICALL3, PERMIT2 } from '../core/exact/contracts.js';
-import { ChainUnavailableError } from '../core/errors.js';
-import { type BlockHeader, readBlockHeader, readQuantity } from './block.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../core/errors.js';
+import { agree, type Panel, type Question } from './agreement.js';
+import type { BlockHeader } from './block.js';
+import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
 import { ContractPresence } from './contract-presence.js';
 import {
   byPreference,
+  compareHeads,
   type EndpointHealth,
   LAG_MAX_BLOCKS,
   newEndpointHealth,
-  noteFailure,
-  noteHead,
+  noteLeastTip,
 } from './endpoint-health.js';
+import { type ContractName, EndpointProbe } from './endpoint-probe.js';
+import { agreeOnFinalized } from './finality.js';
+import { Heads } from './heads.js';
+import { attempt, firstAnswer } from './hedge.js';
+import { judgeNearHead, type NeededHead } from './judgement.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
+import type { RpcCaller } from './rpc/rpc-caller.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
 import type { RpcObserver } from './rpc/rpc-observer.js';
-import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import { countAt, countTransactions, type TransactionCounts } from './transaction-counts.js';
+import { UseSearch } from './use-search/use-search.js';
 
-const PROBE_INTERVAL_MS = 10_000;
-const PROBE_TIMEOUT_MS = 3000;
+/** Everything learned of an endpoint is learned anew this often: no mistake of a node lasts longer. */
+const PROBE_INTERVAL_MS = 8000;
 const SEND_TIMEOUT_MS = 5000;
-/** JSON-RPC 2.0 §5.1. */
-const METHOD_NOT_FOUND = -32_601;
-/**
- * Probes in a row that were answered without logs before an endpoint counts as one without: a search
- * that is not made finds nothing, and a node that has trouble for a moment must not cause that.
- */
-const REFUSALS_WITHOUT_LOGS = 3;
+/** A look at all heads serves those who judge payments for this long. */
+const HEADS_KEPT_MS = 150;
+/** A disagreement is told once in this time. */
+const ALERT_INTERVAL_MS = 1000;
 
-/** Contracts that methods of this service need; `undefined` until a node was asked. */
-export type ContractName = 'permit2' | 'permit2Proxy' | 'multicall3';
-
-/** Told when what is known about a network changes; for logs. */
-export interface ChainObserver {
-  endpointChanged(change: {
-    readonly endpoint: string;
-    readonly what: 'wrong_chain' | 'unreachable' | 'reachable' | 'no_logs';
-  }): void;
-  contractFound(contract: ContractName, isPresent: boolean): void;
+export interface EvmChainParts {
+  readonly rpcObserver?: RpcObserver;
+  readonly observer?: ChainObserver;
+  /** Makes the connection to an endpoint; over HTTP when absent. */
+  readonly connect?: (name: string, url: Secret<string>, onWrongChain: () => void) => RpcCaller;
 }
 
 /** One network, seen through all its endpoints. */
@@ -46,29 +47,44 @@ export class EvmChain {
   readonly chainId: number;
   readonly permit2Proxy: Address;
   readonly endpoints: readonly EndpointHealth[];
+  /** Who used an authorization. */
+  readonly uses: UseSearch;
   readonly #presence = new ContractPresence();
-  readonly #contracts = new Map<ContractName, boolean>();
+  readonly #probe: EndpointProbe;
+  readonly #heads: Heads;
+  readonly #alertedAt = new Map<string, number>();
   #probeTimer: NodeJS.Timeout | undefined;
 
   constructor(
     readonly config: NetworkConfig,
-    rpcObserver?: RpcObserver,
-    private readonly observer?: ChainObserver,
+    private readonly parts: EvmChainParts = {},
   ) {
     this.chainId = config.chainId;
     this.permit2Proxy = config.permit2Proxy;
+    this.#probe = new EndpointProbe(config.chainId, config.permit2Proxy, parts.observer);
+    const connect =
+      parts.connect ??
+      ((name, url, onWrongChain) =>
+        new RpcEndpoint(name, config.chainId, url, onWrongChain, parts.rpcObserver));
     this.endpoints = config.rpcUrls.map((url, index): EndpointHealth => {
-      const name = `${config.chainId}-${index}`;
       const onWrongChain = (): void => {
-        this.#noteChain(health, false);
+        this.#probe.noteChain(health, false);
       };
-      const endpoint = new RpcEndpoint(name, config.chainId, url, onWrongChain, rpcObserver);
+      const endpoint = connect(`${config.chainId}-${index}`, url, onWrongChain);
       const health = newEndpointHealth(endpoint);
       return health;
     });
+    const onDisagreement = this.#noteDisagreement;
+    this.#heads = new Heads(this.endpoints, () => this.views(), onDisagreement);
+    this.uses = new UseSearch(this);
   }
 
-  /** Probes once, then every ten seconds; a network lost at boot comes back by itself. */
+  /** Tokens whose code the operator vouches for. */
+  trust(tokens: readonly Address[]): void {
+    this.#presence.conduct.trust([this.permit2Proxy, ...tokens]);
+  }
+
+  /** Probes once, then all the time; a network lost at boot comes back by itself. */
   async start(): Promise<void> {
     await this.probe();
     this.#probeTimer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS);
@@ -80,6 +96,11 @@ export class EvmChain {
     await Promise.all(this.endpoints.map(({ endpoint }) => endpoint.close()));
   }
 
+  async probe(): Promise<void> {
+    await Promise.all(this.endpoints.map((health) => this.#probe.probe(health)));
+    compareHeads(this.endpoints.filter(({ isReachable }) => isReachable === true));
+  }
+
   /** Whether some endpoint may be on the right chain; only proof takes a network out. */
   get isRightChain(): boolean {
     return this.endpoints.some((health) => health.isRightChain !== false);
@@ -87,8 +108,32 @@ export class EvmChain {
 
   /** `undefined` while no node could be asked. */
   hasContract(name: ContractName): boolean | undefined {
-    return this.#contracts.get(name);
+    return this.#probe.hasContract(name);
   }
+
+  // ---------------------------------------------------------------- one endpoint
+
+  /** Views in the order to try them; at least one unless every endpoint serves another chain. */
+  views(): ChainView[] {
+    return byPreference(this.endpoints).map(
+      (health) => new ChainView(this.chainId, this.permit2Proxy, health, this.#presence),
+    );
+  }
+
+  /**
+   * Runs reads through the best endpoint, and through the next one when it does not answer, or not
+   * soon: then both may be under way, and the first to come to its end is taken. The reads must not do
+   * anything that may not be done twice.
+   *
+   * @throws ChainUnavailableError when none answers.
+   */
+  async withView<T>(use: (view: ChainView) => Promise<T>): Promise<T> {
+    const done = await firstAnswer(this.views(), use);
+    if (done !== undefined) return done.value;
+    throw new ChainUnavailableError(this.chainId, 'any call');
+  }
+
+  // ---------------------------------------------------------------- heads
 
   /** The newest block any endpoint has shown. */
   get bestHead(): EndpointHealth | undefined {
@@ -100,53 +145,122 @@ export class EvmChain {
     return best;
   }
 
-  /** Views in the order to try them; at least one unless every endpoint serves another chain. */
-  views(): ChainView[] {
-    return byPreference(this.endpoints).map(
-      (health) => new ChainView(this.chainId, this.permit2Proxy, health, this.#presence),
-    );
+  /** The number of the newest block any endpoint has shown lately; 0 when none has. */
+  get newestKnownBlock(): bigint {
+    return this.#heads.newestKnown;
   }
 
   /**
-   * Runs reads through the best endpoint, and through the next one when it does not answer.
-   *
-   * @throws ChainUnavailableError when none answers.
+   * @throws ChainUnavailableError when a leap of this head is not borne out.
    */
-  async withView<T>(use: (view: ChainView) => Promise<T>): Promise<T> {
-    for (const view of this.views()) {
-      try {
-        return await use(view);
-      } catch (error) {
-        if (!(error instanceof ChainUnavailableError)) throw error;
-      }
-    }
-    throw new ChainUnavailableError(this.chainId, 'any call');
+  confirmLeap(
+    view: ChainView,
+    latest: BlockHeader,
+    before: BlockHeader | undefined,
+  ): Promise<void> {
+    return this.#heads.confirmLeap(view, latest, before);
+  }
+
+  /**
+   * Judges something through the best endpoint that is near enough to the newest block any endpoint
+   * has shown. The others are asked for their heads at the same time.
+   *
+   * @param need - how near, by what the judgement says.
+   * @param isFresh - whether the heads have to be asked for now; else a look of this moment serves.
+   * @returns also the newest block, which the judgement knew if it had to.
+   * @throws ChainUnavailableError when no endpoint is near enough.
+   */
+  async judge<T>(
+    work: (view: ChainView) => Promise<T>,
+    need: (value: T) => NeededHead,
+    isFresh = false,
+  ): Promise<{ readonly value: T; readonly newestBlock: bigint }> {
+    return judgeNearHead(
+      {
+        chainId: this.chainId,
+        views: () => this.views(),
+        measure: () => this.#heads.measure(isFresh ? 0 : HEADS_KEPT_MS),
+        needsHead: isFresh,
+      },
+      work,
+      need,
+    );
   }
 
   /**
    * Whether the endpoint of this view is behind others by more than is believable. It is asked before
    * a payment is refused by what this endpoint said.
    */
-  async isBehind(view: ChainView): Promise<boolean> {
-    const others = byPreference(this.endpoints);
-    if (others.length < 2) return false;
-    const heights = await Promise.all(
-      others.map(async (health) => ({ health, height: await this.#blockNumber(health) })),
-    );
-    const own = heights.find(({ health }) => health === view.health)?.height;
-    if (own === undefined) return true;
-    const best = heights.reduce(
-      (most, { height }) => (height !== undefined && height > most ? height : most),
-      own,
-    );
-    view.health.lag = best - own;
-    return best - own > LAG_MAX_BLOCKS;
+  async isBehind({ health }: ChainView): Promise<boolean> {
+    if (byPreference(this.endpoints).length < 2) return false;
+    const behind = (await this.#heads.measure(0)).behind(health);
+    return behind === undefined || behind > LAG_MAX_BLOCKS;
   }
 
-  async #blockNumber({ endpoint }: EndpointHealth): Promise<bigint | undefined> {
-    const answer = await endpoint.request('eth_blockNumber', [], 1000);
-    return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
+  // ---------------------------------------------------------------- two endpoints
+
+  /**
+   * Asks for what will be believed for good: two endpoints have to say the same, where there are two
+   * that answer and keep up.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  agree<T>(question: Question<T>): Promise<T> {
+    return agree(this.#panel(), question);
   }
+
+  /** @throws ChainUnavailableError, EndpointsDisagreeError */
+  finalizedBlock(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
+    return agreeOnFinalized(this.#panel(), view, latest);
+  }
+
+  /** The newest final block, for those who do not follow the chain. */
+  async currentFinalizedBlock(): Promise<BlockHeader | undefined> {
+    return this.withView(async (view) => this.finalizedBlock(view, await view.latestBlock()));
+  }
+
+  /**
+   * How many transactions of an account there are: in the newest block, in the pools, and for good.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  async transactionCount(address: Address): Promise<TransactionCounts> {
+    const blocks = await this.withView(async (view) => {
+      const latest = await view.latestBlock();
+      // What is final may be in doubt without the newest count being so.
+      const finalized = await attempt(() => this.finalizedBlock(view, latest)).catch(noneInDoubt);
+      return { latest, finalized: finalized?.value };
+    });
+    return countTransactions(this.#panel(), address, blocks);
+  }
+
+  /**
+   * How many account nonces of an account are used in one block.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  transactionCountAt(address: Address, block: BlockHeader): Promise<number> {
+    return countAt(this.#panel(), address, block);
+  }
+
+  #panel(): Panel {
+    return {
+      chainId: this.chainId,
+      views: this.views(),
+      onDisagreement: this.#noteDisagreement,
+      onMissingWitness: () => void this.#heads.measure(HEADS_KEPT_MS),
+    };
+  }
+
+  readonly #noteDisagreement = (what: string): void => {
+    const now = performance.now();
+    this.parts.rpcObserver?.disagreed({ chainId: this.chainId, what });
+    if (now - (this.#alertedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ALERT_INTERVAL_MS) return;
+    this.#alertedAt.set(what, now);
+    this.parts.observer?.endpointsDisagree(what);
+  };
+
+  // ---------------------------------------------------------------- sending
 
   /** Sends to every endpoint at once; the same bytes may be sent any number of times. */
   async broadcast(raw: Hex): Promise<readonly SendResult[]> {
@@ -160,113 +274,15 @@ export class EvmChain {
         );
         const result = readSendResult(answer);
         if (result.kind === 'underpriced' && result.leastTipWei !== undefined) {
-          health.leastTipWei = result.leastTipWei;
+          noteLeastTip(health, result.leastTipWei);
         }
         return result;
       }),
     );
   }
-
-  async probe(): Promise<void> {
-    const heads = await Promise.all(this.endpoints.map((health) => this.#probeEndpoint(health)));
-    let best = -1n;
-    for (const head of heads) if (head !== undefined && head.number > best) best = head.number;
-    this.endpoints.forEach((health, index) => {
-      const head = heads[index];
-      if (head !== undefined) health.lag = best - head.number;
-    });
-  }
-
-  async #probeEndpoint(health: EndpointHealth): Promise<BlockHeader | undefined> {
-    const { endpoint } = health;
-    endpoint.retryBatches();
-    const ask = (method: string, params: readonly unknown[]): Promise<RpcOutcome> =>
-      endpoint.request(method, params, PROBE_TIMEOUT_MS);
-    const [chainId, latest, finalized, logs, contracts] = await Promise.all([
-      ask('eth_chainId', []),
-      ask('eth_getBlockByNumber', ['latest', false]),
-      ask('eth_getBlockByNumber', ['finalized', false]),
-      ask('eth_getLogs', [{ fromBlock: 'latest', toBlock: 'latest', address: MULTICALL3 }]),
-      this.#askForContracts(ask),
-    ]);
-    const isAnswering = chainId.kind === 'result';
-    if (health.isReachable !== isAnswering) {
-      if (!isAnswering || health.isReachable !== undefined) {
-        const what = isAnswering ? 'reachable' : 'unreachable';
-        this.observer?.endpointChanged({ endpoint: endpoint.name, what });
-      }
-      health.isReachable = isAnswering;
-    }
-    if (!isAnswering) {
-      noteFailure(health);
-      return undefined;
-    }
-    const seen = readQuantity(chainId.value);
-    if (seen !== undefined) this.#noteChain(health, seen === BigInt(this.chainId));
-    if (health.isRightChain !== true) return undefined;
-    this.#noteContracts(contracts);
-    health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
-    this.#noteLogs(health, logs);
-    const head = latest.kind === 'result' ? readBlockHeader(latest.value) : undefined;
-    if (head !== undefined) noteHead(health, head);
-    return head;
-  }
-
-  #noteChain(health: EndpointHealth, isRightChain: boolean): void {
-    if (!isRightChain && health.isRightChain !== false) {
-      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'wrong_chain' });
-    }
-    health.isRightChain = isRightChain;
-  }
-
-  #noteLogs(health: EndpointHealth, outcome: RpcOutcome): void {
-    if (outcome.kind === 'silent') return;
-    if (outcome.kind === 'result' && Array.isArray(outcome.value)) {
-      health.refusedLogs = 0;
-      health.hasLogs = true;
-      return;
-    }
-    health.refusedLogs += 1;
-    const isDefinite = outcome.kind === 'error' && outcome.error.code === METHOD_NOT_FOUND;
-    if (!isDefinite && health.refusedLogs < REFUSALS_WITHOUT_LOGS) return;
-    if (health.hasLogs !== false) {
-      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'no_logs' });
-    }
-    health.hasLogs = false;
-  }
-
-  /** Asks for each contract until it is found; code does not go away again. */
-  async #askForContracts(
-    ask: (method: string, params: readonly unknown[]) => Promise<RpcOutcome>,
-  ): Promise<readonly (readonly [ContractName, RpcOutcome])[]> {
-    const addresses: readonly (readonly [ContractName, Address])[] = [
-      ['permit2', PERMIT2],
-      ['permit2Proxy', this.permit2Proxy],
-      ['multicall3', MULTICALL3],
-    ];
-    return Promise.all(
-      addresses
-        .filter(([name]) => this.#contracts.get(name) !== true)
-        .map(
-          async ([name, address]) => [name, await ask('eth_getCode', [address, 'latest'])] as const,
-        ),
-    );
-  }
-
-  #noteContracts(codes: readonly (readonly [ContractName, RpcOutcome])[]): void {
-    for (const [name, code] of codes) {
-      if (code.kind !== 'result' || typeof code.value !== 'string') continue;
-      const isPresent = code.value !== '0x';
-      const known = this.#contracts.get(name);
-      if (known === true || known === isPresent) continue;
-      this.#contracts.set(name, isPresent);
-      this.observer?.contractFound(name, isPresent);
-    }
-  }
 }
 
-/** A node that answers with an error does not have the method; one that is silent was not asked. */
-function answered(outcome: RpcOutcome, isGood: (value: unknown) => boolean): boolean | undefined {
-  if (outcome.kind === 'silent') return undefined;
-  return outcome.kind === 'result' && isGood(outcome.value);
+function noneInDoubt(error: unknown): undefined {
+  if (!(error instanceof EndpointsDisagreeError)) throw error;
+  return undefined;
 }

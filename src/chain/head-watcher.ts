@@ -1,7 +1,7 @@
-import { ChainUnavailableError } from '../core/errors.js';
-import { type BlockHeader, quantity, readBlockHeader } from './block.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../core/errors.js';
+import type { BlockHeader } from './block.js';
 import type { ChainView } from './chain-view.js';
-import { noteHead } from './endpoint-health.js';
+import { LAG_MAX_BLOCKS } from './endpoint-health.js';
 import type { EvmChain } from './evm-chain.js';
 
 /** The newest block of a chain and the newest one that cannot be replaced any more. */
@@ -28,11 +28,8 @@ const LOOK_INTERVAL_LEAST_MS = 12;
 const LOOK_INTERVAL_MOST_MS = 500;
 /** A chain may mine late or on demand; no look waits longer than this for a predicted block. */
 const PREDICTION_MOST_MS = 500;
-/**
- * Depth that counts as final where the chain has no `finalized` tag: a turn of sixteen blocks of one
- * validator of BNB Chain, and some more.
- */
-const FINAL_DEPTH_WITHOUT_TAG = 20n;
+/** What was final is forgotten when it could not be confirmed for this long. */
+const FINALIZED_KEPT_MS = 8000;
 
 /**
  * Watches for new blocks: closely around the moment the next one is due while somebody is waiting for
@@ -47,6 +44,10 @@ export class HeadWatcher {
   #isPhaseKnown = false;
   /** When the last look began that saw nothing new. */
   #missedAt = Number.NEGATIVE_INFINITY;
+  /** Whether it is known what was final at this head; else it is asked again. */
+  #isFinalityTold = false;
+  /** When somebody last said what is final. */
+  #finalizedAt = Number.NEGATIVE_INFINITY;
   #isIdle = false;
   #isRunning = false;
   #wakeUp: (() => void) | undefined;
@@ -109,23 +110,26 @@ export class HeadWatcher {
 
   async #look(view: ChainView): Promise<void> {
     const begunAt = performance.now();
-    const latest = readBlockHeader(await view.read('eth_getBlockByNumber', ['latest', false]));
-    if (latest === undefined) throw new ChainUnavailableError(this.chain.chainId, 'latest block');
-    noteHead(view.health, latest);
-    const known = this.#head?.latest;
-    if (known?.hash === latest.hash) {
+    const before = view.health.head;
+    const latest = await view.latestBlock();
+    await this.chain.confirmLeap(view, latest, before);
+    const known = this.#head;
+    if (known?.latest.hash === latest.hash) {
       this.#missedAt = begunAt;
+      if (!this.#isFinalityTold) await this.#lookAtFinality(known.view, latest);
       return;
     }
-    // A node that lags behind what was seen already has nothing new to say.
-    if (known !== undefined && latest.number < known.number && view !== this.#head?.view) {
-      if (known.number - latest.number <= 2n && this.chain.endpoints.length > 1) return;
-    }
+    if (known !== undefined && isBehindAnother(known, latest, view)) return;
     this.#learnPhase(latest);
     // What waits for inclusion hears of the block before anyone asks how final the ones below it are.
-    this.#publish({ latest, finalized: this.#head?.finalized, view });
-    const finalized = newer(this.#head?.finalized, await this.#finalized(view, latest));
-    if (finalized?.hash !== this.#head?.finalized?.hash) this.#publish({ latest, finalized, view });
+    this.#publish({ latest, finalized: this.#keptFinalized(latest), view });
+    await this.#lookAtFinality(view, latest);
+  }
+
+  async #lookAtFinality(view: ChainView, latest: BlockHeader): Promise<void> {
+    const finalized = await this.#finalized(view, latest);
+    if (this.#head?.latest.hash !== latest.hash) return;
+    if (finalized?.hash !== this.#head.finalized?.hash) this.#publish({ latest, finalized, view });
   }
 
   #publish(head: Head): void {
@@ -133,13 +137,26 @@ export class HeadWatcher {
     for (const listener of [...this.#listeners]) listener(head);
   }
 
+  /** What was final a moment ago, unless the chain is shorter than that now. */
+  #keptFinalized({ number }: BlockHeader): BlockHeader | undefined {
+    const finalized = this.#head?.finalized;
+    const isFresh = performance.now() - this.#finalizedAt < FINALIZED_KEPT_MS;
+    return isFresh && finalized !== undefined && finalized.number <= number ? finalized : undefined;
+  }
+
+  /** Asked anew for each head: what was said to be final once is not remembered against what is said now. */
   async #finalized(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
-    if (view.health.hasFinalizedTag !== false) {
-      return readBlockHeader(await view.read('eth_getBlockByNumber', ['finalized', false]));
+    this.#isFinalityTold = false;
+    try {
+      const finalized = await this.chain.finalizedBlock(view, latest);
+      this.#finalizedAt = performance.now();
+      this.#isFinalityTold = true;
+      return finalized;
+    } catch (error) {
+      if (error instanceof EndpointsDisagreeError) return undefined;
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return this.#keptFinalized(latest);
     }
-    if (latest.number < FINAL_DEPTH_WITHOUT_TAG) return undefined;
-    const number = quantity(latest.number - FINAL_DEPTH_WITHOUT_TAG);
-    return readBlockHeader(await view.read('eth_getBlockByNumber', [number, false]));
   }
 
   /**
@@ -189,11 +206,11 @@ export class HeadWatcher {
   }
 }
 
-/** Finality never goes back; a node that says so lags. */
-function newer(
-  known: BlockHeader | undefined,
-  seen: BlockHeader | undefined,
-): BlockHeader | undefined {
-  if (known === undefined || seen === undefined) return seen ?? known;
-  return seen.number >= known.number ? seen : known;
+/**
+ * A node that lags behind what another one has shown has nothing new to say. The same node is believed:
+ * its chain has become another one.
+ */
+function isBehindAnother(known: Head, latest: BlockHeader, { health }: ChainView): boolean {
+  const behind = known.latest.number - latest.number;
+  return health !== known.view.health && behind > 0n && behind <= LAG_MAX_BLOCKS;
 }

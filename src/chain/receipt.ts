@@ -24,6 +24,8 @@ export function readReceipt(value: unknown): Receipt | undefined {
   const number = readQuantity(blockNumber);
   if (!isHex(transactionHash) || !isHex(blockHash) || number === undefined) return undefined;
   if (status !== '0x1' && status !== '0x0') return undefined;
+  const read = readLogs(logs);
+  if (read === undefined) return undefined;
   return {
     hash: lowerCase(transactionHash),
     isSuccess: status === '0x1',
@@ -31,7 +33,7 @@ export function readReceipt(value: unknown): Receipt | undefined {
     blockHash: lowerCase(blockHash),
     gasUsed: readQuantity(gasUsed) ?? 0n,
     effectiveGasPrice: readQuantity(effectiveGasPrice) ?? 0n,
-    logs: readLogs(logs),
+    logs: read,
   };
 }
 
@@ -40,8 +42,9 @@ export interface FoundLog extends ReceiptLog {
   readonly blockNumber: bigint;
 }
 
-export function readLogs(value: unknown): readonly FoundLog[] {
-  if (!Array.isArray(value)) return [];
+/** `undefined` for what is no list: that is not the same as an empty one. */
+export function readLogs(value: unknown): readonly FoundLog[] | undefined {
+  if (!Array.isArray(value)) return undefined;
   return (value as unknown[]).flatMap((item) => {
     if (typeof item !== 'object' || item === null) return [];
     const { address, topics, data, logIndex, transactionHash, blockNumber, removed } =

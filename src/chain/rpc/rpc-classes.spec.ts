@@ -60,9 +60,7 @@ describe('readCallOutcome', () => {
 
   it.each<[string, RpcOutcome, unknown]>([
     ['geth with data', error('execution reverted: paused', 3, '0x08c379a0'), '0x08c379a0'],
-    ['geth without data', error('execution reverted'), undefined],
-    ['out of gas', error('out of gas'), undefined],
-    ['anvil out of gas', error('EVM error OutOfGas', -32_603), undefined],
+    ['geth without data', error('execution reverted', 3), undefined],
     ['nested data', error('VM Exception', -32_603, { data: '0x1234' }), '0x1234'],
     ['a word before the data', error('reverted', -32_015, 'Reverted 0xabcd'), '0xabcd'],
   ])('knows a revert: %s', (_, outcome, data) => {
@@ -70,11 +68,26 @@ describe('readCallOutcome', () => {
   });
 
   it.each<[string, RpcOutcome]>([
-    ['a limit', error('limit exceeded', -32_005)],
+    ['out of gas', error('out of gas')],
+    ['anvil out of gas', error('EVM error OutOfGas', -32_603)],
     ['a header that is not found', error('header not found')],
+    ['words that look like a revert', error('execution reverted', -32_000)],
+  ])('does not judge by words: %s', (_, outcome) => {
+    expect(readCallOutcome(outcome)).toBe('unclear');
+  });
+
+  it.each<[string, RpcOutcome]>([
+    ['a limit', error('limit exceeded', -32_005)],
+    ['an unknown method, whatever it says', error('execution reverted', -32_601)],
     ['silence', { kind: 'silent', cause: 'timeout' }],
     ['a result that is no data', { kind: 'result', value: null }],
   ])('takes %s for no answer, not for a revert', (_, outcome) => {
     expect(readCallOutcome(outcome)).toBeUndefined();
+  });
+
+  it('cuts off what is longer than anything that is read', () => {
+    const long = `0x${'00'.repeat(100_000)}`;
+    const outcome = readCallOutcome({ kind: 'result', value: long });
+    expect(outcome).toMatchObject({ data: long.slice(0, 2 + 2 * 32_768) });
   });
 });

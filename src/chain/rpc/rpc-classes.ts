@@ -1,42 +1,67 @@
-import { isHex } from 'viem';
+import { type Hex, isHex } from 'viem';
 import type { CallOutcome } from '../../core/exact/chain-reader.js';
 import type { RpcError, RpcOutcome } from './rpc-outcome.js';
 
 /**
- * What node answers mean. Clients differ in their texts and give little else, so this is the one
- * file that looks at texts; its test holds the recorded samples.
+ * What node answers mean. A call is judged by the shape of its answer alone. Of a raw transaction
+ * clients give little but texts, so this is the one file that looks at those; its test holds the
+ * recorded samples.
  */
 
+/** Geth's code for a revert, which others have taken over. */
 const EXECUTION_REVERTED = 3;
-const REVERT_TEXT =
-  /revert|out ?of ?gas|gas uint64 overflow|invalid opcode|opcode .* not defined|invalid jump|stack (?:under|over)flow|stack limit|bad instruction|vm execution error|write protection|max code size|outofoffset|intrinsic gas too low|insufficient funds for transfer/i;
+/**
+ * Codes of JSON-RPC 2.0 (§5.1), EIP-1474 and of rate limits that say that nothing was run: parse error,
+ * invalid request, unknown method, invalid parameters, resource not found or unavailable, method not
+ * supported, limit exceeded, version not supported, and what providers answer to too many requests.
+ */
+const NOT_RUN: ReadonlySet<number> = new Set([
+  -32_700, -32_600, -32_601, -32_602, -32_001, -32_002, -32_004, -32_005, -32_006, -32_016, -32_029,
+  -32_097, 429,
+]);
 
-/** A simulated call, or `undefined` when the node did not run it. */
-export function readCallOutcome(outcome: RpcOutcome): CallOutcome | undefined {
+/** Bytes of what a contract returned, or of its revert data, that are looked at. */
+const RETURNED_MAX_BYTES = 32_768;
+
+/**
+ * A simulated call.
+ *
+ * @returns `unclear` for an error object that may be the call's own failure or the node's: whoever asked
+ * finds out by asking for something that cannot fail. `undefined` when the node did not run the call.
+ */
+export function readCallOutcome(outcome: RpcOutcome): CallOutcome | 'unclear' | undefined {
   if (outcome.kind === 'result') {
-    return isHex(outcome.value) ? { status: 'returned', data: outcome.value } : undefined;
+    return isHex(outcome.value)
+      ? { status: 'returned', data: boundedHex(outcome.value) }
+      : undefined;
   }
-  return outcome.kind === 'error' && isExecutionFailure(outcome.error)
-    ? { status: 'reverted', data: revertDataOf(outcome.error) }
-    : undefined;
+  if (outcome.kind !== 'error') return undefined;
+  const { error } = outcome;
+  const data = revertDataOf(error);
+  if (data !== undefined || error.code === EXECUTION_REVERTED) {
+    return { status: 'reverted', data: data && boundedHex(data) };
+  }
+  return NOT_RUN.has(error.code) ? undefined : 'unclear';
 }
 
-function isExecutionFailure(error: RpcError): boolean {
-  return (
-    error.code === EXECUTION_REVERTED ||
-    revertDataOf(error) !== undefined ||
-    REVERT_TEXT.test(error.message)
-  );
+/** Whole bytes; more than anything this service reads is cut off. */
+export function boundedHex(data: Hex): Hex {
+  return data.slice(0, 2 + 2 * RETURNED_MAX_BYTES) as Hex;
 }
 
 /** Geth gives the data itself; some clients nest it or put a word before it. */
-function revertDataOf({ data }: RpcError): `0x${string}` | undefined {
+export function revertDataOf({ data }: Pick<RpcError, 'data'>): Hex | undefined {
   if (isHex(data)) return data;
-  if (typeof data === 'string') return /0x[0-9a-fA-F]*$/.exec(data)?.[0] as `0x${string}`;
+  if (typeof data === 'string') return readHexAtEnd(data);
   if (typeof data === 'object' && data !== null && 'data' in data && isHex(data.data)) {
     return data.data;
   }
   return undefined;
+}
+
+function readHexAtEnd(text: string): Hex | undefined {
+  const hex = /0x[0-9a-fA-F]*$/.exec(text)?.[0];
+  return isHex(hex) ? hex : undefined;
 }
 
 /**

@@ -1,15 +1,10 @@
 import { Pool } from 'undici';
 import { readQuantity } from '../block.js';
 import type { Secret } from '../../config/secret.js';
+import { ApartQueue, type KeptApart, type QueuedCall } from './apart-queue.js';
+import type { RpcCaller } from './rpc-caller.js';
 import type { RpcObserver } from './rpc-observer.js';
 import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
-
-interface QueuedCall {
-  readonly method: string;
-  readonly params: readonly unknown[];
-  readonly timeoutMs: number;
-  readonly resolve: (outcome: RpcOutcome) => void;
-}
 
 /**
  * Calls in one HTTP request. Beyond 50 the saving per call is gone, and public nodes refuse batches of
@@ -24,6 +19,14 @@ const FLIGHTS_MAX = 4;
 /** Without JSON-RPC batches each call is a request of its own. */
 const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
+/**
+ * What code that nobody knows yet may make a node compute, and code that has burnt gas before. A node
+ * computes 50 to 500 million gas a second on one core. Few calls share a request: they answer for each
+ * other, and may answer at length.
+ */
+const NEW_CODE_BATCH_MAX = 4;
+const NEW_CODE = { flightsMax: 4, gasPerSecond: 12_000_000 } as const;
+const MARKED_CODE = { flightsMax: 2, gasPerSecond: 3_000_000 } as const;
 
 /**
  * One JSON-RPC endpoint over HTTP. Calls made in the same turn of the event loop, and calls made while
@@ -33,11 +36,12 @@ const BODY_MAX_BYTES = 64 * 1024 * 1024;
  * wrong. So each batch asks for the chain id too, and one that shows another chain counts as no answer.
  * Nodes without batches are known by their last probe alone.
  */
-export class RpcEndpoint {
+export class RpcEndpoint implements RpcCaller {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #headers: Record<string, string>;
   readonly #queue: QueuedCall[] = [];
+  readonly #apart: Readonly<Record<KeptApart['kind'], ApartQueue>>;
   #flights = 0;
   #isFlushScheduled = false;
   #acceptsBatches = true;
@@ -60,6 +64,14 @@ export class RpcEndpoint {
       connect: { timeout: 3000 },
       maxResponseSize: BODY_MAX_BYTES,
     });
+    const exchange = (calls: readonly QueuedCall[]) => this.#exchange(calls);
+    this.#apart = {
+      new: new ApartQueue(exchange, {
+        ...NEW_CODE,
+        batchMax: () => (this.#acceptsBatches ? NEW_CODE_BATCH_MAX : 1),
+      }),
+      marked: new ApartQueue(exchange, { ...MARKED_CODE, batchMax: () => 1 }),
+    };
     this.#path = pathname + search;
     this.#headers = { 'content-type': 'application/json', accept: 'application/json' };
     if (username !== '') {
@@ -72,19 +84,31 @@ export class RpcEndpoint {
     return this.#acceptsBatches;
   }
 
-  /** Tries batches again, after a node that refused them once may have changed its mind. */
   retryBatches(): void {
     this.#acceptsBatches = true;
   }
 
-  request(method: string, params: readonly unknown[], timeoutMs: number): Promise<RpcOutcome> {
+  /** @param apart - for calls that must not slow down those of others. */
+  request(
+    method: string,
+    params: readonly unknown[],
+    timeoutMs: number,
+    apart?: KeptApart,
+  ): Promise<RpcOutcome> {
     return new Promise((resolve) => {
-      this.#queue.push({ method, params, timeoutMs, resolve });
+      const call = { method, params, timeoutMs, resolve };
+      if (apart !== undefined) {
+        this.#apart[apart.kind].add(call, apart);
+        return;
+      }
+      this.#queue.push(call);
       this.#scheduleFlush();
     });
   }
 
   async close(): Promise<void> {
+    this.#apart.new.close();
+    this.#apart.marked.close();
     await this.#pool.destroy();
   }
 
@@ -105,10 +129,17 @@ export class RpcEndpoint {
     while (this.#queue.length > 0 && this.#flights < this.#flightsMax) {
       const calls = this.#queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
       this.#flights += 1;
-      void this.#fly(calls).then(() => {
+      const land = (): void => {
         this.#flights -= 1;
         this.#flush();
-      });
+      };
+      // Whatever happens on the way, the place is free again and nobody waits for ever.
+      this.#fly(calls)
+        .catch(() => {
+          for (const call of calls) call.resolve(silent('malformed'));
+        })
+        .finally(land)
+        .catch(() => undefined);
     }
   }
 
@@ -117,23 +148,36 @@ export class RpcEndpoint {
   }
 
   async #fly(calls: readonly QueuedCall[]): Promise<void> {
+    const outcomes = await this.#exchange(calls);
+    if (outcomes === 'batch_refused') {
+      this.#queue.unshift(...calls);
+      return;
+    }
+    calls.forEach((call, index) => {
+      call.resolve(outcomes[index] ?? silent('malformed'));
+    });
+  }
+
+  /** One HTTP request for some calls. */
+  async #exchange(calls: readonly QueuedCall[]): Promise<readonly RpcOutcome[] | 'batch_refused'> {
     const startedAt = performance.now();
     const answer = await this.#post(calls);
     if (answer === 'batch_refused') {
       this.#acceptsBatches = false;
-      this.#queue.unshift(...calls);
-      return;
+      return answer;
     }
     const outcomes = this.#believed(calls, answer);
+    // Whoever looks on is told last: what happens to him is not the concern of those who asked.
+    calls.forEach((call, index) => {
+      call.resolve(outcomes[index] ?? silent('malformed'));
+    });
     this.observer?.exchanged({
       endpoint: this.name,
       methods: calls.map((call) => call.method),
       outcomes,
       durationMs: performance.now() - startedAt,
     });
-    calls.forEach((call, index) => {
-      call.resolve(outcomes[index] ?? silent('malformed'));
-    });
+    return outcomes;
   }
 
   /** Answers of another chain are none; only the question which chain it is has its answer. */

@@ -1,7 +1,8 @@
 import type { RpcOutcome } from './rpc-outcome.js';
 
-/** What happened to one HTTP exchange; for metrics. */
+/** What endpoints were asked and what came of it; for metrics. */
 export interface RpcObserver {
+  /** One HTTP exchange. */
   exchanged(exchange: {
     /** `<chainId>-<index>`, never a URL. */
     readonly endpoint: string;
@@ -9,6 +10,12 @@ export interface RpcObserver {
     /** One for each method, in the same order. */
     readonly outcomes: readonly RpcOutcome[];
     readonly durationMs: number;
+  }): void;
+  /** Endpoints contradicted each other, or one of them itself. */
+  disagreed(facts: {
+    readonly chainId: number;
+    /** One of a few fixed names: head, finalized block, receipt, … */
+    readonly what: string;
   }): void;
 }
 

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { aChain, FakeChain, hash32, result } from './fake-chain.builder.js';
+import { type Head, HeadWatcher } from './head-watcher.js';
+
+const soon = async (what: () => boolean): Promise<void> => {
+  for (let tries = 0; tries < 400 && !what(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(what()).toBe(true);
+};
+
+describe('HeadWatcher', () => {
+  async function watched(nodes: number) {
+    const truth = new FakeChain(20);
+    const made = await aChain(truth, nodes);
+    const watcher = new HeadWatcher(made.chain, () => true);
+    const heads: Head[] = [];
+    watcher.onHead((head) => heads.push(head));
+    watcher.start();
+    await soon(() => watcher.current?.finalized?.number === 17n);
+    return { truth, ...made, watcher, heads };
+  }
+
+  it('notices that the same endpoint is on another chain, one block shorter', async () => {
+    const { truth, nodes, watcher } = await watched(2);
+    for (const node of nodes) {
+      node.lie = (method, [name]) =>
+        method === 'eth_getBlockByNumber' && name === 'latest'
+          ? result({ ...(truth.header(18) as object), hash: hash32(1234) })
+          : undefined;
+    }
+    await soon(() => watcher.current?.latest.hash === hash32(1234));
+    await watcher.stop();
+  });
+
+  it('does not go back for another endpoint that is a block behind', async () => {
+    const { truth, nodes, chain, watcher, heads } = await watched(2);
+    if (nodes[1] !== undefined) nodes[1].lag = 1;
+    const first = chain.endpoints[0];
+    if (first !== undefined) first.coolsUntil = performance.now() + 60_000;
+    const before = heads.length;
+    for (let looks = 0; looks < 5; looks += 1) {
+      watcher.look();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(heads.slice(before).every(({ latest }) => latest.number === 19n)).toBe(true);
+    truth.mine();
+    truth.mine();
+    await soon(() => watcher.current?.latest.number === 20n);
+    await watcher.stop();
+  });
+
+  it('forgets a final block that was a lie, and never has one above the head', async () => {
+    const { truth, nodes, watcher, heads } = await watched(1);
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('a node');
+    liar.lie = (method, [name]) =>
+      method === 'eth_getBlockByNumber' && name === 'finalized'
+        ? result({ ...(truth.header(19) as object), number: '0x3b9aca00', hash: hash32(5) })
+        : undefined;
+    truth.mine();
+    await soon(() => watcher.current?.latest.number === 20n);
+    liar.lie = () => undefined;
+    truth.mine();
+    await soon(() => watcher.current?.finalized?.number === 19n);
+    for (const { latest, finalized } of heads) {
+      expect(finalized === undefined || finalized.number <= latest.number).toBe(true);
+    }
+    await watcher.stop();
+  });
+});

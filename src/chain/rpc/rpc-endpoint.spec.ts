@@ -1,0 +1,50 @@
+import { createServer, type Server } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Secret } from '../../config/secret.js';
+import { RpcEndpoint } from './rpc-endpoint.js';
+
+describe('RpcEndpoint', () => {
+  let server: Server | undefined;
+  afterEach(() => {
+    server?.close();
+  });
+
+  /** Answers every call with its own method; the chain is 56. */
+  function start(): Promise<string> {
+    const answer = ({ id, method }: { id: number; method: string }): object => ({
+      jsonrpc: '2.0',
+      id,
+      result: method === 'eth_chainId' ? '0x38' : method,
+    });
+    server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (part: Buffer) => (text += part.toString()));
+      request.on('end', () => {
+        const calls = JSON.parse(text) as { id: number; method: string }[];
+        response.end(JSON.stringify(calls.map(answer)));
+      });
+    });
+    return new Promise((resolve) => {
+      server?.listen(0, '127.0.0.1', () => {
+        const address = server?.address();
+        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`);
+      });
+    });
+  }
+
+  it('goes on when an observer throws, any number of times', async () => {
+    const observer = {
+      exchanged: (): void => {
+        throw new RangeError('nobody is looking');
+      },
+      disagreed: () => undefined,
+    };
+    const url = new Secret(await start());
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined, observer);
+    for (let exchanges = 0; exchanges < 8; exchanges += 1) {
+      const answer = await endpoint.request('eth_blockNumber', [], 2000);
+      expect(answer).toEqual({ kind: 'result', value: 'eth_blockNumber' });
+    }
+    await endpoint.close();
+  });
+});
