@@ -50,13 +50,24 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     reorged: (lane, { accountNonce, settlementIds }) => {
       logger.error({ lane, accountNonce, settlementIds }, 'a block that paid was replaced');
     },
-    ended: (lane, { accountNonce }, endings) => {
+    ended: (lane, attempt, endings) => {
+      const accountNonce = attempt?.accountNonce;
       for (const { id, state, isPaid, transaction, reason } of endings) {
         logger.debug(
           { lane, accountNonce, settlementId: id, state, isPaid, transaction, reason },
           'settlement ended',
         );
       }
+    },
+    collectedAgain: (lane, settlementIds) => {
+      logger.error({ lane, settlementIds }, 'a told success was taken back: it is collected again');
+    },
+    parked: (lane, settlementId, why) => {
+      logger.error({ lane, settlementId, why }, 'the outcome of a settlement cannot be told now');
+    },
+    parkedNow: () => undefined,
+    restored: (lane, attempts) => {
+      logger.error({ lane, attempts }, 'the ledger went back: attempts were stored again');
     },
     nonceUsedByOther: (lane, accountNonce) => {
       logger.error(

@@ -1,6 +1,6 @@
 import type { SendResult } from '../chain/rpc/rpc-classes.js';
 import type { Attempt } from '../core/settlement/attempt.js';
-import type { Ending } from '../ledger/lane-ledger.js';
+import type { Ending, ParkReason } from '../ledger/lane-store.js';
 import type { Inclusion } from './tracked-attempt.js';
 
 /** What lanes tell about their work; for logs and metrics. */
@@ -12,9 +12,18 @@ export interface LaneObserver {
   bumped(lane: string, attempt: Attempt): void;
   rebroadcast(lane: string, attempt: Attempt): void;
   included(lane: string, attempt: Attempt, inclusion: Inclusion, latencyMs: number): void;
-  /** A block that had included an attempt was replaced; `told` says whether success was told. */
+  /** A block that had included an attempt was replaced. Its settlements may have been told success. */
   reorged(lane: string, attempt: Attempt): void;
-  ended(lane: string, attempt: Attempt, endings: readonly Ending[]): void;
+  /** @param attempt - `undefined` for settlements whose attempts were dead before. */
+  ended(lane: string, attempt: Attempt | undefined, endings: readonly Ending[]): void;
+  /** Somebody was told success for these, and the chain took it back: they are collected again. */
+  collectedAgain(lane: string, settlementIds: readonly string[]): void;
+  /** The outcome of a settlement cannot be told now. It is asked for again beside the lanes. */
+  parked(lane: string, settlementId: string, why: ParkReason): void;
+  /** How many are parked on a chain. */
+  parkedNow(chainId: number, count: number): void;
+  /** The ledger went back, and this process has stored what it remembers of a lane. */
+  restored(lane: string, attempts: number): void;
   /** An account nonce was used by a transaction that is not ours. */
   nonceUsedByOther(lane: string, accountNonce: number): void;
   batchReverted(lane: string, attempt: Attempt): void;

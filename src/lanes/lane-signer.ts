@@ -1,34 +1,35 @@
 import type { Address, Hex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
+import type { Clock } from '../concurrency/clock.js';
 import type { Secret } from '../config/secret.js';
 import type { Call } from '../core/exact/calls.js';
-import type { SentTransaction } from '../core/settlement/attempt.js';
-import type { Fees } from '../core/settlement/gas-price.js';
+import type { SignedTransaction } from '../core/settlement/attempt.js';
 import { signTransaction } from '../crypto/sign-transaction.js';
+import type { TransactionOrder, TransactionSigner } from './ports.js';
 
 /** Signs the transactions of one lane. */
-export class LaneSigner {
+export class LaneSigner implements TransactionSigner {
   readonly address: Address;
   readonly #key: Uint8Array;
 
   constructor(
     key: Secret<Hex>,
     private readonly chainId: number,
+    private readonly clock: Clock,
   ) {
     this.address = privateKeyToAddress(key.reveal()).toLowerCase() as Address;
     this.#key = Buffer.from(key.reveal().slice(2), 'hex');
   }
 
-  /** A call that only uses up an account nonce: nothing, to itself. */
   get noop(): Call {
     return { to: this.address, data: '0x' };
   }
 
-  sign({ to, data }: Call, accountNonce: number, gas: bigint, fees: Fees): SentTransaction {
+  sign({ call, accountNonce, gas, fees, isNoop }: TransactionOrder): SignedTransaction {
     const { raw, hash } = signTransaction(
-      { chainId: this.chainId, nonce: accountNonce, gas, to, data, ...fees },
+      { chainId: this.chainId, nonce: accountNonce, gas, ...call, ...fees },
       this.#key,
     );
-    return { hash, raw, gas, signedAt: Date.now(), ...fees };
+    return { hash, raw, gas, signedAt: this.clock.now(), isNoop, ...fees };
   }
 }

@@ -2,28 +2,31 @@ import { Module } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
+import { systemClock } from '../concurrency/clock.js';
 import { AppConfig } from '../config/app-config.js';
 import { LaneBoard } from '../ledger/lane-board.js';
-import { LaneLedger } from '../ledger/lane-ledger.js';
 import { LanePauses } from '../ledger/lane-pauses.js';
+
+import { LANE_STORE } from '../ledger/ledger.module.js';
+import type { LaneStore } from '../ledger/lane-store.js';
 import { fanOut } from '../observability/fan-out.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
-import { LEDGER_REDIS, SUBSCRIBER_REDIS } from '../redis/redis.module.js';
+import { SUBSCRIBER_REDIS } from '../redis/redis.module.js';
 import { laneLog } from './lane-log.js';
-import { LaneManager } from './lane-manager.js';
 import { LaneObserver } from './lane-observer.js';
+import { Lanes } from './lanes.js';
 
 @Module({
   providers: [
     {
-      provide: LaneManager,
+      provide: Lanes,
       inject: [
         AppConfig,
         ChainRegistry,
-        LaneLedger,
+        LANE_STORE,
         LaneBoard,
         ProcessRegistry,
-        LEDGER_REDIS,
+        LanePauses,
         SUBSCRIBER_REDIS,
         PinoLogger,
         LaneObserver,
@@ -31,32 +34,35 @@ import { LaneObserver } from './lane-observer.js';
       useFactory: async (
         config: AppConfig,
         chains: ChainRegistry,
-        ledger: LaneLedger,
+        store: LaneStore,
         board: LaneBoard,
         processes: ProcessRegistry,
-        redis: Redis,
+        pauses: LanePauses,
         subscriber: Redis,
         logger: PinoLogger,
         observer: LaneObserver,
-      ): Promise<LaneManager> => {
-        const manager = new LaneManager({
+      ): Promise<Lanes> => {
+        const lanes = new Lanes({
           config,
           chains,
-          ledger,
+          store,
           board,
           processes,
-          pauses: new LanePauses(redis),
-          redis,
+          pauses,
           subscriber,
           // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
-          connectWorker: () => new Redis(config.redisUrl.reveal(), { maxRetriesPerRequest: null }),
-          observer: fanOut(laneLog(logger), observer),
+          connectWorker: () =>
+            new Redis(config.redis.ledger.reveal(), { maxRetriesPerRequest: null }),
+          observer: fanOut([laneLog(logger), observer], (method, error) => {
+            logger.error({ method, err: error }, 'an observer of lanes failed');
+          }),
+          clock: systemClock,
         });
-        await manager.start();
-        return manager;
+        await lanes.start();
+        return lanes;
       },
     },
   ],
-  exports: [LaneManager],
+  exports: [Lanes],
 })
 export class LanesModule {}

@@ -1,186 +1,280 @@
-import { type Address, decodeFunctionResult, multicall3Abi } from 'viem';
-import { isAuthorizationUsed, readBlockNumber, refOf } from '../chain/authorization-use.js';
-import { readQuantity } from '../chain/block.js';
+import { isAuthorizationUsed, refOf } from '../chain/authorization-use.js';
 import type { ChainView } from '../chain/chain-view.js';
+import { readAggregated } from '../chain/effect-call.js';
 import type { EvmChain } from '../chain/evm-chain.js';
-import { ChainUnavailableError } from '../core/errors.js';
+import { CodeUnresponsiveError } from '../core/errors.js';
 import { aggregateCall } from '../core/exact/calls.js';
-import type { CallOutcome } from '../core/exact/chain-reader.js';
-import { diagnose } from '../core/exact/diagnose.js';
+import type {
+  CallOutcome,
+  Effect,
+  FailedEffect,
+  Sender,
+  Settlement,
+} from '../core/exact/chain-reader.js';
+import { diagnose, UNEXPLAINED } from '../core/exact/diagnose.js';
 import { reasonOfRevert } from '../core/exact/revert-reason.js';
 import type { Reason } from '../core/reasons.js';
-import { type AcceptedPayment, callOf } from '../core/settlement/accepted-payment.js';
-import { type BatchRules, groupForSending, type Sendable } from '../core/settlement/grouping.js';
-import type { GasBook } from './gas-book.js';
+import { type AcceptedPayment, assetNameOf, callOf } from '../core/settlement/accepted-payment.js';
+import {
+  batchGas,
+  type BatchRules,
+  groupForSending,
+  type Sendable,
+} from '../core/settlement/grouping.js';
+import type { AssetSuspension } from './asset-suspension.js';
+import type { LearnedGasEstimates } from './gas-estimates.js';
+import type { Rechecked } from './rechecked.js';
+import { SlowChecks } from './slow-checks.js';
 
-/** Settlements that go into one transaction, with a gas limit it was simulated with. */
-export interface SendGroup<T extends Sendable = Sendable> {
-  readonly items: readonly T[];
-  readonly gas: bigint;
-}
-
-export interface Rechecked<T extends Sendable> extends Judged<T> {
-  /** A block in which none of the authorizations was used yet. */
-  readonly blockNumber: bigint;
-}
-
-interface Judged<T extends Sendable> {
-  readonly groups: readonly SendGroup<T>[];
-  readonly refusals: readonly { readonly id: string; readonly reason: Reason }[];
+export interface RecheckerOptions {
+  /** `MAX_GAS_PER_SETTLE`. */
+  readonly maxGas: bigint;
+  /** Told when something that was looked at beside the loop is decided. */
+  readonly onDecided: () => void;
+  /** Told of what should not happen. */
+  readonly onError: (error: unknown) => void;
 }
 
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
-
-/** Multicall3 itself: the call data is priced with the items, the rest is copying and bookkeeping. */
-const BATCH_BASE_GAS = 30_000n;
-const BATCH_ITEM_GAS = 8000n;
-
-/** Reasons that name no cause. */
-const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
-  'invalid_exact_evm_transaction_simulation_failed',
-  'permit2_simulation_failed',
-]);
+type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
+type Judged<T extends Sendable> = Pick<Rechecked<T>, 'groups' | 'refusals'>;
 
 /**
- * The last look before money is spent: everything ready is simulated from the lane's own signer on the
- * newest block, together where it will be sent together.
+ * The last look before money is spent: everything ready is simulated as it will be sent, from the
+ * lane's own account and at its price. Each settlement has a verdict of its own, also where one call
+ * carries many.
+ *
+ * Code that is not known to behave is looked at beside the lane's loop: it delays nobody but itself.
  */
-export class Rechecker {
+export class Rechecker<T extends Sendable> {
+  readonly #slow: SlowChecks<T>;
+
   constructor(
     private readonly chain: EvmChain,
-    private readonly signer: Address,
-    private readonly gasBook: GasBook,
-    private readonly maxGas: bigint,
-  ) {}
-
-  /** @throws ChainUnavailableError when the chain cannot be asked. */
-  recheck<T extends Sendable>(ready: readonly T[], rules: BatchRules): Promise<Rechecked<T>> {
-    return this.chain.withView(async (view) => {
-      const { batches, singles } = groupForSending(ready, rules);
-      // The number is asked for first: what the simulations see is this block or a newer one.
-      const [blockNumber, ...checked] = await Promise.all([
-        readBlockNumber(view),
-        ...batches.map((batch) => this.#checkTogether(view, batch)),
-        ...singles.map((item) => this.#checkAlone(view, item)),
-      ]);
-      const refusals = checked.flatMap((one) => one.refusals);
-      if (refusals.length > 0 && (await this.chain.isBehind(view))) {
-        throw new ChainUnavailableError(this.chain.chainId, 'a recheck');
-      }
-      return { groups: checked.flatMap((one) => one.groups), refusals, blockNumber };
-    });
+    private readonly gasEstimates: LearnedGasEstimates,
+    private readonly suspension: AssetSuspension,
+    private readonly options: RecheckerOptions,
+  ) {
+    this.#slow = new SlowChecks(options);
   }
 
-  async #checkTogether<T extends Sendable>(
+  /** Whether {@link recheck} has something to tell of settlements that it was given before. */
+  get hasDecided(): boolean {
+    return this.#slow.hasDecided;
+  }
+
+  /** Forgets what is under way: the settlements were given back to the ledger. */
+  clear(): void {
+    this.#slow.clear();
+  }
+
+  /**
+   * @param sender - the lane's account, at the price of now.
+   * @returns what is decided by now; the rest comes with a later call.
+   * @throws ChainUnavailableError when the chain cannot be asked at all.
+   */
+  async recheck(
+    ready: readonly T[],
+    rules: BatchRules,
+    sender: Sender,
+  ): Promise<readonly Rechecked<T>[]> {
+    const decided = this.#slow.takeDecided();
+    if (ready.length === 0) return decided;
+    const suspended = ready.filter(({ payment }) =>
+      this.suspension.isSuspended(assetNameOf(payment)),
+    );
+    const served = ready.filter((item) => !suspended.includes(item));
+    const now = await this.#atHead((view) => this.#lookAt(view, served, rules, sender));
+    const refusals = suspended.map((item) => ({ item, reason: 'asset_suspended' as const }));
+    return [...decided, { ...now, refusals: [...now.refusals, ...refusals] }];
+  }
+
+  async #lookAt(
     view: ChainView,
-    batch: readonly T[],
-  ): Promise<Judged<T>> {
-    const limits = batch.map(({ payment }) => this.gasBook.limitFor(payment));
-    if (limits.includes(undefined)) return this.#checkEachAlone(view, batch);
-    const call = aggregateCall(
-      batch.map(({ payment }) => callOf(payment, this.chain.permit2Proxy)),
+    ready: readonly T[],
+    rules: BatchRules,
+    sender: Sender,
+  ): Promise<Looked<T>> {
+    const isSlow = ({ payment }: T): boolean =>
+      view.isKeptApart(payment.asset, payment.authorization.from);
+    const undecided = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
+    const quick = ready.filter((item) => !isSlow(item));
+    const { batches, singles } = groupForSending(quick, rules, (payment) =>
+      this.#limitFor(payment),
     );
-    const gas = limits.reduce<bigint>(
-      (sum, limit) => sum + (limit ?? 0n) + BATCH_ITEM_GAS,
-      BATCH_BASE_GAS,
+    const judged = await Promise.all([
+      ...batches.map((batch) => this.#checkTogether(view, batch, sender)),
+      ...singles.map((item) => this.#checkAloneOrSlow(view, item, sender)),
+    ]);
+    const groups = judged.flatMap((one) => one.groups);
+    const refusals = judged.flatMap((one) => one.refusals);
+    return { groups, refusals, undecided };
+  }
+
+  /** What is sent was good in the newest block that anybody knows of. */
+  async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
+    const { value, newestBlock } = await this.chain.judge(
+      look,
+      ({ groups, refusals }) =>
+        groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
+      true,
     );
+    return { ...value, blockNumber: newestBlock };
+  }
+
+  // ---------------------------------------------------------------- beside the loop
+
+  /** @returns whether there is room for it. */
+  #startSlow(item: T, sender: Sender): boolean {
+    return this.#slow.start(item, () =>
+      this.#atHead(async (view) => ({
+        ...(await this.#checkAlone(view, item, sender)),
+        undecided: [],
+      })),
+    );
+  }
+
+  /** What does not answer while its node does is tried again where it delays nobody. */
+  async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+    try {
+      return await this.#checkAlone(view, item, sender);
+    } catch (error) {
+      if (!(error instanceof CodeUnresponsiveError)) throw error;
+      if (!this.#startSlow(item, sender)) throw error;
+      return NOTHING;
+    }
+  }
+
+  // ---------------------------------------------------------------- together
+
+  async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Judged<T>> {
+    const calls = batch.map(({ payment }) => callOf(payment));
+    const gas = this.#gasOf(batch);
     const [outcome, haveCode] = await Promise.all([
-      view.callFrom(this.signer, call, gas),
+      view.callFrom(sender, aggregateCall(calls), gas),
       Promise.all(batch.map(({ payment }) => view.hasCode(payment.authorization.from))),
+      this.#learnFrom(view, batch, sender),
     ]);
     const succeeded = readSuccesses(outcome, batch.length);
-    const good = batch.filter(
-      (_, index) => succeeded?.[index] === true && haveCode[index] === false,
+    const isGood = (index: number): boolean =>
+      succeeded?.[index] === true && haveCode[index] === false;
+    const good = batch.filter((_, index) => isGood(index));
+    // What fails in company is judged alone.
+    const alone = await Promise.all(
+      batch
+        .filter((_, index) => !isGood(index))
+        .map((item) => this.#checkAloneOrSlow(view, item, sender)),
     );
-    const doubtful = batch.filter((item) => !good.includes(item));
-    if (doubtful.length === 0) return { groups: [{ items: batch, gas }], refusals: [] };
-    // One that fails in company is judged alone, and the others once more without it.
-    const [rest, alone] = await Promise.all([
-      good.length > 1 ? this.#checkTogether(view, good) : this.#checkEachAlone(view, good),
-      this.#checkEachAlone(view, doubtful),
-    ]);
+    const joint = good.length === 0 ? [] : [{ items: good, gas: this.#gasOf(good) }];
     return {
-      groups: [...rest.groups, ...alone.groups],
-      refusals: [...rest.refusals, ...alone.refusals],
+      groups: [...joint, ...alone.flatMap(({ groups }) => groups)],
+      refusals: alone.flatMap(({ refusals }) => refusals),
     };
   }
 
-  async #checkEachAlone<T extends Sendable>(
-    view: ChainView,
-    items: readonly T[],
-  ): Promise<Judged<T>> {
-    const all = await Promise.all(items.map((item) => this.#checkAlone(view, item)));
-    return {
-      groups: all.flatMap(({ groups }) => groups),
-      refusals: all.flatMap(({ refusals }) => refusals),
-    };
+  /** A batch of a kind that was never seen carries more gas than it needs; the next ones shall not. */
+  async #learnFrom(view: ChainView, batch: readonly T[], sender: Sender): Promise<void> {
+    const unknown = batch.find(({ payment }) => this.gasEstimates.limitFor(payment) === undefined);
+    if (unknown === undefined) return;
+    const settlement = this.#settlementOf(unknown.payment, sender, this.options.maxGas);
+    // What fails here is found by the call that carries the batch.
+    const [proof] = await Promise.allSettled([view.prove(settlement)]);
+    if (proof.status === 'fulfilled' && proof.value.status === 'paid') {
+      this.#learn(unknown.payment, proof.value, true);
+    }
   }
 
-  async #checkAlone<T extends Sendable>(view: ChainView, item: T): Promise<Judged<T>> {
-    const checked = await this.#simulateAlone(view, item.payment);
+  #gasOf(items: readonly T[]): bigint {
+    const limits = items.map(({ payment }) => this.#limitFor(payment));
+    const [only] = limits;
+    return limits.length === 1 && only !== undefined ? only : batchGas(limits);
+  }
+
+  /** What a settlement may use: of trusted code what it was seen to need, else all that one may cost. */
+  #limitFor(payment: AcceptedPayment): bigint {
+    return this.gasEstimates.limitFor(payment) ?? this.options.maxGas;
+  }
+
+  // ---------------------------------------------------------------- alone
+
+  async #checkAlone(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+    const checked = await this.#simulateAlone(view, item.payment, sender);
     return 'gas' in checked
       ? { groups: [{ items: [item], gas: checked.gas }], refusals: [] }
-      : { groups: [], refusals: [{ id: item.id, reason: checked.reason }] };
+      : { groups: [], refusals: [{ item, reason: checked.reason }] };
   }
 
-  async #simulateAlone(view: ChainView, payment: AcceptedPayment): Promise<Checked> {
-    const call = callOf(payment, this.chain.permit2Proxy);
-    const known = this.gasBook.limitFor(payment);
+  async #simulateAlone(
+    view: ChainView,
+    payment: AcceptedPayment,
+    sender: Sender,
+  ): Promise<Checked> {
+    const isTrusted = view.isTrusted(payment.asset);
+    const known = isTrusted ? this.gasEstimates.limitFor(payment) : undefined;
     if (known !== undefined) {
-      const outcome = await view.callFrom(this.signer, call, known);
-      if (outcome.status === 'returned') return { gas: known };
+      const effect = await view.simulate(this.#settlementOf(payment, sender, known));
+      if (effect.status === 'paid') return { gas: known };
     }
-    // Unknown gas, more gas than known, or a payment that has become bad: the estimate tells which.
-    const { endpoint } = view.health;
-    const transaction = { from: this.signer, ...call };
-    const answer = await endpoint.request('eth_estimateGas', [transaction], 2500);
-    const estimate = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
-    if (estimate !== undefined) {
-      const gas = this.gasBook.note(payment, estimate);
-      return gas === undefined ? { reason: 'gas_limit_exceeded' } : { gas };
-    }
-    if (answer.kind === 'silent') {
-      throw new ChainUnavailableError(this.chain.chainId, 'eth_estimateGas');
-    }
-    const simulate = (): Promise<CallOutcome> => view.callFrom(this.signer, call, this.maxGas);
-    const outcome = await simulate();
-    const reason =
-      outcome.status === 'returned' ? undefined : await reasonFor(view, payment, outcome, simulate);
-    return reason === undefined ? { gas: this.maxGas } : { reason };
+    // Verify has asked for exactly this: unknown code gets all that a settlement may cost, always.
+    const settlement = this.#settlementOf(payment, sender, this.options.maxGas);
+    const effect = await view.prove(settlement);
+    if (effect.status === 'paid') return { gas: this.#learn(payment, effect, isTrusted) };
+    const again = (): Promise<Effect> => view.prove(settlement);
+    const reason = await reasonFor(view, payment, effect, again);
+    return reason === undefined ? { gas: this.options.maxGas } : { reason };
+  }
+
+  #learn(
+    payment: AcceptedPayment,
+    { gasUsed }: Extract<Effect, { status: 'paid' }>,
+    isTrusted: boolean,
+  ): bigint {
+    const { maxGas } = this.options;
+    if (!isTrusted || gasUsed === undefined) return maxGas;
+    // A refund of up to a fifth is only given at the end (EIP-3529).
+    return this.gasEstimates.note(payment, (gasUsed * 5n) / 4n) ?? maxGas;
+  }
+
+  #settlementOf(payment: AcceptedPayment, sender: Sender, gas: bigint): Settlement {
+    const { asset, payTo, amount, authorization } = payment;
+    return {
+      call: callOf(payment),
+      sender,
+      gas,
+      token: asset,
+      payer: authorization.from,
+      payTo,
+      amount,
+    };
   }
 }
 
+const NOTHING = { groups: [], refusals: [] } as const;
+
 /**
- * Why a settlement that was good when it was accepted would revert now; `undefined` when it would not
+ * Why a settlement that was good when it was accepted would not pay now; `undefined` when it would
  * after all.
  */
 async function reasonFor(
   view: ChainView,
   payment: AcceptedPayment,
-  { data }: Extract<CallOutcome, { status: 'reverted' }>,
-  simulate: () => Promise<CallOutcome>,
+  failure: FailedEffect,
+  again: () => Promise<Effect>,
 ): Promise<Reason | undefined> {
   const { method } = payment.authorization;
-  const diagnosed = await diagnose(view, payment, payment.authorization, simulate);
+  const diagnosed = await diagnose(view, payment, payment.authorization, { failure, again });
   if (diagnosed === undefined) return undefined;
   // Asked for last: what it spent when it was used may be what is missing.
   if (method === 'permit2' && (await isAuthorizationUsed(view, refOf(payment))) === true) {
     return 'permit2_invalid_nonce';
   }
+  const data = failure.status === 'reverted' ? failure.data : undefined;
   return UNEXPLAINED.has(diagnosed) ? (reasonOfRevert(data, method) ?? diagnosed) : diagnosed;
 }
 
 /** Whether each call of an `aggregate3` succeeded; `undefined` when the whole of it failed. */
 function readSuccesses(outcome: CallOutcome, count: number): readonly boolean[] | undefined {
   if (outcome.status !== 'returned') return undefined;
-  try {
-    const results = decodeFunctionResult({
-      abi: multicall3Abi,
-      functionName: 'aggregate3',
-      data: outcome.data,
-    });
-    return results.length === count ? results.map(({ success }) => success) : undefined;
-  } catch {
-    return undefined;
-  }
+  const results = readAggregated(outcome.data);
+  return results?.length === count ? results.map(({ success }) => success) : undefined;
 }

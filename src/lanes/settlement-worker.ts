@@ -1,7 +1,7 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { settlementKey } from '../ledger/keys.js';
-import type { LaneLedger } from '../ledger/lane-ledger.js';
+import { LedgerUnavailableError } from '../core/errors.js';
+import type { LaneStore } from '../ledger/lane-store.js';
 import { queueNameOf, type SettlementJob } from '../settlement/settlement.queue.js';
 
 /** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
@@ -15,6 +15,16 @@ const LOCK_MS = 15_000;
 const STALLED_LOOK_MS = 5000;
 /** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
 const STALLED_MAX = 1_000_000;
+
+export interface SettlementWorkerOptions {
+  readonly chainId: number;
+  readonly store: LaneStore;
+  /** A connection of its own for each reader of the queue. */
+  readonly connect: () => Redis;
+  /** Told when settlements became ready here. */
+  readonly onReady: () => void;
+  readonly onError: (error: Error) => void;
+}
 
 type JobEnd = 'finished' | 'given_up';
 
@@ -31,31 +41,23 @@ export class SettlementWorker {
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
 
-  /** @param onReady - told when settlements became ready here. */
-  constructor(
-    private readonly chainId: number,
-    private readonly ledger: LaneLedger,
-    private readonly redis: Redis,
-    private readonly connect: () => Redis,
-    private readonly onReady: () => void,
-    private readonly onError: (error: Error) => void,
-  ) {}
+  constructor(private readonly options: SettlementWorkerOptions) {}
 
   start(): void {
     this.#isStopping = false;
     this.#workers = Array.from({ length: READERS }, () => {
       const worker = new Worker<SettlementJob>(
-        queueNameOf(this.chainId),
+        queueNameOf(this.options.chainId),
         (job, token) => this.#work(job, token),
         {
-          connection: this.connect(),
+          connection: this.options.connect(),
           concurrency: JOBS_PER_READER,
           maxStalledCount: STALLED_MAX,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_LOOK_MS,
         },
       );
-      worker.on('error', this.onError);
+      worker.on('error', this.options.onError);
       return worker;
     });
     this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
@@ -109,7 +111,8 @@ export class SettlementWorker {
       const ids = this.#arrived;
       this.#arrived = [];
       this.#marking = undefined;
-      if ((await this.ledger.ready(this.chainId, ids)) > 0) this.onReady();
+      const { store, chainId, onReady } = this.options;
+      if ((await store.ready(chainId, ids)) > 0) onReady();
     });
     return this.#marking;
   }
@@ -117,13 +120,16 @@ export class SettlementWorker {
   async #closeFinished(): Promise<void> {
     const ids = [...this.#open.keys()];
     if (ids.length === 0) return;
+    const { store, chainId, onError } = this.options;
     try {
-      const pipeline = this.redis.pipeline();
-      for (const id of ids) pipeline.exists(settlementKey(id));
-      const results = (await pipeline.exec()) ?? [];
-      this.finished(ids.filter((_, index) => results[index]?.[1] === 0));
-    } catch {
-      // Redis is away: the next look tells.
+      this.finished(await store.finishedOf(chainId, ids));
+    } catch (error) {
+      // Redis may be away: the next look tells.
+      if (!(error instanceof LedgerUnavailableError)) onError(asError(error));
     }
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('something else than an error was thrown');
 }

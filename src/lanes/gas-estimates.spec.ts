@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { anAcceptedPayment } from '../core/settlement/accepted-payment.builder.js';
-import { GasBook } from './gas-book.js';
+import { LearnedGasEstimates } from './gas-estimates.js';
 
 describe('the gas book', () => {
   it('adds a margin to the most that was seen, up to the cap', () => {
-    const book = new GasBook(150_000n);
+    const book = new LearnedGasEstimates(150_000n);
     const payment = anAcceptedPayment();
     expect(book.limitFor(payment)).toBeUndefined();
     expect(book.note(payment, 100_000n)).toBe(120_000n);
@@ -15,7 +15,7 @@ describe('the gas book', () => {
   });
 
   it('forgets what it learned first when there are too many kinds', () => {
-    const book = new GasBook(300_000n);
+    const book = new LearnedGasEstimates(300_000n);
     const kindOf = (index: number) =>
       anAcceptedPayment({ asset: `0x${index.toString(16).padStart(40, '0')}` });
     for (let index = 0; index <= 2000; index += 1) book.note(kindOf(index), 50_000n);

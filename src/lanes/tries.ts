@@ -1,0 +1,51 @@
+/** How long after a fruitless try the next one may begin, milliseconds. */
+const PAUSES_MS = [250, 1000] as const;
+/** After so many fruitless tries something else has to happen. */
+const MOST = 3;
+
+interface Tried {
+  count: number;
+  /** By the steady clock. */
+  notBefore: number;
+  /** The newest block at the last try that was counted. */
+  atBlock: bigint;
+}
+
+/**
+ * Counts fruitless tries at something, by key. One counts when there is a newer block than at the one
+ * before: while a chain stands still, or cannot be asked, the fault is not in what is tried.
+ */
+export class Tries {
+  readonly #tried = new Map<string, Tried>();
+
+  mayTry(key: string, now: number): boolean {
+    return now >= (this.#tried.get(key)?.notBefore ?? 0);
+  }
+
+  /** @returns whether that was the last try. */
+  failed(key: string, now: number, block: bigint): boolean {
+    const tried = this.#tried.get(key) ?? { count: 0, notBefore: 0, atBlock: -1n };
+    if (block > tried.atBlock) {
+      tried.count += 1;
+      tried.atBlock = block;
+    }
+    tried.notBefore = now + (PAUSES_MS[tried.count - 1] ?? PAUSES_MS[1]);
+    this.#tried.set(key, tried);
+    return tried.count >= MOST;
+  }
+
+  /** Nothing was tried; it can be from this moment of the steady clock on. */
+  wait(key: string, until: number): void {
+    const tried = this.#tried.get(key) ?? { count: 0, notBefore: 0, atBlock: -1n };
+    tried.notBefore = until;
+    this.#tried.set(key, tried);
+  }
+
+  forget(key: string): void {
+    this.#tried.delete(key);
+  }
+
+  clear(): void {
+    this.#tried.clear();
+  }
+}
