@@ -11,7 +11,7 @@ export interface SettleBody {
   readonly payer?: string;
   /** The hash once one is known, else empty. */
   readonly transaction: string;
-  /** In the asker's own form. */
+  /** In the requester's own form. */
   readonly network: string;
   readonly extra?: Readonly<Record<string, unknown>>;
 }
@@ -27,13 +27,18 @@ export interface SettleAnswer {
   readonly takeBack?: () => Promise<void>;
 }
 
-/** Builds the answers to one asker. */
+/** Builds the answers to one requester. */
 export class SettleAnswers {
   constructor(
     private readonly correspondent: Correspondent,
     private readonly finality: Finality,
     private readonly settlementId: string | undefined,
   ) {}
+
+  /** The same answers about a claim that is known by now. */
+  of(settlementId: string): SettleAnswers {
+    return new SettleAnswers(this.correspondent, this.finality, settlementId);
+  }
 
   failure(reason: Reason, transaction?: Hex, retryAfterSeconds?: number): SettleAnswer {
     const facts: { status?: number; meaning: string } = REASONS[reason];
@@ -71,7 +76,7 @@ export class SettleAnswers {
     };
   }
 
-  /** 202: the settlement is this asker's to look up; nothing is known of its outcome yet. */
+  /** 202: the settlement is this requester's to look up; nothing is known of its outcome yet. */
   handedOut(
     view: { id: string; transaction?: Hex | undefined },
     takeBack: () => Promise<void>,

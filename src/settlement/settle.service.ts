@@ -1,91 +1,76 @@
 import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
-import type { GoodVerdict } from '../core/exact/verdict.js';
-import type { Payment } from '../core/payment/payment.js';
-import type { AcceptedPayment } from '../core/settlement/accepted-payment.js';
-import { identityOf, type PaymentIdentity, tagOf } from '../core/settlement/identity.js';
-import { type Finality, isFailure, type SettlementView } from '../core/settlement/settlement.js';
-import type { Asker } from '../ledger/asker.js';
-import { BLANK_RECORD, type Look, type SettlementLedger } from '../ledger/settlement-ledger.js';
-import type { GoodJudgement, Match, PaymentVerifier } from '../verification/payment-verifier.js';
-import type { Admission } from './admission.js';
-import { AskerWait, type Connection } from './asker-wait.js';
-import type { LaneBoard } from '../ledger/lane-board.js';
+import { identityOf, type PaymentIdentity } from '../core/settlement/identity.js';
+import { isFailure, isSoldToKey, type SettlementView } from '../core/settlement/settlement.js';
+import type { Binding } from '../ledger/binding.js';
+import type { Requester } from '../ledger/requester.js';
+import { BLANK_RECORD, type ClaimRef, type Look } from '../ledger/settlement-store.js';
+import type { Match, PaymentVerifier } from '../verification/payment-verifier.js';
+import { Claiming, type ClaimingParts } from './claiming.js';
+import { boundPaymentOf, KeyBinding } from './key-binding.js';
+import type { LostClaims } from './lost-claims.js';
+import { OwedSteps } from './owed-steps.js';
+import { SalesMade } from './sales-made.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { SettlementNews } from './settlement-news.js';
-import type { SettlementQueue } from './settlement.queue.js';
-import type { UsedAuthorizationFinder } from './used-authorization-finder.js';
+import type { Round, SettleContext, SettleRequest } from './settle-context.js';
+import { refOfPayment, type UsedAuthorizationFinder } from './used-authorization-finder.js';
 
-export interface SettleRequest {
-  readonly payment: Payment;
-  /** Tag of the idempotency key within its scope, or empty; see {@link keyTagOf}. */
-  readonly keyTag: string;
-  /** `Prefer: respond-async`. */
-  readonly isAsync: boolean;
-  readonly finality: Finality;
-  /** Milliseconds since the epoch of the request's first byte. */
-  readonly arrivedAt: number;
-  readonly connection: Connection;
+export interface SettleServiceParts extends ClaimingParts {
+  readonly chains: ChainRegistry;
+  readonly verifier: PaymentVerifier;
+  readonly finder: Pick<UsedAuthorizationFinder, 'find'>;
+  readonly lostClaims: Pick<LostClaims, 'adopt'>;
 }
 
 export interface SettleServiceOptions {
-  readonly process: string;
+  readonly processId: string;
   readonly waitMs: number;
-  readonly isReplayed: boolean;
-}
-
-/** The key's scope is the API key if there is one, else the payee; never the caller's address. */
-export function keyTagOf(key: string | undefined, scope: string): string {
-  return key === undefined || key === '' ? '' : tagOf(['idempotency', scope, key]);
+  readonly now?: () => number;
 }
 
 /**
  * How often a request is judged again when the ledger changed under it. Each round means that another
- * asker moved the same settlement.
+ * requester moved the same settlement.
  */
 const ROUNDS_MAX = 5;
-
-type Round = { readonly answer: SettleAnswer | undefined } | 'again';
-
-/** Settles a payment once, whoever asks how often, and tells each asker the truth. */
+/** Settles a payment once, whoever asks how often, and tells each requester the truth. */
 export class SettleService {
-  #askers = 0;
-  #owed: (() => Promise<void>)[] = [];
-  #owedTimer: NodeJS.Timeout | undefined;
+  #requesters = 0;
+  readonly #owed: OwedSteps;
+  readonly #sales: SalesMade;
+  readonly #claiming: Claiming;
 
   constructor(
-    private readonly chains: ChainRegistry,
-    private readonly verifier: PaymentVerifier,
-    private readonly ledger: SettlementLedger,
-    private readonly queues: ReadonlyMap<number, SettlementQueue>,
-    private readonly news: SettlementNews,
-    private readonly admission: Admission,
-    private readonly board: LaneBoard,
-    private readonly finder: UsedAuthorizationFinder,
+    private readonly parts: SettleServiceParts,
     private readonly options: SettleServiceOptions,
-  ) {}
+  ) {
+    this.#owed = new OwedSteps((error) => {
+      parts.onTrouble('what is owed to the ledger', error);
+    });
+    this.#sales = new SalesMade(parts.store, (error) => {
+      parts.onTrouble('a sale said again', error);
+    });
+    const { waitMs, now = Date.now } = options;
+    this.#claiming = new Claiming(parts, { owed: this.#owed, sales: this.#sales, waitMs, now });
+    parts.store.onEpochChange((chainId) => {
+      void this.#sales.restate(chainId);
+    });
+  }
 
   /** @returns `undefined` when the client hung up: there is nobody to answer. */
   async settle(request: SettleRequest): Promise<SettleAnswer | undefined> {
     const { payment } = request;
-    const identity = identityOf(payment);
-    const answers = new SettleAnswers(payment, request.finality, identity?.settlementId);
-    const refusal = this.verifier.refusalByLists(payment);
+    const answers = new SettleAnswers(payment, request.finality, undefined);
+    const refusal = this.parts.verifier.refusalByLists(payment);
     if (refusal !== undefined) return answers.failure(refusal);
-    const chain = this.chains.served(payment.requirements.chainId);
+    const chain = this.parts.chains.served(payment.requirements.chainId);
     if (chain === undefined) return answers.failure('network_unavailable');
-    this.#askers += 1;
-    const asker: Asker = {
-      id: `${this.options.process}.${this.#askers.toString(36)}`,
-      keyTag: request.keyTag,
-      arrivedAt: request.arrivedAt,
-    };
-    const attempt = new SettleAttempt(request, identity, answers, asker, chain);
+    const context = this.#contextOf(request, answers, chain);
     try {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        const result = await this.#round(attempt);
-        if (result !== 'again') return await this.#nameUser(attempt, result.answer);
+        const result = await this.#round(context);
+        if (result !== 'again') return await this.#nameUser(context, result.answer);
       }
       return answers.failure('network_unavailable');
     } catch (error) {
@@ -96,237 +81,155 @@ export class SettleService {
     }
   }
 
-  async #round(attempt: SettleAttempt): Promise<Round> {
-    const { identity, answers } = attempt;
-    if (identity === undefined) return this.#judgeNameless(attempt);
-    const look = await this.#look(attempt, identity);
-    const known = look.snapshot;
-    if (look.boundTo !== undefined && look.boundTo !== identity.settlementId) {
-      return { answer: await this.#refuseKey(attempt) };
+  #contextOf(request: SettleRequest, answers: SettleAnswers, chain: EvmChain): SettleContext {
+    this.#requesters += 1;
+    const requester: Requester = {
+      id: `${this.options.processId}.${this.#requesters.toString(36)}`,
+      keyTag: request.keyTag,
+      credentials: request.credentials,
+      arrivedAt: request.arrivedAt,
+    };
+    const identity = identityOf(request.payment);
+    const { chainId } = request.payment.requirements;
+    const key =
+      identity &&
+      new KeyBinding(this.parts.store, this.#owed, requester, boundPaymentOf(chainId, identity));
+    return { request, identity, answers, requester, chain, key, lost: undefined };
+  }
+
+  async #round(context: SettleContext): Promise<Round> {
+    const { identity, answers, request, key } = context;
+    if (identity === undefined || key === undefined) return this.#judgeNameless(context);
+    const [look, binding] = await this.#look(context, identity);
+    const { known } = look;
+    if (key.isOfAnother(binding)) {
+      const refusal = await this.#refuseKey(context, key);
+      if (refusal !== undefined) return { answer: refusal };
     }
     if (known !== undefined && !isReopened(known)) {
-      const joined = await this.#joinKnown(attempt, identity, known);
+      const joined = await this.#joinKnown(context, identity, known, key.isOfThis(binding));
       if (joined !== 'judge') return joined;
     }
-    const verdict = await this.verifier.judge(attempt.request.payment, look);
-    if (verdict.isValid) return this.#claim(attempt, identity, verdict);
+    const verdict = await this.parts.verifier.judge(request.payment, look);
+    if (verdict.isValid) return this.#claiming.claim(context, identity, key, verdict);
     if (verdict.isFromChainState) {
-      // Another asker may have settled it between the two looks: then the chain's no is our yes.
-      const again = (await this.#look(attempt, identity)).snapshot;
-      if (again !== undefined && again.state !== known?.state && !isReopened(again)) return 'again';
+      // Another requester may have settled it between the two looks: then the chain's no is our yes.
+      const [{ known: again }] = await this.#look(context, identity);
+      if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
     }
     return { answer: answers.failure(verdict.reason) };
   }
 
   /** A refusal because the authorization is used names the transaction that used it. */
   async #nameUser(
-    { request, answers, chain }: SettleAttempt,
+    context: SettleContext,
     answer: SettleAnswer | undefined,
   ): Promise<SettleAnswer | undefined> {
+    const { request, answers, chain } = context;
     const reason = answer?.body.errorReason;
     if (reason === undefined || answer?.body.transaction !== '') return answer;
-    const usedBy = await this.finder.find(request.payment, reason, chain);
-    return usedBy === undefined ? answer : answers.failure(usedBy.reason, usedBy.transaction);
+    const usedBy = await this.parts.finder.find(request.payment, reason, chain);
+    if (usedBy === undefined) return answer;
+    const adopted = context.lost && (await this.#adopt(context, context.lost));
+    return adopted ?? answers.failure(usedBy.reason, usedBy.transaction);
+  }
+
+  /** The ledger lost a claim of this requester, and the payment was made: by one of our signers, perhaps. */
+  async #adopt(
+    { request, identity, requester, answers, chain }: SettleContext,
+    ref: ClaimRef,
+  ): Promise<SettleAnswer | undefined> {
+    const authorization = refOfPayment(request.payment);
+    if (identity === undefined || authorization === undefined) return undefined;
+    const until = request.arrivedAt + this.options.waitMs;
+    const lost = { ref, identity, requester, authorization, until };
+    const view = await this.parts.lostClaims.adopt(lost, chain);
+    if (view === undefined || !request.connection.isWritable) return undefined;
+    this.#sales.note({ ref, requester, isHandedOut: false });
+    return answers.of(ref.id).success(view, async () => {
+      this.#sales.takenBack(ref.id);
+      await this.#owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));
+    });
   }
 
   /** A claim no wallet can have signed is refused somewhere along the checks. */
-  async #judgeNameless({ request, answers }: SettleAttempt): Promise<Round> {
-    const verdict = await this.verifier.judge(request.payment, BLANK_RECORD);
+  async #judgeNameless({ request, answers }: SettleContext): Promise<Round> {
+    const verdict = await this.parts.verifier.judge(request.payment, BLANK_RECORD);
     return {
       answer: answers.failure(verdict.isValid ? 'unexpected_settle_error' : verdict.reason),
     };
   }
 
-  #look({ request, asker }: SettleAttempt, identity: PaymentIdentity): Promise<Look> {
+  #look(
+    { request, requester }: SettleContext,
+    identity: PaymentIdentity,
+  ): Promise<[Look, Binding | undefined]> {
     const { requirements, claim } = request.payment;
     if (claim.from === undefined) throw new TypeError('an identity without a payer');
-    return this.ledger.look(identity, asker.keyTag, { ...requirements, payer: claim.from });
+    const { store } = this.parts;
+    return Promise.all([
+      store.look(identity, { ...requirements, payer: claim.from }),
+      requester.keyTag === '' ? undefined : store.bindingOf(requester.keyTag),
+    ]);
   }
 
-  /** Nothing is told to a caller who cannot show a payment of its own, not even about a key. */
-  async #refuseKey({ request, identity, answers }: SettleAttempt): Promise<SettleAnswer> {
-    const verdict = await this.verifier.judgeTerms(request.payment);
-    return answers.failure(
-      verdict.isValid || identity === undefined ? 'idempotency_key_conflict' : verdict.reason,
-    );
+  /**
+   * Nothing is told to a caller who cannot show a payment of its own, not even about a key.
+   *
+   * @returns `undefined` where the key was free to be taken over.
+   */
+  async #refuseKey(
+    { request, answers }: SettleContext,
+    key: KeyBinding,
+  ): Promise<SettleAnswer | undefined> {
+    const verdict = await this.parts.verifier.judgeTerms(request.payment);
+    if (!verdict.isValid) return answers.failure(verdict.reason);
+    return (await key.bind()) ? undefined : answers.failure('idempotency_key_conflict');
   }
 
   async #joinKnown(
-    attempt: SettleAttempt,
+    context: SettleContext,
     identity: PaymentIdentity,
     known: SettlementView,
+    isBound: boolean,
   ): Promise<Round | 'judge'> {
-    const { request, answers } = attempt;
-    const match: Match = await this.verifier.match(request.payment, identity, known);
-    if (match.kind === 'refused') return { answer: answers.failure(match.reason) };
+    const { request, answers: blank, requester, key } = context;
+    const match: Match = await this.parts.verifier.match(request.payment, identity, known);
+    if (match.kind === 'refused') return { answer: blank.failure(match.reason) };
+    const isSold = known.sale.state === 'sold';
     if (match.kind === 'other_terms') {
-      // Another payment with the nonce of this one: while that is under way nothing is said of it,
-      // afterwards the chain knows whether the nonce is used.
-      return isUnderWay(known) ? { answer: answers.failure('duplicate_settlement') } : 'judge';
+      // Another payment with the nonce of this one: while that is under way, or once somebody was told of
+      // it, nothing is said of it; else the chain knows whether the nonce is used.
+      const isTaken = isUnderWay(known) || isSold;
+      return isTaken ? { answer: blank.failure('duplicate_settlement') } : 'judge';
+    }
+    const answers = blank.of(known.id);
+    if (isSold && !isSoldToKey(known, requester.keyTag)) {
+      return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
     if (isFailure(known)) {
       const reason = known.reason ?? 'invalid_exact_evm_transaction_failed';
       return { answer: answers.failure(reason, known.transaction) };
     }
+    if (!isBound && !(await key?.bind())) {
+      return { answer: blank.failure('idempotency_key_conflict') };
+    }
+    const ref: ClaimRef = { chainId: request.payment.requirements.chainId, id: known.id };
     return request.isAsync
-      ? this.#handOut(attempt, identity.settlementId)
-      : this.#wait(attempt, identity.settlementId, undefined);
-  }
-
-  async #claim(
-    attempt: SettleAttempt,
-    identity: PaymentIdentity,
-    verdict: GoodJudgement,
-  ): Promise<Round> {
-    const { request, answers, asker, chain } = attempt;
-    const payment = acceptedPayment(request.payment, verdict);
-    const refusal = await this.admission.refusal(payment, chain);
-    if (refusal !== undefined) return { answer: answers.failure(refusal) };
-    const { settlementId } = identity;
-    const claimed = await this.ledger.claim(
-      identity,
-      payment,
-      asker,
-      verdict.means,
-      request.isAsync,
-    );
-    switch (claimed.kind) {
-      case 'known':
-      case 'in_flight_changed':
-        return 'again';
-      case 'key_conflict':
-        return { answer: answers.failure('idempotency_key_conflict') };
-      case 'permit_in_flight':
-        return { answer: answers.failure('permit2_allowance_required') };
-      case 'queue_full': {
-        this.admission.noteQueued(payment.chainId, claimed.queued);
-        const lanes = await this.board.live(payment.chainId);
-        const seconds = this.admission.retryAfterSeconds(claimed.queued, lanes);
-        return { answer: answers.failure('queue_full', undefined, seconds) };
-      }
-      case 'claimed':
-        this.admission.noteQueued(payment.chainId, claimed.queued);
-    }
-    // The record is the truth: should the job not be added, a sweep finds the record.
-    this.queues
-      .get(payment.chainId)
-      ?.add(settlementId, asker.id)
-      .catch(() => undefined);
-    if (request.isAsync) {
-      return {
-        answer: answers.handedOut({ id: settlementId }, this.#leaving(attempt, settlementId)),
-      };
-    }
-    return this.#wait(attempt, settlementId, asker.id);
-  }
-
-  async #handOut(attempt: SettleAttempt, settlementId: string): Promise<Round> {
-    const { answers, asker } = attempt;
-    const asked = await this.ledger.ask(settlementId, asker, '');
-    if (asked.kind === 'gone') return 'again';
-    if (asked.kind === 'key_conflict') {
-      return { answer: answers.failure('idempotency_key_conflict') };
-    }
-    const isOwn = asked.role === 'holder' || asked.role === 'owner';
-    const sold = isOwn ? await this.ledger.sell(settlementId, asker, true) : undefined;
-    if (sold?.kind === 'sold') {
-      return { answer: answers.handedOut(sold.snapshot, this.#leaving(attempt, settlementId)) };
-    }
-    await this.ledger.leave(settlementId, asker, 'closed');
-    return { answer: answers.failure('duplicate_settlement', asked.snapshot.transaction) };
-  }
-
-  async #wait(
-    { request, answers, asker }: SettleAttempt,
-    settlementId: string,
-    claimed: string | undefined,
-  ): Promise<Round> {
-    const wait = new AskerWait(
-      settlementId,
-      {
-        ledger: this.ledger,
-        news: this.news,
-        answers,
-        asker,
-        connection: request.connection,
-        finality: request.finality,
-        deadlineAt: request.arrivedAt + this.options.waitMs,
-        isReplayed: this.options.isReplayed,
-        whenBack: (task) => {
-          this.#owe(task);
-        },
-      },
-      claimed,
-    );
-    const answer = await wait.run();
-    return answer === 'unknown' ? 'again' : { answer };
-  }
-
-  #leaving({ asker }: SettleAttempt, settlementId: string): () => Promise<void> {
-    const leave = async (): Promise<void> => {
-      await this.ledger.leave(settlementId, asker, 'closed');
-    };
-    return () =>
-      leave().catch(() => {
-        this.#owe(leave);
-      });
-  }
-
-  /** Keeps what could not be told to the ledger, and tells it when the ledger is back. */
-  #owe(task: () => Promise<void>): void {
-    this.#owed.push(task);
-    this.#owedTimer ??= setInterval(() => void this.#payOwed(), 1000).unref();
-  }
-
-  async #payOwed(): Promise<void> {
-    const tasks = this.#owed;
-    this.#owed = [];
-    for (const task of tasks) {
-      try {
-        await task();
-      } catch {
-        this.#owed.push(task);
-      }
-    }
-    if (this.#owed.length > 0) return;
-    clearInterval(this.#owedTimer);
-    this.#owedTimer = undefined;
+      ? this.#claiming.handOut(context, ref)
+      : this.#claiming.wait(context, ref);
   }
 }
 
-/** One request on its way through the service. */
-class SettleAttempt {
-  constructor(
-    readonly request: SettleRequest,
-    readonly identity: PaymentIdentity | undefined,
-    readonly answers: SettleAnswers,
-    readonly asker: Asker,
-    readonly chain: EvmChain,
-  ) {}
+function hasMoved(before: SettlementView | undefined, now: SettlementView): boolean {
+  return before?.id !== now.id || before.state !== now.state;
 }
 
-/** Nothing of it is under way or paid: the payment may be tried again on the same record. */
+/** Nothing of it is under way or paid: the payment may be claimed again. */
 function isReopened({ state }: SettlementView): boolean {
   return state === 'withdrawn' || state === 'reverted';
 }
 
 function isUnderWay({ state }: SettlementView): boolean {
   return state === 'queued' || state === 'broadcast' || state === 'included';
-}
-
-function acceptedPayment(
-  { requirements }: Payment,
-  { authorization, payerHasCode }: GoodVerdict,
-): AcceptedPayment {
-  const { chainId, asset, payTo, amount, tokenName, tokenVersion } = requirements;
-  return {
-    chainId,
-    asset,
-    payTo,
-    amount,
-    authorization,
-    payerHasCode,
-    tokenName: typeof tokenName === 'string' ? tokenName : undefined,
-    tokenVersion: typeof tokenVersion === 'string' ? tokenVersion : undefined,
-  };
 }

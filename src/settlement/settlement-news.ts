@@ -2,22 +2,25 @@ import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import type { Reason } from '../core/reasons.js';
 import { processChannel } from '../ledger/keys.js';
-import { readReason } from '../ledger/snapshot.js';
+import { readReason } from '../ledger/record.js';
 
-/** Something happened to a settlement that askers of this process wait for. */
+const KINDS = ['sent', 'included', 'finalized', 'failed', 'sold', 'open'] as const;
+
+/** Something happened to a settlement that requesters of this process wait for. */
 export interface News {
-  readonly kind: 'sent' | 'included' | 'finalized' | 'failed' | 'refused' | 'sold' | 'held';
+  /** - `sold`: to another requester, perhaps. `open`: the sale was taken back. */
+  readonly kind: (typeof KINDS)[number];
   readonly transaction: Hex | undefined;
   readonly reason: Reason | undefined;
-  /** Of a refusal: the claim that was refused. A later claim of the same payment is another one. */
-  readonly generation: string | undefined;
 }
+
+const isHash = (text: string | undefined): text is string => /^[0-9a-f]{64}$/.test(text ?? '');
 
 type Listener = (news: News) => void;
 
 /**
- * News of settlements, as the ledger publishes it to the processes whose askers wait. News may be lost
- * with a connection; askers look at the ledger from time to time all the same.
+ * News of settlements, as the ledger publishes it to the processes whose requesters wait. News may be lost
+ * with a connection; requesters look at the ledger from time to time all the same.
  */
 export class SettlementNews {
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -45,12 +48,13 @@ export class SettlementNews {
   }
 
   #publish(text: string): void {
-    const [ids = '', kind, transaction, reason, generation] = text.split('|');
+    const [ids = '', kind, transaction, reason] = text.split('|');
+    const known = KINDS.find((one) => one === kind);
+    if (known === undefined) return;
     const news: News = {
-      kind: kind as News['kind'],
-      transaction: transaction ? (transaction as Hex) : undefined,
+      kind: known,
+      transaction: isHash(transaction) ? `0x${transaction}` : undefined,
       reason: readReason(reason),
-      generation,
     };
     for (const id of ids.split(',')) {
       for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(news);

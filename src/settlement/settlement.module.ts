@@ -2,15 +2,18 @@ import { BullModule, getQueueToken } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
-import { SettlementLedger } from '../ledger/settlement-ledger.js';
+import { SETTLEMENT_STORE } from '../ledger/ledger.module.js';
+import type { SettlementStore } from '../ledger/settlement-store.js';
 import { ProcessRegistry } from '../processes/process-registry.js';
 import { SUBSCRIBER_REDIS } from '../redis/redis.module.js';
 import { PaymentVerifier } from '../verification/payment-verifier.js';
 import { VerificationModule } from '../verification/verification.module.js';
 import { Admission } from './admission.js';
 import { LaneBoard } from '../ledger/lane-board.js';
+import { LostClaims } from './lost-claims.js';
 import { SettleService } from './settle.service.js';
 import { SettlementNews } from './settlement-news.js';
 import { queueNameOf, type SettlementJob, SettlementQueue } from './settlement.queue.js';
@@ -51,37 +54,36 @@ export class SettlementModule {
           inject: [
             ChainRegistry,
             PaymentVerifier,
-            SettlementLedger,
+            SETTLEMENT_STORE,
             SETTLEMENT_QUEUES,
             SettlementNews,
             LaneBoard,
             ProcessRegistry,
             AppConfig,
+            PinoLogger,
           ],
           useFactory: (
             chains: ChainRegistry,
             verifier: PaymentVerifier,
-            ledger: SettlementLedger,
+            store: SettlementStore,
             queues: ReadonlyMap<number, SettlementQueue>,
             news: SettlementNews,
             board: LaneBoard,
             { process }: ProcessRegistry,
             config: AppConfig,
+            logger: PinoLogger,
           ) =>
             new SettleService(
-              chains,
-              verifier,
-              ledger,
-              queues,
-              news,
-              new Admission(board, config.headMaxAgeMs),
-              board,
-              new UsedAuthorizationFinder(),
               {
-                process,
-                waitMs: config.settleWaitMs,
-                isReplayed: config.settleReplay === 'always',
+                ...{ chains, verifier, store, queues, news, board },
+                admission: new Admission(board, config.headMaxAgeMs),
+                finder: new UsedAuthorizationFinder(),
+                lostClaims: new LostClaims(store, board),
+                onTrouble: (what, error) => {
+                  logger.warn({ what, err: error }, 'a step beside a request failed');
+                },
               },
+              { processId: process, waitMs: config.settleWaitMs },
             ),
         },
       ],

@@ -13,31 +13,27 @@ export const queueNameOf = (chainId: number): string => `settle-${chainId}`;
  * the event loop are added together.
  */
 export class SettlementQueue {
-  #waiting: { readonly settlementId: string; readonly generation: string }[] = [];
+  #waiting: string[] = [];
   #added: Promise<void> | undefined;
 
-  constructor(private readonly queue: Queue<SettlementJob>) {}
+  constructor(private readonly queue: Pick<Queue<SettlementJob>, 'addBulk'>) {}
 
-  /** @param generation - tells two claims of one settlement apart: a job id is used once. */
-  add(settlementId: string, generation: string): Promise<void> {
-    this.#waiting.push({ settlementId, generation });
+  /** @param settlementId - names one claim, so that a job id is used once. */
+  add(settlementId: string): Promise<void> {
+    this.#waiting.push(settlementId);
     this.#added ??= Promise.resolve().then(() => this.#flush());
     return this.#added;
   }
 
   async #flush(): Promise<void> {
-    const claims = this.#waiting;
+    const ids = this.#waiting;
     this.#waiting = [];
     this.#added = undefined;
     await this.queue.addBulk(
-      claims.map(({ settlementId, generation }) => ({
+      ids.map((settlementId) => ({
         name: 'settle',
         data: { settlementId },
-        opts: {
-          jobId: `${settlementId}~${generation}`,
-          removeOnComplete: true,
-          removeOnFail: true,
-        },
+        opts: { jobId: settlementId, removeOnComplete: true, removeOnFail: true },
       })),
     );
   }

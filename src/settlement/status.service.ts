@@ -1,14 +1,15 @@
 import type { Address, Hex } from 'viem';
 import {
   type AuthorizationRef,
-  findAuthorizationUse,
+  type AuthorizationUse,
   isAuthorizationUsed,
-  readBlockNumber,
 } from '../chain/authorization-use.js';
 import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { EvmChain } from '../chain/evm-chain.js';
+import { within } from '../concurrency/timing.js';
+import { ChainUnavailableError } from '../core/errors.js';
 import { caip2Of } from '../core/payment/network.js';
-import { settlementIdOf } from '../core/settlement/identity.js';
+import { authorizationIdOf, type PaymentIdentity } from '../core/settlement/identity.js';
 import type { Story, StoryReader } from '../ledger/story.js';
 
 /** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
@@ -49,6 +50,8 @@ export interface AuthorizationQuery {
 
 /** About three hours of BNB Chain. */
 const LOOK_BACK_BLOCKS = 25_000n;
+/** What is used is known; by whom is worth waiting for this long. */
+const PATIENCE_MS = 1500;
 
 export class StatusService {
   constructor(
@@ -58,17 +61,32 @@ export class StatusService {
 
   /** @throws LedgerUnavailableError */
   async byId(id: string): Promise<SettlementStatus | undefined> {
-    const story = await this.stories.read(id);
-    return story && statusOf(id, story);
+    const stories = await Promise.all(
+      this.chains.all.map(({ chainId }) => this.stories.read(chainId, id)),
+    );
+    const story = stories.find((one) => one !== undefined);
+    return story && statusOf(story);
   }
 
   /** Every settlement a transaction carries, on whichever network served here. */
   async byTransaction(transaction: Hex): Promise<readonly SettlementStatus[]> {
-    const ids = await Promise.all(
-      this.chains.all.map(({ chainId }) => this.stories.idsOf(chainId, transaction)),
+    const found = await Promise.all(
+      this.chains.all.map(async ({ chainId }) => {
+        const ids = await this.stories.idsOf(chainId, transaction);
+        return Promise.all(ids.map((id) => this.stories.read(chainId, id)));
+      }),
     );
-    const found = await Promise.all(ids.flat().map((id) => this.byId(id)));
-    return found.filter((status) => status !== undefined);
+    return found.flat().flatMap((story) => (story === undefined ? [] : [statusOf(story)]));
+  }
+
+  /** The claim that counts for a payment; one of other terms does not. */
+  async byPayment(
+    chainId: number,
+    { authorizationId, termsTag }: PaymentIdentity,
+  ): Promise<SettlementStatus | undefined> {
+    const stories = await this.stories.claimsOf(chainId, [authorizationId]);
+    const story = stories.find(({ view }) => view.termsTag === termsTag);
+    return story && statusOf(story);
   }
 
   /**
@@ -77,12 +95,13 @@ export class StatusService {
    * @throws LedgerUnavailableError, ChainUnavailableError
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
-    for (const method of ['eip3009', 'permit2'] as const) {
-      const id = settlementIdOf(method, query.chainId, query.asset, query.payer, query.nonce);
-      const story = await this.stories.read(id);
-      const isOfAsset = story?.details === undefined || story.details.token === query.asset;
-      if (story !== undefined && isOfAsset) return statusOf(id, story);
-    }
+    const { chainId, asset, payer, nonce } = query;
+    const ids = (['eip3009', 'permit2'] as const).map((method) =>
+      authorizationIdOf(method, chainId, asset, payer, nonce),
+    );
+    const stories = await this.stories.claimsOf(chainId, ids);
+    const story = stories.find(({ details }) => details === undefined || details.token === asset);
+    if (story !== undefined) return statusOf(story);
     const chain = this.chains.get(query.chainId);
     return (chain && (await onChain(chain, query))) ?? { source: 'chain', used: false };
   }
@@ -95,8 +114,7 @@ async function onChain(
   for (const method of ['eip3009', 'permit2'] as const) {
     const ref: AuthorizationRef = { method, asset, payer, nonce };
     if ((await chain.withView((view) => isAuthorizationUsed(view, ref))) !== true) continue;
-    const head = await chain.withView(readBlockNumber);
-    const use = await findAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS);
+    const use = await userOf(chain, ref);
     // A Permit2 nonce is used for one token only; without the transaction it may be another one.
     if (use === undefined && method === 'permit2') return { source: 'chain', used: true, method };
     return {
@@ -112,8 +130,28 @@ async function onChain(
   return undefined;
 }
 
-function statusOf(id: string, { view, details }: Story): SettlementStatus {
-  const { blockNumber, logIndex, batchSize, reason, transaction } = view;
+/** Who used it, as far as it can be told within the patience of a look-up. */
+async function userOf(
+  chain: EvmChain,
+  ref: AuthorizationRef,
+): Promise<AuthorizationUse | undefined> {
+  const search = async (): Promise<AuthorizationUse | undefined> => {
+    const to = await chain.withView((view) => view.blockNumber());
+    const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
+    const outcome = await chain.uses.find(ref, { from, to });
+    return outcome.kind === 'found' ? outcome.use : undefined;
+  };
+  try {
+    const found = await within(PATIENCE_MS, search());
+    return found.inTime ? found.value : undefined;
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
+}
+
+function statusOf({ view, details }: Story): SettlementStatus {
+  const { id, blockNumber, logIndex, batchSize, reason, transaction } = view;
   const isFinal = view.state !== 'included' && view.isPaid;
   return {
     settlementId: id,

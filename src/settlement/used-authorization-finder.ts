@@ -1,10 +1,5 @@
 import type { Hex } from 'viem';
-import {
-  type AuthorizationRef,
-  isAuthorizationUsed,
-  readBlockNumber,
-  searchAuthorizationUse,
-} from '../chain/authorization-use.js';
+import { type AuthorizationRef, isAuthorizationUsed } from '../chain/authorization-use.js';
 import type { EvmChain } from '../chain/evm-chain.js';
 import { delay, within } from '../concurrency/timing.js';
 import { ChainUnavailableError } from '../core/errors.js';
@@ -31,7 +26,7 @@ export interface UsedBy {
 export class UsedAuthorizationFinder {
   /** @returns `undefined` when the authorization is not why it is refused. */
   async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
-    const ref = refOf(payment);
+    const ref = refOfPayment(payment);
     if (ref === undefined) return undefined;
     const until = performance.now() + PATIENCE_MS;
     if (!isUsedReason(reason)) {
@@ -73,12 +68,14 @@ async function isHiddenUse(
 }
 
 async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
-  const head = await chain.withView(readBlockNumber);
-  const found = await searchAuthorizationUse(chain, ref, head, LOOK_BACK_BLOCKS);
-  return found?.transaction;
+  const to = await chain.withView((view) => view.blockNumber());
+  const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
+  const outcome = await chain.uses.find(ref, { from, to });
+  return outcome.kind === 'found' ? outcome.use.transaction : undefined;
 }
 
-function refOf({ requirements, claim }: Payment): AuthorizationRef | undefined {
+/** `undefined` for a payment no wallet can have signed. */
+export function refOfPayment({ requirements, claim }: Payment): AuthorizationRef | undefined {
   const { asset, payTo, amount } = requirements;
   const { method, from: payer, nonce } = claim;
   if (payer === undefined || nonce === undefined) return undefined;

@@ -1,8 +1,10 @@
 import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { ChainView } from '../chain/chain-view.js';
+import type { NeededHead } from '../chain/judgement.js';
 import type { AdmissionLists } from '../config/app-config.js';
 import { ChainUnavailableError } from '../core/errors.js';
 import { balanceOfCall, type Call, permit2AllowanceCall } from '../core/exact/calls.js';
+import type { Sender } from '../core/exact/chain-reader.js';
 import { decodeUint } from '../core/exact/diagnose.js';
 import {
   type GoodVerdict,
@@ -19,7 +21,8 @@ import { assetNameOf } from '../core/settlement/accepted-payment.js';
 import type { PaymentIdentity } from '../core/settlement/identity.js';
 import type { SettlementView } from '../core/settlement/settlement.js';
 import type { InFlight } from '../ledger/in-flight.js';
-import type { PayerMeans, PayerRecord } from '../ledger/settlement-ledger.js';
+import type { PayerMeans, PayerRecord } from '../ledger/settlement-store.js';
+import type { LaneSenders } from './lane-senders.js';
 
 /** How a payment relates to the settlement that has its authorization key. */
 export type Match =
@@ -37,6 +40,7 @@ export interface VerifierOptions {
   readonly recoverSigner: RecoverSignerSoon;
   readonly maxGas: bigint;
   readonly admission: AdmissionLists;
+  readonly senders: LaneSenders;
 }
 
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
@@ -69,8 +73,12 @@ export class PaymentVerifier {
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
   async judge(payment: Payment, record: PayerRecord | Promise<PayerRecord>): Promise<Judgement> {
+    const sender = await this.#senderOf(payment);
+    if (this.options.senders.isSuspended(assetNameOf(payment.requirements))) {
+      return refuse('asset_suspended');
+    }
     const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
-      const verdict = await verifyExact(payment, this.#context(view));
+      const verdict = await verifyExact(payment, this.#context(view, sender));
       if (!verdict.isValid) return verdict;
       return this.#countInFlight(view, payment, (await record).inFlight, verdict);
     });
@@ -103,30 +111,33 @@ export class PaymentVerifier {
    */
   judgeTerms(payment: Payment): Promise<Verdict> {
     return this.#throughViews(payment, (view) =>
-      verifyExact(payment, this.#context(view), 'terms'),
+      verifyExact(payment, this.#context(view, undefined), 'terms'),
     );
   }
 
-  /** A refusal is believed only from a node that is not behind the others. */
+  /**
+   * A refusal is believed only from a node that is not behind the others, and a yes only from one that
+   * is at the newest block any of them has shown.
+   */
   async #throughViews<T extends Verdict>(
     { requirements: { chainId } }: Payment,
     judge: (view: ChainView) => Promise<T>,
   ): Promise<T> {
     const chain = this.chains.get(chainId);
-    for (const view of chain?.views() ?? []) {
-      try {
-        const verdict = await judge(view);
-        if (verdict.isValid || !verdict.isFromChainState) return verdict;
-        if (!(await chain?.isBehind(view))) return verdict;
-      } catch (error) {
-        if (!(error instanceof ChainUnavailableError)) throw error;
-      }
-    }
-    throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+    if (chain === undefined)
+      throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+    const { value } = await chain.judge(judge, neededHead);
+    return value;
   }
 
-  #context(view: ChainView): Parameters<typeof verifyExact>[1] {
+  /** The account that would send this settlement. Which lane takes it is not known before. */
+  #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0));
+  }
+
+  #context(view: ChainView, sender: Sender | undefined): Parameters<typeof verifyExact>[1] {
     return {
+      sender,
       chain: view,
       recoverSigner: this.options.recoverSigner,
       now: Math.floor(Date.now() / 1000),
@@ -162,6 +173,11 @@ export class PaymentVerifier {
     }
     return { ...verdict, means: { balance, allowance } };
   }
+}
+
+function neededHead(verdict: Verdict): NeededHead {
+  if (verdict.isValid) return 'newest';
+  return verdict.isFromChainState ? 'near' : 'any';
 }
 
 async function readUint(view: ChainView, call: Call): Promise<bigint | undefined> {

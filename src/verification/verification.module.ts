@@ -4,7 +4,10 @@ import { ChainRegistry } from '../chain/chain-registry.js';
 import { AppConfig } from '../config/app-config.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
 import { RecoveryThread } from '../crypto/recovery-thread.js';
-import { SettlementLedger } from '../ledger/settlement-ledger.js';
+import { LaneBoard } from '../ledger/lane-board.js';
+import { SETTLEMENT_STORE } from '../ledger/ledger.module.js';
+import type { SettlementStore } from '../ledger/settlement-store.js';
+import { LaneSenders } from './lane-senders.js';
 import { PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
@@ -12,8 +15,13 @@ import { VerifyService } from './verify.service.js';
   providers: [
     {
       provide: PaymentVerifier,
-      inject: [ChainRegistry, AppConfig, PinoLogger],
-      useFactory: (chains: ChainRegistry, config: AppConfig, logger: PinoLogger) => {
+      inject: [ChainRegistry, AppConfig, PinoLogger, LaneBoard],
+      useFactory: (
+        chains: ChainRegistry,
+        config: AppConfig,
+        logger: PinoLogger,
+        board: LaneBoard,
+      ) => {
         const { implementation, recoverSigner } = loadSignerRecovery();
         if (implementation === 'javascript') {
           logger.warn('native secp256k1 is missing: signatures are checked in JavaScript, slower');
@@ -26,14 +34,15 @@ import { VerifyService } from './verify.service.js';
             : (...signed) => Promise.resolve(recoverSigner(...signed)),
           maxGas: config.maxGasPerSettle,
           admission: config.admission,
+          senders: new LaneSenders(board),
         });
       },
     },
     {
       provide: VerifyService,
-      inject: [PaymentVerifier, SettlementLedger],
-      useFactory: (verifier: PaymentVerifier, ledger: SettlementLedger) =>
-        new VerifyService(verifier, ledger),
+      inject: [PaymentVerifier, SETTLEMENT_STORE],
+      useFactory: (verifier: PaymentVerifier, store: SettlementStore) =>
+        new VerifyService(verifier, store),
     },
   ],
   exports: [PaymentVerifier, VerifyService],

@@ -3,8 +3,8 @@ import type { Reason } from '../core/reasons.js';
 import { ChainUnavailableError, LedgerUnavailableError } from '../core/errors.js';
 import { started } from '../core/exact/checks-on-chain.js';
 import { identityOf, type PaymentIdentity } from '../core/settlement/identity.js';
-import { isFailure, type SettlementView } from '../core/settlement/settlement.js';
-import { BLANK_RECORD, type Look, type SettlementLedger } from '../ledger/settlement-ledger.js';
+import { isFailure, isSoldToKey } from '../core/settlement/settlement.js';
+import { BLANK_RECORD, type Look, type SettlementStore } from '../ledger/settlement-store.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
@@ -17,24 +17,21 @@ const invalid = (reason: Reason): VerifyOutcome => ({ isValid: false, reason });
 export class VerifyService {
   constructor(
     private readonly verifier: PaymentVerifier,
-    private readonly ledger: SettlementLedger,
+    private readonly store: Pick<SettlementStore, 'look'>,
   ) {}
 
-  /** @param keyTag - tag of the idempotency key the asker would settle with, or empty. */
+  /** @param keyTag - tag of the idempotency key the requester would settle with, or empty. */
   async verify(payment: Payment, keyTag: string): Promise<VerifyOutcome> {
     const refusal = this.verifier.refusalByLists(payment);
     if (refusal !== undefined) return invalid(refusal);
     const identity = identityOf(payment);
-    const looking = this.#look(payment, identity, keyTag);
+    const looking = this.#look(payment, identity);
     // Most payments were never seen before: the chain is asked while the ledger is.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
     const judging = started(this.verifier.judge(payment, record));
     const look = await looking;
     try {
-      const known =
-        identity &&
-        look?.snapshot &&
-        (await this.#judgeKnown(payment, identity, look.snapshot, keyTag));
+      const known = identity && look && (await this.#judgeKnown(payment, identity, look, keyTag));
       if (known !== undefined) return known;
       const verdict = await judging;
       return verdict.isValid ? VALID : invalid(verdict.reason);
@@ -48,11 +45,10 @@ export class VerifyService {
   async #look(
     { requirements, claim }: Payment,
     identity: PaymentIdentity | undefined,
-    keyTag: string,
   ): Promise<Look | undefined> {
     if (identity === undefined || claim.from === undefined) return undefined;
     try {
-      return await this.ledger.look(identity, keyTag, { ...requirements, payer: claim.from });
+      return await this.store.look(identity, { ...requirements, payer: claim.from });
     } catch (error) {
       if (error instanceof LedgerUnavailableError) return undefined;
       throw error;
@@ -63,20 +59,22 @@ export class VerifyService {
   async #judgeKnown(
     payment: Payment,
     identity: PaymentIdentity,
-    known: SettlementView,
+    { known, isWaitedFor }: Look,
     keyTag: string,
   ): Promise<VerifyOutcome | undefined> {
+    if (known === undefined) return undefined;
     const match = await this.verifier.match(payment, identity, known);
     if (match.kind === 'refused') return invalid(match.reason);
     const isOnItsWay = known.state === 'broadcast' || known.isPaid;
+    const isSold = known.sale.state === 'sold';
     if (match.kind === 'other_terms') {
-      return isOnItsWay || known.state === 'queued' ? invalid('duplicate_settlement') : undefined;
+      const isTaken = isOnItsWay || isSold || known.state === 'queued';
+      return isTaken ? invalid('duplicate_settlement') : undefined;
     }
+    if (isSold && !isSoldToKey(known, keyTag)) return invalid('duplicate_settlement');
     if (isFailure(known)) return undefined;
-    const { sale } = known;
-    const isOwn = keyTag !== '' && sale.keyTag === keyTag;
-    const isTaken = sale.state === 'sold' || (sale.state === 'held' && sale.isAskerAlive);
-    if (isTaken && !isOwn) return invalid('duplicate_settlement');
+    const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);
+    if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
     // The buyer was told "pending", or its seller hung up: the chain would call it used.
     return isOnItsWay ? VALID : undefined;
   }

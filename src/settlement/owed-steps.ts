@@ -1,0 +1,62 @@
+/** Beyond this many the oldest are let go: what they would give up frees itself in time. */
+const OWED_MAX = 10_000;
+const AGAIN_MS = 1000;
+const TOGETHER = 50;
+
+type OwedStep = () => Promise<unknown>;
+
+/**
+ * Steps that give something up in the ledger, and could not be taken while it was away. They are taken
+ * when it is back.
+ */
+export class OwedSteps {
+  readonly #steps: OwedStep[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isTaking = false;
+
+  constructor(private readonly onTrouble: (error: unknown) => void) {}
+
+  owe(step: OwedStep): void {
+    if (this.#steps.length >= OWED_MAX) {
+      this.#steps.shift();
+      this.onTrouble(new Error('too much is owed to the ledger: the oldest step is let go'));
+    }
+    this.#steps.push(step);
+    this.#timer ??= setInterval(() => void this.takeAll(), AGAIN_MS).unref();
+  }
+
+  /** Takes the step now, or later where the ledger is away. */
+  async takeOrOwe(step: OwedStep): Promise<void> {
+    try {
+      await step();
+    } catch {
+      this.owe(step);
+    }
+  }
+
+  async takeAll(): Promise<void> {
+    if (this.#isTaking) return;
+    this.#isTaking = true;
+    try {
+      while (this.#steps.length > 0 && (await this.#takeSome()));
+    } finally {
+      this.#isTaking = false;
+    }
+    if (this.#steps.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  get count(): number {
+    return this.#steps.length;
+  }
+
+  /** @returns whether the ledger took them all. */
+  async #takeSome(): Promise<boolean> {
+    const steps = this.#steps.splice(0, TOGETHER);
+    const results = await Promise.allSettled(steps.map((step) => step()));
+    const failed = steps.filter((_, index) => results[index]?.status === 'rejected');
+    this.#steps.unshift(...failed);
+    return failed.length === 0;
+  }
+}
