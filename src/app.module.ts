@@ -16,6 +16,7 @@ import { HEALTH_OPENAPI } from './health/health.openapi.js';
 import { HealthModule } from './health/health.module.js';
 import { SettlingHealthModule } from './health/settling-health.module.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { OpsModule } from './http/ops.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
@@ -35,14 +36,15 @@ export class AppModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const { apiKeysFile, rateLimits } = config.access;
-    const hasOperatorPage = isApi && apiKeysFile !== undefined;
+    const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
         RedisModule,
-        // Guards run in this order: who asks comes before how often.
+        // Guards run in this order: what there is, who asks, how often.
+        OpsModule,
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
         ...(hasRateLimit(config.access) ? [RateLimitsModule.forRoot(rateLimits)] : []),
         ProcessesModule,
@@ -75,7 +77,7 @@ function settlingModules(config: AppConfig): NonNullable<DynamicModule['imports'
     SettlingHealthModule,
     BullModule.forRoot({
       // A job that cannot be added now is found by the sweep: adding must not wait.
-      connection: { url: config.redisUrl.reveal(), enableOfflineQueue: false },
+      connection: { url: config.redis.ledger.reveal(), enableOfflineQueue: false },
     }),
   ];
 }

@@ -4,42 +4,43 @@ import { Logger } from 'nestjs-pino';
 import { within } from './concurrency/timing.js';
 import type { AppConfig } from './config/app-config.js';
 import { HealthService } from './health/health.service.js';
-import { LaneManager } from './lanes/lane-manager.js';
+import { Lanes } from './lanes/lanes.js';
 import { ProcessRegistry } from './processes/process-registry.js';
 
 /** Kept of the grace period for closing connections. */
 const CLOSING_MS = 2000;
 
 /**
- * On SIGTERM or SIGINT: no new requests, the running ones are answered, the lanes go to another
- * process, and this one exits with 0. A second signal does not wait.
+ * No new requests, the running ones are answered, the lanes go to another process, everything is closed.
+ * Each step is taken whatever became of the one before, within the grace period.
+ *
+ * @throws AggregateError with what failed or ran out of time; each is logged.
  */
-export function drainOnSignal(app: NestExpressApplication, config: AppConfig): void {
-  let isDraining = false;
-  const onSignal = (): void => {
-    if (isDraining) process.exit(1);
-    isDraining = true;
-    void drain(app, config).finally(() => process.exit(0));
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-}
-
-async function drain(app: NestExpressApplication, config: AppConfig): Promise<void> {
+export async function drain(app: NestExpressApplication, config: AppConfig): Promise<void> {
   const logger = app.get(Logger);
   logger.log('draining');
   app.get(HealthService).drain();
   const deadline = Date.now() + config.shutdownGraceMs;
+  const failures: unknown[] = [];
+  const step = async (name: string, until: number, task: () => Promise<unknown>): Promise<void> => {
+    try {
+      const { inTime } = await within(until - Date.now(), task());
+      if (!inTime) throw new Error(`${name}: not finished within SHUTDOWN_GRACE_MS`);
+    } catch (error) {
+      failures.push(error);
+      logger.error({ err: error, step: name }, 'a step of draining failed');
+    }
+  };
   const answered = closeServer(app.getHttpServer());
-  const lanes = config.hasRole('worker') ? app.get(LaneManager) : undefined;
+  const lanes = config.hasRole('worker') ? app.get(Lanes) : undefined;
+  const stopLanes = async (): Promise<void> => lanes?.stop();
   // With nobody to hand the lanes to, the running requests still need them.
-  if (lanes !== undefined && (await hasSuccessor(app))) {
-    await until(deadline - CLOSING_MS, lanes.stop());
-  }
-  await until(deadline - CLOSING_MS, answered);
-  await until(deadline, lanes?.stop() ?? Promise.resolve());
-  await app.get(ProcessRegistry).stop();
-  await until(deadline, app.close());
+  if (await hasSuccessor(app)) await step('lanes', deadline - CLOSING_MS, stopLanes);
+  await step('requests', deadline - CLOSING_MS, () => answered);
+  await step('lanes', deadline, stopLanes);
+  await step('process record', deadline, () => app.get(ProcessRegistry).stop());
+  await step('closing', deadline, () => app.close());
+  if (failures.length > 0) throw new AggregateError(failures, 'draining failed');
   logger.log('drained');
 }
 
@@ -65,11 +66,4 @@ function closeServer(server: Server): Promise<void> {
     });
     server.closeIdleConnections();
   });
-}
-
-async function until(deadline: number, task: Promise<unknown>): Promise<void> {
-  await within(
-    deadline - Date.now(),
-    task.catch(() => undefined),
-  );
 }

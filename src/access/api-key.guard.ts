@@ -1,6 +1,7 @@
 import {
   type CanActivate,
   type ExecutionContext,
+  ForbiddenException,
   Injectable,
   UnauthorizedException,
 } from '@nestjs/common';
@@ -36,6 +37,8 @@ export class ApiKeyGuard implements CanActivate {
     // Without a scope too: the rate limit counts by key.
     if (key !== undefined) setCaller(request, key.id);
     if (scope === undefined || key?.scopes.has(scope) === true) return true;
+    // Asking again with the same key is of no use (RFC 9110, sections 15.5.2 and 15.5.4).
+    if (key !== undefined) throw new ForbiddenException();
     http.getResponse<Response>().setHeader('WWW-Authenticate', CHALLENGE);
     throw new UnauthorizedException();
   }

@@ -1,11 +1,18 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
+import type { Request } from 'express';
 import { LedgerUnavailableError } from '../core/errors.js';
+import { addressGroup } from '../rate-limit/address-group.js';
 
 /** Tells limits in the headers that clients know, and lets requests in while nobody can count them. */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   protected override headerPrefix = 'RateLimit';
+
+  /** Who asks without an API key: the same callers as at the other doors. */
+  protected override getTracker({ ip }: Request): Promise<string> {
+    return Promise.resolve(addressGroup(ip));
+  }
 
   protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
     try {

@@ -5,10 +5,10 @@ import type { Request } from 'express';
 import type { Redis } from 'ioredis';
 import type { AccessConfig, RateLimitBucket } from '../config/access-settings.js';
 import { callerOf, RateLimited } from '../http/access.js';
-import { rateKey } from '../ledger/keys.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
-import { RedisRateStorage } from './redis-rate-storage.js';
+import { SharedRateStorage } from './shared-rate-storage.js';
 
 type RateLimits = AccessConfig['rateLimits'];
 
@@ -29,14 +29,14 @@ export class RateLimitsModule {
               return bucket === undefined ? 0 : limits[bucket];
             };
             return {
-              storage: new RedisRateStorage(redis),
+              storage: new SharedRateStorage(new RateLimiter(redis, 'facilitator')),
               throttlers: [{ ttl: 1000, limit: limitOf }],
               skipIf: (context) => limitOf(context) === 0,
-              // The address where there is no key comes from the guard, by TRUST_PROXY and IPv6 network.
+              // The address where there is no key comes from the guard.
               generateKey: (context, address) => {
                 const caller = callerOf(context.switchToHttp().getRequest<Request>());
                 const name = caller === undefined ? `ip:${address}` : `key:${caller}`;
-                return rateKey(bucketOf(context) ?? '', name);
+                return `${bucketOf(context) ?? ''}:${name}`;
               },
             };
           },

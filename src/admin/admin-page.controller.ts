@@ -1,9 +1,11 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OpsOnly } from '../http/ops.js';
 import { StaticFile } from '../http/static-file.js';
 
 /** The operator page. It holds nothing of the deployment: what it shows it asks for with a key. */
 @Controller('admin')
+@OpsOnly()
 export class AdminPageController {
   readonly #page = new StaticFile('admin.html');
   readonly #script = new StaticFile('admin.js');

@@ -15,11 +15,13 @@ import { PinoLogger } from 'nestjs-pino';
 import { LedgerUnavailableError } from '../core/errors.js';
 import { callerOf, RequireScope } from '../http/access.js';
 import { sendJson } from '../http/json.js';
+import { OpsOnly } from '../http/ops.js';
 import { AdminService, type LaneView } from './admin.service.js';
 
 /** What the operator page shows and does. The key comes in a header, so no other site can ask. */
 @Controller('admin/api')
 @RequireScope('admin')
+@OpsOnly()
 export class AdminController {
   constructor(
     private readonly admin: AdminService,

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../chain/chain-registry.js';
-import { LanePauses } from '../ledger/lane-pauses.js';
 import { LedgerOverview } from '../ledger/overview.js';
 import { StoryReader } from '../ledger/story.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
@@ -16,20 +15,15 @@ import { AdminService } from './admin.service.js';
   providers: [
     AdminService,
     {
-      provide: LanePauses,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LanePauses(redis),
-    },
-    {
       provide: LedgerOverview,
       inject: [LEDGER_REDIS],
       useFactory: (redis: Redis) => new LedgerOverview(redis),
     },
     {
       provide: StatusService,
-      inject: [LEDGER_REDIS, ChainRegistry],
-      useFactory: (redis: Redis, chains: ChainRegistry) =>
-        new StatusService(new StoryReader(redis), chains),
+      inject: [StoryReader, ChainRegistry],
+      useFactory: (stories: StoryReader, chains: ChainRegistry) =>
+        new StatusService(stories, chains),
     },
   ],
 })

@@ -1,9 +1,15 @@
 import { jsonAnswer, type JsonObject, KEY_ALWAYS, type OpenApiPart } from '../http/openapi.js';
 
-const UNAUTHORIZED = jsonAnswer('No key with the scope `admin`.', 'Problem', {
-  error: 'An API key is required, or the key does not allow this.',
-  reason: 'unauthorized',
-});
+const NOT_LET_IN: JsonObject = {
+  401: jsonAnswer('No API key, or an unknown one.', 'Problem', {
+    error: 'An API key that is known here is required.',
+    reason: 'unauthorized',
+  }),
+  403: jsonAnswer('A key without the scope `admin`.', 'Problem', {
+    error: 'The API key does not allow this.',
+    reason: 'forbidden',
+  }),
+};
 const NO_REDIS = jsonAnswer('Redis does not answer.', 'Problem', {
   error: 'Redis does not answer; ask again.',
 });
@@ -26,7 +32,7 @@ function switchOf(operationId: string, summary: string, description: string): Js
       parameters: [LANE],
       responses: {
         200: jsonAnswer('The lane afterwards.', 'Lane'),
-        401: UNAUTHORIZED,
+        ...NOT_LET_IN,
         404: jsonAnswer('There is no such lane.', 'Problem', { error: 'There is nothing here.' }),
         503: NO_REDIS,
       },
@@ -55,7 +61,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         security: KEY_ALWAYS,
         responses: {
           200: jsonAnswer('As things stand.', 'Overview'),
-          401: UNAUTHORIZED,
+          ...NOT_LET_IN,
           503: NO_REDIS,
         },
       },
@@ -79,7 +85,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
           400: jsonAnswer('Not one short text.', 'Problem', {
             error: 'One settlement id, transaction hash or payer is expected.',
           }),
-          401: UNAUTHORIZED,
+          ...NOT_LET_IN,
           503: NO_REDIS,
         },
       },

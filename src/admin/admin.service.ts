@@ -30,7 +30,9 @@ export interface AttemptView {
   readonly ageMs: number;
 }
 
-export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'> {
+export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei' | 'processId'> {
+  /** Id of the process that writes it. */
+  readonly process: string;
   /** `silent` when no process speaks for it. */
   readonly trouble: LaneStatus['trouble'] | 'silent' | null;
   /** Whole native coins. */
@@ -100,7 +102,7 @@ export class AdminService {
     if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
       return this.status.byTransaction(search.toLowerCase() as `0x${string}`);
     }
-    if (/^[\w-]{32}$/.test(search)) return this.#known([search]);
+    if (/^[\w-]{43}$/.test(search)) return this.#known([search]);
     const payer = readAddress(search);
     if (search !== '' && payer === undefined) return [];
     const ids = await Promise.all(
@@ -123,7 +125,7 @@ export class AdminService {
   async setPaused(lane: string, isPaused: boolean, by: string): Promise<LaneView | undefined> {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
     if (known === undefined) return undefined;
-    if (isPaused) await this.pauses.pause(lane, { at: Date.now(), by });
+    if (isPaused) await this.pauses.pause(lane, known.chainId, { at: Date.now(), by });
     else await this.pauses.resume(lane, known.chainId);
     return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
   }
@@ -135,11 +137,12 @@ export class AdminService {
       .sort((a, b) => a.lane.localeCompare(b.lane));
     return Promise.all(
       known.map(async (status): Promise<LaneView> => {
-        const { balanceWei, ...rest } = status;
-        const attempts = await this.ledger.attempts(status.lane);
+        const { balanceWei, processId, ...rest } = status;
+        const attempts = await this.ledger.attempts(status.chainId, status.lane);
         const paused = pauses.get(status.lane) ?? null;
         return {
           ...rest,
+          process: processId,
           trouble: troubleOf(status, paused),
           balance: formatEther(BigInt(balanceWei)),
           paused,

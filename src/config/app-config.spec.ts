@@ -28,6 +28,45 @@ describe('AppConfig', () => {
     expect([port, settleWaitMs]).toEqual([4022, 20_000]);
   });
 
+  it('is a facilitator and nothing else when nothing else is asked for', () => {
+    const { roles, ops, wallet, hub } = configOf({});
+    expect([[...roles], ops, wallet]).toEqual([['api', 'worker'], undefined, undefined]);
+    expect([...configOf({ ROLES: 'all' }).roles]).toEqual(['api', 'worker', 'hub', 'wallet']);
+    // What a hub allows strangers is bounded without being told.
+    expect(hub).toMatchObject({ isStrict: true, ratePerSecond: 20, maxObjects: 200_000 });
+    expect(hub.quotaBytes).toBe(2 ** 30);
+  });
+
+  it('gives hub and wallet a Redis of their own where they have one', () => {
+    const urls = (env: Record<string, string>): string[] => {
+      const { redis } = AppConfig.fromEnv(env);
+      return [redis.ledger, redis.hub, redis.wallet].map((url) => url.reveal());
+    };
+    const [ledger, hub] = ['redis://ledger', 'redis://hub'];
+    expect(urls({ ...base, REDIS_URL: ledger })).toEqual([ledger, ledger, ledger]);
+    expect(urls({ ...base, REDIS_URL: ledger, HUB_REDIS_URL: hub })).toEqual([ledger, hub, ledger]);
+    // A process that does not settle has no business with the ledger.
+    expect(urls({ ROLES: 'hub', HUB_REDIS_URL: hub })).toEqual([hub, hub, hub]);
+    for (const env of [
+      { ROLES: 'hub,wallet', HUB_REDIS_URL: hub },
+      { ROLES: 'api', HUB_REDIS_URL: hub },
+    ]) {
+      expect(problemsOf(env)).toContain('REDIS_URL: is required');
+    }
+  });
+
+  it('keeps the operators off the public port, and the wallet out of the hub', () => {
+    expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({ port: 4023, host: '127.0.0.1' });
+    expect(problemsOf({ ...base, OPS_PORT: '4022' })).toEqual([
+      'OPS_PORT: must be another port than PORT, which is public',
+    ]);
+    const site = { HUB_PUBLIC_URL: 'https://x.example', WALLET_PUBLIC_URL: 'https://x.example' };
+    expect(problemsOf({ ...base, ROLES: 'all', ...site })[0]).toMatch(/^HUB_PUBLIC_URL: must not/);
+    const part = { ...site, HUB_PUBLIC_URL: 'https://x.example/api' };
+    expect(() => configOf({ ROLES: 'all', ...part })).not.toThrow();
+    expect(problemsOf({ ...base, ROLES: 'all', HUB_MODE: 'private' })[0]).toMatch(/^HUB_ADDRESS/);
+  });
+
   it('reports all problems together', () => {
     expect(
       problemsOf({
@@ -42,12 +81,12 @@ describe('AppConfig', () => {
     ).toEqual([
       'PORT: must be a whole number from 0 to 65535',
       'ROLES: must be all, or a list of api, worker, hub, wallet',
-      'REDIS_URL: is required',
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
       'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
       'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
       'RPC_URLS_5: is required, for eip155:5 has no built-in one',
       'MAX_GAS_PRICE_GWEI_97: must be a decimal number with at most 9 decimals',
+      'REDIS_URL: is required',
     ]);
   });
 
@@ -56,7 +95,7 @@ describe('AppConfig', () => {
       REDIS_URL: 'redis://:hunter2@localhost',
       RPC_URLS_56: 'https://rpc.example/my-key',
     });
-    const printed = inspect(config, { depth: 10 }) + JSON.stringify(config.redisUrl);
+    const printed = inspect(config, { depth: 10 }) + JSON.stringify(config.redis);
     expect(printed).toContain('[redacted]');
     for (const secret of [KEY, 'hunter2', 'my-key']) expect(printed).not.toContain(secret);
     expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY}zz` }).join()).not.toContain(KEY);
@@ -99,12 +138,12 @@ describe('AppConfig', () => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);
     };
-    const { redisUrl, networks } = AppConfig.fromEnv({
+    const { redis, networks } = AppConfig.fromEnv({
       SIGNER_KEYS: KEY,
       REDIS_URL_FILE: fileOf('redis', 'redis://:pass@redis:6379\n'),
       RPC_URLS_56_FILE: fileOf('rpc', 'https://one.example/key\nhttps://two.example/key\n'),
     });
-    expect(redisUrl.reveal()).toBe('redis://:pass@redis:6379');
+    expect(redis.ledger.reveal()).toBe('redis://:pass@redis:6379');
     expect(networks[0]?.rpcUrls.map((url) => url.reveal())).toEqual([
       'https://one.example/key',
       'https://two.example/key',
@@ -129,10 +168,13 @@ describe('AppConfig', () => {
 
   it('names what a hub lacks, and keeps its secrets', () => {
     const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub', HUB_STORAGE: 's3' };
-    expect(problemsOf({ ...env, HUB_S3_ACCESS_KEY_ID: 'me', HUB_AUTH: 'strict' })).toEqual([
+    expect(problemsOf({ ...env, HUB_S3_ACCESS_KEY_ID: 'me', HUB_MODE: 'private' })).toEqual([
       'HUB_S3_BUCKET: is required with HUB_STORAGE=s3',
       'HUB_S3_ACCESS_KEY_ID, HUB_S3_SECRET_ACCESS_KEY: only both together can be used',
       'HUB_ADDRESS: is required with HUB_AUTH=strict, whose signatures name it',
+    ]);
+    expect(problemsOf({ ...env, HUB_S3_BUCKET: 'change-me' })).toEqual([
+      'HUB_S3_BUCKET: change-me is a placeholder; name your bucket',
     ]);
     const { hub } = AppConfig.fromEnv({
       ...env,

@@ -1,23 +1,27 @@
 import { readFileSync } from 'node:fs';
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
 import { z } from 'zod';
-import { EXACT_PERMIT2_PROXY } from '../core/exact/contracts.js';
-import { caip2Of } from '../core/payment/network.js';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
-import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
-import { Secret } from './secret.js';
+import {
+  builtInBatchSafeAssets,
+  ChainSettings,
+  type NetworkConfig,
+  readNetwork,
+} from './network-settings.js';
+import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
+import { REDIS_SETTINGS, redisUrlsOf, type RedisUrls } from './redis-settings.js';
 import {
   addressSetting,
   amountsByAssetSetting,
   assetSetting,
   chainIdSetting,
-  decimalSetting,
+  describeIssues,
   flagSetting,
+  type GivenSettings,
   integerSetting,
   listOf,
   privateKeySetting,
-  rpcUrlSetting,
 } from './settings.js';
 import {
   readWallet,
@@ -25,6 +29,8 @@ import {
   WALLET_SETTINGS,
   type WalletConfig,
 } from './wallet-settings.js';
+
+export type { NetworkConfig } from './network-settings.js';
 
 export const ROLES = ['api', 'worker', 'hub', 'wallet'] as const;
 export type Role = (typeof ROLES)[number];
@@ -43,8 +49,9 @@ const Settings = z.object({
     .transform((text) => (text === 'all' ? ROLES.join(',') : text))
     .pipe(listOf(z.enum(ROLES, { error: `must be all, or a list of ${ROLES.join(', ')}` })))
     .refine((roles) => roles.length > 0, 'must name at least one role')
-    .default([...ROLES]),
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
+    // What needs a volume or holds other people's keys is turned on by whoever wants it.
+    .default([...SETTLING_ROLES]),
+  ...REDIS_SETTINGS,
   NETWORKS: listOf(chainIdSetting)
     .refine((chainIds) => chainIds.length > 0, 'must name at least one network')
     .default([56, 97]),
@@ -52,7 +59,7 @@ const Settings = z.object({
   /** Milliseconds from the first byte of a settle request until it is answered. */
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
-  SETTLE_REPLAY: z.enum(['once', 'always']).default('once'),
+  SALE_GRACE_MS: integerSetting(0, 86_400_000).default(60_000),
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
   MIN_AMOUNTS: amountsByAssetSetting.default(new Map()),
@@ -82,20 +89,9 @@ const Settings = z.object({
     .default('off'),
   ...WALLET_SETTINGS,
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  ...OPS_SETTINGS,
   ...accessSettings,
   ...HUB_SETTINGS,
-});
-
-/** Settings that exist once per chain: `NAME_<chainId>`. */
-const ChainSettings = z.object({
-  RPC_URLS: listOf(rpcUrlSetting).optional(),
-  SIGNER_KEYS: listOf(privateKeySetting).optional(),
-  EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
-  /** Gwei; here in wei. */
-  MAX_GAS_PRICE_GWEI: decimalSetting(9).default(5_000_000_000n),
-  /** Whole native coins a day (UTC); here in wei. */
-  GAS_BUDGET_DAILY: decimalSetting(18).optional(),
-  GAS_BUDGET_PAYEE_DAILY: decimalSetting(18).optional(),
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
@@ -103,8 +99,11 @@ const FILE_SETTINGS = [
   'SIGNER_KEYS',
   'RPC_URLS',
   'REDIS_URL',
+  'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
   ...WALLET_FILE_SETTINGS,
+  'HUB_REDIS_URL',
+  'WALLET_REDIS_URL',
 ];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
@@ -112,23 +111,6 @@ export const SETTING_NAMES: readonly string[] = [
   ...Object.keys(Settings.shape),
   ...Object.keys(ChainSettings.shape).map((name) => `${name}_<chainId>`),
 ];
-
-export interface NetworkConfig {
-  readonly chainId: number;
-  /** CAIP-2. */
-  readonly network: string;
-  readonly rpcUrls: readonly Secret<string>[];
-  /** Whether the endpoints are the built-in public ones, which are for trying out. */
-  readonly usesPublicEndpoints: boolean;
-  /** One lane each. */
-  readonly signerKeys: readonly Secret<Hex>[];
-  readonly permit2Proxy: Address;
-  readonly maxGasPriceWei: bigint;
-  /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
-  readonly dailyGasBudgetWei: bigint | undefined;
-  readonly dailyPayeeGasBudgetWei: bigint | undefined;
-  readonly knownTokens: readonly BuiltInToken[];
-}
 
 /** Which payments this deployment takes; checked before anything is read from the chain. */
 export interface AdmissionLists {
@@ -147,15 +129,23 @@ export class ConfigError extends Error {
   }
 }
 
+/** What is read apart from the one schema. */
+interface Parts {
+  readonly networks: readonly NetworkConfig[];
+  readonly wallet: WalletConfig | undefined;
+  readonly redis: RedisUrls;
+}
+
 export class AppConfig {
   readonly port: number;
   readonly host: string;
   readonly roles: ReadonlySet<Role>;
-  readonly redisUrl: Secret<string>;
+  readonly redis: RedisUrls;
+  readonly ops: OpsConfig | undefined;
   readonly networks: readonly NetworkConfig[];
   readonly settleWaitMs: number;
   readonly settleFinality: 'included' | 'finalized';
-  readonly settleReplay: 'once' | 'always';
+  readonly saleGraceMs: number;
   readonly maxGasPerSettle: bigint;
   readonly admission: AdmissionLists;
   readonly batchMaxItems: number;
@@ -178,19 +168,16 @@ export class AppConfig {
   readonly access: AccessConfig;
   readonly hub: HubConfig;
 
-  private constructor(
-    settings: z.infer<typeof Settings>,
-    networks: readonly NetworkConfig[],
-    wallet: WalletConfig | undefined,
-  ) {
+  private constructor(settings: z.infer<typeof Settings>, { networks, wallet, redis }: Parts) {
     this.port = settings.PORT;
     this.host = settings.HOST;
     this.roles = new Set(settings.ROLES);
-    this.redisUrl = new Secret(settings.REDIS_URL);
+    this.redis = redis;
+    this.ops = opsConfigOf(settings);
     this.networks = networks;
     this.settleWaitMs = settings.SETTLE_WAIT_MS;
     this.settleFinality = settings.SETTLE_FINALITY;
-    this.settleReplay = settings.SETTLE_REPLAY;
+    this.saleGraceMs = settings.SALE_GRACE_MS;
     this.maxGasPerSettle = BigInt(settings.MAX_GAS_PER_SETTLE);
     this.admission = {
       assetsAllow: settings.ASSETS_ALLOW && new Set(settings.ASSETS_ALLOW),
@@ -254,14 +241,14 @@ export class AppConfig {
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;
+    const redis = redisUrlsOf(given, roles, settles, problems);
+    problems.push(...opsProblems(given));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, networks, wallet);
+    return new AppConfig(settings.data, { networks, wallet, redis });
   }
 }
 
 const SECONDS_A_DAY = 86_400;
-
-type GivenSettings = Readonly<Record<string, string>>;
 
 /** An empty value means "not set", as container tools write it. */
 function withoutBlanks(env: NodeJS.ProcessEnv): GivenSettings {
@@ -291,48 +278,6 @@ function readFileSettings(env: GivenSettings, problems: string[]): GivenSettings
   return settings;
 }
 
-function describeIssues(error: z.ZodError, suffix = ''): string[] {
-  return error.issues.map((issue) => {
-    const name = String(issue.path[0] ?? '');
-    const isMissing = issue.code === 'invalid_type' && issue.input === undefined;
-    return `${name}${suffix}: ${isMissing ? 'is required' : issue.message}`;
-  });
-}
-
-function readNetwork(
-  chainId: number,
-  given: GivenSettings,
-  sharedKeys: readonly Hex[],
-  problems: string[],
-): NetworkConfig {
-  const suffix = `_${chainId}`;
-  const own = Object.fromEntries(
-    Object.keys(ChainSettings.shape).map((name) => [name, given[name + suffix]]),
-  );
-  const parsed = ChainSettings.safeParse(own);
-  if (!parsed.success) problems.push(...describeIssues(parsed.error, suffix));
-  const settings = parsed.success ? parsed.data : ChainSettings.parse({});
-  const builtIn = BUILT_IN_NETWORKS.find((network) => network.chainId === chainId);
-  const rpcUrls = settings.RPC_URLS ?? builtIn?.publicRpcUrls ?? [];
-  if (rpcUrls.length === 0 && parsed.success) {
-    problems.push(`RPC_URLS${suffix}: is required, for ${caip2Of(chainId)} has no built-in one`);
-  }
-  const keys = settings.SIGNER_KEYS ?? sharedKeys;
-  if (new Set(keys).size < keys.length) problems.push(`SIGNER_KEYS${suffix}: a key is given twice`);
-  return {
-    chainId,
-    network: caip2Of(chainId),
-    rpcUrls: rpcUrls.map((url) => new Secret(url)),
-    usesPublicEndpoints: settings.RPC_URLS === undefined,
-    signerKeys: keys.map((key) => new Secret(key)),
-    permit2Proxy: settings.EXACT_PERMIT2_PROXY,
-    maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
-    dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
-    dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,
-    knownTokens: builtIn?.tokens ?? [],
-  };
-}
-
 function checkWorkerHasKeys(
   roles: readonly Role[],
   networks: readonly NetworkConfig[],
@@ -341,12 +286,4 @@ function checkWorkerHasKeys(
   if (!roles.includes('worker')) return;
   if (networks.some((network) => network.signerKeys.length > 0)) return;
   problems.push('SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>');
-}
-
-function builtInBatchSafeAssets(): string[] {
-  return BUILT_IN_NETWORKS.flatMap(({ chainId, tokens }) =>
-    tokens
-      .filter((token) => token.isBatchSafe)
-      .map((token) => `${caip2Of(chainId)}/${token.address}`),
-  );
 }

@@ -32,6 +32,18 @@ export const privateKeySetting: z.ZodType<Hex, string> = z
   .regex(/^0x[0-9a-fA-F]{64}$/, 'must be a private key: 0x and 64 hex digits')
   .transform((text) => text.toLowerCase() as Hex);
 
+/** Settings as text, by their names. */
+export type GivenSettings = Readonly<Record<string, string>>;
+
+/** What a schema finds wrong, a line each. @param suffix - behind each name. */
+export function describeIssues(error: z.ZodError, suffix = ''): string[] {
+  return error.issues.map((issue) => {
+    const name = String(issue.path[0] ?? '');
+    const isMissing = issue.code === 'invalid_type' && issue.input === undefined;
+    return `${name}${suffix}: ${isMissing ? 'is required' : issue.message}`;
+  });
+}
+
 /** A comma-separated list; blanks and empty items are ignored. */
 export function listOf<T>(item: z.ZodType<T, string>): z.ZodType<T[], string> {
   return z.string().transform(splitList).pipe(z.array(item));

@@ -74,6 +74,11 @@ export const WALLET_SETTINGS = {
   /** Where owners and MCP clients reach this service. */
   WALLET_PUBLIC_URL: httpUrl.optional(),
   WALLET_TOKEN_SECRET: secretText('WALLET_TOKEN_SECRET').optional(),
+  /** Tokens that it signed stay valid. */
+  WALLET_TOKEN_SECRET_PREVIOUS: secretText('WALLET_TOKEN_SECRET_PREVIOUS').optional(),
+  /** Seals the journal, and what wallet processes keep in Redis. */
+  WALLET_SEAL_SECRET: secretText('WALLET_SEAL_SECRET').optional(),
+  WALLET_SEAL_SECRET_PREVIOUS: secretText('WALLET_SEAL_SECRET_PREVIOUS').optional(),
   /** Of an agent's token. */
   WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
   WALLET_LEGACY_LOGIN: flagSetting.default('false'),
@@ -86,6 +91,8 @@ export const WALLET_SETTINGS = {
   WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
   WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
   WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
+  /** Keys under it are written anew under the other one. */
+  WALLET_KEYSTORE_SECRET_PREVIOUS: secretText('WALLET_KEYSTORE_SECRET_PREVIOUS').optional(),
   WALLET_PRIVY_APP_ID: z.string().optional(),
   WALLET_PRIVY_APP_SECRET: z.string().optional(),
   WALLET_PRIVY_AUTHORIZATION_KEY: authorizationKeySetting.optional(),
@@ -115,8 +122,12 @@ export const WALLET_SETTINGS = {
 /** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
 export const WALLET_FILE_SETTINGS = [
   'WALLET_TOKEN_SECRET',
+  'WALLET_TOKEN_SECRET_PREVIOUS',
+  'WALLET_SEAL_SECRET',
+  'WALLET_SEAL_SECRET_PREVIOUS',
   'WALLET_ADMIN_KEYS',
   'WALLET_KEYSTORE_SECRET',
+  'WALLET_KEYSTORE_SECRET_PREVIOUS',
   'WALLET_PRIVY_APP_SECRET',
   'WALLET_PRIVY_AUTHORIZATION_KEY',
 ];
@@ -134,7 +145,13 @@ export interface WalletAsset {
 }
 
 export type ProviderConfig =
-  { readonly kind: 'local'; readonly dir: string; readonly secret: Secret<string> } | PrivyConfig;
+  { readonly kind: 'local'; readonly dir: string; readonly secret: RotatingSecret } | PrivyConfig;
+
+/** A secret in use, and the one before it while it is being replaced. */
+export interface RotatingSecret {
+  readonly current: Secret<string>;
+  readonly previous: Secret<string> | undefined;
+}
 
 export interface PrivyConfig {
   readonly kind: 'privy';
@@ -152,7 +169,8 @@ export interface WalletConfig {
   readonly provider: ProviderConfig;
   /** Without a slash at its end. */
   readonly publicUrl: string;
-  readonly tokenSecret: Secret<string>;
+  readonly tokenSecret: RotatingSecret;
+  readonly sealSecret: RotatingSecret;
   readonly tokenTtlSeconds: number;
   readonly hasLegacyLogin: boolean;
   /** Who may have a wallet; anybody when absent. */
@@ -197,6 +215,15 @@ export function readWallet(
     problems.push(`${name}: is required by WALLET_PROVIDER=${settings.WALLET_PROVIDER}`);
     return '';
   };
+  const rotating = (
+    name: 'WALLET_TOKEN_SECRET' | 'WALLET_SEAL_SECRET' | 'WALLET_KEYSTORE_SECRET',
+  ): RotatingSecret => {
+    const previous = settings[`${name}_PREVIOUS`];
+    return {
+      current: new Secret(required(name)),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    };
+  };
   if (settings.WALLET_PROVIDER === 'off') return undefined;
   for (const { chainId } of settings.WALLET_ASSETS) {
     if (networks.some((network) => network.chainId === chainId)) continue;
@@ -219,10 +246,11 @@ export function readWallet(
         : {
             kind: 'local',
             dir: settings.WALLET_KEYSTORE_DIR,
-            secret: new Secret(required('WALLET_KEYSTORE_SECRET')),
+            secret: rotating('WALLET_KEYSTORE_SECRET'),
           },
     publicUrl: publicUrl.replace(/\/+$/, ''),
-    tokenSecret: new Secret(required('WALLET_TOKEN_SECRET')),
+    tokenSecret: rotating('WALLET_TOKEN_SECRET'),
+    sealSecret: rotating('WALLET_SEAL_SECRET'),
     tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,
     hasLegacyLogin: settings.WALLET_LEGACY_LOGIN === 'true',
     owners: settings.WALLET_OWNERS && new Set(settings.WALLET_OWNERS),

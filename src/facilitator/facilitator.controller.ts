@@ -13,6 +13,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { callerOf, RateLimited, RequireScope } from '../http/access.js';
+import { ClientAddresses } from '../http/client-address.js';
 import { sendJson } from '../http/json.js';
 import { arrivalOf, JsonBodyReader } from '../http/request-body.js';
 import { FacilitatorService, type Versions } from './facilitator.service.js';
@@ -41,6 +42,7 @@ export abstract class FacilitatorController {
     protected readonly supportedKinds: SupportedService,
     protected readonly settlements: SettlementLookUp,
     protected readonly bodies: JsonBodyReader,
+    protected readonly addresses: ClientAddresses,
   ) {}
 
   @Post('verify')
@@ -60,6 +62,7 @@ export abstract class FacilitatorController {
     const body = await this.bodies.json(request, response);
     const answer = await this.facilitator.settle(body, this.versions, {
       idempotencyKey: { value: idempotencyKeyOf(request), caller: callerOf(request) },
+      address: this.addresses.of(request),
       isAsync: wantsAsync(request),
       finality: finalityOf(request, this.facilitator.defaultFinality),
       arrivedAt: arrivalOf(request),

@@ -1,10 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../chain/chain-registry.js';
 import type { AppConfig } from '../config/app-config.js';
 import { StoryReader } from '../ledger/story.js';
+import { ClientAddresses } from '../http/client-address.js';
 import { JsonBodyReader } from '../http/request-body.js';
-import { LEDGER_REDIS } from '../redis/redis.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { StatusService } from '../settlement/status.service.js';
 import { VerificationModule } from '../verification/verification.module.js';
@@ -35,11 +34,12 @@ export class FacilitatorModule {
         SupportedService,
         SettlementLookUp,
         JsonBodyReader,
+        { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {
           provide: StatusService,
-          inject: [LEDGER_REDIS, ChainRegistry],
-          useFactory: (redis: Redis, chains: ChainRegistry) =>
-            new StatusService(new StoryReader(redis), chains),
+          inject: [StoryReader, ChainRegistry],
+          useFactory: (stories: StoryReader, chains: ChainRegistry) =>
+            new StatusService(stories, chains),
         },
       ],
     };

@@ -12,9 +12,12 @@ import type { Payment } from '../core/payment/payment.js';
 import { REASONS, type Reason } from '../core/reasons.js';
 import { identityOf } from '../core/settlement/identity.js';
 import type { Finality } from '../core/settlement/settlement.js';
+import { credentialsOf } from '../ledger/requester.js';
+import { addressGroup } from '../rate-limit/address-group.js';
 import { type SettleAnswer, SettleAnswers } from '../settlement/settle-answer.js';
-import { keyTagOf, SettleService } from '../settlement/settle.service.js';
-import type { Connection } from '../settlement/asker-wait.js';
+import { keyTagOf } from '../settlement/settle-context.js';
+import { SettleService } from '../settlement/settle.service.js';
+import type { Connection } from '../settlement/requester-wait.js';
 import { VerifyService } from '../verification/verify.service.js';
 import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
 import { subjectOf } from './request-subject.js';
@@ -39,6 +42,8 @@ export interface ScopedKey {
 /** What a settle request says beside its body. */
 export interface SettleTerms {
   readonly idempotencyKey: ScopedKey;
+  /** The client's address, as `TRUST_PROXY` lets it be known. */
+  readonly address: string | undefined;
   readonly isAsync: boolean;
   readonly finality: Finality;
   readonly arrivedAt: number;
@@ -113,15 +118,17 @@ export class FacilitatorService {
     }
     const { payment } = parsed;
     try {
-      return await this.settler.settle({
-        ...terms,
-        payment,
-        keyTag: tagOfKey(terms.idempotencyKey, payment),
+      const { idempotencyKey, address, ...rest } = terms;
+      const keyTag = tagOfKey(idempotencyKey, payment);
+      const credentials = credentialsOf({
+        keyTag,
+        apiKeyId: idempotencyKey.caller,
+        address: address === undefined ? undefined : addressGroup(address),
       });
+      return await this.settler.settle({ ...rest, payment, keyTag, credentials });
     } catch (error) {
-      const settlementId = idOf(payment);
-      this.logger.error({ err: error, settlementId }, 'settle failed');
-      const answers = new SettleAnswers(payment, terms.finality, settlementId);
+      this.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
+      const answers = new SettleAnswers(payment, terms.finality, undefined);
       return answers.failure('unexpected_settle_error');
     }
   }
@@ -155,15 +162,20 @@ function resultOf(answer: SettleAnswer | undefined): SettleResult {
 /** For a log line about a failure, which may be that the payment cannot be named. */
 function idOf(payment: Payment): string | undefined {
   try {
-    return identityOf(payment)?.settlementId;
+    return identityOf(payment)?.authorizationId;
   } catch {
     return undefined;
   }
 }
 
-/** A seller with an API key may have many payees: one order of theirs is one order, whoever is paid. */
-function tagOfKey({ value, caller }: ScopedKey, { requirements }: Payment): string {
-  return keyTagOf(value, caller === undefined ? requirements.payTo : `key:${caller}`);
+/**
+ * A seller with an API key may have many payees: one order of theirs is one order, whoever is paid. Without
+ * one, nobody but who holds the payer's key can come with its payments: no stranger can occupy a seller's
+ * order numbers.
+ */
+function tagOfKey({ value, caller }: ScopedKey, { requirements, claim }: Payment): string {
+  const scope = caller === undefined ? [requirements.payTo, claim.from ?? ''] : ['api-key', caller];
+  return keyTagOf(value, scope);
 }
 
 function payerOf({ payerAsSent }: Correspondent): { readonly payer?: string } {

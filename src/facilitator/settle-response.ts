@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Finality } from '../core/settlement/settlement.js';
 import { sendJson } from '../http/json.js';
-import type { Connection } from '../settlement/asker-wait.js';
+import type { Connection } from '../settlement/requester-wait.js';
 import type { SettleAnswer } from '../settlement/settle-answer.js';
 
 /** The client's side of a settle request, as its socket shows it. */

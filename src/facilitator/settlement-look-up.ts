@@ -23,6 +23,7 @@ export class SettlementLookUp {
       (chainId) => this.chains.served(chainId) !== undefined,
     );
     const identity = parsed.ok ? identityOf(parsed.payment) : undefined;
-    return identity && this.status.byId(identity.settlementId);
+    if (!parsed.ok || identity === undefined) return undefined;
+    return this.status.byPayment(parsed.payment.requirements.chainId, identity);
   }
 }

@@ -27,7 +27,7 @@ export class SettlementsV2Controller {
 
   @Get(':id')
   async byId(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    const status = /^[\w-]{32}$/.test(id) ? await asked(this.status.byId(id)) : undefined;
+    const status = /^[\w-]{43}$/.test(id) ? await asked(this.status.byId(id)) : undefined;
     if (status === undefined) throw new NotFoundException();
     sendJson(response, 200, status);
   }

@@ -1,5 +1,7 @@
-import { Controller, Get } from '@nestjs/common';
-import { HealthCheck, type HealthCheckResult } from '@nestjs/terminus';
+import type { IncomingMessage } from 'node:http';
+import { Controller, Get, Req, ServiceUnavailableException } from '@nestjs/common';
+import { HealthCheck, type HealthCheckResult, type HealthIndicatorResult } from '@nestjs/terminus';
+import { isOps } from '../http/ops.js';
 import { HealthService } from './health.service.js';
 
 @Controller()
@@ -8,14 +10,14 @@ export class HealthController {
 
   @Get(['health', 'v1/health', 'v2/health'])
   @HealthCheck()
-  deployment(): Promise<HealthCheckResult> {
-    return this.health.deployment();
+  deployment(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
+    return told(request, this.health.deployment());
   }
 
   @Get('health/ready')
   @HealthCheck()
-  ready(): Promise<HealthCheckResult> {
-    return this.health.ready();
+  ready(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
+    return told(request, this.health.ready());
   }
 
   /** That this is answered is the answer. */
@@ -23,4 +25,35 @@ export class HealthController {
   live(): { readonly status: 'ok' } {
     return { status: 'ok' };
   }
+}
+
+/** The public port is told what is up and what is down; addresses, balances and delays are for operators. */
+async function told(
+  request: IncomingMessage,
+  report: Promise<HealthCheckResult>,
+): Promise<HealthCheckResult> {
+  if (isOps(request)) return report;
+  try {
+    return brief(await report);
+  } catch (error) {
+    if (!(error instanceof ServiceUnavailableException)) throw error;
+    throw new ServiceUnavailableException(brief(error.getResponse() as HealthCheckResult));
+  }
+}
+
+function brief({ status, info, error, details }: HealthCheckResult): HealthCheckResult {
+  return {
+    status,
+    info: statusesOf(info),
+    error: statusesOf(error),
+    details: statusesOf(details),
+  };
+}
+
+function statusesOf(results: Partial<HealthIndicatorResult> = {}): HealthIndicatorResult {
+  return Object.fromEntries(
+    Object.entries(results).flatMap(([name, result]) =>
+      result === undefined ? [] : [[name, { status: result.status }]],
+    ),
+  );
 }

@@ -1,7 +1,9 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import type { Redis } from 'ioredis';
+import { HUB_REDIS, LEDGER_REDIS, WALLET_REDIS } from '../redis/redis.module.js';
 import { HealthController } from './health.controller.js';
-import { HealthIndicators } from './health-indicators.js';
+import { HealthIndicators, INDICATOR_TIMEOUT_MS } from './health-indicators.js';
 import { HealthService } from './health.service.js';
 
 /** What every process reports, whatever its roles. Modules add their own indicators. */
@@ -12,4 +14,29 @@ import { HealthService } from './health.service.js';
   providers: [HealthService, HealthIndicators],
   exports: [HealthService, HealthIndicators],
 })
-export class HealthModule {}
+export class HealthModule implements OnModuleInit {
+  constructor(
+    private readonly indicators: HealthIndicators,
+    @Inject(LEDGER_REDIS) private readonly ledger: Redis,
+    @Inject(HUB_REDIS) private readonly hub: Redis,
+    @Inject(WALLET_REDIS) private readonly wallet: Redis,
+  ) {}
+
+  /** The ledger's Redis is looked at by the service; those that are apart from it are looked at here. */
+  onModuleInit(): void {
+    for (const [name, redis] of [
+      ['hub_redis', this.hub],
+      ['wallet_redis', this.wallet],
+    ] as const) {
+      if (redis === this.ledger) continue;
+      this.indicators.add({
+        name,
+        timeoutMs: INDICATOR_TIMEOUT_MS,
+        report: async () => {
+          await redis.ping();
+          return { isUp: true, facts: {} };
+        },
+      });
+    }
+  }
+}

@@ -30,14 +30,14 @@ export function laneHealths(lanes: readonly PublishedStatus[]): readonly LaneHea
     .filter(({ silentMs }) => silentMs < REMEMBERED_MS)
     .map((lane) => {
       const code = lane.silentMs > LANE_SILENT_MS ? 'no_owner' : lane.trouble;
-      const { chainId, signer, process, settlementsLeft, balanceWei } = lane;
+      const { chainId, signer, processId, settlementsLeft, balanceWei } = lane;
       const { inFlight, window, gaps, oldestInFlightMs } = lane;
       return {
         lane: lane.lane,
         network: caip2Of(chainId),
         signer,
         ...(code !== undefined && { code }),
-        owner: process,
+        owner: processId,
         settlementsLeft,
         balanceWei,
         inFlight,

@@ -1,6 +1,7 @@
 import type { BlockHeader } from '../chain/block.js';
 import { type EndpointHealth, LAG_MAX_BLOCKS } from '../chain/endpoint-health.js';
-import type { ContractName, EvmChain } from '../chain/evm-chain.js';
+import type { ContractName } from '../chain/endpoint-probe.js';
+import type { EvmChain } from '../chain/evm-chain.js';
 import type { LaneStatus } from '../core/settlement/lane-status.js';
 
 /** Why a network cannot be settled on now. */

@@ -7,7 +7,7 @@ const aLane = (overrides: Partial<PublishedStatus> = {}): PublishedStatus => ({
   lane: '56:0xaa',
   chainId: 56,
   signer: '0xaa',
-  process: 'p1',
+  processId: 'p1',
   trouble: undefined,
   balanceWei: '1',
   settlementsLeft: 1,
@@ -19,6 +19,8 @@ const aLane = (overrides: Partial<PublishedStatus> = {}): PublishedStatus => ({
   oldestInFlightMs: 0,
   inclusionMs: 0,
   perSecond: 1,
+  gasPriceWei: '1',
+  suspendedAssets: [],
   silentMs: 100,
   ...overrides,
 });

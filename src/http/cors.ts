@@ -1,3 +1,4 @@
+import { isOps } from './ops.js';
 import type { Step } from './step.js';
 
 const EXPOSED = [
@@ -5,8 +6,6 @@ const EXPOSED = [
   'ETag, Accept-Ranges, Content-Range, Content-Disposition',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
 ].join(', ');
-/** For the page that is served beside it, and no other. */
-const OPERATOR_PATH = /^\/admin(?:[/?]|$)/i;
 /** For those that do not say which headers they will send. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-API-Key';
 /** Seconds a browser may remember the answer to a preflight. */
@@ -18,7 +17,8 @@ const MAX_AGE = '86400';
  */
 export const cors: Step = (request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  if (OPERATOR_PATH.test(request.url ?? '')) {
+  // For the page that is served beside it, and no other.
+  if (isOps(request)) {
     next();
     return;
   }

@@ -63,6 +63,7 @@ function describe(error: unknown): { readonly status: number; readonly message: 
 
 const FIXED_MESSAGES: Readonly<Record<number, string>> = {
   401: REASONS.unauthorized.meaning,
+  403: REASONS.forbidden.meaning,
   404: 'There is nothing here.',
   413: 'The body is too large.',
   415: 'The content encoding is not supported.',
@@ -73,6 +74,7 @@ const FIXED_MESSAGES: Readonly<Record<number, string>> = {
 /** Of a status that says it; any other means that the request was not an envelope. */
 const REASON_OF_STATUS: Readonly<Record<number, Reason>> = {
   401: 'unauthorized',
+  403: 'forbidden',
   429: 'rate_limited',
 };
 

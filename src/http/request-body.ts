@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BadRequestException, Injectable, RequestTimeoutException } from '@nestjs/common';
+import {
+  BadRequestException,
+  HttpException,
+  HttpStatus,
+  Injectable,
+  RequestTimeoutException,
+} from '@nestjs/common';
 import { raw, type Request, type RequestHandler, type Response } from 'express';
 import { AppConfig } from '../config/app-config.js';
+import { BodyShare, ByteBudget } from './byte-budget.js';
 import type { Step } from './step.js';
 
 /** The moment a request began to arrive, noted before its body is read. */
@@ -27,15 +34,22 @@ export function arrivalOf(request: IncomingMessage): number {
  */
 const BODY_TIMEOUT_MS = 10_000;
 
+/** Of long bodies at a time, and of what is made of them, until they are answered. */
+const LONG_BODIES_BYTES = 67_108_864;
+
+const CROWD_RETRY_SECONDS = 1;
+
 /** Reads x402 bodies. Guards have run by then: nothing is read for who may not ask. */
 @Injectable()
 export class JsonBodyReader {
   readonly #read: RequestHandler;
 
   readonly #maxBytes: number;
+  readonly #budget: ByteBudget;
 
   constructor({ bodyMaxBytes }: AppConfig) {
     this.#maxBytes = bodyMaxBytes;
+    this.#budget = new ByteBudget(Math.max(LONG_BODIES_BYTES, bodyMaxBytes));
     // Of any content type: clients that name another one than JSON still send JSON.
     this.#read = raw({ type: () => true, limit: bodyMaxBytes });
   }
@@ -54,16 +68,34 @@ export class JsonBodyReader {
   }
 
   #arrive(request: Request, response: Response): Promise<unknown> {
+    const share = new BodyShare(this.#budget);
+    response.on('close', () => {
+      share.release();
+    });
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        // What still comes belongs to no request.
-        response.setHeader('Connection', 'close');
-        reject(new RequestTimeoutException('The body did not arrive in time.'));
+        leave(new RequestTimeoutException('The body did not arrive in time.'));
       }, BODY_TIMEOUT_MS);
+      const refuse = (error: unknown): void => {
+        clearTimeout(timer);
+        reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
+      };
+      /** What still comes belongs to no request. */
+      const leave = (error: HttpException): void => {
+        if (!response.headersSent) response.setHeader('Connection', 'close');
+        refuse(error);
+      };
+      const refuseCrowd = (): void => {
+        request.pause();
+        if (!response.headersSent) response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
+        leave(new HttpException('Too many long bodies at once.', HttpStatus.TOO_MANY_REQUESTS));
+      };
       const done = (error?: unknown, body?: unknown): void => {
         clearTimeout(timer);
-        if (error === undefined) resolve(body);
-        else reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
+        if (error !== undefined) refuse(error);
+        // One that was sent compressed takes what it is without that.
+        else if (Buffer.isBuffer(body) && !share.grow(body.length)) refuseCrowd();
+        else resolve(body);
       };
       if (isPlain(request, this.#maxBytes)) readPlain(request, done);
       else {
@@ -71,6 +103,9 @@ export class JsonBodyReader {
           done(error, request.body);
         });
       }
+      request.on('data', (piece: Buffer) => {
+        if (!share.add(piece.length)) refuseCrowd();
+      });
     });
   }
 }

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import type { ParkReason } from '../ledger/lane-store.js';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { caip2Of } from '../core/payment/network.js';
 import type { Attempt } from '../core/settlement/attempt.js';
 import type { CountError } from './error-metrics.js';
@@ -23,17 +24,24 @@ type LaneLabels = Record<(typeof LANE_LABELS)[number], string>;
  *
  * @param readQueueWaitsMs - how long settlements that have been sent had waited for it.
  */
+const PARK_REASONS: readonly ParkReason[] = ['state_unreadable', 'search_failed'];
+
 export function laneMetrics(
   registry: Registry,
-  readQueueWaitsMs: (settlementIds: readonly string[]) => Promise<readonly number[]>,
+  readQueueWaitsMs: (
+    chainId: number,
+    settlementIds: readonly string[],
+  ) => Promise<readonly number[]>,
   countError: CountError,
 ): LaneObserver {
   const series = laneSeries(registry);
   /** When attempts were seen in a block, for as long as their lane remembers them. */
   const includedAt = new WeakMap<Attempt, number>();
 
-  const noteWaits = async (network: string, { settlementIds }: Attempt): Promise<void> => {
-    for (const waitMs of await readQueueWaitsMs(settlementIds)) {
+  const noteWaits = async (lane: string, { settlementIds }: Attempt): Promise<void> => {
+    const { network } = labelsOf(lane);
+    const chainId = Number(lane.split(':')[0]);
+    for (const waitMs of await readQueueWaitsMs(chainId, settlementIds)) {
       series.queueWaitSeconds.observe({ network }, waitMs / 1000);
     }
   };
@@ -43,6 +51,9 @@ export function laneMetrics(
       const labels = labelsOf(lane);
       // An increase is seen only of a series that was there before it.
       for (const counter of series.laneCounters) counter.inc(labels, 0);
+      const { network } = labels;
+      series.collectedAgain.inc({ network }, 0);
+      for (const reason of PARK_REASONS) series.parkings.inc({ network, reason }, 0);
       series.opened.inc(labels);
     },
     lost: (lane) => {
@@ -54,7 +65,7 @@ export function laneMetrics(
       if (attempt.kind === 'noop') return;
       const { network } = labels;
       series.batchSize.observe({ network }, attempt.settlementIds.length);
-      void noteWaits(network, attempt);
+      void noteWaits(lane, attempt);
     },
     broadcast: () => undefined,
     bumped: (lane) => {
@@ -86,9 +97,21 @@ export function laneMetrics(
         const paid = String(isPaid);
         series.settlements.inc({ network, state, paid, reason: reason ?? '' });
       }
-      const included = includedAt.get(attempt);
+      const included = attempt === undefined ? undefined : includedAt.get(attempt);
       if (included === undefined || !endings.some(({ state }) => state === 'finalized')) return;
       series.finalitySeconds.observe({ network }, (performance.now() - included) / 1000);
+    },
+    collectedAgain: (lane, { length }) => {
+      series.collectedAgain.inc({ network: labelsOf(lane).network }, length);
+    },
+    parked: (lane, _, reason) => {
+      series.parkings.inc({ network: labelsOf(lane).network, reason });
+    },
+    parkedNow: (chainId, count) => {
+      series.parked.set({ network: caip2Of(chainId) }, count);
+    },
+    restored: (lane) => {
+      series.restorations.inc(labelsOf(lane));
     },
     nonceUsedByOther: (lane) => {
       series.foreignNonces.inc(labelsOf(lane));
@@ -137,6 +160,10 @@ function laneSeries(registry: Registry) {
       'x402_lane_foreign_nonces_total',
       'Account nonces used by transactions that are not ours.',
     ),
+    restorations: laneCounter(
+      'x402_lane_restorations_total',
+      'Times what a lane remembered was stored again in a ledger that went back.',
+    ),
     batchReverts: laneCounter('x402_attempt_batch_reverts_total', 'Batches that reverted.'),
     feeCoins: laneCounter('x402_lane_fee_coins_total', 'Gas money spent, in native coins.'),
   };
@@ -153,6 +180,24 @@ function laneSeries(registry: Registry) {
       name: 'x402_settlements_total',
       help: 'Settlements that came to their end on chain, by state and reason.',
       labelNames: ['network', 'state', 'paid', 'reason'],
+      registers,
+    }),
+    collectedAgain: new Counter({
+      name: 'x402_settlements_collected_again_total',
+      help: 'Settlements told as success that the chain took back, and that are collected again.',
+      labelNames: ['network'],
+      registers,
+    }),
+    parkings: new Counter({
+      name: 'x402_settlement_parkings_total',
+      help: 'Settlements that left their lane because their outcome could not be told, by reason.',
+      labelNames: ['network', 'reason'],
+      registers,
+    }),
+    parked: new Gauge({
+      name: 'x402_settlements_parked',
+      help: 'Settlements whose outcome cannot be told now; they are asked for again.',
+      labelNames: ['network'],
       registers,
     }),
     batchSize: histogram(

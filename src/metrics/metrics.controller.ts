@@ -1,9 +1,11 @@
 import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OpsOnly } from '../http/ops.js';
 import { OPEN_METRICS_TYPE, PROMETHEUS_TYPE, wantsOpenMetrics } from './open-metrics.js';
 import { ScrapeService } from './scrape.service.js';
 
 @Controller('metrics')
+@OpsOnly()
 export class MetricsController {
   constructor(private readonly scrapes: ScrapeService) {}
 

@@ -98,7 +98,8 @@ function settlingProviders(config: AppConfig): Provider[] {
         queues: QueueBoard,
         logger: PinoLogger,
         countError: CountError,
-      ) => laneMetrics(registry, (ids) => waitsMs(queues, ids, logger), countError),
+      ) =>
+        laneMetrics(registry, (chainId, ids) => waitsMs(queues, chainId, ids, logger), countError),
     },
     {
       provide: DeploymentMetrics,
@@ -130,11 +131,12 @@ function observer(
 /** A measurement is not worth a failure: without the ledger there is none. */
 async function waitsMs(
   queues: QueueBoard,
+  chainId: number,
   ids: readonly string[],
   logger: PinoLogger,
 ): Promise<readonly number[]> {
   try {
-    return await queues.waitsMs(ids);
+    return await queues.waitsMs(chainId, ids);
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) logger.error({ err: error }, 'queue waits');
     return [];

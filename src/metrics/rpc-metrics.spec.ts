@@ -25,4 +25,12 @@ describe('RPC metrics', () => {
       'x402_rpc_exchange_duration_seconds_sum{network="eip155:56",endpoint="1"} 0.04',
     );
   });
+
+  it('count contradictions by what they are about', async () => {
+    const registry = new Registry();
+    rpcMetrics(registry).disagreed({ chainId: 56, what: 'receipt' });
+    expect(await registry.metrics()).toContain(
+      'x402_rpc_disagreements_total{network="eip155:56",what="receipt"} 1',
+    );
+  });
 });

@@ -23,10 +23,24 @@ export function rpcMetrics(registry: Registry): RpcObserver {
     registers,
   });
 
+  const disagreements = new Counter({
+    name: 'x402_rpc_disagreements_total',
+    help: 'Times endpoints contradicted each other, or one itself, by what about: one of them is wrong.',
+    labelNames: ['network', 'what'],
+    registers,
+  });
+
+  const seen = new Set<string>();
   return {
+    disagreed: ({ chainId, what }) => {
+      disagreements.inc({ network: caip2Of(chainId), what });
+    },
     exchanged: ({ endpoint: name, methods, outcomes, durationMs }) => {
       const [chainId, endpoint = ''] = name.split('-');
       const network = caip2Of(Number(chainId));
+      // An increase is seen only of a series that was there before it.
+      if (!seen.has(network)) disagreements.inc({ network, what: 'receipt' }, 0);
+      seen.add(network);
       seconds.observe({ network, endpoint }, durationMs / 1000);
       for (const [method, outcome, count] of tally(methods, outcomes)) {
         calls.inc({ network, endpoint, method, outcome }, count);

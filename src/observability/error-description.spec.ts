@@ -9,7 +9,9 @@ describe('an error in the log', () => {
       request: { url: 'https://node.example/a-key' },
     });
     const { stack, ...fields } = describeError(error);
-    expect(fields).toEqual({ type: 'Error', code: 'ERR', message: error.message });
+    expect(fields).toEqual({
+      ...{ type: 'Error', code: 'ERR', command: 'evalsha', message: error.message },
+    });
     expect(stack).toContain('error-description.spec');
   });
 
@@ -21,6 +23,12 @@ describe('an error in the log', () => {
     expect(stack).not.toMatch(/node\.example|abab/);
     const placed = Object.assign(new Error('odd'), { stack: 'at f (file:///app/dist/x.js:1:2)' });
     expect(describeError(placed).stack).toBe('at f (file:///app/dist/x.js:1:2)');
+  });
+
+  it('has no arguments that Redis repeats', () => {
+    const error = new Error("ERR unknown command 'X', with args beginning with: 'a secret' ");
+    expect(JSON.stringify(describeError(error))).not.toContain('a secret');
+    expect(describeError(error).message).toBe("ERR unknown command 'X'");
   });
 
   it('names its causes, also where they go round in circles', () => {

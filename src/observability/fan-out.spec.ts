@@ -13,9 +13,26 @@ describe('fanOut', () => {
       rang: (tone, times) => heard.push(`${name} ${tone} ${times}`),
       broke: () => heard.push(`${name} broke`),
     });
-    const bell = fanOut(listener('first'), listener('second'));
+    const bell = fanOut([listener('first'), listener('second')], () => heard.push('failed'));
     bell.rang('c', 2);
     bell.broke();
     expect(heard).toEqual(['first c 2', 'second c 2', 'first broke', 'second broke']);
+  });
+
+  it('an observer that throws neither silences the others nor reaches who tells', () => {
+    const heard: string[] = [];
+    const bad: Bell = {
+      rang: () => {
+        throw new RangeError('deaf');
+      },
+      broke: () => heard.push('bad broke'),
+    };
+    const good: Bell = { rang: (tone) => heard.push(tone), broke: () => heard.push('good broke') };
+    const failures: unknown[] = [];
+    const bell = fanOut([bad, good], (method, error) => failures.push([method, String(error)]));
+    bell.rang('c', 1);
+    bell.broke();
+    expect(heard).toEqual(['c', 'bad broke', 'good broke']);
+    expect(failures).toEqual([['rang', 'RangeError: deaf']]);
   });
 });

@@ -5,6 +5,7 @@ import type { AppConfig } from '../config/app-config.js';
 import { routeOf } from '../http/route.js';
 import type { Step } from '../http/step.js';
 import { describeError } from './error-description.js';
+import { type LineDecision, LogThrottle } from './log-throttle.js';
 import type { ResponseObserver } from './response-observer.js';
 
 /**
@@ -12,9 +13,23 @@ import type { ResponseObserver } from './response-observer.js';
  * request in an AsyncLocalStorage, which on Node 20 makes every promise of the process slower.
  */
 export function logging({ logLevel }: AppConfig): Params {
+  const throttle = new LogThrottle();
   return {
     pinoHttp: {
       level: logLevel,
+      hooks: {
+        logMethod(line, write, level): void {
+          const kind = level < WARN_LEVEL ? undefined : kindOf(line);
+          const decision = kind === undefined ? ALWAYS : throttle.decide(kind, performance.now());
+          if (decision.dropped > 0) {
+            write.apply(this, [
+              { dropped: decision.dropped, kind },
+              'lines like this were left out',
+            ]);
+          }
+          if (decision.isWritten) write.apply(this, line);
+        },
+      },
       autoLogging: false,
       // Else errors come to it with everything that hangs on them.
       wrapSerializers: false,
@@ -22,6 +37,20 @@ export function logging({ logLevel }: AppConfig): Params {
     },
     forRoutes: [],
   };
+}
+
+/** Of pino. */
+const WARN_LEVEL = 40;
+const ALWAYS: LineDecision = { isWritten: true, dropped: 0 };
+
+/** Lines are of one kind when their message is the same, and the name of their error. */
+function kindOf(line: readonly unknown[]): string | undefined {
+  const [first, second] = line;
+  if (typeof first === 'string') return first;
+  if (typeof second !== 'string') return undefined;
+  const error =
+    typeof first === 'object' && first !== null && 'err' in first ? first.err : undefined;
+  return error instanceof Error ? `${second} (${error.name})` : second;
 }
 
 /** Ids of other systems that are safe to repeat in a header and a log line. */
@@ -52,11 +81,16 @@ export function requestLog(logger: PinoLogger, observer: ResponseObserver): Step
         ms: Math.round(performance.now() - begun),
         settlementId: response.getHeader('Settlement-Id'),
       };
-      if (response.statusCode >= 500 && response.statusCode !== 503) logger.error(line, 'request');
+      if (isFault(response.statusCode)) logger.error(line, 'request');
       else logger.debug(line, 'request');
     });
     next();
   };
+}
+
+/** 503 says what is known and reported elsewhere; 599 is what the original file hub says for 4xx. */
+function isFault(status: number): boolean {
+  return status >= 500 && status !== 503 && status !== 599;
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { processesKey, processKey } from '../ledger/keys.js';
-import * as lua from '../ledger/lua/report-scripts.js';
-import { PRELUDE } from '../ledger/lua/prelude.js';
-import { asTexts } from '../ledger/reply.js';
-import { ledgerCall, runScript, script } from '../redis/redis-scripts.js';
+import { processesKey } from '../ledger/keys.js';
+import { asList, asTexts } from '../ledger/reply.js';
+import { loadScript } from '../ledger/script-files.js';
+import { ledgerCall, runKeyedScript } from '../redis/redis-scripts.js';
 
 /** A process of the deployment, as it reports itself. */
 export interface ProcessReport {
@@ -13,54 +12,67 @@ export interface ProcessReport {
   readonly version: string;
 }
 
-const SCRIPTS = {
-  report: script('report', PRELUDE + lua.REPORT_PROCESS),
-  read: script('processes', PRELUDE + lua.READ_PROCESSES),
-};
+const SCRIPTS = { report: loadScript('publish_status'), read: loadScript('read_statuses') };
 
-/** A process that is silent for this long has lost what it held; the ledger's scripts count on it. */
+/** A process that is silent for this long is not counted: it is gone. */
 export const SILENT_AFTER_MS = 5000;
 const REPORT_INTERVAL_MS = 1000;
 
 /** Reports this process to the others, and reads their reports. */
 export class ProcessRegistry {
-  /** Unique in the deployment and in time; holds none of the characters the ledger uses as marks. */
-  readonly process = randomBytes(6).toString('hex');
+  /** Unique in the deployment and for ever; holds none of the characters the ledger uses as marks. */
+  readonly process = randomBytes(10).toString('hex');
   #timer: NodeJS.Timeout | undefined;
+  #isSilent = false;
 
   constructor(
     private readonly redis: Redis,
     private readonly about: { readonly roles: readonly string[]; readonly version: string },
+    private readonly onTrouble: (error: unknown) => void = () => undefined,
   ) {}
 
   async start(): Promise<void> {
     await this.#report();
     // Forgets those that died while nobody was here.
     await this.live();
-    this.#timer = setInterval(() => {
-      // A missed report is made up for by the next one, or counts as silence, as it should.
-      this.#report().catch(() => undefined);
-    }, REPORT_INTERVAL_MS);
+    this.#timer = setInterval(() => void this.#reportAgain(), REPORT_INTERVAL_MS);
   }
 
-  /** Leaves the deployment: what this process held is free at once. */
+  /** Leaves the deployment. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await ledgerCall(
-      'leave',
-      this.redis.multi().del(processKey(this.process)).hdel(processesKey(), this.process).exec(),
-    ).catch(() => undefined);
+    try {
+      await ledgerCall('leave', this.redis.hdel(processesKey(), this.process));
+    } catch (error) {
+      // The others see it by its silence.
+      this.onTrouble(error);
+    }
   }
 
   /** @throws LedgerUnavailableError */
   async live(): Promise<readonly ProcessReport[]> {
-    const texts = asTexts(await runScript(this.redis, SCRIPTS.read, []));
-    return texts.map((text) => JSON.parse(text) as ProcessReport);
+    const [, texts] = asList(
+      await runKeyedScript(this.redis, SCRIPTS.read, [processesKey()], [SILENT_AFTER_MS]),
+    );
+    return asTexts(texts).map(
+      (text) => JSON.parse(text.slice(text.indexOf('|') + 1)) as ProcessReport,
+    );
+  }
+
+  /** A missed report is made up for by the next one; an outage is told once. */
+  async #reportAgain(): Promise<void> {
+    try {
+      await this.#report();
+      this.#isSilent = false;
+    } catch (error) {
+      if (!this.#isSilent) this.onTrouble(error);
+      this.#isSilent = true;
+    }
   }
 
   async #report(): Promise<void> {
     const report: ProcessReport = { process: this.process, ...this.about };
     const text = JSON.stringify(report);
-    await runScript(this.redis, SCRIPTS.report, [this.process, text, SILENT_AFTER_MS]);
+    await runKeyedScript(this.redis, SCRIPTS.report, [processesKey()], [this.process, text]);
   }
 }

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../config/app-config.js';
 import { VERSION } from '../config/version.js';
 import { LEDGER_REDIS } from '../redis/redis.module.js';
@@ -10,9 +11,19 @@ import { ProcessRegistry } from './process-registry.js';
   providers: [
     {
       provide: ProcessRegistry,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: async (redis: Redis, { roles }: AppConfig): Promise<ProcessRegistry> => {
-        const registry = new ProcessRegistry(redis, { roles: [...roles], version: VERSION });
+      inject: [LEDGER_REDIS, AppConfig, PinoLogger],
+      useFactory: async (
+        redis: Redis,
+        { roles }: AppConfig,
+        logger: PinoLogger,
+      ): Promise<ProcessRegistry> => {
+        const registry = new ProcessRegistry(
+          redis,
+          { roles: [...roles], version: VERSION },
+          (error) => {
+            logger.warn({ err: error }, 'this process could not report itself');
+          },
+        );
         await registry.start();
         return registry;
       },

@@ -11,7 +11,7 @@ const TRANSACTION = '0x8f7c1bd0bbb0b4a0e8dcfcb5a5e1b0d9ee0a66f2b9e2b65e3d4a6f8aa
 const BLOCK = '0x2c1a64cf4a0f1f7be5b1d8c0d7f5c1d6ce0b4a3b8c4f30d2a9b17bd5c4e6f701';
 const NONCE = `0x${'5a'.repeat(32)}`;
 const SIGNATURE = `0x${'3c'.repeat(32)}${'2b'.repeat(32)}1b`;
-const ID = 'Zk3Vt0mGdT2l9yQh8sXc4bNf7aUe1wRp';
+const ID = 'Zk3Vt0mGdT2l9yQh8sXc4bNf7aUe1wRpK5oJ2iHg6Es';
 
 const AUTHORIZATION = {
   from: PAYER,

@@ -22,12 +22,10 @@ type Refusal = typeof examples.verifyRefusal;
 function refusals(schema: string, refusal: Refusal, statuses: readonly number[]): JsonObject {
   const all: Readonly<Record<number, JsonObject>> = {
     400: jsonAnswer('Not an envelope.', schema, refusal('invalid_payload', EMPTY)),
-    401: jsonAnswer(
-      'No API key, or one that does not allow this.',
-      schema,
-      refusal('unauthorized'),
-      ['WWW-Authenticate'],
-    ),
+    401: jsonAnswer('No API key, or an unknown one.', schema, refusal('unauthorized'), [
+      'WWW-Authenticate',
+    ]),
+    403: jsonAnswer('An API key that does not allow this.', schema, refusal('forbidden')),
     408: jsonAnswer(
       'The body did not arrive in time.',
       schema,
@@ -60,8 +58,9 @@ const header = (name: string, description: string, schema: JsonObject): JsonObje
 
 const IDEMPOTENCY = header(
   'Idempotency-Key',
-  'One per order of yours, never made from the payment. The same key with the same payment gets the ' +
-    'same answer each time; with another payment it is refused with 409.',
+  'One per order of yours, not guessable, never made from the payment. The same key with the same ' +
+    'payment gets the same answer each time, and while it is bound nobody else is told success; with ' +
+    'another payment it is refused with 409. It belongs to the API key, or to payee and payer.',
   { type: 'string', maxLength: 256 },
 );
 
@@ -128,7 +127,7 @@ function pathsOf({
         requestBody,
         responses: {
           200: jsonAnswer('The verdict.', 'VerifyAnswer', examples.VERIFIED, RATE),
-          ...refusals('VerifyAnswer', examples.verifyRefusal, [400, 401, 408, 413, 415, 429]),
+          ...refusals('VerifyAnswer', examples.verifyRefusal, [400, 401, 403, 408, 413, 415, 429]),
         },
       },
       get: {
@@ -149,7 +148,7 @@ function pathsOf({
             'VerifyAnswer',
             examples.verifyRefusal('invalid_payload', QUERY),
           ),
-          ...refusals('VerifyAnswer', examples.verifyRefusal, [401, 429]),
+          ...refusals('VerifyAnswer', examples.verifyRefusal, [401, 403, 429]),
         },
       },
     },
@@ -182,7 +181,7 @@ function pathsOf({
             'SettleAnswer',
             examples.KEY_CONFLICT,
           ),
-          ...refusals('SettleAnswer', examples.settleRefusal, [400, 401, 408, 413, 415, 429]),
+          ...refusals('SettleAnswer', examples.settleRefusal, [400, 401, 403, 408, 413, 415, 429]),
         },
       },
       get: {

@@ -185,7 +185,11 @@ const ANSWERS = {
       state,
       paid: { type: 'boolean', description: 'Whether the payee has been paid by it.' },
       finality: { type: 'string', enum: ['none', 'included', 'finalized'] },
-      sale: { type: 'string', enum: ['open', 'held', 'sold'] },
+      sale: {
+        type: 'string',
+        enum: ['open', 'sold'],
+        description: '`sold`: a request was told success, or was handed the 202.',
+      },
       reason: schemaRef('Reason'),
       transaction: hash,
       transactions: { type: 'array', items: hash },

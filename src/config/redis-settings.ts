@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { Secret } from './secret.js';
+import type { GivenSettings } from './settings.js';
+
+const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' });
+
+/** Each kind of work may have a Redis of its own: one that is full stops nobody else's. */
+export const REDIS_SETTINGS = {
+  REDIS_URL: redisUrl.optional(),
+  HUB_REDIS_URL: redisUrl.optional(),
+  WALLET_REDIS_URL: redisUrl.optional(),
+};
+
+/** Which Redis is used for what; two that are equal are one. */
+export interface RedisUrls {
+  /** Of the ledger. A process that does not settle has none, and reports itself in its own. */
+  readonly ledger: Secret<string>;
+  readonly hub: Secret<string>;
+  readonly wallet: Secret<string>;
+}
+
+/**
+ * The URLs for the roles of a process: a hub or a wallet without one of its own shares the ledger's.
+ *
+ * @param settles - whether a role needs the ledger.
+ * @param problems - takes what is missing.
+ */
+export function redisUrlsOf(
+  given: GivenSettings,
+  roles: readonly string[],
+  settles: boolean,
+  problems: string[],
+): RedisUrls {
+  const own = { hub: given['HUB_REDIS_URL'], wallet: given['WALLET_REDIS_URL'] };
+  const needed = (['hub', 'wallet'] as const).filter((role) => roles.includes(role));
+  const url = given['REDIS_URL'];
+  if (url === undefined && (settles || needed.some((role) => own[role] === undefined))) {
+    problems.push('REDIS_URL: is required');
+  }
+  const ledger = url ?? needed.map((role) => own[role]).find((one) => one !== undefined) ?? '';
+  return {
+    ledger: new Secret(ledger),
+    hub: new Secret(own.hub ?? ledger),
+    wallet: new Secret(own.wallet ?? ledger),
+  };
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { addressGroup } from './address-group.js';
+
+describe('addressGroup', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0DB8::1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::FFFF:CB00:7109', '203.0.113.9'],
+    ['::ffff:0:203.0.113.9', '0:0:0:0::/64'],
+    ['2001:db8:1:2:3:4:203.0.113.9', '2001:db8:1:2::/64'],
+    ['', 'unknown'],
+    ['a text of a header', 'unknown'],
+    [undefined, 'unknown'],
+  ])('%s', (address, group) => {
+    expect(addressGroup(address)).toBe(group);
+  });
+});

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { runScript, script } from '../redis/redis-scripts.js';
+
+/** How often a caller may ask. */
+export interface Rate {
+  /** Requests in so many seconds, on average. */
+  readonly requests: number;
+  readonly seconds: number;
+  /** Requests that may come at once after a pause. */
+  readonly burst: number;
+}
+
+export interface RateVerdict {
+  readonly isAllowed: boolean;
+  /** Requests that may come at once. */
+  readonly limit: number;
+  readonly remaining: number;
+  /** Seconds until the full burst is free again. */
+  readonly resetSeconds: number;
+  /** Seconds until the next request is allowed; 0 when this one was. */
+  readonly retryAfterSeconds: number;
+}
+
+/**
+ * The generic cell rate algorithm: a key holds the moment at which the caller's burst is free again.
+ * Redis's own clock counts, so that all processes agree. A request that is refused is not counted.
+ *
+ * | ARGV | |
+ * |---|---|
+ * | 1 | key |
+ * | 2 | microseconds a request takes |
+ * | 3 | requests of a burst |
+ *
+ * Returns {1 when allowed, microseconds until the burst is free again}.
+ */
+const TAKE = script(
+  'rate_limit',
+  String.raw`
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local each, burst = tonumber(ARGV[2]), tonumber(ARGV[3])
+local free = math.max(now, tonumber(redis.call('GET', ARGV[1]) or '0'))
+if free - now + each > each * burst + 1 then return { 0, free - now } end
+free = free + each
+redis.call('SET', ARGV[1], string.format('%.0f', free), 'PX', math.ceil((free - now) / 1000))
+return { 1, free - now }
+`,
+);
+
+const KEY_PREFIX = 'x402:rl:';
+const MICROSECONDS = 1_000_000;
+/** Addresses and ids are shorter. */
+const PLAIN_CALLER = /^[\w.:/-]{1,80}$/;
+
+/**
+ * Counts requests by caller, for all processes together: at every door of the service, each with keys
+ * of its own. A caller costs one short key, which is gone as soon as its full burst is free again.
+ *
+ * | key | type | lifetime | holds |
+ * |---|---|---|---|
+ * | `x402:rl:<door>:<caller>` | string | until the burst is free | that moment, microseconds |
+ */
+export class RateLimiter {
+  /** @param door - whose requests are counted apart from those of other doors. */
+  constructor(
+    private readonly redis: Redis,
+    private readonly door: string,
+  ) {}
+
+  /**
+   * Counts a request, unless it is refused.
+   *
+   * @param caller - a text of any length and content; a long or odd one is counted by its hash.
+   * @throws LedgerUnavailableError when Redis cannot be asked; the request may have been counted.
+   */
+  async take(caller: string, { requests, seconds, burst }: Rate): Promise<RateVerdict> {
+    const each = Math.ceil((MICROSECONDS * seconds) / requests);
+    const reply = await runScript(this.redis, TAKE, [this.#keyOf(caller), each, burst]);
+    const [allowed, busy = 0] = (reply as readonly number[]).map(Number);
+    const isAllowed = allowed === 1;
+    const waitMicros = busy + each - each * burst;
+    return {
+      isAllowed,
+      limit: burst,
+      remaining: isAllowed ? Math.max(0, burst - Math.ceil(busy / each)) : 0,
+      resetSeconds: Math.ceil(busy / MICROSECONDS),
+      retryAfterSeconds: isAllowed ? 0 : Math.max(1, Math.ceil(waitMicros / MICROSECONDS)),
+    };
+  }
+
+  #keyOf(caller: string): string {
+    const name = PLAIN_CALLER.test(caller)
+      ? caller
+      : `#${createHash('sha256').update(caller).digest('base64url')}`;
+    return `${KEY_PREFIX}${this.door}:${name}`;
+  }
+}

@@ -1,0 +1,43 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Logger } from 'nestjs-pino';
+import { AppModule } from './app.module.js';
+import { configureApp } from './bootstrap.js';
+import { AppConfig, ConfigError } from './config/app-config.js';
+import { StartError } from './core/errors.js';
+import { drain } from './drain.js';
+import type { ShutdownSignal } from './shutdown-signal.js';
+
+/** Starts the service with the settings of the environment, or says why not and ends with 1. */
+export async function start(shutdown: ShutdownSignal): Promise<void> {
+  try {
+    const config = AppConfig.fromEnv(process.env);
+    const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
+      bodyParser: false,
+      bufferLogs: true,
+      abortOnError: false,
+    });
+    app.useLogger(app.get(Logger));
+    await configureApp(app, config);
+    shutdown.handleWith(() => drain(app, config));
+    await app.listen(config.port, config.host);
+    app.get(Logger).log(`Facilitator listening on ${config.host}:${portOf(app) ?? config.port}`);
+  } catch (error) {
+    process.stderr.write(`${describe(error)}\n`);
+    process.exit(1);
+  }
+}
+
+function portOf(app: NestExpressApplication): number | undefined {
+  const address: unknown = app.getHttpServer().address();
+  return typeof address === 'object' && address !== null && 'port' in address
+    ? Number(address.port)
+    : undefined;
+}
+
+/** What the operator can mend is said in a line. Anything else is a fault of ours and keeps its stack. */
+function describe(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StartError) return error.message;
+  if (error instanceof Error) return error.stack ?? error.message;
+  return 'The service could not start.';
+}
