@@ -4,7 +4,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../config/app-config.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
 import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
-import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { HUB_REDIS } from '../redis/redis.module.js';
 import { ApiConversationController } from './api/api-conversation.controller.js';
 import { ApiDownloadController } from './api/api-download.controller.js';
 import { ApiInfoController } from './api/api-info.controller.js';
@@ -42,7 +42,7 @@ import { StorageProvider } from './storage/storage-provider.js';
     },
     {
       provide: HubIndex,
-      inject: [LEDGER_REDIS, StorageProvider, PinoLogger],
+      inject: [HUB_REDIS, StorageProvider, PinoLogger],
       useFactory: async (
         redis: Redis,
         storage: StorageProvider,

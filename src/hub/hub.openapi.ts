@@ -5,6 +5,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../http/openapi.js';
+import { NAME_MAX_BYTES } from './names.js';
 
 /** On the hub `Authorization` is for signatures, never for keys. */
 const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }];
@@ -21,11 +22,18 @@ const refusal = (description: string, message: string, headers?: readonly string
 const REFUSALS: JsonObject = {
   400: refusal('The request cannot be understood, or a field is missing.', 'owner is required'),
   401: refusal('A private hub could not tell whose request this is, or there is no API key.', 'no'),
-  403: refusal('Another owner signed it.', 'not the owner'),
+  403: refusal(
+    'Over the quota, the hub is full, or the API key lacks the scope `hub`.',
+    'quota exceeded: 10 of 10 bytes are used',
+  ),
   408: refusal('The body did not come in time.', 'too slow'),
   413: refusal('Over a limit.', 'too large'),
-  429: refusal('Too many requests.', 'too many requests', ['Retry-After']),
-  503: refusal('Storage or index cannot be used now.', 'try again', ['Retry-After']),
+  429: refusal('Too many requests, downloads or long bodies at once.', 'too many requests', [
+    'Retry-After',
+  ]),
+  503: refusal('Storage or index cannot be used now, or are nearly full.', 'try again', [
+    'Retry-After',
+  ]),
 };
 const NOT_FOUND: JsonObject = { 404: refusal('No such file.', 'not found') };
 
@@ -34,7 +42,7 @@ const query = (name: string, description: string, required = false): JsonObject 
   in: 'query',
   required,
   description,
-  schema: { type: 'string', maxLength: 1024 },
+  schema: { type: 'string', maxLength: NAME_MAX_BYTES.id },
 });
 const OWNER = query('owner', 'Whose; an address in any case, or any other text.');
 const NAME = query('name', 'The id it was stored under; `id` means the same.');
@@ -200,11 +208,11 @@ export const HUB_OPENAPI: OpenApiPart = {
       description: 'Names of fields in any case.',
       required: ['owner', 'id', 'message'],
       properties: {
-        owner: { type: 'string', minLength: 1, maxLength: 1024 },
-        id: { type: 'string', minLength: 1, maxLength: 1024 },
+        owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
+        id: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.id },
         message: { type: 'string', minLength: 1 },
-        bucket: { type: 'string', maxLength: 1024 },
-        kind: { type: 'string', maxLength: 1024 },
+        bucket: { type: 'string', maxLength: NAME_MAX_BYTES.bucket },
+        kind: { type: 'string', maxLength: NAME_MAX_BYTES.kind },
       },
     },
     HubDescriptor: {

@@ -6,6 +6,7 @@ import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing, type Page } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
+import { isShortName, NAME_MAX_BYTES } from './names.js';
 import {
   type NewObject,
   type ObjectName,
@@ -23,8 +24,8 @@ export interface Descriptor {
   readonly Size: number;
 }
 
-/** Bytes of UTF-8 in an owner, a bucket, an id or a kind. */
-const NAME_MAX_BYTES = 1024;
+/** Of a text, made JSON at a time. */
+const TEXT_PIECE_BYTES = 65_536;
 
 export function descriptorOf({ owner, volume, start, size }: StoredObject): Descriptor {
   return { File: `${owner}/${volume}.log`, Start: start, Size: size };
@@ -47,7 +48,7 @@ export class HubService {
   async store(object: NewObject, bytes: Buffer): Promise<StoredObject> {
     assertNames(object);
     this.index.assertSound();
-    const release = await this.limits.reserve(object.owner, bytes.length);
+    const release = await this.limits.reserve(object, bytes.length);
     try {
       const stored = await this.storage.put(() => object, bytes);
       this.stats.note('upload', stored.size);
@@ -74,7 +75,7 @@ export class HubService {
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
       assertNames(object);
       // The size is known only now.
-      release = await this.limits.reserve(object.owner, upload.bytes);
+      release = await this.limits.reserve(object, upload.bytes);
       return object;
     };
     try {
@@ -119,23 +120,43 @@ export class HubService {
   }
 
   /**
-   * The texts of a conversation, in its order. A member that cannot be read is left out, as the original
+   * The texts of a conversation in its order, as a JSON array in pieces: a few members and one block of a
+   * payload are in memory at a time. A member whose beginning cannot be read is left out, as the original
    * did; files too long to have been messages are, too.
+   *
+   * @throws DamagedObjectError where a later part of a text cannot be read.
    */
   async *conversation(owner: string, conversation: string, page: Page): AsyncGenerator<string> {
-    const members = await this.listing.members(owner, conversation, page);
-    for (const member of members) {
+    let before = '[';
+    for await (const member of this.listing.eachMember(owner, conversation, page)) {
       if (member.size > this.config.hub.maxJsonBytes) continue;
-      const text = await this.#textOf(member);
-      if (text !== undefined) yield text;
+      const pieces = this.#jsonText(member);
+      const first = await this.#firstOf(pieces);
+      if (first === undefined) continue;
+      yield `${before}"${first}`;
+      yield* pieces;
+      yield '"';
+      before = ',';
     }
+    yield before === '[' ? '[]' : ']';
   }
 
-  async #textOf(object: StoredObject): Promise<string | undefined> {
+  /** A text as it stands in JSON, without its quotes. */
+  async *#jsonText(object: StoredObject): AsyncGenerator<string> {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    for await (const block of this.read(object, 0, object.size)) {
+      for (let at = 0; at < block.length; at += TEXT_PIECE_BYTES) {
+        const piece = block.subarray(at, at + TEXT_PIECE_BYTES);
+        yield escaped(decoder.decode(piece, { stream: true }));
+      }
+    }
+    yield escaped(decoder.decode());
+  }
+
+  async #firstOf(pieces: AsyncGenerator<string>): Promise<string | undefined> {
     try {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of this.read(object, 0, object.size)) pieces.push(piece);
-      return Buffer.concat(pieces).toString('utf8');
+      const first = await pieces.next();
+      return first.done === true ? undefined : first.value;
     } catch (error) {
       if (!(error instanceof DamagedObjectError)) throw error;
       this.logger.error({ err: error }, 'a member of a conversation is left out');
@@ -144,11 +165,16 @@ export class HubService {
   }
 }
 
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** @throws HubRefusal */
 function assertNames({ owner, bucket, id, kind }: NewObject): void {
-  for (const [name, text] of Object.entries({ owner, bucket, id, kind })) {
-    if (Buffer.byteLength(text) > NAME_MAX_BYTES) {
-      throw HubRefusal.malformed(`${name} is longer than ${NAME_MAX_BYTES} bytes`);
+  const names = { owner, bucket, id, kind };
+  for (const place of ['owner', 'bucket', 'id', 'kind'] as const) {
+    if (!isShortName(place, names[place])) {
+      throw HubRefusal.malformed(`${place} is longer than ${NAME_MAX_BYTES[place]} bytes of JSON`);
     }
   }
 }

@@ -1,17 +1,16 @@
-import { once } from 'node:events';
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { AppConfig } from '../../config/app-config.js';
 import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
 import { HubListing, type Page } from '../index/hub-listing.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
-import { readBody } from '../wire/body-reader.js';
+import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { countOf, type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { sendJsonPieces } from '../wire/json-pieces.js';
 
 const LENGTH_DEFAULT = 1024;
 const LENGTH_MAX = 10_000;
@@ -21,7 +20,6 @@ const LENGTH_MAX = 10_000;
 @UseFilters(HubErrorFilter)
 export class ApiConversationController {
   constructor(
-    private readonly config: AppConfig,
     private readonly hub: HubService,
     private readonly listing: HubListing,
     private readonly access: HubAccess,
@@ -36,7 +34,7 @@ export class ApiConversationController {
   @Post('conversation')
   @HttpCode(200)
   async conversationByForm(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const body = await readBody(request, this.config.hub.maxJsonBytes);
+    const body = await readBody(request, FORM_MAX_BYTES);
     await this.#answer(request, response, body);
   }
 
@@ -48,7 +46,7 @@ export class ApiConversationController {
     const fields: Fields = readFormFields(body, request.query);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     if (owner === '') throw HubRefusal.malformed('owner is required');
-    await this.limits.takeOwner(owner, response);
+    await this.limits.takeSigner(caller, response);
     const page = pageOf(fields);
     const name = textOf(fields, 'name') || textOf(fields, 'id');
     if (name === '') {
@@ -56,7 +54,12 @@ export class ApiConversationController {
       sendJson(response, 200, found.length === 0 ? null : found.map((one) => one.name));
       return;
     }
-    await sendArray(response, this.hub.conversation(owner, name, page));
+    const release = this.limits.takeStream(request);
+    try {
+      await sendJsonPieces(response, this.hub.conversation(owner, name, page));
+    } finally {
+      release();
+    }
   }
 }
 
@@ -65,22 +68,4 @@ function pageOf(fields: Fields): Page {
     offset: countOf(fields, 'offset', 0, Number.MAX_SAFE_INTEGER),
     length: countOf(fields, 'length', LENGTH_DEFAULT, LENGTH_MAX),
   };
-}
-
-/** A JSON array of texts, one at a time in memory. What fails on the way breaks the connection off. */
-async function sendArray(response: Response, texts: AsyncGenerator<string>): Promise<void> {
-  const first = await texts.next();
-  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
-  if (first.done === true) {
-    response.end('[]');
-    return;
-  }
-  response.write(`[${JSON.stringify(first.value)}`);
-  for await (const text of texts) {
-    if (response.destroyed) return;
-    if (!response.write(`,${JSON.stringify(text)}`)) {
-      await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    }
-  }
-  response.end(']');
 }

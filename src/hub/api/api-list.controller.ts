@@ -1,12 +1,11 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { AppConfig } from '../../config/app-config.js';
 import { RequireScope } from '../../http/access.js';
 import { sendJson } from '../../http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubListing } from '../index/hub-listing.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
-import { readBody } from '../wire/body-reader.js';
+import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { countOf, type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { listAccounts, listBuckets, listConversations, listNeedles, listVolumes } from './lists.js';
@@ -21,7 +20,6 @@ const LENGTH_MAX = 1024;
 @UseFilters(HubErrorFilter)
 export class ApiListController {
   constructor(
-    private readonly config: AppConfig,
     private readonly listing: HubListing,
     private readonly access: HubAccess,
     private readonly limits: HubLimits,
@@ -80,13 +78,11 @@ export class ApiListController {
     await this.limits.takeAddress(request, response);
     const caller = await this.access.callerOf(request, 'list');
     const body =
-      request.method === 'POST'
-        ? await readBody(request, this.config.hub.maxJsonBytes)
-        : Buffer.alloc(0);
+      request.method === 'POST' ? await readBody(request, FORM_MAX_BYTES) : Buffer.alloc(0);
     caller.assertBody(body);
     const fields: Fields = readFormFields(body, request.query);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
-    await this.limits.takeOwner(owner, response);
+    await this.limits.takeSigner(caller, response);
     const query: ListQuery = {
       owner,
       bucket: textOf(fields, 'bucket'),

@@ -13,8 +13,7 @@ import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
-import { relieved } from '../wire/stream-memory.js';
-import { bucketOf, REQUIRED_FIELDS } from './upload-fields.js';
+import { ownBucketOf, REQUIRED_FIELDS } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
@@ -42,7 +41,7 @@ export class ApiUploadController {
     const fields = readJsonFields(body);
     const message = textOf(fields, 'message');
     const object = this.#newObject(caller, fields, message);
-    await this.limits.takeOwner(object.owner, response);
+    await this.limits.takeSigner(caller, response);
     const stored = await this.hub.store(object, Buffer.from(message, 'utf8'));
     sendJson(response, 200, descriptorOf(stored));
   }
@@ -57,7 +56,7 @@ export class ApiUploadController {
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
     try {
       const stored = await readMultipart(request.headers, body, (part) =>
-        this.hub.storeStream(() => this.#fileObject(caller, part, response), relieved(part.bytes)),
+        this.hub.storeStream(() => this.#fileObject(caller, part, response), part.bytes),
       );
       if (stored === undefined) throw HubRefusal.malformed('http: no such file');
       sendJson(response, 200, descriptorOf(stored));
@@ -77,7 +76,7 @@ export class ApiUploadController {
     }
     const ownerName = caller.ownerOf(owner);
     // An empty name is none.
-    const bucket = textOf(fields, 'bucket') || (bucketOf(message) ?? '') || ownerName;
+    const bucket = textOf(fields, 'bucket') || ownBucketOf(message) || ownerName;
     return { owner: ownerName, id, bucket, kind: textOf(fields, 'kind') || 'memory' };
   }
 
@@ -87,7 +86,7 @@ export class ApiUploadController {
     if (given === '') throw HubRefusal.malformed('owner is required');
     if (part.filename === '') throw HubRefusal.malformed('http: no such file');
     const owner = caller.ownerOf(given);
-    await this.limits.takeOwner(owner, response);
+    await this.limits.takeSigner(caller, response);
     const bucket = textOf(fields, 'bucket') || owner;
     return { owner, id: part.filename, bucket, kind: textOf(fields, 'kind') || 'memory' };
   }

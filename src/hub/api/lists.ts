@@ -46,16 +46,16 @@ export const listConversations: List = async (listing, { owner, name, conversati
     wanted === ''
       ? await listing.conversations(owner, page)
       : await listing.conversation(owner, wanted);
-  return Promise.all(
-    found.map(async (one) => ({
-      ...NO_NUMBER,
-      ...times(one.since),
-      Name: one.name,
-      Owner: owner,
-      Bucket: '',
-      Count: await listing.conversationSize(owner, one.name),
-    })),
-  );
+  const names = found.map((one) => one.name);
+  const sizes = await listing.conversationSizes(owner, names);
+  return found.map((one, index) => ({
+    ...NO_NUMBER,
+    ...times(one.since),
+    Name: one.name,
+    Owner: owner,
+    Bucket: '',
+    Count: sizes[index] ?? 0,
+  }));
 };
 
 export const listNeedles: List = async (listing, query) => {

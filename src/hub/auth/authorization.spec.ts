@@ -40,15 +40,20 @@ const siwe = { Type: '', Addr: ADDRESS, Time: 0, Hash: '0x', Sign: MESSAGE_SIGN,
 
 const { recoverSigner } = loadSignerRecovery();
 
-function verdictOf(header: string | object, now = TIME): SignatureVerdict | 'unreadable' {
+function verdictOf(
+  header: string | object,
+  now = TIME,
+  siteUrl = 'https://hub.example',
+): SignatureVerdict | 'unreadable' {
   const text = typeof header === 'string' ? header : JSON.stringify(header);
   const authorization = readLegacyAuthorization(text);
   if (authorization === undefined) return 'unreadable';
-  return verifyLegacy(authorization, recoverSigner, now, 600);
+  const site = new URL(siteUrl);
+  return verifyLegacy(authorization, { recover: recoverSigner, now, windowSeconds: 600, site });
 }
 
-const problemOf = (header: object, now = TIME): string => {
-  const verdict = verdictOf(header, now);
+const problemOf = (header: object, now = TIME, siteUrl?: string): string => {
+  const verdict = verdictOf(header, now, siteUrl);
   if (verdict === 'unreadable') return verdict;
   return verdict.isValid ? 'good' : verdict.message;
 };
@@ -100,6 +105,8 @@ describe('a legacy authorization', () => {
     ]) {
       expect(problemOf({ ...legacy, ...change })).toMatch(/^verify auth/);
     }
+    // The signer of a message is the address it names.
+    expect(problemOf({ ...siwe, Addr: other })).toMatch(/names another address$/);
     expect(problemOf({ ...siwe, Msg: MESSAGE.replace('Chain ID: 97', 'Chain ID: 1') })).toMatch(
       /^verify auth/,
     );
@@ -114,6 +121,17 @@ describe('a legacy authorization', () => {
     ]) {
       expect(problemOf({ ...siwe, Msg })).toMatch(/^verify auth: the message/);
     }
+  });
+
+  it('takes a message for this hub, and none that was signed for another site', () => {
+    expect(problemOf(siwe, TIME, 'https://shop.example')).toBe(
+      'verify auth: the message is a sign-in to another site',
+    );
+    // As a wallet service at the same host has it.
+    expect(problemOf(siwe, TIME, 'https://hub.example/api')).toMatch(/another site$/);
+    const authorization = readLegacyAuthorization(JSON.stringify(siwe));
+    const rules = { recover: recoverSigner, now: TIME, windowSeconds: 600, site: undefined };
+    expect(authorization && verifyLegacy(authorization, rules)).toMatchObject({ isValid: false });
   });
 
   it.each(['zzz', 'deadbeef', '{}', '[]', '{"Addr":5}', 'null', ''])('is not %s', (header) => {

@@ -15,7 +15,8 @@ export function canonicalOwner(owner: string): string {
 /** Who asks, as far as the hub wants to know. */
 export class Caller {
   private constructor(
-    private readonly signer: Address | undefined,
+    /** Lower case; nobody signed where it is absent. */
+    readonly signer: Address | undefined,
     private readonly bodySha256: Hex | undefined,
   ) {}
 

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../config/app-config.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
-import { LEDGER_REDIS } from '../../redis/redis.module.js';
+import { HUB_REDIS } from '../../redis/redis.module.js';
 import { nonceKey } from '../index/keys.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Caller } from './caller.js';
@@ -29,7 +29,7 @@ export class HubAccess {
   constructor(
     private readonly config: AppConfig,
     @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
-    @Inject(LEDGER_REDIS) private readonly redis: Redis,
+    @Inject(HUB_REDIS) private readonly redis: Redis,
   ) {}
 
   /** @throws HubRefusal when the request needs a signature and has no good one. */
@@ -61,8 +61,10 @@ export class HubAccess {
     if (authorization === undefined) {
       throw HubRefusal.unauthorized('decode auth: not an authorization');
     }
-    const window = this.config.hub.authWindowSeconds;
-    const verdict = verifyLegacy(authorization, this.recover, nowSeconds(), window);
+    const { authWindowSeconds: windowSeconds, site } = this.config.hub;
+    const { recover } = this;
+    const rules = { recover, now: nowSeconds(), windowSeconds, site };
+    const verdict = verifyLegacy(authorization, rules);
     if (!verdict.isValid) throw HubRefusal.unauthorized(verdict.message);
     return Caller.signedBy(verdict.signer);
   }

@@ -1,12 +1,14 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { normalized, personalDigest, type RecoverSigner, sha256Hex } from './hub-signature.js';
+import { isFor, readSignInMessage } from './sign-in-message.js';
 import { invalid, type SignatureVerdict } from './verdict.js';
 
 /**
  * The `Authorization` header of the original hub's clients, without a scheme: one object, as JSON or as the
  * hex of JSON. It proves who signed it and when, and nothing of the request it comes with: within its time
- * it may be used again, for anything. The strict form mends that.
+ * it may be used again, for anything. With a label it does not even say for which hub; with a message it
+ * does. The strict form mends both.
  */
 export interface LegacyAuthorization {
   /** Empty, or `personal_sign`. */
@@ -17,7 +19,7 @@ export interface LegacyAuthorization {
   /** A label; anything. */
   readonly hash: Buffer;
   readonly signature: string;
-  /** A message in the manner of ERC-4361, signed in place of the label and the time. */
+  /** A sign-in message (ERC-4361), signed in place of the label and the time. */
   readonly message: string | undefined;
 }
 
@@ -47,57 +49,57 @@ export function readLegacyAuthorization(header: string): LegacyAuthorization | u
   };
 }
 
-/**
- * @param now - Unix seconds.
- * @param windowSeconds - how far the time may be off, either way.
- */
+/** What a legacy authorization is held against. */
+export interface LegacyRules {
+  readonly recover: RecoverSigner;
+  /** Unix seconds. */
+  readonly now: number;
+  /** How far the time may be off, either way. */
+  readonly windowSeconds: number;
+  /** What a message has to be for; without it none is taken. */
+  readonly site: URL | undefined;
+}
+
 export function verifyLegacy(
   authorization: LegacyAuthorization,
-  recover: RecoverSigner,
-  now: number,
-  windowSeconds: number,
+  rules: LegacyRules,
 ): SignatureVerdict {
-  const signed = signedPart(authorization);
+  const signed = signedPart(authorization, rules);
   if ('problem' in signed) return invalid(`verify auth: ${signed.problem}`);
   const signature = normalized(authorization.signature);
-  const signer = signature === undefined ? undefined : recover(signed.digest, signature);
+  const signer = signature === undefined ? undefined : rules.recover(signed.digest, signature);
   if (signer?.toLowerCase() !== authorization.address) {
     return invalid('verify auth: signature does not match address');
   }
-  const delta = now - signed.time;
-  if (Math.abs(delta) > windowSeconds) {
-    return invalid(`auth timestamp out of window (delta=${delta}s, max=${windowSeconds}s)`);
+  const delta = rules.now - signed.time;
+  if (Math.abs(delta) > rules.windowSeconds) {
+    return invalid(`auth timestamp out of window (delta=${delta}s, max=${rules.windowSeconds}s)`);
   }
   return { isValid: true, signer: authorization.address };
 }
 
 type SignedPart = { readonly digest: Hex; readonly time: number } | { readonly problem: string };
 
-function signedPart(authorization: LegacyAuthorization): SignedPart {
+function signedPart(authorization: LegacyAuthorization, rules: LegacyRules): SignedPart {
   const { type, time, hash, message } = authorization;
-  if (message !== undefined) return signedMessage(message, authorization.address);
+  if (message !== undefined) return signedMessage(message, authorization.address, rules);
   const bytes = Buffer.concat([hash, bigEndian(time)]);
   if (type === '') return { digest: sha256Hex(bytes), time };
   if (type === 'personal_sign') return { digest: personalDigest(bytes), time };
   return { problem: 'unknown type' };
 }
 
-/** Two addresses, or two times, would leave open which of them was meant. */
-function signedMessage(message: string, address: Address): SignedPart {
-  const lines = message.split('\n').map((line) => line.replace(/\r$/, ''));
-  const addresses = lines.filter((line) => /^0x[0-9a-fA-F]{40}$/.test(line));
-  if (addresses.length !== 1 || addresses[0]?.toLowerCase() !== address) {
-    return { problem: 'the message does not name the address once' };
-  }
-  const times = lines.filter((line) => line.startsWith('Issued At:'));
-  const issuedAt = Date.parse(times[0]?.slice('Issued At:'.length).trim() ?? '');
-  if (times.length !== 1 || !RFC_3339.test(times[0] ?? '') || Number.isNaN(issuedAt)) {
-    return { problem: 'the message does not say once when it was issued' };
-  }
-  return { digest: personalDigest(Buffer.from(message)), time: Math.floor(issuedAt / 1000) };
+/** People sign such messages at many sites: one counts only where it says that it is for this hub. */
+function signedMessage(text: string, address: Address, { site, now }: LegacyRules): SignedPart {
+  if (site === undefined) return { problem: 'this hub takes no sign-in message' };
+  const message = readSignInMessage(text);
+  if (message === undefined) return { problem: 'the message is no sign-in (ERC-4361)' };
+  if (message.address !== address) return { problem: 'the message names another address' };
+  if (!isFor(message, site)) return { problem: 'the message is a sign-in to another site' };
+  const { issuedAt, expiresAt = Infinity, notBefore = 0 } = message;
+  if (now >= expiresAt || now < notBefore) return { problem: 'the message is not in force now' };
+  return { digest: personalDigest(Buffer.from(text)), time: issuedAt };
 }
-
-const RFC_3339 = /^Issued At:\s*\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)\s*$/;
 
 function bigEndian(seconds: number): Buffer {
   const bytes = Buffer.alloc(8);

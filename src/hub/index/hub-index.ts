@@ -14,7 +14,7 @@ import { entryArguments, objectOf } from './index-entry.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 
 /** Of the index's layout; another one is made anew. */
-const FORMAT = '1';
+const FORMAT = '2';
 /** How often the index is looked at when nobody asks for anything. */
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
@@ -94,8 +94,13 @@ export class HubIndex implements StorageObserver {
   async stored(entries: readonly JournalEntry[]): Promise<void> {
     if (!(await this.#mendedInTime())) throw new IndexUnavailableError('it is being mended');
     const known = this.#known;
-    const isApplied = known !== undefined && (await this.#apply(known, entries));
-    if (isApplied) return;
+    try {
+      if (known !== undefined && (await this.#apply(known, entries))) return;
+      this.log.missing('it is not the one that was known');
+    } catch (error) {
+      // Whether Redis has taken them nobody knows: they are in the journal, and applied from there.
+      this.log.failed(error);
+    }
     this.#mend();
     throw new IndexUnavailableError('it is being mended');
   }
@@ -108,7 +113,7 @@ export class HubIndex implements StorageObserver {
   async lookUp(owner: string | undefined, id: string): Promise<StoredObject | undefined> {
     this.assertSound();
     const known = this.#known;
-    const args = [owner === undefined ? '' : keyPart(owner), id, keyPart(id)];
+    const args = [owner === undefined ? '' : keyPart(owner), keyPart(id)];
     const reply = await this.#run(LOOK_UP, args);
     const [generation, last, store, entry] = reply as readonly (string | null)[];
     this.#judge({ generation, last, store }, known);
@@ -187,11 +192,15 @@ export class HubIndex implements StorageObserver {
     this.#known = { generation, last: Math.max(before, last) };
   }
 
+  /**
+   * @returns whether they are in the index; `false` when it is not the one that is known any more.
+   * @throws IndexUnavailableError when Redis did not answer: some of them may be in it.
+   */
   async #apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
     for (let at = 0; at < entries.length; at += CHUNK) {
       const chunk = entries.slice(at, at + CHUNK);
       const args = [known.generation, String(known.last), ...chunk.flatMap(entryArguments)];
-      if ((await this.#run(APPLY, args).catch(() => 0)) !== 1) return false;
+      if ((await this.#run(APPLY, args)) !== 1) return false;
     }
     const last = entries.reduce((greatest, { order }) => Math.max(greatest, order), known.last);
     if (this.#known?.generation === known.generation) {

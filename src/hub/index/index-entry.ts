@@ -6,11 +6,11 @@ import { keyPart } from './keys.js';
 /** The arguments a script takes an entry as; see `index-scripts.ts`. */
 export function entryArguments(entry: JournalEntry): string[] {
   const { op, order, owner, id } = entry;
-  const names = [op, String(order), owner, keyPart(owner), id, keyPart(id)];
-  return [...names, entry.op === 'put' ? indexTextOf(entry) : ''];
+  const text = entry.op === 'put' ? indexTextOf(entry) : '';
+  return [op, String(order), keyPart(owner), keyPart(id), text];
 }
 
-/** What the index keeps of a payload; `kb` and `kc` are the encoded names of its lists. */
+/** What the index keeps of a payload; `kb` and `kc` are the bucket and the conversation in keys. */
 function indexTextOf(object: StoredObject): string {
   const { owner, id, bucket, kind, volume, start, size, sha256, blocks } = object;
   const membership = membershipOf(id);
@@ -19,7 +19,6 @@ function indexTextOf(object: StoredObject): string {
     kb: keyPart(bucket),
     ...(membership !== undefined && {
       kc: keyPart(membership.conversation),
-      conversation: membership.conversation,
       number: membership.number,
     }),
   });

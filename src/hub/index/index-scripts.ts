@@ -16,74 +16,72 @@ local function is_known(generation, known)
 end
 
 -- Takes an id out of everything it was listed in; the emptied lists go too.
-local function unlist(ko, kid, owner, id, old)
+local function unlist(owner, id, old)
   local json = cjson.decode(old)
-  local kb = json.kb
-  redis.call('ZREM', I .. 'bi:' .. ko .. ':' .. kb, id)
-  if redis.call('EXISTS', I .. 'bi:' .. ko .. ':' .. kb) == 0 then
-    redis.call('ZREM', I .. 'b:' .. ko, json.bucket)
+  redis.call('ZREM', I .. 'bi:' .. owner .. ':' .. json.kb, id)
+  if redis.call('EXISTS', I .. 'bi:' .. owner .. ':' .. json.kb) == 0 then
+    redis.call('ZREM', I .. 'b:' .. owner, json.kb)
   end
   if json.kc then
-    redis.call('ZREM', I .. 'm:' .. ko .. ':' .. json.kc, id)
-    if redis.call('EXISTS', I .. 'm:' .. ko .. ':' .. json.kc) == 0 then
-      redis.call('ZREM', I .. 'c:' .. ko, json.conversation)
+    redis.call('ZREM', I .. 'm:' .. owner .. ':' .. json.kc, id)
+    if redis.call('EXISTS', I .. 'm:' .. owner .. ':' .. json.kc) == 0 then
+      redis.call('ZREM', I .. 'c:' .. owner, json.kc)
     end
   end
-  redis.call('ZREM', I .. 'ids:' .. ko, id)
-  redis.call('ZREM', I .. 'n:' .. kid, owner)
-  redis.call('ZREM', I .. 'recent', ko .. ':' .. kid)
+  redis.call('ZREM', I .. 'ids:' .. owner, id)
+  redis.call('ZREM', I .. 'n:' .. id, owner)
+  redis.call('ZREM', I .. 'recent', owner .. ':' .. id)
 end
 
-local function apply(op, order, owner, ko, id, kid, text)
-  local old = redis.call('HGET', I .. 'o:' .. ko, id)
+local function apply(op, order, owner, id, text)
+  local old = redis.call('HGET', I .. 'o:' .. owner, id)
   local old_order, old_json
   if old then old_order, old_json = string.match(old, '^(%d+)|(.*)$') end
   if op == 'remove' then
     if not old or tonumber(old_order) > tonumber(order) then return end
-    unlist(ko, kid, owner, id, old_json)
-    redis.call('HDEL', I .. 'o:' .. ko, id)
+    unlist(owner, id, old_json)
+    redis.call('HDEL', I .. 'o:' .. owner, id)
+    redis.call('HINCRBY', I .. 'total', 'objects', -1)
     return
   end
   local e = cjson.decode(text)
   local volume = string.format('%.0f', e.volume)
   local finish = e.start + e.size
   -- Counted once, however often it is applied: places are unique, and those of a volume grow.
-  local known_end = tonumber(redis.call('HGET', I .. 'v:' .. ko, volume) or '0')
+  local known_end = tonumber(redis.call('HGET', I .. 'v:' .. owner, volume) or '0')
   if finish > known_end then
-    redis.call('HSET', I .. 'v:' .. ko, volume, string.format('%.0f', finish))
-    redis.call('HINCRBY', I .. 'u:' .. ko, 'bytes', string.format('%.0f', e.size))
-    redis.call('HINCRBY', I .. 'u:' .. ko, 'count', 1)
+    redis.call('HSET', I .. 'v:' .. owner, volume, string.format('%.0f', finish))
+    redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', string.format('%.0f', e.size))
+    redis.call('HINCRBY', I .. 'u:' .. owner, 'count', 1)
   end
   redis.call('ZADD', I .. 'a', 'NX', order, owner)
   if old and tonumber(old_order) >= tonumber(order) then return end
   -- An id keeps its row in a conversation and its bucket's age when it is written again.
-  if old and cjson.decode(old_json).bucket ~= e.bucket then unlist(ko, kid, owner, id, old_json) end
-  redis.call('HSET', I .. 'o:' .. ko, id, order .. '|' .. text)
-  redis.call('ZADD', I .. 'ids:' .. ko, order, id)
-  redis.call('ZADD', I .. 'b:' .. ko, 'NX', order, e.bucket)
-  redis.call('ZADD', I .. 'bi:' .. ko .. ':' .. e.kb, order, id)
-  redis.call('ZADD', I .. 'n:' .. kid, order, owner)
+  if old and cjson.decode(old_json).kb ~= e.kb then unlist(owner, id, old_json) end
+  if not old then redis.call('HINCRBY', I .. 'total', 'objects', 1) end
+  redis.call('HSET', I .. 'o:' .. owner, id, order .. '|' .. text)
+  redis.call('ZADD', I .. 'ids:' .. owner, order, id)
+  redis.call('ZADD', I .. 'b:' .. owner, 'NX', order, e.kb)
+  redis.call('ZADD', I .. 'bi:' .. owner .. ':' .. e.kb, order, id)
+  redis.call('ZADD', I .. 'n:' .. id, order, owner)
   if e.kc then
-    redis.call('ZADD', I .. 'c:' .. ko, 'NX', order, e.conversation)
-    redis.call('ZADD', I .. 'm:' .. ko .. ':' .. e.kc, 'NX', e.number or (1e15 + order / 1e3), id)
+    redis.call('ZADD', I .. 'c:' .. owner, 'NX', order, e.kc)
+    redis.call('ZADD', I .. 'm:' .. owner .. ':' .. e.kc, 'NX', e.number or (1e15 + order / 1e3), id)
   end
-  redis.call('ZADD', I .. 'recent', order, ko .. ':' .. kid)
+  redis.call('ZADD', I .. 'recent', order, owner .. ':' .. id)
 end
 
--- ARGV from here on: groups of op, order, owner, encoded owner, id, encoded id, entry as JSON.
+-- ARGV from here on: groups of op, order, owner, id (both as in keys), entry as JSON.
 local function apply_all(from)
   local last = 0
-  for at = from, #ARGV, 7 do
-    apply(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6])
+  for at = from, #ARGV, 5 do
+    apply(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
     last = math.max(last, tonumber(ARGV[at + 1]))
   end
   redis.call('ZREMRANGEBYRANK', I .. 'recent', 0, -1001)
   return last
 end
 `;
-
-/** Arguments of one entry in {@link APPLY} and {@link REBUILD}. */
-export const ENTRY_ARGUMENTS = 7;
 
 /**
  * Takes entries into the index.
@@ -155,9 +153,8 @@ return 1
  *
  * | ARGV | |
  * |---|---|
- * | 1 | encoded owner; empty for any |
- * | 2 | id |
- * | 3 | encoded id |
+ * | 1 | owner, as in keys; empty for any |
+ * | 2 | id, as in keys |
  *
  * Returns {generation or nil, last, store, entry or nil}.
  */
@@ -166,13 +163,10 @@ export const LOOK_UP = script(
   String.raw`
 local I = 'hub:i:'
 local m = redis.call('HMGET', I .. 'meta', 'generation', 'last', 'store')
-local ko = ARGV[1]
+local owner = ARGV[1]
+if owner == '' then owner = redis.call('ZRANGE', I .. 'n:' .. ARGV[2], -1, -1)[1] end
 local entry
-if ko == '' then
-  local owner = redis.call('ZRANGE', I .. 'n:' .. ARGV[3], -1, -1)[1]
-  if owner then ko = string.gsub(owner, '[^%w%-_.!~*\'()]', function(c) return string.format('%%%02X', string.byte(c)) end) end
-end
-if ko ~= '' then entry = redis.call('HGET', I .. 'o:' .. ko, ARGV[2]) end
+if owner then entry = redis.call('HGET', I .. 'o:' .. owner, ARGV[2]) end
 return { m[1], m[2], m[3], entry }
 `,
 );

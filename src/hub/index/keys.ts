@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
+
 /**
- * Every Redis key of the hub. Names from outside are percent-encoded where they are part of a key, so that
- * no two of them meet. What begins with `hub:i:` is the index: it can be lost, and is made anew from the
- * storage's journal; all of it grows with what is stored and is removed with it.
+ * Every Redis key of the hub. Names from outside stand in keys and lists as {@link keyPart} writes them:
+ * short, and no two alike. What begins with `hub:i:` is the index: it can be lost, and is made anew from
+ * the storage's journal; all of it grows with what is stored and is removed with it. The names themselves
+ * stand in the entries of `hub:i:o:` alone.
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format), `last`: greatest order applied |
+ * | `hub:i:total` | hash | always | `objects`: payloads that can be found |
  * | `hub:i:a` | zset | always | owners by their first entry |
  * | `hub:i:o:<owner>` | hash | always | entry of the newest payload by id: `<order>\|<JSON>` |
  * | `hub:i:ids:<owner>` | zset | always | ids by order |
@@ -19,28 +23,42 @@
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
- * | `hub:rate:<subject>` | string | seconds | when a subject's rate is free again |
  *
  * One hub per Redis database: an index of another store is taken for a lost one.
  */
 export const INDEX_PREFIX = 'hub:i:';
 
-export const keyPart = (name: string): string => encodeURIComponent(name);
+const PLAIN = /^[\w.-]{1,43}$/;
+const HASHED = '~';
+
+/** A name as it stands in keys and lists: itself where it is short and plain, else a hash of it. */
+export function keyPart(name: string): string {
+  if (PLAIN.test(name)) return name;
+  return HASHED + createHash('sha256').update(name).digest('base64url');
+}
+
+/** The name that a part stands for; `undefined` where it is a hash, and an entry has to be asked. */
+export function nameOfPart(part: string): string | undefined {
+  return part.startsWith(HASHED) ? undefined : part;
+}
+
+/** An owner, a bucket, a conversation or an id, as {@link keyPart} writes it. */
+export type Part = string;
 
 export const metaKey = (): string => `${INDEX_PREFIX}meta`;
+export const totalKey = (): string => `${INDEX_PREFIX}total`;
 export const accountsKey = (): string => `${INDEX_PREFIX}a`;
-export const objectsKey = (owner: string): string => `${INDEX_PREFIX}o:${keyPart(owner)}`;
-export const idsKey = (owner: string): string => `${INDEX_PREFIX}ids:${keyPart(owner)}`;
-export const bucketsKey = (owner: string): string => `${INDEX_PREFIX}b:${keyPart(owner)}`;
-export const bucketIdsKey = (owner: string, bucket: string): string =>
-  `${INDEX_PREFIX}bi:${keyPart(owner)}:${keyPart(bucket)}`;
-export const conversationsKey = (owner: string): string => `${INDEX_PREFIX}c:${keyPart(owner)}`;
-export const membersKey = (owner: string, conversation: string): string =>
-  `${INDEX_PREFIX}m:${keyPart(owner)}:${keyPart(conversation)}`;
-export const ownersOfIdKey = (id: string): string => `${INDEX_PREFIX}n:${keyPart(id)}`;
-export const volumesKey = (owner: string): string => `${INDEX_PREFIX}v:${keyPart(owner)}`;
-export const usageKey = (owner: string): string => `${INDEX_PREFIX}u:${keyPart(owner)}`;
+export const objectsKey = (owner: Part): string => `${INDEX_PREFIX}o:${owner}`;
+export const idsKey = (owner: Part): string => `${INDEX_PREFIX}ids:${owner}`;
+export const bucketsKey = (owner: Part): string => `${INDEX_PREFIX}b:${owner}`;
+export const bucketIdsKey = (owner: Part, bucket: Part): string =>
+  `${INDEX_PREFIX}bi:${owner}:${bucket}`;
+export const conversationsKey = (owner: Part): string => `${INDEX_PREFIX}c:${owner}`;
+export const membersKey = (owner: Part, conversation: Part): string =>
+  `${INDEX_PREFIX}m:${owner}:${conversation}`;
+export const ownersOfIdKey = (id: Part): string => `${INDEX_PREFIX}n:${id}`;
+export const volumesKey = (owner: Part): string => `${INDEX_PREFIX}v:${owner}`;
+export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
 export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;
-export const rateKey = (subject: string): string => `hub:rate:${keyPart(subject)}`;

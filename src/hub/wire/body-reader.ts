@@ -1,8 +1,14 @@
 import type { Request } from 'express';
+import { BodyShare, ByteBudget } from '../../http/byte-budget.js';
 import { HubRefusal } from './hub-refusal.js';
 
 /** A client that sends nothing for this long is given up. */
 const IDLE_MS = 30_000;
+/** Bytes of a form that asks for something. */
+export const FORM_MAX_BYTES = 65_536;
+const CROWD_RETRY_SECONDS = 1;
+/** Of long bodies that are in memory at a time, until they are answered. */
+const longBodies = new ByteBudget(67_108_864);
 /** How far beyond the limit a body is read and thrown away, so that its sender reads the answer. */
 const DRAIN_FACTOR = 4;
 
@@ -44,6 +50,10 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
+    const share = new BodyShare(longBodies);
+    request.res?.on('close', () => {
+      share.release();
+    });
     const timer = setTimeout(() => {
       settle(() => {
         reject(HubRefusal.timedOut());
@@ -57,9 +67,19 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
     const take = (piece: Buffer): void => {
       timer.refresh();
       size += piece.length;
-      if (size <= maxBytes) pieces.push(piece);
+      if (size <= maxBytes) keep(piece);
       else if (size > maxBytes * DRAIN_FACTOR) settle(refuse);
       else pieces.length = 0;
+    };
+    const keep = (piece: Buffer): void => {
+      if (share.add(piece.length)) {
+        pieces.push(piece);
+        return;
+      }
+      settle(() => {
+        request.pause();
+        reject(HubRefusal.tooMany(CROWD_RETRY_SECONDS));
+      });
     };
     const refuse = (): void => {
       request.pause();

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { byteRangeOf, hasTag } from './byte-range.js';
 import { attachment } from './disposition.js';
+import { limitSilence } from './slow-reader.js';
 
 export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
 
@@ -45,6 +46,7 @@ export async function sendPayload(
     response.writeHead(status, headers).end();
     return;
   }
+  limitSilence(response);
   const pieces = read(from, length);
   // While nothing is out yet, what is wrong can still be said.
   const first = await pieces.next();

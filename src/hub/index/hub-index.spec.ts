@@ -1,0 +1,59 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { IndexUnavailableError } from '../errors.js';
+import type {
+  StorageObserver,
+  StorageProvider,
+  StoredObject,
+} from '../storage/storage-provider.js';
+import { HubIndex } from './hub-index.js';
+
+const STORED: StoredObject = {
+  ...{ op: 'put', order: 6, owner: 'o', id: 'i', bucket: 'b', kind: 'memory' },
+  ...{ volume: 0, start: 0, size: 1, sha256: '', blocks: '' },
+};
+
+/** An index whose journal is empty, before a Redis that answers every script like this. */
+async function indexBefore(
+  answer: () => Promise<number>,
+): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
+  const said: string[] = [];
+  const redis = {
+    hmget: () => Promise.resolve(['2-generation', '5', 'store']),
+    evalsha: answer,
+  } as unknown as Redis;
+  const storage = {
+    start: (observer: StorageObserver) => observer.opened(5),
+    stop: () => Promise.resolve(),
+    storeId: 'store',
+    isWriter: true,
+    orderSlack: 0,
+    async *entries() {
+      yield* await Promise.resolve([]);
+    },
+  } as unknown as StorageProvider;
+  const index = new HubIndex(redis, {
+    missing: () => said.push('missing'),
+    mended: ({ how }) => said.push(how),
+    failed: () => said.push('failed'),
+  });
+  await index.start(storage);
+  return { index, said };
+}
+
+describe('an index that does not take an entry', () => {
+  let index: HubIndex | undefined;
+
+  afterEach(() => index?.stop());
+
+  it.each([
+    ['because Redis is away', () => Promise.reject(new Error('gone')), 'failed'],
+    ['because it is another one', () => Promise.resolve(0), 'missing'],
+  ])('says why, %s, and is caught up', async (_why, answer, expected) => {
+    const made = await indexBefore(answer);
+    index = made.index;
+    await expect(index.stored([STORED])).rejects.toThrow(IndexUnavailableError);
+    await index.stop();
+    expect(made.said).toEqual([expected, 'caught up']);
+  });
+});

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import { limitSilence } from './slow-reader.js';
+
+/** Small pieces go out together. */
+const GATHERED_CHARACTERS = 16_384;
+
+/**
+ * Sends JSON that is made while it is sent, no faster than the client reads. What fails before the first
+ * of it is out is thrown; what fails later is, too, and only a broken connection can say it.
+ */
+export async function sendJsonPieces(
+  response: Response,
+  pieces: AsyncGenerator<string>,
+): Promise<void> {
+  limitSilence(response);
+  let gathered = '';
+  const begin = (): void => {
+    if (response.headersSent) return;
+    response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+  };
+  for await (const piece of pieces) {
+    // Once it is closed nobody says so again: there would be no end to the wait below.
+    if (response.destroyed) return;
+    gathered += piece;
+    if (gathered.length < GATHERED_CHARACTERS) continue;
+    begin();
+    const isTaken = response.write(gathered);
+    gathered = '';
+    if (!isTaken) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+  begin();
+  response.end(gathered);
+}
