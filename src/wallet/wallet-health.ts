@@ -10,7 +10,7 @@ interface Report {
 /** Whether wallets can pay now, as this process knows it. Nobody is asked. */
 export class WalletHealth {
   constructor(
-    private readonly journal: Pick<Journal, 'isWritable'>,
+    private readonly journal: Pick<Journal, 'isWritable' | 'needsPreviousSecret'>,
     private readonly provider: Pick<WalletProvider, 'kind' | 'trouble'>,
   ) {}
 
@@ -25,7 +25,10 @@ export class WalletHealth {
 
   async journalReport(): Promise<Report> {
     const isUp = await this.journalIsWritable();
-    return { isUp, facts: isUp ? {} : { code: 'journal_stopped' } };
+    if (!isUp) return { isUp, facts: { code: 'journal_stopped' } };
+    // Shown for as long as the secret before may not be taken away.
+    const needsPreviousSecret = await this.journal.needsPreviousSecret();
+    return { isUp, facts: needsPreviousSecret ? { needsPreviousSecret } : {} };
   }
 
   providerReport(): Report {

@@ -2,24 +2,28 @@ import { createHash } from 'node:crypto';
 
 /**
  * Every Redis key of the wallet, by the builder that names it. Redis is a working copy: what must
- * outlive it is in the journal (`audit/journal.ts`), and a wallet is locked until it was restored.
+ * outlive it is in the journal (`audit/journal.ts`), and a wallet is locked until it was restored. What
+ * is sealed (`seal/record-seal.ts`) can be read and made by wallet processes alone.
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `x402:wl:gen` | string | always | a random name of this Redis's content; gone after a loss |
- * | `x402:wl:w:<wallet>` | hash | always | `gen` under which it was restored, `rev`, `policy` (JSON), `nb`: tokens issued before (seconds) are void |
- * | `x402:wl:e:<wallet>` | hash | while in a window | what may be or was spent, by spending id: `1\|asset\|amount\|payTo` |
- * | `x402:wl:z:<wallet>` | zset | while in a window | the same ids by their deadline, seconds |
- * | `x402:wl:due` | zset | until looked up on chain | `<wallet> <spending id> <reference>` by deadline, seconds |
- * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy, JSON with its format version |
+ * | `x402:wl:w:<wallet>` | hash | always | `gen` under which it was restored, `rev`, `rules` (sealed), `force`: whether the journal has them in force, `nb`: tokens issued before (seconds) are void |
+ * | `x402:wl:e:<wallet>` | hash | 30 days and a window | charges by spending id: `2\|asset\|amount\|payTo\|deadline\|flag` |
+ * | `x402:wl:z:<wallet>` | zset | while in the window | ids of charges that count now, by deadline, seconds |
+ * | `x402:wl:o:<wallet>` | zset | 30 days and a window | ids of charges that fell out of the window |
+ * | `x402:wl:d:<wallet>` | zset | 30 days and a window | ids of charges that were released; never charged again |
+ * | `x402:wl:s:<wallet>` | hash | while not 0 | sums of what counts, by asset and by `asset\|payTo` |
+ * | `x402:wl:due` | zset | until looked up on chain | charges, JSON, by deadline, seconds |
+ * | `x402:wl:heads` | hash | always | how many lines each file of the journal has at least (sealed) |
+ * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy: how often it was charged, a slash, and the intent (sealed) |
  * | `x402:wl:h:<wallet>` | zset | newest 200 | intents by time, for the history |
  * | `x402:wl:l:<name>` | string | seconds | a lock |
- * | `x402:wl:c:<code>` | string | 10 minutes | a device code and what became of it, JSON |
- * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for |
+ * | `x402:wl:c:<user code>` | string | 10 minutes | hash of the device code's secret, and what became of it (sealed) |
+ * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for (sealed) |
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
- * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply |
- * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was |
- * | `x402:wl:r:<bucket>:<minute>` | string | 2 minutes | a count of requests |
+ * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply (sealed) |
+ * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was (sealed) |
  *
  * Amounts are decimal, left-padded to 78 digits, so that they compare as texts.
  */
@@ -31,15 +35,14 @@ export const intentKey = (wallet: string, intentId: string): string =>
   `${WALLET_PREFIX}i:${wallet}:${tagOf(intentId)}`;
 export const historyKey = (wallet: string): string => `${WALLET_PREFIX}h:${wallet}`;
 export const lockKey = (name: string): string => `${WALLET_PREFIX}l:${name}`;
-export const codeKey = (code: string): string => `${WALLET_PREFIX}c:${code}`;
+export const codeKey = (userCode: string): string => `${WALLET_PREFIX}c:${userCode}`;
 export const nonceKey = (nonce: string): string => `${WALLET_PREFIX}n:${nonce}`;
 export const revokedTokenKey = (tokenId: string): string => `${WALLET_PREFIX}t:${tokenId}`;
 export const replyKey = (wallet: string, idempotencyKey: string): string =>
   `${WALLET_PREFIX}k:${wallet}:${tagOf(idempotencyKey)}`;
 export const sentTransactionKey = (wallet: string, idempotencyKey: string): string =>
   `${WALLET_PREFIX}x:${wallet}:${tagOf(idempotencyKey)}`;
-export const rateKey = (bucket: string, minute: number): string =>
-  `${WALLET_PREFIX}r:${bucket}:${minute}`;
+export const witnessKey = (): string => `${WALLET_PREFIX}heads`;
 export const dueKey = (): string => `${WALLET_PREFIX}due`;
 
 /** A short name for a text of any length and content. */

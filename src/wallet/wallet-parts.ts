@@ -2,11 +2,13 @@ import type { Redis } from 'ioredis';
 import type { ChainRegistry } from '../chain/chain-registry.js';
 import type { WalletConfig } from '../config/wallet-settings.js';
 import type { RecoverSigner } from '../core/exact/verdict.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletBook } from './accounts/wallet-book.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { Journal } from './audit/journal.js';
+import { RedisWitness } from './audit/journal-witness.js';
 import { DeviceCodes } from './auth/device-codes.js';
-import { RateLimit } from './auth/rate-limit.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
 import { TokenMint } from './auth/token.js';
@@ -16,8 +18,10 @@ import { SpendingStore } from './budget/spending-store.js';
 import { DeskService } from './desk/desk.service.js';
 import { PolicyService } from './http/policy.service.js';
 import { Balances } from './pay/balances.js';
-import { IntentStore } from './pay/intent.js';
+import { Charger } from './pay/charger.js';
+import { IntentStore, renewIntent } from './pay/intent.js';
 import { PayService } from './pay/pay.service.js';
+import { Presenter } from './pay/presenter.js';
 import { SafeFetch } from './pay/safe-fetch.js';
 import { Keystore } from './provider/local/keystore.js';
 import { LocalProvider } from './provider/local/local-provider.js';
@@ -27,6 +31,8 @@ import { TransactionSender } from './provider/transaction-sender.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
 import { firstPolicy } from './rules/policy.js';
+import { KeyRing } from './seal/key-ring.js';
+import { RecordSeal } from './seal/record-seal.js';
 import { Authorizer } from './signing/authorizer.js';
 import { knownContracts } from './signing/known-contracts.js';
 import { ReplyStore } from './signing/reply-store.js';
@@ -45,7 +51,7 @@ export interface WalletSurroundings {
   /** Unix seconds. */
   readonly now: () => number;
   readonly observer: WalletObserver;
-  /** Told what the reconciler could not do. */
+  /** Told what the reconciler, or the journal between requests, could not do. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -60,7 +66,7 @@ export interface WalletParts {
   readonly codes: DeviceCodes;
   readonly signIn: SignIn;
   readonly sessions: Sessions;
-  readonly rateLimit: RateLimit;
+  readonly rateLimiter: RateLimiter;
   readonly policies: PolicyService;
   readonly rpc: WalletRpc;
   readonly desks: DeskService;
@@ -68,43 +74,51 @@ export interface WalletParts {
 
 /** Puts the wallet together; nothing is opened or started yet. */
 export function assembleWallet(config: WalletConfig, around: WalletSurroundings): WalletParts {
-  const { redis, chains, retentionSeconds, recoverSigner, observer, now } = around;
-  const { assets, publicUrl, fetchTimeoutMs } = config;
+  const { redis, chains, retentionSeconds, recoverSigner, observer, now, onFailure } = around;
+  const { assets, publicUrl, fetchTimeoutMs, sealSecret } = config;
+  const seal = new RecordSeal(new KeyRing(sealSecret, 'redis-records'));
+  const rules = new RulesSeal(seal);
   const locks = new RedisLock(redis);
-  const provider = providerOf(config, around, new TransactionSender(chains, redis, locks));
-  const journal = new Journal(config.auditDir);
-  const book = new WalletBook(redis);
-  const restorer = new WalletRestorer(redis, journal, retentionSeconds, now);
-  const directory = new WalletDirectory(
-    ...([provider, journal, restorer, book, locks, firstPolicy(config), now] as const),
-  );
+  const provider = providerOf(config, around, new TransactionSender(chains, redis, locks, seal));
+  const journal = new Journal({
+    dir: config.auditDir,
+    keys: new KeyRing(sealSecret, 'journal'),
+    witness: new RedisWitness(redis, seal),
+    renewIntent: (wallet, id, record) => renewIntent(seal, wallet, id, record),
+    ...{ retentionSeconds, now, onFailure },
+  });
+  const book = new WalletBook(redis, rules);
+  const restorer = new WalletRestorer({ redis, journal, rules, retentionSeconds, now });
+  const directory = new WalletDirectory({
+    ...{ provider, journal, restorer, book, locks, now },
+    firstPolicy: firstPolicy(config),
+  });
   const store = new SpendingStore(redis);
-  const reconciler = new Reconciler(
-    ...([redis, store, chains, journal, observer, now, around.onFailure] as const),
-  );
+  const reconciler = new Reconciler({ redis, store, chains, journal, observer, now, onFailure });
   const known = knownContracts(assets, chains);
   const authorizer = new Authorizer(directory, store, journal, observer, now);
-  const signer = new WalletSigner(provider, authorizer, known, recoverSigner, journal, now);
+  const signer = new WalletSigner(provider, authorizer, known, recoverSigner, now);
   const fetcher = new SafeFetch({ maxBytes: config.fetchMaxBytes, allow: config.fetchAllow });
   const balances = new Balances(chains);
-  const payments = new PayService(
-    ...([fetcher, known, authorizer, signer] as const),
-    new IntentStore(redis, retentionSeconds),
-    ...([store, reconciler, balances, locks, journal, observer] as const),
-    { timeoutMs: fetchTimeoutMs, intentLifeSeconds: retentionSeconds },
-    now,
-  );
+  const intents = new IntentStore(redis, seal, retentionSeconds);
+  const intentLifeSeconds = retentionSeconds;
+  const payments = new PayService({
+    charger: new Charger({ known, authorizer, intents, balances, intentLifeSeconds, now }),
+    presenter: new Presenter({ fetcher, known, authorizer, signer, timeoutMs: fetchTimeoutMs }),
+    ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
+    timeoutMs: fetchTimeoutMs,
+  });
   const mint = new TokenMint(config.tokenSecret, publicUrl, now);
   const sessionRules = { agentTokenSeconds: config.tokenTtlSeconds, owners: config.owners };
   return {
     ...{ provider, journal, reconciler, fetcher, directory },
     health: new WalletHealth(journal, provider),
-    codes: new DeviceCodes(redis),
-    signIn: new SignIn(redis, recoverSigner, publicUrl, now),
+    codes: new DeviceCodes(redis, seal),
+    signIn: new SignIn(redis, seal, recoverSigner, publicUrl, now),
     sessions: new Sessions(mint, directory, book, journal, redis, sessionRules, now),
-    rateLimit: new RateLimit(redis, config.requestsPerMinute, now),
+    rateLimiter: new RateLimiter(redis, 'wallet'),
     policies: new PolicyService(directory, book, journal, locks, now),
-    rpc: new WalletRpc(signer, new ReplyStore(redis, locks), chains),
+    rpc: new WalletRpc(signer, new ReplyStore(redis, locks, seal), chains),
     desks: new DeskService({
       ...{ provider, directory, store, payments, balances, fetcher, known, chains, assets },
       ...{ publicUrl, fetchTimeoutMs, now },
@@ -114,11 +128,11 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
 
 function providerOf(
   { provider, assets, maxPerPayment }: WalletConfig,
-  { chains, recoverSigner, observer }: WalletSurroundings,
+  { chains, recoverSigner, observer, onFailure }: WalletSurroundings,
   sender: TransactionSender,
 ): WalletProvider {
   if (provider.kind === 'local') {
-    return new LocalProvider(new Keystore(provider.dir, provider.secret), sender);
+    return new LocalProvider(new Keystore(provider.dir, provider.secret), sender, onFailure);
   }
   const networks = chains.all.map(({ config }) => config);
   const { extraMethods } = provider;

@@ -7,10 +7,10 @@ import type { WalletConfig } from '../config/wallet-settings.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
 import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
 import { JsonBodyReader } from '../http/request-body.js';
-import { LEDGER_REDIS } from '../redis/redis.module.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { WALLET_REDIS } from '../redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { DeviceCodes } from './auth/device-codes.js';
-import { RateLimit } from './auth/rate-limit.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
 import { DeskService } from './desk/desk.service.js';
@@ -41,7 +41,7 @@ export class WalletModule {
         {
           provide: WALLET_PARTS,
           inject: [
-            ...[AppConfig, LEDGER_REDIS, ChainRegistry],
+            ...[AppConfig, WALLET_REDIS, ChainRegistry],
             ...[PinoLogger, WalletObserver, HealthIndicators],
           ],
           useFactory: (
@@ -57,7 +57,7 @@ export class WalletModule {
         part(DeviceCodes, ({ codes }) => codes),
         part(SignIn, ({ signIn }) => signIn),
         part(Sessions, ({ sessions }) => sessions),
-        part(RateLimit, ({ rateLimit }) => rateLimit),
+        part(RateLimiter, ({ rateLimiter }) => rateLimiter),
         part(WalletDirectory, ({ directory }) => directory),
         part(DeskService, ({ desks }) => desks),
         part(WalletHealth, ({ health }) => health),
@@ -104,11 +104,12 @@ async function start(
     recoverSigner: loadSignerRecovery().recoverSigner,
     now: () => Math.floor(Date.now() / 1000),
     onFailure: (err) => {
-      logger.warn({ err }, 'what wallets have spent could not be looked up; it is tried again');
+      logger.warn({ err }, 'upkeep of the wallet could not be done; it is tried again');
     },
   });
   await parts.provider.start();
   await parts.journal.open();
+  parts.journal.start();
   parts.reconciler.start();
   const { health } = parts;
   indicators.add({

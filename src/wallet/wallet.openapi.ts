@@ -146,20 +146,28 @@ const SIGNED = {
   message: { ...text, maxLength: 4096 },
   signature: { ...text, maxLength: 256, description: 'EIP-191, 65 bytes.' },
 };
-const CODE = { ...text, maxLength: 64 };
+const USER_CODE = { ...text, maxLength: 64, description: 'As the link names it.' };
+const DEVICE_CODE = { ...text, maxLength: 128, description: 'The agent’s secret.' };
 const CLOSED = { additionalProperties: false };
 
 const SIGN_IN_PATHS: OpenApiPart['paths'] = {
   '/v1/init': {
     post: operation('walletInit', 'An agent asks to be let in.', OPEN, {
       description:
-        'A body is not looked at. The owner opens `auth_url`; the agent polls the status.',
-      answer: jsonAnswer('A code, and the page on which its owner approves it.', 'WalletCode'),
+        'A body is not looked at. The owner opens `auth_url` and compares `user_code`; the agent polls ' +
+        'the status with `code`, which it shows to nobody (RFC 8628).',
+      answer: jsonAnswer('Two codes, and the page on which its owner approves.', 'WalletCode'),
     }),
   },
   '/v1/status': {
     get: operation('walletStatus', 'Whether the owner has approved; the token, once.', OPEN, {
-      parameters: [{ name: 'code', in: 'query', required: true, schema: CODE }],
+      description: 'The same by POST keeps the code out of the logs of whatever stands between.',
+      parameters: [{ name: 'code', in: 'query', required: true, schema: DEVICE_CODE }],
+      answer: jsonAnswer('`token` comes with the first answer after the approval.', 'WalletStatus'),
+      more: NOT_FOUND,
+    }),
+    post: operation('walletCollect', 'Whether the owner has approved; the token, once.', OPEN, {
+      body: json(object({ code: DEVICE_CODE }, CLOSED)),
       answer: jsonAnswer('`token` comes with the first answer after the approval.', 'WalletStatus'),
       more: NOT_FOUND,
     }),
@@ -179,14 +187,14 @@ const SIGN_IN_PATHS: OpenApiPart['paths'] = {
   },
   '/v1/approve/nonce': {
     post: operation('walletApproveNonce', 'The message that lets an agent in.', OPEN, {
-      body: json(object({ code: CODE, address: SIGNED.address }, CLOSED)),
+      body: json(object({ code: USER_CODE, address: SIGNED.address }, CLOSED)),
       answer: jsonAnswer('It names the code and the rules.', 'WalletApprovalChallenge'),
       more: { ...NOT_FOUND, ...CONFLICT },
     }),
   },
   '/v1/approve': {
     post: operation('walletApprove', 'An owner lets an agent in.', OPEN, {
-      body: json(object({ code: CODE, ...SIGNED }, CLOSED)),
+      body: json(object({ code: USER_CODE, ...SIGNED }, CLOSED)),
       answer: jsonAnswer('The agent may collect its token.', 'WalletApproved'),
       more: { 401: WITH_TOKEN['401'] ?? {}, ...NOT_FOUND, ...CONFLICT },
     }),
@@ -339,7 +347,7 @@ export const WALLET_OPENAPI: OpenApiPart = {
       ),
       'output',
     ),
-    WalletCode: object({ code: text, auth_url: text, authUrl: text }),
+    WalletCode: object({ code: DEVICE_CODE, user_code: text, auth_url: text, authUrl: text }),
     WalletStatus: {
       type: 'object',
       required: ['status'],

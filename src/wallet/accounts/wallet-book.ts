@@ -1,17 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { LedgerUnavailableError } from '../../core/errors.js';
-import { ledgerCall, runScript, script } from '../../redis/redis-scripts.js';
-import { type Policy, policyText, readPolicy } from '../rules/policy.js';
-import { generationKey, walletKey } from '../wallet-keys.js';
-
-/** ARGV: wallet key, revision it replaces, revision, policy. */
-const SET_POLICY = script(
-  'wallet_set_policy',
-  `if redis.call('HGET', ARGV[1], 'rev') ~= ARGV[2] then return 0 end
-redis.call('HSET', ARGV[1], 'rev', ARGV[3], 'policy', ARGV[4])
-return 1`,
-);
+import { ledgerCall, runScript, script, type ScriptReply } from '../../redis/redis-scripts.js';
+import { PUT_IN_FORCE, READ_RULES, SET_RULES } from '../budget/budget-scripts.js';
+import type { Policy } from '../rules/policy.js';
+import { walletKey } from '../wallet-keys.js';
+import type { RulesSeal } from './rules-seal.js';
 
 /** ARGV: wallet key, seconds. Never goes back. */
 const VOID_TOKENS = script(
@@ -22,41 +15,80 @@ end
 return 1`,
 );
 
-/** What Redis holds of each wallet besides its spendings. */
-export class WalletBook {
-  constructor(private readonly redis: Redis) {}
+const REMEMBERED_MAX = 10_000;
 
-  /** The rules of a wallet; `undefined` while it is locked. */
-  async policy(wallet: Address): Promise<Policy | undefined> {
-    const [generation, fields] = await ledgerCall(
-      'wallet_policy',
-      Promise.all([
-        this.redis.get(generationKey()),
-        this.redis.hmget(walletKey(wallet), 'gen', 'rev', 'policy'),
-      ]),
-    );
-    const [own, revision, text] = fields;
-    if (generation === null || own !== generation || !revision || !text) return undefined;
-    const read = readPolicy(JSON.parse(text), Number(revision));
-    if (!read.ok) throw new LedgerUnavailableError('wallet_policy', new Error(read.problem));
-    return read.policy;
+/** Rules as they stand in Redis. */
+export interface StandingRules {
+  readonly policy: Policy;
+  /** Whether the journal has that they are: only then may anything be signed under them. */
+  readonly isInForce: boolean;
+  /** As stored. */
+  readonly record: string;
+}
+
+/**
+ * What Redis holds of each wallet besides its spendings. What this process has seen once does not go
+ * back for it, whatever Redis says later.
+ */
+export class WalletBook {
+  readonly #seen = new Map<Address, { revision: number; notBefore: number }>();
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly rules: RulesSeal,
+  ) {}
+
+  /** The rules of a wallet; `undefined` while it is locked, and for rules that are not ours or went back. */
+  async standingRules(wallet: Address): Promise<StandingRules | undefined> {
+    const reply = await runScript(this.redis, READ_RULES, [wallet]);
+    const [revision, record, force] = fieldsOf(reply);
+    if (typeof record !== 'string') return undefined;
+    const policy = this.rules.open(wallet, record);
+    if (policy?.revision !== Number(revision)) return undefined;
+    const seen = this.#seenOf(wallet);
+    if (policy.revision < seen.revision) return undefined;
+    seen.revision = policy.revision;
+    return { policy, record, isInForce: force === '1' };
   }
 
-  /** @returns whether the rules were still those of the revision before. */
-  async replacePolicy(wallet: Address, policy: Policy): Promise<boolean> {
-    const text = JSON.stringify(policyText(policy));
+  /** @returns the record that is set now; `undefined` when the rules were others than those before. */
+  async replaceRules(wallet: Address, policy: Policy): Promise<string | undefined> {
     const { revision } = policy;
-    const args = [walletKey(wallet), revision - 1, revision, text];
-    return (await runScript(this.redis, SET_POLICY, args)) === 1;
+    const record = this.rules.seal(wallet, policy);
+    const args = [wallet, revision - 1, revision, record];
+    return (await runScript(this.redis, SET_RULES, args)) === 1 ? record : undefined;
+  }
+
+  /** @returns whether those are still the rules. */
+  async putInForce(wallet: Address, record: string): Promise<boolean> {
+    return (await runScript(this.redis, PUT_IN_FORCE, [wallet, record])) !== 0;
   }
 
   /** Unix seconds; tokens issued before are void. */
   async tokensNotBefore(wallet: Address): Promise<number> {
     const seconds = await ledgerCall('wallet_tokens', this.redis.hget(walletKey(wallet), 'nb'));
-    return Number(seconds ?? '0');
+    const seen = this.#seenOf(wallet);
+    seen.notBefore = Math.max(seen.notBefore, Number(seconds ?? '0'));
+    return seen.notBefore;
   }
 
   async voidTokensBefore(wallet: Address, seconds: number): Promise<void> {
+    const seen = this.#seenOf(wallet);
+    seen.notBefore = Math.max(seen.notBefore, seconds);
     await runScript(this.redis, VOID_TOKENS, [walletKey(wallet), seconds]);
   }
+
+  #seenOf(wallet: Address): { revision: number; notBefore: number } {
+    const known = this.#seen.get(wallet);
+    if (known !== undefined) return known;
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size >= REMEMBERED_MAX && oldest !== undefined) this.#seen.delete(oldest);
+    const made = { revision: 0, notBefore: 0 };
+    this.#seen.set(wallet, made);
+    return made;
+  }
+}
+
+function fieldsOf(reply: ScriptReply): readonly ScriptReply[] {
+  return Array.isArray(reply) ? (reply as readonly ScriptReply[]) : [];
 }

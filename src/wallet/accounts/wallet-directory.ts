@@ -1,13 +1,27 @@
 import type { Address } from 'viem';
 import type { Journal } from '../audit/journal.js';
-import type { JournalMemory, WalletRestorer } from '../budget/rebuild.js';
+import type { JournalState } from '../audit/journal-state.js';
+import type { WalletRestorer } from '../budget/rebuild.js';
 import type { CustodialWallet, WalletProvider } from '../provider/wallet-provider.js';
 import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
-import type { WalletBook } from './wallet-book.js';
+import type { StandingRules, WalletBook } from './wallet-book.js';
 
 const REMEMBERED_MAX = 10_000;
+/** Rules can change while they are put in force; then the newer ones are. */
+const ATTEMPTS = 4;
+
+export interface WalletDirectoryParts {
+  readonly provider: WalletProvider;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly restorer: WalletRestorer;
+  readonly book: WalletBook;
+  readonly locks: RedisLock;
+  readonly firstPolicy: Policy;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
 
 /** Which wallet is whose. An owner has one, made when first asked for. */
 export class WalletDirectory {
@@ -16,17 +30,9 @@ export class WalletDirectory {
   #losses = 1;
   #restoredLosses = 0;
   /** Which wallet the journal says is whose. */
-  #owners: JournalMemory['owners'] = new Map();
+  #owners: JournalState['owners'] = new Map();
 
-  constructor(
-    private readonly provider: WalletProvider,
-    private readonly journal: Journal,
-    private readonly restorer: WalletRestorer,
-    private readonly book: WalletBook,
-    private readonly locks: RedisLock,
-    private readonly firstPolicy: Policy,
-    private readonly now: () => number,
-  ) {}
+  constructor(private readonly parts: WalletDirectoryParts) {}
 
   /** The connection to Redis was lost and is back: what it knows has to be completed. */
   noteReconnect(): void {
@@ -35,7 +41,7 @@ export class WalletDirectory {
 
   /** The owner's wallet, where there is one. */
   async find(owner: Address): Promise<CustodialWallet | undefined> {
-    return this.#wallets.get(owner) ?? (await this.provider.find(subjectOf(owner)));
+    return this.#wallets.get(owner) ?? (await this.parts.provider.find(subjectOf(owner)));
   }
 
   /** The owner's wallet, made if there is none. */
@@ -44,8 +50,8 @@ export class WalletDirectory {
     if (known !== undefined) return known;
     const subject = subjectOf(owner);
     const wallet =
-      (await this.provider.find(subject)) ??
-      (await this.locks.hold(`create:${owner}`, () => this.#create(owner, subject)));
+      (await this.parts.provider.find(subject)) ??
+      (await this.parts.locks.hold(`create:${owner}`, () => this.#create(owner, subject)));
     if (this.#wallets.size >= REMEMBERED_MAX) this.#wallets.clear();
     this.#wallets.set(owner, wallet);
     return wallet;
@@ -58,15 +64,48 @@ export class WalletDirectory {
    * @throws WalletError `wallet_locked` when that is not possible, or when the provider has another
    *   wallet for the owner than it had.
    */
-  async policyOf(owner: Address, { address }: CustodialWallet): Promise<Policy> {
+  async policyOf(owner: Address, wallet: CustodialWallet): Promise<Policy> {
+    return (await this.#standingRules(owner, wallet)).policy;
+  }
+
+  /**
+   * The rules to sign under: in force, and in the journal as such. What is restored after a loss can then
+   * not be anything else.
+   *
+   * @throws WalletError as `policyOf`; WalletStorageError when they cannot be put in force.
+   */
+  async policyInForce(owner: Address, wallet: CustodialWallet): Promise<Policy> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const rules = await this.#standingRules(owner, wallet);
+      if (rules.isInForce || (await this.putInForce(owner, wallet.address, rules))) {
+        return rules.policy;
+      }
+    }
+    throw new WalletError('unavailable', 'The rules are being changed. Ask again.');
+  }
+
+  /** @returns whether they are: others may have taken their place. */
+  async putInForce(
+    owner: Address,
+    wallet: Address,
+    { policy, record }: Pick<StandingRules, 'policy' | 'record'>,
+  ): Promise<boolean> {
+    const { revision } = policy;
+    const common = { at: this.parts.now(), owner, wallet, revision };
+    const text = policyText(policy);
+    await this.parts.journal.append({ event: 'policy_in_force', ...common, policy: text });
+    return this.parts.book.putInForce(wallet, record);
+  }
+
+  async #standingRules(owner: Address, { address }: CustodialWallet): Promise<StandingRules> {
     await this.#restoreWhatWasLost();
     assertSame(this.#owners.get(owner), address);
-    const policy = await this.book.policy(address);
-    if (policy !== undefined) return policy;
-    const memory = await this.restorer.restoreAll();
-    assertSame(memory.owners.get(owner), address);
-    await this.#finishCreation(owner, address, memory);
-    const restored = await this.book.policy(address);
+    const rules = await this.parts.book.standingRules(address);
+    if (rules !== undefined) return rules;
+    const state = await this.parts.restorer.restoreAll();
+    assertSame(state.owners.get(owner), address);
+    await this.#finishCreation(owner, address, state);
+    const restored = await this.parts.book.standingRules(address);
     if (restored !== undefined) return restored;
     throw new WalletError(
       'wallet_locked',
@@ -77,40 +116,40 @@ export class WalletDirectory {
   async #restoreWhatWasLost(): Promise<void> {
     while (this.#restoredLosses < this.#losses) {
       const losses = this.#losses;
-      this.#owners = (await this.restorer.restoreAll()).owners;
+      this.#owners = (await this.parts.restorer.restoreAll()).owners;
       this.#restoredLosses = losses;
     }
   }
 
   async #create(owner: Address, subject: string): Promise<CustodialWallet> {
-    const existing = await this.provider.find(subject);
+    const existing = await this.parts.provider.find(subject);
     if (existing !== undefined) return existing;
     await this.#restoreWhatWasLost();
     // There was one: another would begin with an empty budget.
     if (this.#owners.get(owner) !== undefined) throw changed();
-    const at = this.now();
-    await this.journal.append({ event: 'wallet_wanted', at, owner });
-    const wallet = await this.provider.create(subject);
-    await this.journal.append({ event: 'wallet_created', at, owner, wallet: wallet.address });
+    const at = this.parts.now();
+    await this.parts.journal.append({ event: 'wallet_wanted', at, owner });
+    const wallet = await this.parts.provider.create(subject);
+    await this.parts.journal.append({ event: 'wallet_created', at, owner, wallet: wallet.address });
     await this.#setFirstPolicy(owner, wallet.address);
     return wallet;
   }
 
   /** A wallet whose making was interrupted has signed nothing: without rules it cannot. */
-  async #finishCreation(owner: Address, wallet: Address, memory: JournalMemory): Promise<void> {
-    const isStarted = memory.owners.has(owner) && memory.wallets.get(wallet)?.policy === undefined;
+  async #finishCreation(owner: Address, wallet: Address, state: JournalState): Promise<void> {
+    const isStarted = state.owners.has(owner) && state.wallets.get(wallet)?.rules === undefined;
     if (isStarted) {
-      await this.locks.hold(`create:${owner}`, () => this.#setFirstPolicy(owner, wallet));
+      await this.parts.locks.hold(`create:${owner}`, () => this.#setFirstPolicy(owner, wallet));
     }
   }
 
   async #setFirstPolicy(owner: Address, wallet: Address): Promise<void> {
-    const { revision } = this.firstPolicy;
-    const policy = policyText(this.firstPolicy);
-    const by = 'operator';
-    const at = this.now();
-    await this.journal.append({ event: 'policy_set', at, owner, wallet, revision, policy, by });
-    await this.restorer.unlockNew(wallet, this.firstPolicy);
+    const { firstPolicy, journal, restorer } = this.parts;
+    const { revision } = firstPolicy;
+    const policy = policyText(firstPolicy);
+    const common = { at: this.parts.now(), owner, wallet, revision, policy };
+    await journal.append({ event: 'policy_in_force', ...common });
+    await restorer.unlockNew(wallet, firstPolicy);
   }
 }
 

@@ -1,25 +1,33 @@
 import { z } from 'zod';
 
-/**
- * One line of the journal. `prev` is the SHA-256 of the line before in the same file, so that a line
- * cannot be changed or taken out without all that follow it. Amounts are decimal atomic units.
- */
+/** What the journal says, one record a line. Amounts are decimal atomic units, times Unix seconds. */
 
 const common = { at: z.int(), wallet: z.string().optional(), owner: z.string().optional() };
 
-/** As {@link StoredSpending} writes it; read where it is restored. */
+/** As `storedSpending` writes it; read where it is restored. */
 const spending = z.record(z.string(), z.union([z.string(), z.number()]));
+
+/** The charge: an authorization is charged at most once under one deadline. */
+const charge = { spending: z.string(), deadline: z.int() };
 
 export const JournalEvent = z.discriminatedUnion('event', [
   /** Before the provider is asked for a wallet: from here on one may exist. */
   z.object({ ...common, event: z.literal('wallet_wanted') }),
   z.object({ ...common, event: z.literal('wallet_created') }),
+  /** Somebody wants these rules. They count once they are in force. */
   z.object({
     ...common,
     event: z.literal('policy_set'),
     revision: z.int(),
     policy: z.unknown(),
     by: z.string(),
+  }),
+  /** Before anything is signed under them. */
+  z.object({
+    ...common,
+    event: z.literal('policy_in_force'),
+    revision: z.int(),
+    policy: z.unknown(),
   }),
   z.object({ ...common, event: z.literal('tokens_revoked'), notBefore: z.int(), by: z.string() }),
   z.object({ ...common, event: z.literal('token_revoked'), token: z.string(), until: z.int() }),
@@ -54,10 +62,10 @@ export const JournalEvent = z.discriminatedUnion('event', [
     spending,
     digest: z.string(),
     token: z.string().optional(),
-    /** Where it is for an intent: the intent as stored. */
+    /** Where it is for an intent: the intent as stored, which is sealed. */
     intent: z.object({ id: z.string(), record: z.string() }).optional(),
   }),
-  z.object({ ...common, event: z.literal('signed'), spending: z.string() }),
+  z.object({ ...common, ...charge, event: z.literal('signed') }),
   z.object({
     ...common,
     event: z.literal('paid'),
@@ -67,11 +75,15 @@ export const JournalEvent = z.discriminatedUnion('event', [
     httpStatus: z.int(),
   }),
   /** The chain shows that it was executed. */
-  z.object({ ...common, event: z.literal('spent'), spending: z.string() }),
+  z.object({ ...common, ...charge, event: z.literal('spent') }),
   /** The chain proves that it never will be. */
-  z.object({ ...common, event: z.literal('released'), spending: z.string(), block: z.string() }),
+  z.object({ ...common, ...charge, event: z.literal('released'), block: z.string() }),
 ]);
 
 export type JournalEvent = z.infer<typeof JournalEvent>;
 
-export const JournalLine = z.object({ v: z.literal(1), prev: z.string(), record: z.unknown() });
+/**
+ * A line of the journal. `order` counts microseconds and never goes back in one process, nor behind
+ * what that process has read: records are replayed by it, whichever file they are in.
+ */
+export const JournalLine = z.object({ v: z.literal(2), order: z.int(), record: z.unknown() });

@@ -1,166 +1,265 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises';
+import {
+  access,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
+import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
-import { JournalEvent, JournalLine } from './journal-record.js';
+import { CHECKPOINT_SUFFIX, type CoveredFile, writeCheckpoint } from './checkpoint.js';
+import { tryLock } from './file-lock.js';
+import {
+  CHECKPOINTS,
+  JOURNAL_SUFFIX,
+  JournalReader,
+  type JournalReading,
+} from './journal-reader.js';
+import type { JournalEvent } from './journal-record.js';
+import { HORIZON_SECONDS, type JournalState, type StateItem } from './journal-state.js';
+import type { JournalWitness } from './journal-witness.js';
+import { JournalWriter, syncFolder } from './journal-writer.js';
 
-const FIRST = '0'.repeat(64);
-const SUFFIX = '.jsonl';
+const ARCHIVE = 'archive';
+const LOCK = 'checkpoint.lock';
+const LOOK_MS = 60_000;
+/** So much is read beside a checkpoint, or half of what the checkpoint itself takes. */
+const TAIL_BYTES = 1024 * 1024;
+/** Each start of a process leaves a file. */
+const FILES_MAX = 16;
 
-interface Waiting {
-  readonly line: string;
-  readonly done: () => void;
-  readonly failed: (error: unknown) => void;
-}
-
-interface JournalFile {
-  readonly handle: FileHandle;
-  readonly path: string;
-  readonly inode: number;
+export interface JournalOptions {
+  readonly dir: string;
+  readonly keys: KeyRing;
+  readonly witness: JournalWitness;
+  /** How long intents are kept. */
+  readonly retentionSeconds: number;
+  /** Unix seconds. */
+  readonly now: () => number;
+  /** Seals what a checkpoint keeps of an intent with the newest key. */
+  readonly renewIntent?: (wallet: string, intentId: string, record: string) => string;
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /**
- * The record of every decision, and what Redis is restored from. Append-only files, one per process
- * and start, in a folder all wallet processes share; a line is on disk before its write resolves.
- * Lines that arrive together share one fsync.
+ * The record of every decision, and what Redis is restored from: append-only files in a folder that all
+ * wallet processes share, and a checkpoint of what counts of them, so that reading them takes a bounded
+ * time. Files that a checkpoint covers are put aside in `archive/`, which nobody reads.
  */
 export class Journal {
-  #file: Promise<JournalFile> | undefined;
-  #last = FIRST;
-  #waiting: Waiting[] = [];
-  #isWriting = false;
-  #failure: Error | undefined;
+  readonly #writer: JournalWriter;
+  readonly #reader: JournalReader;
+  #timer: NodeJS.Timeout | undefined;
+  #isCompacting = false;
+  /** Bytes of each file that need not be read any more. */
+  #covered: ReadonlyMap<string, number> = new Map();
 
-  constructor(private readonly dir: string) {}
+  constructor(private readonly options: JournalOptions) {
+    const { dir, keys, witness } = options;
+    this.#reader = new JournalReader(dir, keys, witness);
+    this.#writer = new JournalWriter({
+      dir,
+      keys,
+      onWritten: (name, lines) => {
+        witness.saw(name, lines);
+      },
+    });
+  }
 
   /** @throws WalletStorageError when the folder cannot be written to. */
   async open(): Promise<void> {
+    const { dir } = this.options;
     try {
-      await mkdir(this.dir, { recursive: true, mode: 0o700 });
-      await access(this.dir, constants.R_OK | constants.W_OK);
+      await mkdir(join(dir, ARCHIVE), { recursive: true, mode: 0o700 });
+      await access(dir, constants.R_OK | constants.W_OK);
     } catch (error) {
       throw new WalletStorageError('WALLET_AUDIT_DIR', error);
     }
   }
 
-  /**
-   * @throws WalletStorageError when it may not be on disk. After that nothing can be appended any
-   *   more: a file with an unknown end is not written on.
-   */
-  append(event: JournalEvent): Promise<void> {
-    const line = this.#lineOf(event);
-    return new Promise((done, failed) => {
-      this.#waiting.push({ line, done, failed });
-      if (!this.#isWriting) void this.#write();
-    });
+  /** Writes checkpoints from now on, whenever there is enough to read beside the last one. */
+  start(): void {
+    const look = (): void => {
+      this.compact().catch((error: unknown) => this.options.onFailure?.(error));
+    };
+    look();
+    this.#timer = setInterval(look, LOOK_MS);
+    this.#timer.unref();
   }
 
   /**
-   * All events of all files, file by file. A line cut off at the very end of a file was never
-   * confirmed and is left out.
-   *
-   * @throws WalletStorageError when a file cannot be read or was tampered with.
+   * @throws WalletStorageError when it may not be on disk. What cannot be told to be in place is not
+   *   written on any more; where there was no room it is tried again.
    */
-  async *events(): AsyncGenerator<JournalEvent> {
-    for (const name of await this.#fileNames()) yield* this.#eventsOf(name);
+  append(event: JournalEvent): Promise<void> {
+    return this.#writer.append(event);
+  }
+
+  /** All that counts of it. @throws WalletStorageError, LedgerUnavailableError */
+  async state(): Promise<JournalState> {
+    return (await this.#read()).state;
   }
 
   /** Whether it can be written on, as far as can be told without writing. */
   async isWritable(): Promise<boolean> {
-    if (this.#failure !== undefined) return false;
     try {
-      await access(this.dir, constants.R_OK | constants.W_OK);
-      if (this.#file !== undefined) await assertInPlace(await this.#file);
-      return true;
+      await access(this.options.dir, constants.R_OK | constants.W_OK);
+      return await this.#writer.isWritable();
     } catch {
       return false;
     }
   }
 
-  async close(): Promise<void> {
-    const file = await this.#file?.catch(() => undefined);
-    await file?.handle.close();
+  /** Whether a file that is still read was sealed with the secret before. */
+  async needsPreviousSecret(): Promise<boolean> {
+    const { dir, keys } = this.options;
+    const names = (await readdir(dir)).filter(isJournalName);
+    return names.some((name) => name.split('.').at(-2) !== keys.newest.id);
   }
 
-  #lineOf(event: JournalEvent): string {
-    const line = JSON.stringify({ v: 1, prev: this.#last, record: event });
-    this.#last = sha256(line);
-    return line;
-  }
-
-  async #write(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      try {
-        if (this.#failure !== undefined) throw this.#failure;
-        const file = await (this.#file ??= this.#create());
-        await assertInPlace(file);
-        await file.handle.appendFile(batch.map(({ line }) => `${line}\n`).join(''));
-        await file.handle.datasync();
-        for (const { done } of batch) done();
-      } catch (error) {
-        this.#failure = error instanceof Error ? error : new Error('unknown failure');
-        for (const { failed } of batch) failed(new WalletStorageError('WALLET_AUDIT_DIR', error));
-      }
-    }
-    this.#isWriting = false;
-  }
-
-  /** Names sort by time; the file's own name is durable before its first line is. */
-  async #create(): Promise<JournalFile> {
-    const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
-    const path = join(this.dir, `${stamp}-${randomBytes(4).toString('hex')}${SUFFIX}`);
-    const handle = await open(path, 'ax', 0o600);
-    const folder = await open(this.dir, 'r');
-    await folder.sync();
-    await folder.close();
-    const { ino: inode } = await handle.stat();
-    return { handle, path, inode };
-  }
-
-  async #fileNames(): Promise<string[]> {
+  /**
+   * Writes a checkpoint and puts aside what it covers; one process at a time does.
+   *
+   * @param options - `isForced`: also where there is little to read beside the last one.
+   * @returns whether it did.
+   */
+  async compact({ isForced = false } = {}): Promise<boolean> {
+    if (this.#isCompacting || !(isForced || (await this.#isWorthIt()))) return false;
+    this.#isCompacting = true;
+    let lock: FileHandle | undefined;
     try {
-      return (await readdir(this.dir)).filter((name) => name.endsWith(SUFFIX)).sort();
-    } catch (error) {
-      throw new WalletStorageError('WALLET_AUDIT_DIR', error);
-    }
-  }
-
-  async *#eventsOf(name: string): AsyncGenerator<JournalEvent> {
-    let previous = FIRST;
-    const file = await open(join(this.dir, name), 'r');
-    try {
-      let cutOff: unknown;
-      for await (const line of file.readLines()) {
-        if (cutOff !== undefined) throw new WalletStorageError('WALLET_AUDIT_DIR', cutOff);
-        try {
-          yield readLine(line, previous);
-        } catch (error) {
-          cutOff = error;
-        }
-        previous = sha256(line);
-      }
+      lock = await open(join(this.options.dir, LOCK), 'a', 0o600);
+      if (tryLock(lock.fd) === false) return false;
+      await this.#compact();
+      return true;
     } finally {
-      await file.close();
+      await lock?.close();
+      this.#isCompacting = false;
     }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writer.close();
+  }
+
+  async #read(): Promise<JournalReading> {
+    const reading = await this.#reader.read();
+    this.#writer.noteOrder(reading.order);
+    this.#noteCovered(reading.checkpoint?.files);
+    return reading;
+  }
+
+  #noteCovered(files: ReadonlyMap<string, CoveredFile> | undefined): void {
+    this.#covered = new Map([...(files ?? [])].map(([name, { head }]) => [name, head.bytes]));
+  }
+
+  async #isWorthIt(): Promise<boolean> {
+    const { dir } = this.options;
+    const names = await readdir(dir);
+    const bytesOf = async (suffix: string): Promise<number> => {
+      const found = names.filter((name) => name.endsWith(suffix));
+      const rests = found.map(async (name) => {
+        const { size } = await stat(join(dir, name));
+        return size - (this.#covered.get(name) ?? 0);
+      });
+      const sizes = await Promise.all(rests.map((rest) => rest.catch(() => 0)));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    };
+    const [written, kept] = [await bytesOf(JOURNAL_SUFFIX), await bytesOf(CHECKPOINT_SUFFIX)];
+    const files = names.filter((name) => name.endsWith(JOURNAL_SUFFIX)).length;
+    if (files > FILES_MAX || written > Math.max(TAIL_BYTES, kept / 2)) return true;
+    return this.needsPreviousSecret();
+  }
+
+  async #compact(): Promise<void> {
+    const { dir, keys, witness } = this.options;
+    const { state, heads, checkpoint, order } = await this.#read();
+    const held: FileHandle[] = [];
+    try {
+      const files = new Map<string, CoveredFile>();
+      for (const [name, head] of heads) {
+        const handle = await this.#holdIfDone(name, head.bytes);
+        if (handle !== undefined) held.push(handle);
+        files.set(name, { head, isDone: handle !== undefined });
+      }
+      // The witness may not have heard that they were put aside, or have been put back since.
+      for (const [name, file] of checkpoint?.files ?? []) {
+        const isKept = file.isDone && !files.has(name) && this.#isRecent(name);
+        if (isKept) files.set(name, file);
+      }
+      const sequence = (checkpoint?.sequence ?? 0) + 1;
+      const items = this.#itemsOf(state);
+      const name = await writeCheckpoint(dir, keys, { sequence, order, files }, items);
+      await syncFolder(dir);
+      witness.saw(CHECKPOINTS, sequence);
+      this.#noteCovered(files);
+      await this.#putAside(files, name);
+    } finally {
+      await Promise.all(held.map((handle) => handle.close()));
+    }
+  }
+
+  /** By the time in its name. */
+  #isRecent(name: string): boolean {
+    const begun = Date.parse(name.slice(0, 'yyyy-mm-dd'.length)) / 1000;
+    return begun > this.options.now() - HORIZON_SECONDS;
+  }
+
+  /** Locked, so that nobody writes to it; `undefined` when somebody may. */
+  async #holdIfDone(name: string, readBytes: number): Promise<FileHandle | undefined> {
+    if (name === this.#writer.fileName) return undefined;
+    const handle = await open(join(this.options.dir, name), 'r+');
+    const isOurs = tryLock(handle.fd) === true;
+    // A line that was cut off stays behind what was read; whole lines would have come since.
+    const rest = isOurs ? await tailOf(handle, readBytes) : '\n';
+    if (!rest.includes('\n')) return handle;
+    await handle.close();
+    return undefined;
+  }
+
+  *#itemsOf(state: JournalState): Generator<StateItem> {
+    const { now, retentionSeconds, renewIntent } = this.options;
+    for (const item of state.items(now(), retentionSeconds)) {
+      const intent = item.item === 'charge' ? item.charge.intent : undefined;
+      if (item.item !== 'charge' || intent === undefined || renewIntent === undefined) {
+        yield item;
+        continue;
+      }
+      const record = renewIntent(item.wallet, intent.id, intent.record);
+      yield { ...item, charge: { ...item.charge, intent: { ...intent, record } } };
+    }
+  }
+
+  async #putAside(files: ReadonlyMap<string, CoveredFile>, checkpoint: string): Promise<void> {
+    const { dir, witness } = this.options;
+    const done = [...files].flatMap(([name, { isDone }]) => (isDone ? [name] : []));
+    for (const name of done) {
+      await rename(join(dir, name), join(dir, ARCHIVE, name)).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      });
+    }
+    for (const name of await readdir(dir)) {
+      const isOld = name.endsWith(CHECKPOINT_SUFFIX) && name < checkpoint;
+      if (isOld || name.endsWith('.draft')) await unlink(join(dir, name)).catch(() => undefined);
+    }
+    await syncFolder(dir);
+    await witness.forget(done);
   }
 }
 
-/** A file that was moved or deleted takes lines without a word, and nobody would find them again. */
-async function assertInPlace({ path, inode }: JournalFile): Promise<void> {
-  const { ino } = await stat(path);
-  if (ino !== inode) throw new Error('the journal is not where it was');
+function isJournalName(name: string): boolean {
+  return name.endsWith(JOURNAL_SUFFIX) || name.endsWith(CHECKPOINT_SUFFIX);
 }
 
-function readLine(line: string, previous: string): JournalEvent {
-  const { prev, record } = JournalLine.parse(JSON.parse(line));
-  if (prev !== previous) throw new Error('a line of the journal does not follow the one before');
-  return JournalEvent.parse(record);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+async function tailOf(handle: FileHandle, from: number): Promise<string> {
+  const { size } = await handle.stat();
+  const rest = Buffer.alloc(Math.max(0, size - from));
+  await handle.read(rest, 0, rest.length, from);
+  return rest.toString('latin1');
 }

@@ -1,80 +1,171 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { readAddress } from '../../core/payment/wire-values.js';
 import { ledgerCall, runScript, script } from '../../redis/redis-scripts.js';
+import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { codeKey } from '../wallet-keys.js';
 
 const LIFE_SECONDS = 600;
-/** 160 bits: cannot be guessed. */
-const CODE = /^[\w-]{27}$/;
+/** Without vowels and look-alikes (RFC 8628, section 6.1): 20^12 codes, of which a few live at a time. */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}(-[BCDFGHJKLMNPQRSTVWXZ]{4}){2}$/;
+const SECRET_BYTES = 32;
+const SECRET = /^[\w-]{43}$/;
 
 const StoredCode = z.object({
-  v: z.literal(1),
+  v: z.literal(2),
   state: z.enum(['pending', 'approved', 'collected']),
+  /** SHA-256 of the agent's secret: whoever reads Redis cannot collect. */
+  secret: z.string(),
   owner: z.string().optional(),
+  /** When tokens of the owner's wallet were last revoked, as it was at the approval. */
+  epoch: z.int().optional(),
 });
+type StoredCode = z.infer<typeof StoredCode>;
 
-/** ARGV: key, state it must have (as its first letters), new value. The life stays. */
+/** ARGV: key, the value it must have, new value. The life stays. */
 const MOVE = script(
   'wallet_code_move',
-  `local now = redis.call('GET', ARGV[1])
-if not now or string.find(now, ARGV[2], 1, true) == nil then return 0 end
+  `if redis.call('GET', ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('SET', ARGV[1], ARGV[3], 'KEEPTTL')
 return 1`,
 );
 
+export interface DeviceCode {
+  /** The agent's alone: it collects the token. */
+  readonly deviceCode: string;
+  /** For the owner: in the link, on the page and in what is signed. It collects nothing. */
+  readonly userCode: string;
+}
+
 export type CodeStatus =
-  | { readonly state: 'pending' | 'collected' }
-  | { readonly state: 'approved'; readonly owner: Address };
+  { readonly state: 'pending' | 'collected' } | ({ readonly state: 'approved' } & Approval);
 
-/** Sign-in for agents that have no browser: the agent shows a link, the owner approves there. */
+export interface Approval {
+  readonly owner: Address;
+  /** Unix seconds: what was revoked since is revoked for whoever collects, too. */
+  readonly epoch: number;
+}
+
+interface Read {
+  /** As stored. */
+  readonly sealed: string;
+  readonly stored: StoredCode;
+}
+
+/**
+ * Sign-in for agents that have no browser (RFC 8628): the agent shows a link, the owner approves there.
+ * Whoever sees the link, over a shoulder, in a chat or in a proxy's log, cannot take the agent's token.
+ * What is stored is sealed: nobody but a wallet process approves anything.
+ */
 export class DeviceCodes {
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly seal: RecordSeal,
+  ) {}
 
-  async create(): Promise<string> {
-    const code = randomBytes(20).toString('base64url');
-    const value = write('pending');
-    await ledgerCall('wallet_code', this.redis.set(codeKey(code), value, 'EX', LIFE_SECONDS));
-    return code;
+  async create(): Promise<DeviceCode> {
+    const userCode = [4, 4, 4].map(letters).join('-');
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    const value = this.#seal(userCode, pendingOf(secret));
+    await ledgerCall('wallet_code', this.redis.set(codeKey(userCode), value, 'EX', LIFE_SECONDS));
+    return { userCode, deviceCode: `${userCode}.${secret}` };
   }
 
-  /** @throws WalletError `not_found`, for codes that never were and for codes that are over alike. */
-  async status(code: string): Promise<CodeStatus> {
-    if (!CODE.test(code)) throw notFound();
-    const text = await ledgerCall('wallet_code', this.redis.get(codeKey(code)));
-    if (text === null) throw notFound();
-    const { state, owner } = StoredCode.parse(JSON.parse(text));
-    if (state !== 'approved') return { state };
-    const address = readAddress(owner);
-    if (address === undefined) throw notFound();
-    return { state, owner: address };
+  /**
+   * For the owner's page.
+   *
+   * @throws WalletError `not_found`, for codes that never were and for codes that are over alike;
+   *   `conflict` when it was answered already.
+   */
+  async assertPending(userCode: string): Promise<void> {
+    await this.#pending(userCode);
   }
 
-  /** @throws WalletError `conflict` when somebody else was first. */
-  async approve(code: string, owner: Address): Promise<void> {
-    await this.status(code);
-    if (!(await this.#move(code, 'pending', write('approved', owner)))) {
-      throw new WalletError('conflict', 'This code was answered already.');
-    }
+  /** @throws WalletError as {@link assertPending}, also when somebody else is first. */
+  async approve(userCode: string, approval: Approval): Promise<void> {
+    const { sealed, stored } = await this.#pending(userCode);
+    const approved: StoredCode = { ...stored, state: 'approved', ...approval };
+    if (!(await this.#move(userCode, sealed, approved))) throw answered();
   }
 
-  /** Whether the approval is this caller's to collect: it is handed out once. */
-  collect(code: string): Promise<boolean> {
-    return this.#move(code, 'approved', write('collected'));
+  /** For the agent that began. @throws WalletError `not_found`. */
+  async status(deviceCode: string): Promise<CodeStatus> {
+    return statusOf((await this.#ofAgent(deviceCode)).stored);
   }
 
-  async #move(code: string, from: string, value: string): Promise<boolean> {
-    return (await runScript(this.redis, MOVE, [codeKey(code), `"state":"${from}"`, value])) === 1;
+  /** Who approved, and when, once: of several that collect at the same time one is told. */
+  async collect(deviceCode: string): Promise<Approval | undefined> {
+    const { userCode, sealed, stored } = await this.#ofAgent(deviceCode);
+    const status = statusOf(stored);
+    if (status.state !== 'approved') return undefined;
+    const isMine = await this.#move(userCode, sealed, { ...stored, state: 'collected' });
+    return isMine ? status : undefined;
+  }
+
+  async #pending(userCode: string): Promise<Read> {
+    const read = await this.#read(userCode);
+    if (read.stored.state !== 'pending') throw answered();
+    return read;
+  }
+
+  async #ofAgent(deviceCode: string): Promise<Read & { readonly userCode: string }> {
+    const [userCode = '', secret = ''] = deviceCode.split('.');
+    if (!SECRET.test(secret)) throw notFound();
+    const read = await this.#read(userCode);
+    const [given, expected] = [hashOf(secret), Buffer.from(read.stored.secret, 'base64url')];
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw notFound();
+    return { ...read, userCode };
+  }
+
+  async #read(userCode: string): Promise<Read> {
+    if (!USER_CODE.test(userCode)) throw notFound();
+    const sealed = await ledgerCall('wallet_code', this.redis.get(codeKey(userCode)));
+    const text = sealed === null ? undefined : this.seal.open(contextOf(userCode), sealed);
+    if (sealed === null || text === undefined) throw notFound();
+    return { sealed, stored: StoredCode.parse(JSON.parse(text)) };
+  }
+
+  async #move(userCode: string, from: string, to: StoredCode): Promise<boolean> {
+    const args = [codeKey(userCode), from, this.#seal(userCode, to)];
+    return (await runScript(this.redis, MOVE, args)) === 1;
+  }
+
+  #seal(userCode: string, stored: StoredCode): string {
+    return this.seal.seal(contextOf(userCode), JSON.stringify(stored));
   }
 }
 
-function write(state: z.infer<typeof StoredCode>['state'], owner?: Address): string {
-  return JSON.stringify({ v: 1, state, owner });
+function contextOf(userCode: string): string {
+  return `code:${userCode}`;
+}
+
+function letters(count: number): string {
+  return Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+}
+
+function pendingOf(secret: string): StoredCode {
+  return { v: 2, state: 'pending', secret: hashOf(secret).toString('base64url') };
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+function statusOf({ state, owner, epoch = 0 }: StoredCode): CodeStatus {
+  if (state !== 'approved') return { state };
+  const address = readAddress(owner);
+  if (address === undefined) throw notFound();
+  return { state, owner: address, epoch };
 }
 
 function notFound(): WalletError {
   return new WalletError('not_found', 'There is no such code, or it is over.');
+}
+
+function answered(): WalletError {
+  return new WalletError('conflict', 'This code was answered already.');
 }

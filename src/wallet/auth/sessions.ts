@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { ledgerCall } from '../../redis/redis-scripts.js';
+import { delay } from '../../concurrency/timing.js';
 import type { Journal } from '../audit/journal.js';
 import type { WalletBook } from '../accounts/wallet-book.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
@@ -11,11 +12,22 @@ import { invalidToken, type TokenMint } from './token.js';
 
 /** Long enough to change rules with care, too short to be left lying about. */
 const OWNER_TOKEN_SECONDS = 900;
+const SECOND_MS = 1000;
 
 export interface SessionRules {
   readonly agentTokenSeconds: number;
   /** Who may have a wallet; anybody when absent. */
   readonly owners: ReadonlySet<Address> | undefined;
+}
+
+/** How somebody has proven to be, or to be sent by, an owner. */
+export interface Proof {
+  /** For the audit record. */
+  readonly by: 'nonce' | 'approval' | 'legacy';
+  /** Of a signed message: when it was asked for, Unix seconds. */
+  readonly askedAt?: number;
+  /** Of an approval: {@link Sessions.epochOf} at that time. */
+  readonly epoch?: number;
 }
 
 /** Tokens in use: handed out, looked up, revoked. */
@@ -33,9 +45,10 @@ export class Sessions {
   /**
    * A token for somebody who has proven to be, or to be sent by, the owner.
    *
-   * @param by - how that was proven, for the audit record.
+   * @throws WalletError `unauthorized`, or `not_found` of a code, for a proof from before all tokens were
+   *   revoked.
    */
-  async issue(owner: Address, role: 'owner' | 'agent', by: string): Promise<string> {
+  async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
     if (this.rules.owners?.has(owner) === false) {
       throw new WalletError('forbidden', 'This address may not have a wallet here.');
     }
@@ -44,6 +57,8 @@ export class Sessions {
     // Restores what was revoked, when Redis was lost.
     await this.directory.policyOf(owner, wallet);
     const notBefore = await this.book.tokensNotBefore(wallet.address);
+    assertSince(proof, notBefore);
+    const { by } = proof;
     const { token, claims } = this.mint.issue(owner, role, seconds, notBefore);
     const at = claims.issuedAt;
     await this.journal.append({
@@ -51,6 +66,15 @@ export class Sessions {
       ...{ at, owner, wallet: wallet.address, token: claims.id, role, by },
     });
     return token;
+  }
+
+  /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
+  async epochOf(owner: Address): Promise<number> {
+    const wallet = await this.directory.find(owner);
+    if (wallet === undefined) return 0;
+    // Restores what was revoked, when Redis was lost.
+    await this.directory.policyOf(owner, wallet);
+    return this.book.tokensNotBefore(wallet.address);
   }
 
   /** @throws WalletError `unauthorized`. */
@@ -85,11 +109,27 @@ export class Sessions {
 
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
+    const last = await this.book.tokensNotBefore(wallet.address);
+    // One revocation a second: who signs in after this one must not look older than it.
+    if (last - this.now() === 1) await delay(SECOND_MS);
     const at = this.now();
-    // Tokens of this very second are older, those made after another revocation in it too.
-    const notBefore = Math.max(at, await this.book.tokensNotBefore(wallet.address)) + 1;
+    // Tokens of this very second are older.
+    const notBefore = Math.max(at, last) + 1;
     const common = { at, owner, wallet: wallet.address };
     await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
     await this.book.voidTokensBefore(wallet.address, notBefore);
+  }
+}
+
+/**
+ * @param notBefore - Unix seconds after the last revocation of all tokens. What was asked for in the very
+ *   second of the revocation may have come after it.
+ */
+export function assertSince({ askedAt, epoch }: Omit<Proof, 'by'>, notBefore: number): void {
+  if (askedAt !== undefined && askedAt < notBefore - 1) {
+    throw new WalletError('unauthorized', 'Everybody was signed out since. Sign in again.');
+  }
+  if (epoch !== undefined && epoch !== notBefore) {
+    throw new WalletError('not_found', 'There is no such code, or it is over.');
   }
 }

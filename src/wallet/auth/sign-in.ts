@@ -4,6 +4,7 @@ import { type Address, getAddress, hashMessage } from 'viem';
 import type { RecoverSigner } from '../../core/exact/verdict.js';
 import { readAddress, readBytes } from '../../core/payment/wire-values.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
+import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
 
@@ -16,6 +17,12 @@ export interface SignInMessage {
   readonly message: string;
   /** Unix seconds. */
   readonly expiresAt: number;
+}
+
+export interface SignedIn {
+  readonly owner: Address;
+  /** Unix seconds. */
+  readonly askedAt: number;
 }
 
 export interface SignedMessage {
@@ -31,6 +38,7 @@ export interface SignedMessage {
 export class SignIn {
   constructor(
     private readonly redis: Redis,
+    private readonly seal: RecordSeal,
     private readonly recoverSigner: RecoverSigner,
     private readonly publicUrl: string,
     private readonly now: () => number,
@@ -55,26 +63,37 @@ export class SignIn {
       `Issued At: ${iso(issuedAt)}`,
       `Expiration Time: ${iso(expiresAt)}`,
     ].join('\n');
-    const stored = this.redis.set(nonceKey(nonce), message, 'EX', NONCE_LIFE_SECONDS);
+    const sealed = this.seal.seal(nonceKey(nonce), message);
+    const stored = this.redis.set(nonceKey(nonce), sealed, 'EX', NONCE_LIFE_SECONDS);
     await ledgerCall('wallet_nonce', stored);
     return { nonce, message, expiresAt };
   }
 
   /**
-   * The address that signed a challenge of ours, which is used up by that.
+   * The address that signed a challenge of ours, which is used up by that, and when it asked for it.
    *
    * @param statement - what it must have been signed for.
    * @throws WalletError `unauthorized`.
    */
-  async accept(signed: SignedMessage, statement: string): Promise<Address> {
+  async accept(signed: SignedMessage, statement: string): Promise<SignedIn> {
     const address = this.signerOf(signed);
     const message = String(signed.message);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
-    if (nonce === undefined || message.split('\n')[3] !== statement) throw refused();
+    const [, named, , agreedTo] = message.split('\n');
+    // The message says who signs in: it must be whoever signed.
+    if (nonce === undefined || named !== getAddress(address) || agreedTo !== statement) {
+      throw refused();
+    }
     // Taken and gone in one step: a second use finds nothing.
-    const stored = await ledgerCall('wallet_nonce', this.redis.getdel(nonceKey(nonce)));
-    if (stored !== message) throw refused();
-    return address;
+    const sealed = await ledgerCall('wallet_nonce', this.redis.getdel(nonceKey(nonce)));
+    const stored = sealed === null ? undefined : this.seal.open(nonceKey(nonce), sealed);
+    // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
+    const [issuedAt, expiresAt] = [
+      timeIn(message, 'Issued At'),
+      timeIn(message, 'Expiration Time'),
+    ];
+    if (stored !== message || !(this.now() < expiresAt)) throw refused();
+    return { owner: address, askedAt: issuedAt };
   }
 
   /** The address of a signed message, whatever its text is. */
@@ -87,6 +106,12 @@ export class SignIn {
     if (this.recoverSigner(hashMessage(message), bytes) !== claimed) throw refused();
     return claimed;
   }
+}
+
+/** Unix seconds of one line of a message; not a number where there is none. */
+function timeIn(message: string, name: string): number {
+  const line = message.split('\n').find((one) => one.startsWith(`${name}: `));
+  return Date.parse(line?.slice(name.length + 2) ?? '') / 1000;
 }
 
 function refused(): WalletError {

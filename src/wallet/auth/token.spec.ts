@@ -5,8 +5,15 @@ import { TokenMint } from './token.js';
 
 const owner: Address = `0x${'a1'.repeat(20)}`;
 const NOW = 1_800_000_000;
-const mint = (secret = 'secret', issuer = 'https://a.example', now = NOW) =>
-  new TokenMint(new Secret(secret), issuer, () => now);
+const mint = (secret = 'secret', issuer = 'https://a.example', now = NOW, previous?: string) =>
+  new TokenMint(
+    {
+      current: new Secret(secret),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    },
+    issuer,
+    () => now,
+  );
 
 describe('a token', () => {
   const { token } = mint().issue(owner, 'agent', 60);
@@ -40,6 +47,14 @@ describe('a token', () => {
     ['a fourth part', `${token}.x`],
   ])('is refused with %s', (_what, forged) => {
     expect(() => mint().read(forged)).toThrow('authorization token is invalid');
+  });
+
+  it('stays valid while its secret is the one before', () => {
+    const rotated = mint('other', 'https://a.example', NOW, 'secret');
+    expect(rotated.read(token)).toMatchObject({ owner });
+    const { token: fresh } = rotated.issue(owner, 'agent', 60);
+    expect(mint('other').read(fresh)).toMatchObject({ owner });
+    expect(() => mint('secret').read(fresh)).toThrow('is invalid');
   });
 
   it('is refused under another secret or issuer', () => {

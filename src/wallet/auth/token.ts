@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Address, getAddress } from 'viem';
 import { z } from 'zod';
 import type { Secret } from '../../config/secret.js';
+import type { RotatingSecret } from '../../config/wallet-settings.js';
 import { readAddress } from '../../core/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -34,7 +35,7 @@ export interface TokenClaims {
 /** Makes and reads bearer tokens. What was revoked is not known here. */
 export class TokenMint {
   constructor(
-    private readonly secret: Secret<string>,
+    private readonly secret: RotatingSecret,
     private readonly issuer: string,
     private readonly now: () => number,
   ) {}
@@ -64,20 +65,21 @@ export class TokenMint {
       exp: claims.expiresAt,
     };
     const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
-    return { token: `${HEADER}.${body}.${this.#mac(body).toString('base64url')}`, claims };
+    const mac = macOf(this.secret.current, body).toString('base64url');
+    return { token: `${HEADER}.${body}.${mac}`, claims };
   }
 
   /** @throws WalletError `unauthorized`. */
   read(token: string): TokenClaims {
     const [header, body = '', mac = '', ...rest] = token.slice(0, TOKEN_MAX_CHARACTERS).split('.');
     const given = Buffer.from(mac, 'base64url');
-    const expected = this.#mac(body);
-    const isOurs =
-      header === HEADER &&
-      rest.length === 0 &&
-      given.length === expected.length &&
-      timingSafeEqual(given, expected);
-    if (!isOurs) throw invalidToken();
+    const { current, previous } = this.secret;
+    const secrets = previous === undefined ? [current] : [current, previous];
+    const isSigned = secrets.some((secret) => {
+      const expected = macOf(secret, body);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+    if (header !== HEADER || rest.length > 0 || !isSigned) throw invalidToken();
     const claims = Claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
     const owner = readAddress(claims.data?.sub);
     if (!claims.success || owner === undefined || claims.data.iss !== this.issuer) {
@@ -89,10 +91,10 @@ export class TokenMint {
     }
     return { owner, role, id: jti, issuedAt: iat, expiresAt: exp };
   }
+}
 
-  #mac(body: string): Buffer {
-    return createHmac('sha256', this.secret.reveal()).update(`${HEADER}.${body}`).digest();
-  }
+function macOf(secret: Secret<string>, body: string): Buffer {
+  return createHmac('sha256', secret.reveal()).update(`${HEADER}.${body}`).digest();
 }
 
 export function invalidToken(): WalletError {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Address } from 'viem';
 import { readAddress } from '../../core/payment/wire-values.js';
-import type { Spending } from '../rules/spending.js';
+import { authorizationId, type Spending } from '../rules/spending.js';
 
 /** A spending whose fate has to be read from the chain once its deadline has passed. */
 export interface Due {
@@ -56,7 +56,22 @@ export function writeDue({ wallet, spending }: Due): string {
   return JSON.stringify([1, wallet, storedSpending(spending)]);
 }
 
-export function readDue(text: string): Due {
-  const [, wallet, spending] = StoredDue.parse(JSON.parse(text));
-  return { wallet, spending };
+/** `undefined` for what was not written by {@link writeDue}: its id has to be that of its terms. */
+export function readDue(text: string): Due | undefined {
+  const stored = parseJson(text);
+  const read = StoredDue.safeParse(stored);
+  if (!read.success) return undefined;
+  const [, wallet, spending] = read.data;
+  const { chainId, method, asset, nonce } = spending;
+  if (method === 'transaction') return undefined;
+  const id = authorizationId({ chainId, method, asset, nonce });
+  return spending.id === id ? { wallet, spending } : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

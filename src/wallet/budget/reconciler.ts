@@ -1,14 +1,11 @@
 import type { Redis } from 'ioredis';
-import { isAuthorizationUsed } from '../../chain/authorization-use.js';
-import { readBlockHeader } from '../../chain/block.js';
 import type { ChainRegistry } from '../../chain/chain-registry.js';
-import type { ChainView } from '../../chain/chain-view.js';
-import { ChainUnavailableError } from '../../core/errors.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
 import type { WalletObserver } from '../wallet-observer.js';
 import { dueKey } from '../wallet-keys.js';
 import { type Due, readDue, writeDue } from './due.js';
+import { readFinalUse } from './final-use.js';
 import type { SpendingStore } from './spending-store.js';
 
 const INTERVAL_MS = 5000;
@@ -18,11 +15,23 @@ const FINAL_AFTER_SECONDS = 3;
 /** What could not be told is asked again after this long. */
 const AGAIN_SECONDS = 30;
 
-/** `open` while the chain can still execute it, or cannot be asked. */
+/** `open` while the chain can still execute it, cannot be asked, or is told of in two ways. */
 export type Fate =
-  | { readonly kind: 'open' | 'spent' }
+  | { readonly kind: 'open' }
+  | { readonly kind: 'spent' }
   /** Proven at a final block after its deadline. */
   | { readonly kind: 'unspent'; readonly block: bigint };
+
+export interface ReconcilerParts {
+  readonly redis: Redis;
+  readonly store: SpendingStore;
+  readonly chains: ChainRegistry;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly observer: Pick<WalletObserver, 'counted'>;
+  /** Unix seconds. */
+  readonly now: () => number;
+  readonly onFailure: (error: unknown) => void;
+}
 
 /**
  * Looks up what became of spendings whose deadline has passed. A budget is given back only when a
@@ -32,15 +41,7 @@ export class Reconciler {
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
 
-  constructor(
-    private readonly redis: Redis,
-    private readonly store: SpendingStore,
-    private readonly chains: ChainRegistry,
-    private readonly journal: Journal,
-    private readonly observer: Pick<WalletObserver, 'counted'>,
-    private readonly now: () => number,
-    private readonly onFailure: (error: unknown) => void,
-  ) {}
+  constructor(private readonly parts: ReconcilerParts) {}
 
   start(): void {
     this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS);
@@ -54,66 +55,71 @@ export class Reconciler {
   /** What became of one spending; where it is known for good, budget and journal say so too. */
   async look(due: Due): Promise<Fate> {
     const fate = await this.#fateOf(due);
+    if (fate.kind === 'open' || !(await this.#isDue(due))) return fate;
     const { wallet, spending } = due;
-    const common = { at: this.now(), wallet, spending: spending.id };
+    // The charge, not the authorization alone: it may have been charged again since.
+    const { id, deadline } = spending;
+    const common = { at: this.parts.now(), wallet, spending: id, deadline };
     if (fate.kind === 'spent') {
-      await this.journal.append({ event: 'spent', ...common });
-      const isNews = await ledgerCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
-      if (isNews === 1) this.observer.counted({ step: 'spent', spending });
-    }
-    if (fate.kind === 'unspent') {
+      await this.parts.journal.append({ event: 'spent', ...common });
+      const isNews = await ledgerCall('wallet_due', this.parts.redis.zrem(dueKey(), writeDue(due)));
+      if (isNews === 1) this.parts.observer.counted({ step: 'spent', spending });
+    } else {
       const block = fate.block.toString();
-      await this.journal.append({ event: 'released', ...common, block });
-      const isNews = await this.store.release(due);
-      if (isNews) this.observer.counted({ step: 'released', spending });
+      await this.parts.journal.append({ event: 'released', ...common, block });
+      const isNews = await this.parts.store.release(due);
+      if (isNews) this.parts.observer.counted({ step: 'released', spending });
     }
     return fate;
+  }
+
+  /** What has been told once is not told again, however often somebody asks. */
+  async #isDue(due: Due): Promise<boolean> {
+    const score = await ledgerCall('wallet_due', this.parts.redis.zscore(dueKey(), writeDue(due)));
+    return score !== null;
   }
 
   async #tick(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
-      const now = this.now();
+      const now = this.parts.now();
       const latest = now - FINAL_AFTER_SECONDS;
-      const members = await this.redis.zrangebyscore(dueKey(), '-inf', latest, 'LIMIT', 0, BATCH);
+      const members = await this.parts.redis.zrangebyscore(
+        dueKey(),
+        '-inf',
+        latest,
+        'LIMIT',
+        0,
+        BATCH,
+      );
       for (const member of members) {
-        const { kind } = await this.look(readDue(member));
-        if (kind === 'open') await this.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
+        const due = readDue(member);
+        const { kind } = due === undefined ? { kind: 'forged' } : await this.look(due);
+        if (kind === 'open')
+          await this.parts.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
+        if (kind === 'forged') await this.parts.redis.zrem(dueKey(), member);
       }
     } catch (error) {
-      this.onFailure(error);
+      this.parts.onFailure(error);
     } finally {
       this.#isRunning = false;
     }
   }
 
   async #fateOf({ wallet, spending }: Due): Promise<Fate> {
-    const chain = this.chains.served(spending.chainId);
+    const chain = this.parts.chains.served(spending.chainId);
     if (chain === undefined || spending.method === 'transaction') return { kind: 'open' };
-    const { method, asset, nonce, payTo, amount } = spending;
+    const { method, asset, nonce, payTo, amount, deadline } = spending;
     const ref = { method, asset, payer: wallet, nonce, payTo, amount };
-    try {
-      return await chain.withView(async (view) => {
-        const final = await readFinal(view);
-        const isUsed = await isAuthorizationUsed(view, ref, { blockHash: final.hash });
-        if (isUsed === undefined) return { kind: 'open' };
-        if (isUsed) return { kind: 'spent' };
-        return final.timestamp > spending.deadline
-          ? { kind: 'unspent', block: final.number }
-          : { kind: 'open' };
-      });
-    } catch (error) {
-      if (error instanceof ChainUnavailableError) return { kind: 'open' };
-      throw error;
+    const found = await readFinalUse(chain.views(), ref);
+    if (found.kind === 'disputed') {
+      this.parts.onFailure(new Error('endpoints contradict each other about a final block'));
     }
+    if (found.kind !== 'known') return { kind: 'open' };
+    if (found.isUsed) return { kind: 'spent' };
+    // By our own clock, too: the time of a block is what nodes say it is.
+    const isOver = found.block.timestamp > deadline && this.parts.now() > deadline;
+    return isOver ? { kind: 'unspent', block: found.block.number } : { kind: 'open' };
   }
-}
-
-async function readFinal(
-  view: ChainView,
-): Promise<{ readonly hash: `0x${string}`; readonly number: bigint; readonly timestamp: number }> {
-  const header = readBlockHeader(await view.read('eth_getBlockByNumber', ['finalized', false]));
-  if (header === undefined) throw new ChainUnavailableError(view.chainId, 'finalized block');
-  return header;
 }

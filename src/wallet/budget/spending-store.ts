@@ -1,15 +1,24 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { ledgerCall, runScript, type ScriptReply } from '../../redis/redis-scripts.js';
+import {
+  ledgerCall,
+  runScript,
+  type Script,
+  type ScriptArgument,
+  type ScriptReply,
+} from '../../redis/redis-scripts.js';
 import type { Charge } from '../rules/judge.js';
 import { assetName } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
+import { WalletError } from '../wallet-error.js';
 import { historyKey, intentKey } from '../wallet-keys.js';
-import { CONFIRM, RELEASE, RESERVE, SPENT } from './budget-scripts.js';
+import { CONFIRM, MARK_SIGNED, RELEASE, RESERVE, SPENT } from './budget-scripts.js';
 import { type Due, writeDue } from './due.js';
 
-/** More payments in one window than this are refused: every one is added up at each charge. */
-const ENTRIES_MAX = 5000;
+/** More payments in thirty days than this are refused: so many of a wallet are remembered. */
+export const ENTRIES_MAX = 100_000;
+/** Each step takes 200 entries into the window or out of it. */
+const SLIDES_MAX = 1000;
 const DIGITS = 78;
 
 export interface Reservation {
@@ -22,6 +31,7 @@ export interface Reservation {
   readonly now: number;
   readonly intent?: {
     readonly id: string;
+    /** As it is stored. */
     readonly record: string;
     /** The stored record it takes the place of; empty for none. */
     readonly replaces: string;
@@ -29,8 +39,18 @@ export interface Reservation {
   };
 }
 
+/** Where a charge stands. */
+export interface Standing {
+  /** Of what Redis holds; a charge is confirmed under the one it was made in. */
+  readonly generation: string;
+  readonly isJournaled: boolean;
+  /** In the journal as signed. */
+  readonly isSigned: boolean;
+}
+
 export type ReserveResult =
-  | { readonly kind: 'reserved' | 'known' | 'locked' | 'policy_changed' }
+  | ({ readonly kind: 'reserved' | 'known' } & Standing)
+  | { readonly kind: 'locked' | 'policy_changed' }
   | { readonly kind: 'reused' }
   | { readonly kind: 'too_many' }
   | { readonly kind: 'over_budget'; readonly charge: Charge; readonly spent: bigint }
@@ -53,7 +73,7 @@ export class SpendingStore {
   /** Charges every budget at once, or none. */
   async reserve(one: Reservation): Promise<ReserveResult> {
     const { wallet, spending, charges, intent } = one;
-    const reply = await runScript(this.redis, RESERVE, [
+    const reply = await this.#slid(RESERVE, [
       wallet,
       one.revision,
       ...[spending.id, assetName(spending.chainId, spending.asset), padded(spending.amount)],
@@ -71,14 +91,20 @@ export class SpendingStore {
     return readReserveReply(reply, charges);
   }
 
-  /** Whether the charge still stands. */
-  async confirm(wallet: Address, id: string): Promise<boolean> {
-    return (await runScript(this.redis, CONFIRM, [wallet, id])) === 1;
+  /** Whether the charge still stands, with nothing lost since it was made. */
+  async confirm(wallet: Address, id: string, generation: string): Promise<boolean> {
+    return (await runScript(this.redis, CONFIRM, [wallet, id, generation])) === 1;
+  }
+
+  /** The journal has that it was signed: neither has to be told again. */
+  async markSigned(wallet: Address, { id, deadline }: Spending): Promise<void> {
+    await runScript(this.redis, MARK_SIGNED, [wallet, id, deadline]);
   }
 
   /** @returns whether it was still to be looked up. */
   async release(due: Due): Promise<boolean> {
-    const args = [due.wallet, due.spending.id, writeDue(due)];
+    const { id, deadline } = due.spending;
+    const args = [due.wallet, id, deadline, writeDue(due)];
     return (await runScript(this.redis, RELEASE, args)) === 1;
   }
 
@@ -88,30 +114,53 @@ export class SpendingStore {
     since: number,
     questions: readonly SpentQuestion[],
   ): Promise<readonly bigint[] | undefined> {
-    const asked = questions.flatMap(({ asset, payees }) => [asset, payees?.join(',') ?? '*']);
-    const [kind, ...sums] = texts(await runScript(this.redis, SPENT, [wallet, since, ...asked]));
-    return kind === 'ok' ? sums.map(BigInt) : undefined;
+    const fields = questions.map(({ asset, payees }) =>
+      payees === undefined ? [asset] : payees.map((payee) => `${asset}|${payee}`),
+    );
+    const [kind, ...sums] = await this.#slid(SPENT, [wallet, since, ...fields.flat()]);
+    if (kind !== 'ok') return undefined;
+    let at = 0;
+    return fields.map(({ length }) => {
+      const own = sums.slice(at, at + length);
+      at += length;
+      return own.reduce((sum, one) => sum + BigInt(one), 0n);
+    });
   }
 
   /** Ids of the newest intents, newest first. */
   history(wallet: Address, count: number): Promise<string[]> {
     return ledgerCall('wallet_history', this.redis.zrevrange(historyKey(wallet), 0, count - 1));
   }
+
+  /** Runs a script that first moves the window, in as many steps as that takes. */
+  async #slid(script: Script, args: readonly ScriptArgument[]): Promise<string[]> {
+    for (let count = 0; count < SLIDES_MAX; count += 1) {
+      const reply = texts(await runScript(this.redis, script, args));
+      if (reply[0] !== 'busy') return reply;
+    }
+    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+  }
 }
 
-/** An entry as the scripts read it. */
-export function entryOf({ chainId, asset, amount, payTo }: Spending): string {
-  return `1|${assetName(chainId, asset)}|${padded(amount)}|${payTo}`;
+/** The beginning of an entry as the scripts read it. */
+export function termsOf({ chainId, asset, amount, payTo }: Spending): string {
+  return `2|${assetName(chainId, asset)}|${padded(amount)}|${payTo}|`;
 }
 
 function padded(amount: bigint): string {
   return amount.toString().padStart(DIGITS, '0');
 }
 
-function readReserveReply(reply: ScriptReply, charges: readonly Charge[]): ReserveResult {
-  const [kind = '', first = '', second = '0'] = texts(reply);
+function readReserveReply(
+  [kind = '', first = '', second = '0']: readonly string[],
+  charges: readonly Charge[],
+): ReserveResult {
   const plain = PLAIN_REPLIES[kind];
   if (plain !== undefined) return plain;
+  if (kind === 'ok' || kind === 'known') {
+    const standing = { isJournaled: second !== 'f', isSigned: second === 's' };
+    return { kind: kind === 'ok' ? 'reserved' : 'known', generation: first, ...standing };
+  }
   if (kind === 'intent') return { kind: 'intent_exists', record: first };
   const charge = kind === 'over' ? charges[Number(first)] : undefined;
   if (charge !== undefined) return { kind: 'over_budget', charge, spent: BigInt(second) };
@@ -119,11 +168,9 @@ function readReserveReply(reply: ScriptReply, charges: readonly Charge[]): Reser
 }
 
 const PLAIN_REPLIES: Readonly<Record<string, ReserveResult>> = {
-  ok: { kind: 'reserved' },
-  known: { kind: 'known' },
-  reused: { kind: 'reused' },
   locked: { kind: 'locked' },
   changed: { kind: 'policy_changed' },
+  reused: { kind: 'reused' },
   many: { kind: 'too_many' },
 };
 

@@ -125,15 +125,24 @@ class LocalDesk implements WalletDesk {
     const { owner, wallet } = this.session;
     const policy = await this.parts.directory.policyOf(owner, wallet);
     const { revision, active, windowHours, otherPayees, scopes } = policy;
-    const lists = policy.payeeLists.map(async ({ name, payees, limits }) => ({
-      name,
-      payees: [...payees],
-      limits: await this.#limits(limits, policy, payees),
-    }));
+    // One question for everything: what is asked apart has to be waited for together, too.
+    const groups = [{ limits: policy.limits, payees: undefined }, ...policy.payeeLists];
+    const questions = groups.flatMap(({ limits, payees }) =>
+      limits.map(({ asset }) => ({ asset, ...(payees !== undefined && { payees }) })),
+    );
+    const sums = await this.#spent(policy, questions);
+    let at = 0;
+    const limitsOf = (limits: readonly Limit[]): z.infer<typeof PolicyOutput>['limits'] => {
+      const own = sums.slice(at, at + limits.length);
+      at += limits.length;
+      return limits.map((limit, index) => this.#limitView(limit, own[index] ?? 0n));
+    };
     return {
       ...{ revision, active, windowHours, otherPayees, scopes: [...scopes] },
-      limits: await this.#limits(policy.limits, policy, undefined),
-      payeeLists: await Promise.all(lists),
+      limits: limitsOf(policy.limits),
+      payeeLists: policy.payeeLists.map(({ name, payees, limits }) => ({
+        ...{ name, payees: [...payees], limits: limitsOf(limits) },
+      })),
       howToChange: howToChange(this.parts.publicUrl),
     };
   }
@@ -168,28 +177,20 @@ class LocalDesk implements WalletDesk {
     return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };
   }
 
-  async #limits(
-    limits: readonly Limit[],
-    policy: Policy,
-    payees: Policy['payeeLists'][number]['payees'] | undefined,
-  ): Promise<z.infer<typeof PolicyOutput>['limits']> {
-    const sums = await this.#spent(
-      policy,
-      limits.map(({ asset }) => ({ asset, ...(payees !== undefined && { payees }) })),
-    );
-    return limits.map(({ asset, perPayment, budget }, at) => {
-      const { symbol, decimals } = this.#unitOf(asset);
-      const shown = (value: bigint): { atomic: string; decimal: string } => ({
-        atomic: value.toString(),
-        decimal: formatUnits(value, decimals),
-      });
-      const spent = sums[at] ?? 0n;
-      const left = budget > spent ? budget - spent : 0n;
-      return {
-        ...{ asset, symbol, perPayment: shown(perPayment), budget: shown(budget) },
-        ...{ spent: shown(spent), left: shown(left) },
-      };
+  #limitView(
+    { asset, perPayment, budget }: Limit,
+    spent: bigint,
+  ): z.infer<typeof PolicyOutput>['limits'][number] {
+    const { symbol, decimals } = this.#unitOf(asset);
+    const shown = (value: bigint): { atomic: string; decimal: string } => ({
+      atomic: value.toString(),
+      decimal: formatUnits(value, decimals),
     });
+    const left = budget > spent ? budget - spent : 0n;
+    return {
+      ...{ asset, symbol, perPayment: shown(perPayment), budget: shown(budget) },
+      ...{ spent: shown(spent), left: shown(left) },
+    };
   }
 
   async #spent(policy: Policy, questions: readonly SpentQuestion[]): Promise<readonly bigint[]> {

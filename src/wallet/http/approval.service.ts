@@ -4,6 +4,7 @@ import { AppConfig } from '../../config/app-config.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { DeviceCodes } from '../auth/device-codes.js';
 import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { assertSince, Sessions } from '../auth/sessions.js';
 import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -13,17 +14,20 @@ export class ApprovalService {
   constructor(
     private readonly codes: DeviceCodes,
     private readonly signIn: SignIn,
+    private readonly sessions: Sessions,
     private readonly directory: WalletDirectory,
     private readonly config: AppConfig,
   ) {}
 
-  /** @returns the message to sign and, in words, the rules it names. */
+  /**
+   * @param code - the user code.
+   * @returns the message to sign and, in words, the rules it names.
+   */
   async challenge(
     code: string,
     owner: Address,
   ): Promise<SignInMessage & { readonly rules: string }> {
-    const { state } = await this.codes.status(code);
-    if (state !== 'pending') throw new WalletError('conflict', 'This code was answered already.');
+    await this.codes.assertPending(code);
     const rules = await this.#rulesOf(owner);
     return { ...(await this.signIn.challenge(owner, statementOf(code, rules))), rules };
   }
@@ -32,8 +36,10 @@ export class ApprovalService {
     const owner = this.signIn.signerOf(signed);
     // Rules that changed since make another statement, which nobody has signed.
     const rules = await this.#rulesOf(owner);
-    await this.signIn.accept(signed, statementOf(code, rules));
-    await this.codes.approve(code, owner);
+    const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules));
+    const epoch = await this.sessions.epochOf(owner);
+    assertSince({ askedAt }, epoch);
+    await this.codes.approve(code, { owner, epoch });
   }
 
   /** Of the owner's wallet, or what a new one starts with: asking makes none. */

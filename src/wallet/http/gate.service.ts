@@ -3,20 +3,26 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { AppConfig } from '../../config/app-config.js';
+import { isWithinBounds } from '../../core/payment/json-bounds.js';
 import { readAddress } from '../../core/payment/wire-values.js';
 import { JsonBodyReader } from '../../http/request-body.js';
+import { addressGroup } from '../../rate-limit/address-group.js';
+import { RateLimiter } from '../../rate-limit/rate-limiter.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
-import { RateLimit } from '../auth/rate-limit.js';
 import { Sessions } from '../auth/sessions.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+
+const MINUTE_SECONDS = 60;
+/** Of a body: room for the largest rules and for typed data within its own bounds. */
+const BODY_BOUNDS = { maxDepth: 24, maxValues: 50_000 } as const;
 
 /** Who a request is from, before anything is done for it. */
 @Injectable()
 export class Gate {
   constructor(
     private readonly sessions: Sessions,
-    private readonly limits: RateLimit,
+    private readonly limiter: RateLimiter,
     private readonly directory: WalletDirectory,
     private readonly bodies: JsonBodyReader,
     private readonly config: AppConfig,
@@ -24,7 +30,7 @@ export class Gate {
 
   /** Anybody, but not too often. @throws WalletError */
   async anybody(request: Request): Promise<void> {
-    await this.limits.count(`ip:${request.ip ?? ''}`);
+    await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
   /** The bearer of a token. @throws WalletError */
@@ -39,7 +45,7 @@ export class Gate {
         await this.anybody(request);
       throw error;
     }
-    await this.limits.count(`wallet:${session.wallet.address}`);
+    await this.#count(`wallet:${session.wallet.address}`);
     return session;
   }
 
@@ -63,10 +69,15 @@ export class Gate {
   }
 
   /** The JSON body, of whatever shape. Asked for after it is known who asks. */
-  json(request: Request): Promise<unknown> {
+  async json(request: Request): Promise<unknown> {
     const { res: response } = request;
     if (response === undefined) throw new TypeError('Express links each request to its response');
-    return this.bodies.json(request, response);
+    const body = await this.bodies.json(request, response);
+    if (isWithinBounds(body, BODY_BOUNDS)) return body;
+    throw new WalletError(
+      'invalid_request',
+      'The body is nested too deep, or has too many values.',
+    );
   }
 
   /** The JSON body by its schema. @throws WalletError `invalid_request` naming what is wrong. */
@@ -79,6 +90,14 @@ export class Gate {
       'invalid_request',
       `${where === '' ? 'The body' : where}: ${issue?.message ?? 'is not valid'}`,
     );
+  }
+
+  async #count(caller: string): Promise<void> {
+    const perMinute = this.config.wallet?.requestsPerMinute ?? 1;
+    const rate = { requests: perMinute, seconds: MINUTE_SECONDS, burst: perMinute };
+    const { isAllowed, retryAfterSeconds } = await this.limiter.take(caller, rate);
+    if (isAllowed) return;
+    throw new WalletError('rate_limited', 'Too many requests.', { retryAfterSeconds });
   }
 
   #isAdminKey(given: string): boolean {

@@ -6,7 +6,7 @@ import { type Policy, policyText, readPolicy } from '../rules/policy.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Changes of rules: on disk first, then in force. */
+/** Changes of rules: asked for, set, and in force once the journal has that. */
 export class PolicyService {
   constructor(
     private readonly directory: WalletDirectory,
@@ -47,7 +47,11 @@ export class PolicyService {
         policy: policyText(policy),
         by: tokenId,
       });
-      if (await this.book.replacePolicy(wallet.address, policy)) return;
+      const record = await this.book.replaceRules(wallet.address, policy);
+      const isInForce =
+        record !== undefined &&
+        (await this.directory.putInForce(owner, wallet.address, { policy, record }));
+      if (isInForce) return;
       throw new WalletError('unavailable', 'The rules changed meanwhile. Send them again.');
     });
   }

@@ -21,6 +21,7 @@ const Signed = z.strictObject({
 });
 const Asking = z.strictObject({ address: z.string().max(64) });
 const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });
+const Collecting = z.strictObject({ code: z.string().max(128) });
 const Approval = z.strictObject({ code: z.string().max(64), ...Signed.shape });
 
 interface TokenAnswer {
@@ -40,31 +41,35 @@ export class SignInV1Controller {
     private readonly config: AppConfig,
   ) {}
 
-  /** Clients post `true`, an object or nothing; what it is does not matter. */
+  /**
+   * Clients post `true`, an object or nothing; what it is does not matter. `code` is the agent's secret;
+   * the link has the user code alone.
+   */
   @Post('init')
   @HttpCode(200)
   async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
     await this.gate.anybody(request);
-    const code = await this.codes.create();
-    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${code}`;
-    return { code, auth_url: url, authUrl: url };
+    const { deviceCode, userCode } = await this.codes.create();
+    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${userCode}`;
+    return { code: deviceCode, user_code: userCode, auth_url: url, authUrl: url };
   }
 
+  /** As published clients ask. The agent's secret is in the URL: who can, posts it. */
   @Get('status')
-  async status(
+  async statusByQuery(
     @Req() request: Request,
     @Query('code') code: unknown,
   ): Promise<Readonly<Record<string, string>>> {
     await this.gate.anybody(request);
-    const known = typeof code === 'string' ? code : '';
-    const status = await this.codes.status(known);
-    if (status.state === 'pending') return { status: 'pending' };
-    // The token is made when it is collected: no token ever lies in Redis.
-    if (status.state === 'approved' && (await this.codes.collect(known))) {
-      const token = await this.sessions.issue(status.owner, 'agent', 'approval');
-      return { status: 'completed', token };
-    }
-    return { status: 'completed' };
+    return this.#statusOf(typeof code === 'string' ? code : '');
+  }
+
+  @Post('status')
+  @HttpCode(200)
+  async status(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
+    await this.gate.anybody(request);
+    const { code } = await this.gate.body(request, Collecting);
+    return this.#statusOf(code);
   }
 
   @Post('login/nonce')
@@ -81,8 +86,8 @@ export class SignInV1Controller {
     await this.gate.anybody(request);
     const signed = await this.gate.body(request, Signed);
     if (signed.message !== LEGACY_MESSAGE) {
-      const owner = await this.signIn.accept(signed, OWNER_STATEMENT);
-      return { token: await this.sessions.issue(owner, 'owner', 'nonce') };
+      const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
+      return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
     }
     if (this.config.wallet?.hasLegacyLogin !== true) {
       throw new WalletError(
@@ -91,7 +96,7 @@ export class SignInV1Controller {
       );
     }
     const owner = this.signIn.signerOf(signed);
-    return { token: await this.sessions.issue(owner, 'agent', 'legacy') };
+    return { token: await this.sessions.issue(owner, 'agent', { by: 'legacy' }) };
   }
 
   /** For the approval page: the rules, and the message that approves an agent under them. */
@@ -125,6 +130,17 @@ export class SignInV1Controller {
   async logoutAll(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
     await this.sessions.revokeAll(await this.gate.rulesMaker(request));
     return { status: 'revoked' };
+  }
+
+  async #statusOf(deviceCode: string): Promise<Readonly<Record<string, string>>> {
+    const { state } = await this.codes.status(deviceCode);
+    if (state === 'pending') return { status: 'pending' };
+    // The token is made when it is collected: no token ever lies in Redis.
+    const approval = await this.codes.collect(deviceCode);
+    if (approval === undefined) return { status: 'completed' };
+    const { owner, epoch } = approval;
+    const token = await this.sessions.issue(owner, 'agent', { by: 'approval', epoch });
+    return { status: 'completed', token };
   }
 }
 

@@ -7,7 +7,11 @@ const PATIENCE_MS = 30_000;
 /** One after the other: the owner takes a while, and the service may be restarted meanwhile. */
 const FAILURES_MAX = 15;
 
-const Code = z.object({ code: z.string(), auth_url: z.url({ protocol: /^https?$/ }) });
+const Code = z.object({
+  code: z.string(),
+  user_code: z.string(),
+  auth_url: z.url({ protocol: /^https?$/ }),
+});
 const Status = z.object({ status: z.string(), token: z.string().optional() });
 
 /**
@@ -23,12 +27,13 @@ export async function letAgentIn(
   tokenFile: string,
   say: (line: string) => void,
 ): Promise<boolean> {
-  const { code, auth_url: link } = Code.parse(await ask(`${serviceUrl}/v1/init`, 'POST'));
+  const begun = Code.parse(await ask(`${serviceUrl}/v1/init`));
+  const { code, user_code: userCode, auth_url: link } = begun;
   say(
-    `Open this page, compare the code ${JSON.stringify(code)}, and sign as the owner:\n\n  ${link}\n`,
+    `Open this page, compare the code ${JSON.stringify(userCode)}, and sign as the owner:\n\n  ${link}\n`,
   );
   for (let failures = 0; failures < FAILURES_MAX;) {
-    const status = await statusOf(`${serviceUrl}/v1/status?code=${encodeURIComponent(code)}`);
+    const status = await statusOf(`${serviceUrl}/v1/status`, code);
     failures = status === undefined ? failures + 1 : 0;
     if (status?.token !== undefined) {
       keep(tokenFile, status.token);
@@ -42,17 +47,22 @@ export async function letAgentIn(
 }
 
 /** `undefined` for what is not an answer to the question: a service that restarts, or a rate limit. */
-async function statusOf(url: string): Promise<z.infer<typeof Status> | undefined> {
+async function statusOf(url: string, code: string): Promise<z.infer<typeof Status> | undefined> {
   try {
-    return Status.safeParse(await ask(url, 'GET')).data;
+    return Status.safeParse(await ask(url, { code })).data;
   } catch {
     return undefined;
   }
 }
 
-async function ask(url: string, method: string): Promise<unknown> {
+/** By POST alone: what is in a URL ends in the logs of whatever stands between. */
+async function ask(url: string, body: object = {}): Promise<unknown> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const response = await fetch(url, { method, redirect: 'error', signal });
+  const response = await fetch(url, {
+    ...{ method: 'POST', redirect: 'error', signal },
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
   return response.json();
 }
 

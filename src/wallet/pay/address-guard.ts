@@ -1,7 +1,13 @@
 import { BlockList, isIP } from 'node:net';
+import { embeddedIPv4, groupsOfIPv6, isIPv4Mapped } from '../../core/ipv6.js';
 
-/** IPv4 ranges that are not globally reachable (IANA special-purpose registry, RFC 6890), and multicast. */
-const IPV4_NOT_PUBLIC: readonly (readonly [string, number])[] = [
+type Range = readonly [net: string, bits: number];
+
+/**
+ * The IANA IPv4 Special-Purpose Address Registry whole (RFC 6890; with its entries of 2025), also the few
+ * that are globally reachable: no seller is there. Multicast (RFC 5771) besides.
+ */
+const IPV4_SPECIAL: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -10,8 +16,11 @@ const IPV4_NOT_PUBLIC: readonly (readonly [string, number])[] = [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -20,29 +29,57 @@ const IPV4_NOT_PUBLIC: readonly (readonly [string, number])[] = [
 ];
 
 /**
- * Of global unicast (2000::/3) the parts that lead elsewhere: Teredo, ORCHID, documentation and 6to4
- * carry or stand for other addresses.
+ * What clouds answer their own machines at, though the numbers look public. Their other addresses of this
+ * kind (169.254.169.254, 169.254.170.2, 192.0.0.192, 100.100.100.200, fd00:ec2::254, fd20:ce::254) are
+ * special-purpose by number and need no line here; a test names them.
  */
-const IPV6_NOT_PUBLIC: readonly (readonly [string, number])[] = [
+const IPV4_OF_CLOUDS: readonly Range[] = [
+  // Azure: its agent, DNS and health probes.
+  ['168.63.129.16', 32],
+  // IBM Cloud: services and service endpoints of its private network.
+  ['161.26.0.0', 16],
+  ['166.8.0.0', 14],
+];
+
+/**
+ * Of global unicast (2000::/3) the entries of the IANA IPv6 Special-Purpose Address Registry. What is
+ * outside of 2000::/3 is never public. Teredo (2001::/32) and 6to4 (2002::/16) carry an IPv4 address.
+ */
+const IPV6_SPECIAL: readonly Range[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
   ['3fff::', 20],
 ];
 
-const notPublic = new BlockList();
-for (const [net, bits] of IPV4_NOT_PUBLIC) notPublic.addSubnet(net, bits, 'ipv4');
-for (const [net, bits] of IPV6_NOT_PUBLIC) notPublic.addSubnet(net, bits, 'ipv6');
+const special = new BlockList();
+for (const [net, bits] of [...IPV4_SPECIAL, ...IPV4_OF_CLOUDS])
+  special.addSubnet(net, bits, 'ipv4');
+for (const [net, bits] of IPV6_SPECIAL) special.addSubnet(net, bits, 'ipv6');
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/**
- * Whether an address is reachable by anybody on the Internet. Everything else of IPv6, the mapped and
- * translated forms of IPv4 among them, is not.
- */
+/** Whether an address is reachable by anybody on the Internet: what is not known to be is not. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
-  if (family === 4) return !notPublic.check(address, 'ipv4');
+  if (family === 4) return !special.check(address, 'ipv4');
   if (family !== 6 || address.includes('%')) return false;
-  return globalUnicast.check(address, 'ipv6') && !notPublic.check(address, 'ipv6');
+  const groups = groupsOfIPv6(address);
+  // Both are ways to the IPv4 address itself, so that is what has to be public.
+  if (isIPv4Mapped(groups) || isTranslated(groups)) {
+    return !special.check(embeddedIPv4(groups), 'ipv4');
+  }
+  if (isTunnelled(groups)) return false;
+  return globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6');
+}
+
+/** NAT64's well-known prefix, 64:ff9b::/96 (RFC 6052): how IPv6-only networks reach IPv4. */
+function isTranslated([first, second, ...rest]: readonly number[]): boolean {
+  return first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((group) => group === 0);
+}
+
+/** ISATAP (RFC 5214): an IPv4 address of the site in the interface identifier of any prefix. */
+function isTunnelled(groups: readonly number[]): boolean {
+  return groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x200);
 }

@@ -4,6 +4,8 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
+import type { RecordSeal } from '../seal/record-seal.js';
+import { WalletError } from '../wallet-error.js';
 import { intentKey } from '../wallet-keys.js';
 import type { FetchRequest } from './safe-fetch.js';
 
@@ -58,24 +60,59 @@ export function requestDigest({ url, method, body }: FetchRequest): string {
     .digest('base64url');
 }
 
-/** Intents in Redis, each with the exact text it is stored as. */
+/** An intent, and the exact text it is stored as. */
+export interface StoredRecord {
+  readonly intent: Intent;
+  readonly record: string;
+}
+
+/**
+ * Intents in Redis. The text begins with how often the intent was charged, so that a payment that was
+ * over is told from the one that took its place; the rest is sealed, for URLs have secrets in them.
+ */
 export class IntentStore {
   constructor(
     private readonly redis: Redis,
+    private readonly seal: RecordSeal,
     private readonly lifeSeconds: number,
   ) {}
 
-  async read(
-    wallet: Address,
-    id: string,
-  ): Promise<{ readonly intent: Intent; readonly record: string } | undefined> {
+  /** @throws WalletError `unavailable` for one that cannot be opened: it may have been paid. */
+  async read(wallet: Address, id: string): Promise<StoredRecord | undefined> {
     const record = await ledgerCall('wallet_intent', this.redis.get(intentKey(wallet, id)));
-    return record === null ? undefined : { intent: Intent.parse(JSON.parse(record)), record };
+    return record === null ? undefined : { intent: this.open(wallet, id, record), record };
   }
 
-  async write(wallet: Address, id: string, intent: StoredIntent): Promise<void> {
+  /** The text an intent is stored as. @param charged - how many payments of it there were. */
+  textOf(wallet: Address, id: string, intent: StoredIntent, charged: number): string {
+    return `${charged}/${this.seal.seal(contextOf(wallet, id), JSON.stringify(intent))}`;
+  }
+
+  async write(wallet: Address, id: string, intent: StoredIntent, charged: number): Promise<void> {
     const key = intentKey(wallet, id);
-    const text = JSON.stringify(intent);
+    const text = this.textOf(wallet, id, intent, charged);
     await ledgerCall('wallet_intent', this.redis.set(key, text, 'EX', this.lifeSeconds));
   }
+
+  private open(wallet: Address, id: string, record: string): Intent {
+    const [, sealed = ''] = record.split('/');
+    const text = this.seal.open(contextOf(wallet, id), sealed);
+    if (text !== undefined) return Intent.parse(JSON.parse(text));
+    throw new WalletError('unavailable', 'This intent was stored under another secret.');
+  }
+}
+
+/** The same record under the newest key. */
+export function renewIntent(seal: RecordSeal, wallet: string, id: string, record: string): string {
+  const [charged = '', sealed = ''] = record.split('/');
+  return `${charged}/${seal.renew(contextOf(wallet, id), sealed)}`;
+}
+
+/** How many payments of an intent there were, by the text it is stored as. */
+export function chargeCountOf(record: string): number {
+  return Number(/^(\d+)\//.exec(record)?.[1] ?? '0');
+}
+
+function contextOf(wallet: string, id: string): string {
+  return `intent:${wallet}:${id}`;
 }

@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../config/wallet-settings.js';
 import { chainIdOf, chainIdOfV1Name } from '../../core/payment/network.js';
+import { isWithinBounds } from '../../core/payment/json-bounds.js';
 import {
   isJsonObject,
   isUint256,
@@ -13,6 +14,8 @@ import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { FetchAnswer } from './safe-fetch.js';
 
 const OFFERS_MAX = 50;
+/** Of what a seller says; the bytes are bounded where they are fetched. */
+const SELLER_BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 
 /** One way to pay that a seller offers and this wallet knows how to. */
 export interface Offer {
@@ -73,7 +76,7 @@ export function readHeader(value: string | undefined): JsonObject | undefined {
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return isJsonObject(value) && isWithinBounds(value, SELLER_BOUNDS) ? value : undefined;
   } catch {
     return undefined;
   }

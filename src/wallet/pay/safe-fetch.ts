@@ -55,14 +55,18 @@ export class SafeFetch {
    * @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after.
    */
   async fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
-    const { method, body, ...first } = readRequest(wanted);
-    let { url, headers } = first;
+    const { method, ...first } = readRequest(wanted);
+    let { url, headers, body } = first;
     for (let redirects = 0; ; redirects += 1) {
       const answer = await this.#once(url, { method, headers, body }, signal);
       const target = redirectOf(answer, url, method);
       if (target === undefined) return answer;
       if (redirects === REDIRECTS_MAX) throw refused('there are too many redirects');
-      if (new URL(target).origin !== new URL(url).origin) headers = harmless(headers);
+      if (new URL(target).origin !== new URL(url).origin) {
+        // What was meant for one server is not another's to read.
+        headers = harmless(headers);
+        body = undefined;
+      }
       url = target;
     }
   }

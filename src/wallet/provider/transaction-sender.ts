@@ -7,13 +7,13 @@ import {
   type TransactionSerializableEIP1559,
   type TransactionSerializedEIP1559,
 } from 'viem';
-import { quantity, readQuantity } from '../../chain/block.js';
 import type { ChainRegistry } from '../../chain/chain-registry.js';
 import type { EvmChain } from '../../chain/evm-chain.js';
 import { ChainUnavailableError } from '../../core/errors.js';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { WantedTransaction } from '../rules/spending.js';
+import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { sentTransactionKey } from '../wallet-keys.js';
 import type { CustodialWallet } from './wallet-provider.js';
@@ -47,6 +47,7 @@ export class TransactionSender {
     private readonly chains: ChainRegistry,
     private readonly redis: Redis,
     private readonly locks: RedisLock,
+    private readonly seal: RecordSeal,
   ) {}
 
   /** One transaction of a wallet at a time: the next one's nonce depends on it. */
@@ -55,7 +56,7 @@ export class TransactionSender {
     if (chain === undefined) throw new WalletError('INVALID_TRANSACTION', 'No such network here.');
     return this.locks.hold(`tx:${wanted.chainId}:${wallet.address}`, async () => {
       const place = sentTransactionKey(wallet.address, key);
-      const stored = readStored(await ledgerCall('wallet_transaction', this.redis.get(place)));
+      const stored = readStored(await this.#read(place));
       if (stored?.kind === 'signed') return broadcast(chain, stored.raw, true);
       // Charged before, and what was signed then is lost: a second one could pay twice.
       if (stored === undefined && isRepeat) throw unknownOutcome();
@@ -67,8 +68,18 @@ export class TransactionSender {
     });
   }
 
+  /** @throws WalletError `outcome_unknown` for what no wallet process has stored. */
+  async #read(place: string): Promise<string | undefined> {
+    const sealed = await ledgerCall('wallet_transaction', this.redis.get(place));
+    if (sealed === null) return undefined;
+    const text = this.seal.open(place, sealed);
+    if (text === undefined) throw unknownOutcome();
+    return text;
+  }
+
   async #store(place: string, text: string): Promise<void> {
-    await ledgerCall('wallet_transaction', this.redis.set(place, text, 'EX', SENT_LIFE_SECONDS));
+    const sealed = this.seal.seal(place, text);
+    await ledgerCall('wallet_transaction', this.redis.set(place, sealed, 'EX', SENT_LIFE_SECONDS));
   }
 }
 
@@ -79,8 +90,8 @@ type Stored =
   | { readonly kind: 'signed'; readonly raw: Hex; readonly unsigned?: never }
   | { readonly kind: 'unsigned'; readonly unsigned: UnsignedTransaction };
 
-function readStored(text: string | null): Stored | undefined {
-  if (text === null) return undefined;
+function readStored(text: string | undefined): Stored | undefined {
+  if (text === undefined) return undefined;
   if (!text.startsWith(UNSIGNED_MARK)) return { kind: 'signed', raw: text as Hex };
   const bytes = text.slice(UNSIGNED_MARK.length) as TransactionSerializedEIP1559;
   const { chainId, nonce = 0, ...rest } = parseTransaction(bytes);
@@ -93,18 +104,15 @@ async function prepare(
   wanted: WantedTransaction,
 ): Promise<UnsignedTransaction> {
   const { to, value, data } = wanted;
-  const call = { from: wallet.address, to, value: quantity(value), data };
+  const call = { from: wallet.address, to, value, data };
   try {
     const [nonce, gas, price] = await chain.withView(async (view) =>
       Promise.all([
-        view.read('eth_getTransactionCount', [wallet.address, 'pending']).then(readQuantity),
-        wanted.gasLimit ?? view.read('eth_estimateGas', [call]).then(readQuantity),
-        view.read('eth_gasPrice', []).then(readQuantity),
+        view.transactionCount(wallet.address, 'pending'),
+        wanted.gasLimit ?? view.estimateGas(call),
+        view.gasPrice(),
       ]),
     );
-    if (nonce === undefined || gas === undefined || price === undefined) {
-      throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
-    }
     const fee = wanted.maxFeePerGas ?? price;
     const tip = wanted.maxPriorityFeePerGas ?? fee;
     if (fee > chain.config.maxGasPriceWei || tip > fee) {
@@ -113,7 +121,7 @@ async function prepare(
     return {
       type: 'eip1559',
       chainId: wanted.chainId,
-      nonce: Number(nonce),
+      nonce,
       gas,
       to,
       value,
@@ -148,8 +156,8 @@ async function broadcast(chain: EvmChain, raw: Hex, isRepeat: boolean): Promise<
 
 async function isOnChain(chain: EvmChain, hash: Hex): Promise<boolean> {
   try {
-    const found = await chain.withView((view) => view.read('eth_getTransactionByHash', [hash]));
-    return found !== null;
+    const found = await chain.withView((view) => view.transaction(hash));
+    return found !== undefined;
   } catch (error) {
     if (error instanceof ChainUnavailableError) return false;
     throw error;

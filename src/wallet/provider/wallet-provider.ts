@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
-import type { TypedData, WantedTransaction } from '../rules/spending.js';
+import type { WantedTransaction } from '../rules/spending.js';
+import type { DigestedTypedData } from '../rules/typed-data-digest.js';
 
 /** A wallet in somebody's custody. */
 export interface CustodialWallet {
@@ -27,7 +28,7 @@ export interface WalletProvider {
   find(subject: string): Promise<CustodialWallet | undefined>;
   /** The wallet of a subject, made if there is none: one wallet, however many ask at once. */
   create(subject: string): Promise<CustodialWallet>;
-  signTypedData(wallet: CustodialWallet, typedData: TypedData, key: string): Promise<Hex>;
+  signTypedData(wallet: CustodialWallet, typedData: DigestedTypedData, key: string): Promise<Hex>;
   /** EIP-191. */
   signMessage(wallet: CustodialWallet, message: SignableMessage, key: string): Promise<Hex>;
   /**

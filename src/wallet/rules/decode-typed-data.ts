@@ -1,8 +1,7 @@
-import { type Address, hashTypedData, type Hex } from 'viem';
+import type { Address } from 'viem';
 import type { WalletAsset } from '../../config/wallet-settings.js';
 import { PERMIT2 } from '../../core/exact/contracts.js';
 import {
-  isJsonObject,
   isUint256,
   readAddress,
   readBytes,
@@ -10,7 +9,8 @@ import {
   readOptionalObject,
 } from '../../core/payment/wire-values.js';
 import { eip3009Message, permit2Message, type TransferTerms } from './payment-message.js';
-import type { Signable, Spending, TypedData } from './spending.js';
+import { authorizationId, type Signable, type Spending, type TypedData } from './spending.js';
+import { type DigestedTypedData, digestOf } from './typed-data-digest.js';
 
 /** Tokens and contracts the wallet can tell payments by. */
 export interface KnownContracts {
@@ -19,61 +19,25 @@ export interface KnownContracts {
   permit2Proxy(chainId: number): Address | undefined;
 }
 
-const MAX_STRUCTS = 20;
-const MAX_FIELDS = 40;
-
-/** `undefined` when it has not the shape of EIP-712 typed data. */
-export function readTypedData(sent: unknown): TypedData | undefined {
-  if (!isJsonObject(sent)) return undefined;
-  const { types, domain, message } = sent;
-  const primaryType = sent['primaryType'] ?? sent['primary_type'];
-  if (!isJsonObject(types) || !isJsonObject(domain) || !isJsonObject(message)) return undefined;
-  if (typeof primaryType !== 'string' || Object.keys(types).length > MAX_STRUCTS) return undefined;
-  const read: Record<string, { name: string; type: string }[]> = {};
-  for (const [struct, fields] of Object.entries(types)) {
-    if (!Array.isArray(fields) || fields.length > MAX_FIELDS) return undefined;
-    const known: { name: string; type: string }[] = [];
-    for (const field of fields as unknown[]) {
-      if (!isJsonObject(field)) return undefined;
-      const { name, type } = field;
-      if (typeof name !== 'string' || typeof type !== 'string') return undefined;
-      known.push({ name, type });
-    }
-    read[struct] = known;
-  }
-  return { types: read, domain, primaryType, message };
-}
-
-/** What a wallet signs; `undefined` when it cannot be hashed at all. */
-export function digestOf({ domain, types, primaryType, message }: TypedData): Hex | undefined {
-  try {
-    return hashTypedData({ domain, types, primaryType, message });
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Says what a signature over typed data would allow. A payment is one whose digest equals that of the
- * message built anew from the decoded values: then nothing was signed that was not judged.
+ * message built anew from the decoded values: then nothing was signed that was not judged. Nothing else
+ * is hashed here: what its scope refuses costs no hash.
  *
  * @param wallet - the account that would sign.
  */
 export function decodeTypedData(
-  typedData: TypedData,
+  typedData: DigestedTypedData,
   wallet: Address,
   known: KnownContracts,
 ): Signable {
-  const digest = digestOf(typedData);
-  if (digest === undefined)
-    return { kind: 'unsignable', why: 'it is not valid EIP-712 typed data' };
   const chainId = Number(readInteger(typedData.domain['chainId']) ?? -1n);
   const contract = readAddress(typedData.domain['verifyingContract']);
   switch (typedData.primaryType) {
     case 'TransferWithAuthorization':
-      return decodeEip3009(typedData, digest, { wallet, chainId, contract, known });
+      return decodeEip3009(typedData, { wallet, chainId, contract, known });
     case 'PermitWitnessTransferFrom':
-      return decodePermit2(typedData, digest, { wallet, chainId, contract, known });
+      return decodePermit2(typedData, { wallet, chainId, contract, known });
     default:
       return movesFunds(typedData.primaryType, chainId, contract, known)
         ? { kind: 'scoped', scope: 'permit', what: `a ${nameOf(typedData)} signature` }
@@ -89,10 +53,10 @@ interface Setting {
 }
 
 function decodeEip3009(
-  { message }: TypedData,
-  digest: Hex,
+  typedData: DigestedTypedData,
   { wallet, chainId, contract, known }: Setting,
 ): Signable {
+  const { message } = typedData;
   const token = contract && known.token(chainId, contract);
   const terms = readTerms(wallet, {
     payTo: message['to'],
@@ -106,15 +70,15 @@ function decodeEip3009(
     return { kind: 'unsignable', why: 'it spends from another account than the wallet' };
   }
   const own = eip3009Message({ ...token, eip712: token.eip712 }, terms);
-  if (digestOf(own) !== digest) return unknownTransfer(contract);
+  if (!isSame(typedData, own)) return unknownTransfer(contract);
   return { kind: 'payment', token, spending: spendingOf(token, 'eip3009', terms) };
 }
 
 function decodePermit2(
-  { message }: TypedData,
-  digest: Hex,
+  typedData: DigestedTypedData,
   { wallet, chainId, contract, known }: Setting,
 ): Signable {
+  const { message } = typedData;
   const permitted = readOptionalObject(message['permitted']);
   const witness = readOptionalObject(message['witness']);
   const tokenAddress = readAddress(permitted?.['token']);
@@ -130,8 +94,23 @@ function decodePermit2(
   if (contract !== PERMIT2 || !token || proxy === undefined || terms === undefined) {
     return unknownTransfer(contract);
   }
-  if (digestOf(permit2Message(token, proxy, terms)) !== digest) return unknownTransfer(contract);
+  if (!isSame(typedData, permit2Message(token, proxy, terms))) return unknownTransfer(contract);
   return { kind: 'payment', token, spending: spendingOf(token, 'permit2', terms) };
+}
+
+/** Whether both would be signed alike. Types are compared first: other ones are not worth a hash. */
+function isSame(sent: DigestedTypedData, own: TypedData): boolean {
+  for (const [struct, fields] of Object.entries(own.types)) {
+    if (struct === 'EIP712Domain') continue;
+    const given = Object.hasOwn(sent.types, struct) ? sent.types[struct] : undefined;
+    if (given?.length !== fields.length) return false;
+    const isEqual = fields.every(({ name, type }, at) => {
+      const one = given[at];
+      return one?.name === name && one.type === type;
+    });
+    if (!isEqual) return false;
+  }
+  return sent.digest !== undefined && sent.digest === digestOf(own);
 }
 
 function readTerms(
@@ -156,9 +135,8 @@ export function spendingOf(
   method: 'eip3009' | 'permit2',
   { payTo, amount, deadline, nonce }: TransferTerms,
 ): Spending {
-  const scope = method === 'eip3009' ? address : PERMIT2;
   return {
-    id: `${chainId}:${scope}:${nonce.toString(16)}`,
+    id: authorizationId({ chainId, method, asset: address, nonce }),
     chainId,
     method,
     asset: address,

@@ -55,6 +55,12 @@ const limits = z
   .max(50)
   .refine((all) => isUnique(all.map(({ asset }) => asset)), 'names an asset twice');
 
+/**
+ * What is asked of Redis for one answer about the rules: a sum for each limit, and one for each payee
+ * of a list and limit of it.
+ */
+const SUMS_MAX = 2000;
+
 /** Rules as an owner writes them. */
 export const PolicyText = z.strictObject({
   active: z.boolean().default(true),
@@ -72,6 +78,12 @@ export const PolicyText = z.strictObject({
     )
     .max(20)
     .refine((all) => isUnique(all.map(({ name }) => name)), 'names a list twice')
+    .refine(
+      (all) =>
+        all.reduce((sum, list) => sum + list.payees.length * Math.max(1, list.limits.length), 0) <=
+        SUMS_MAX,
+      `has more than ${SUMS_MAX} payees, each counted once for each limit of its list`,
+    )
     .default([]),
   otherPayees: z.boolean().default(true),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default([]),

@@ -2,11 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { type Address, zeroAddress } from 'viem';
 import type { WalletAsset } from '../../config/wallet-settings.js';
 import { decodeTransaction } from './decode-transaction.js';
-import { decodeTypedData, type KnownContracts, readTypedData } from './decode-typed-data.js';
+import { decodeTypedData, type KnownContracts } from './decode-typed-data.js';
 import { judge } from './judge.js';
 import { eip3009Message, permit2Message } from './payment-message.js';
 import { type Policy, policyText, readPolicy } from './policy.js';
+import { readTypedData } from './read-typed-data.js';
 import type { TypedData } from './spending.js';
+import { withDigest } from './typed-data-digest.js';
 
 const wallet: Address = `0x${'a1'.repeat(20)}`;
 const payTo: Address = `0x${'b2'.repeat(20)}`;
@@ -35,7 +37,7 @@ function aPolicy(more: Record<string, unknown> = {}): Policy {
   return read.policy;
 }
 
-const decode = (typedData: TypedData) => decodeTypedData(typedData, wallet, known);
+const decode = (typedData: TypedData) => decodeTypedData(withDigest(typedData), wallet, known);
 const change = (data: TypedData, message: Record<string, unknown>): TypedData => ({
   ...data,
   message: { ...data.message, ...message },

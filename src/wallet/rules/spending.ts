@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { WalletAsset } from '../../config/wallet-settings.js';
+import { PERMIT2 } from '../../core/exact/contracts.js';
 import type { Scope } from './policy.js';
 
 /** A transfer that the wallet's signature makes possible, free of how it is signed. */
@@ -17,6 +18,21 @@ export interface Spending {
   readonly nonce: bigint;
   /** Unix seconds after which the chain refuses it. */
   readonly deadline: number;
+}
+
+/** The id of a spending by authorization: one for each nonce that a chain executes at most once. */
+export function authorizationId({
+  chainId,
+  method,
+  asset,
+  nonce,
+}: {
+  readonly chainId: number;
+  readonly method: 'eip3009' | 'permit2';
+  readonly asset: Address;
+  readonly nonce: bigint;
+}): string {
+  return `${chainId}:${method === 'eip3009' ? asset : PERMIT2}:${nonce.toString(16)}`;
 }
 
 /** What somebody asks the wallet to sign, decoded. */

@@ -2,7 +2,12 @@ import { formatUnits } from 'viem';
 import type { Journal } from '../audit/journal.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import { storedSpending } from '../budget/due.js';
-import type { Reservation, ReserveResult, SpendingStore } from '../budget/spending-store.js';
+import type {
+  Reservation,
+  ReserveResult,
+  SpendingStore,
+  Standing,
+} from '../budget/spending-store.js';
 import { type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
 import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
@@ -17,7 +22,10 @@ export interface Wish {
   readonly signable: Signable;
   /** For the audit record: the method, never its content. */
   readonly what: SigningWish;
-  /** EIP-712 digest, or the hash of what else is signed. */
+  /**
+   * EIP-712 digest, or the hash of what else is signed. It may be computed when it is asked for, which
+   * is not before the rules have said yes: a refusal costs no hash.
+   */
   readonly digest: string;
   /** The intent a payment belongs to; see {@link Reservation}. */
   readonly intent?: Reservation['intent'];
@@ -30,6 +38,8 @@ export type Authorized =
       readonly spending: Spending;
       /** It was charged before: an earlier attempt may have got anywhere. */
       readonly isRepeat: boolean;
+      /** The journal has that it was signed. */
+      readonly isSigned: boolean;
     }
   | { readonly kind: 'uncharged' }
   /** Another call was first with this intent. */
@@ -43,7 +53,7 @@ export class Authorizer {
   constructor(
     private readonly directory: WalletDirectory,
     private readonly store: SpendingStore,
-    private readonly journal: Journal,
+    private readonly journal: Pick<Journal, 'append'>,
     private readonly observer: Pick<WalletObserver, 'decided' | 'counted'>,
     private readonly now: () => number,
   ) {}
@@ -54,7 +64,7 @@ export class Authorizer {
    */
   async authorize(session: Session, wish: Wish): Promise<Authorized> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const policy = await this.directory.policyOf(session.owner, session.wallet);
+      const policy = await this.directory.policyInForce(session.owner, session.wallet);
       const judgement = judge(wish.signable, policy, this.now());
       if (!judgement.allowed) return this.#refuse(session, wish, judgement.refusal);
       if (judgement.spending === undefined) {
@@ -67,11 +77,11 @@ export class Authorizer {
       switch (result.kind) {
         case 'reserved':
         case 'known':
-          if (await this.#settleCharge(session, wish, spending)) {
+          if (await this.#settleCharge(session, wish, spending, result)) {
             const isRepeat = result.kind === 'known';
             this.observer.decided({ what: wish.what });
             if (!isRepeat) this.observer.counted({ step: 'reserved', spending });
-            return { kind: 'charged', spending, isRepeat };
+            return { kind: 'charged', spending, isRepeat, isSigned: result.isSigned };
           }
           break;
         case 'intent_exists':
@@ -93,15 +103,12 @@ export class Authorizer {
     if (!active) throw WalletError.refused(STOPPED);
   }
 
-  /**
-   * For a payment that another attempt has charged: that one may have ended before the charge was in
-   * the journal, and what is not there a loss of Redis would undo.
-   *
-   * @throws WalletError `unavailable` when the charge does not stand any more.
-   */
-  async confirmCharge(session: Session, wish: Wish, spending: Spending): Promise<void> {
-    if (await this.#settleCharge(session, wish, spending)) return;
-    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+  /** Once, however often the same is signed: that it was is on disk, and then in Redis. */
+  async noteSigned({ owner, wallet }: Session, spending: Spending): Promise<void> {
+    const { id, deadline } = spending;
+    const common = { at: this.now(), owner, wallet: wallet.address, spending: id, deadline };
+    await this.journal.append({ event: 'signed', ...common });
+    await this.store.markSigned(wallet.address, spending);
   }
 
   #reserve(
@@ -122,23 +129,29 @@ export class Authorizer {
     });
   }
 
-  /** On disk before it is signed; and a loss of Redis before that is noticed here. */
+  /**
+   * On disk before it is signed. Whether the charge stands is asked under the state of Redis it was made
+   * in: what was charged elsewhere after a loss in between was not held against it.
+   */
   async #settleCharge(
     { owner, wallet, tokenId }: Session,
     { digest, intent }: Wish,
     spending: Spending,
+    { isJournaled, generation }: Standing,
   ): Promise<boolean> {
-    await this.journal.append({
-      event: 'reserved',
-      at: this.now(),
-      owner,
-      wallet: wallet.address,
-      token: tokenId,
-      spending: storedSpending(spending),
-      digest,
-      ...(intent !== undefined && { intent: { id: intent.id, record: intent.record } }),
-    });
-    return this.store.confirm(wallet.address, spending.id);
+    if (!isJournaled) {
+      await this.journal.append({
+        event: 'reserved',
+        at: this.now(),
+        owner,
+        wallet: wallet.address,
+        token: tokenId,
+        spending: storedSpending(spending),
+        digest,
+        ...(intent !== undefined && { intent: { id: intent.id, record: intent.record } }),
+      });
+    }
+    return this.store.confirm(wallet.address, spending.id, generation);
   }
 
   async #refuse(
@@ -166,7 +179,10 @@ function refusalOf(
   { windowHours }: Policy,
 ): Refusal {
   if (result.kind === 'reused') {
-    return { rule: 'nonce_reused', message: 'This nonce was used for another payment.' };
+    return {
+      rule: 'nonce_reused',
+      message: 'This nonce was used for another payment, or for one that is over.',
+    };
   }
   if (result.kind === 'too_many') {
     return { rule: 'too_many_payments', message: 'Too many payments in this window.' };

@@ -4,6 +4,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { ledgerCall } from '../../redis/redis-scripts.js';
 import type { RedisLock } from '../redis-lock.js';
+import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { replyKey, tagOf } from '../wallet-keys.js';
 
@@ -23,6 +24,7 @@ export class ReplyStore {
   constructor(
     private readonly redis: Redis,
     private readonly locks: RedisLock,
+    private readonly seal: RecordSeal,
   ) {}
 
   /**
@@ -58,12 +60,14 @@ export class ReplyStore {
   }
 
   async #read(place: string): Promise<z.infer<typeof StoredReply> | undefined> {
-    const text = await ledgerCall('wallet_reply', this.redis.get(place));
-    return text === null ? undefined : StoredReply.parse(JSON.parse(text));
+    const sealed = await ledgerCall('wallet_reply', this.redis.get(place));
+    // What no wallet process has stored says nothing.
+    const text = sealed === null ? undefined : this.seal.open(place, sealed);
+    return text === undefined ? undefined : StoredReply.parse(JSON.parse(text));
   }
 
   async #write(place: string, stored: z.infer<typeof StoredReply>): Promise<void> {
-    const text = JSON.stringify(stored);
+    const text = this.seal.seal(place, JSON.stringify(stored));
     await ledgerCall('wallet_reply', this.redis.set(place, text, 'EX', LIFE_SECONDS));
   }
 }

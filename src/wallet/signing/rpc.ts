@@ -1,4 +1,5 @@
 import { type Address, type Hex, isHex } from 'viem';
+import { quantity } from '../../chain/block.js';
 import type { ChainRegistry } from '../../chain/chain-registry.js';
 import type { EvmChain } from '../../chain/evm-chain.js';
 import { chainIdOf } from '../../core/payment/network.js';
@@ -11,8 +12,9 @@ import {
   readOptionalObject,
 } from '../../core/payment/wire-values.js';
 import type { SignableMessage } from '../provider/wallet-provider.js';
-import { readTypedData } from '../rules/decode-typed-data.js';
-import type { TypedData, WantedTransaction } from '../rules/spending.js';
+import { readTypedData, TYPED_DATA_BOUNDS } from '../rules/read-typed-data.js';
+import type { WantedTransaction } from '../rules/spending.js';
+import type { DigestedTypedData } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import type { ReplyStore, RpcReply } from './reply-store.js';
@@ -20,6 +22,9 @@ import type { WalletSigner } from './signer.js';
 
 const GAS_MAX = 1_000_000n;
 const CALL_GAS = 10_000_000n;
+const MESSAGE_MAX_CHARACTERS = 65_536;
+/** Nodes take no larger transaction. */
+const DATA_MAX_BYTES = 131_072;
 
 /** `POST /v1/wallets/me/rpc`: the methods, parameters and replies of the published wallet skill. */
 export class WalletRpc {
@@ -74,12 +79,13 @@ export class WalletRpc {
     return chain;
   }
 
-  async #balance(body: JsonObject, own: Address): Promise<unknown> {
+  async #balance(body: JsonObject, own: Address): Promise<Hex> {
     const { params } = body;
     const asked = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'address');
     const address = asked === undefined ? own : readAddress(asked);
     if (address === undefined) throw invalid('An address is expected.');
-    return this.#chainOf(body).withView((view) => view.read('eth_getBalance', [address, 'latest']));
+    const wei = await this.#chainOf(body).withView((view) => view.balance(address));
+    return quantity(wei);
   }
 
   async #ethCall(body: JsonObject): Promise<Hex> {
@@ -88,7 +94,7 @@ export class WalletRpc {
       ? (params as unknown[])[0]
       : readField(params, 'transaction');
     const to = readAddress(readField(sent, 'to'));
-    const data = readBytes(readField(sent, 'data') ?? '0x');
+    const data = readData(readField(sent, 'data'));
     if (to === undefined || data === undefined) throw invalid('to and data are expected.');
     const outcome = await this.#chainOf(body).withView((view) => view.call({ to, data }, CALL_GAS));
     if (outcome.status === 'returned') return outcome.data;
@@ -99,13 +105,17 @@ export class WalletRpc {
 function readMessage(params: unknown): SignableMessage {
   const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'message');
   if (typeof sent !== 'string') throw invalid('params must be {message} or [message, address].');
+  if (sent.length > MESSAGE_MAX_CHARACTERS) {
+    throw invalid(`message is longer than ${MESSAGE_MAX_CHARACTERS} characters.`);
+  }
   // As in Ethereum's personal_sign: hex is bytes, anything else is text.
   return readField(params, 'encoding') !== 'utf-8' && isHex(sent) && sent.length % 2 === 0
     ? { raw: sent }
     : sent;
 }
 
-function readTypedDataParams(params: unknown): TypedData {
+function readTypedDataParams(params: unknown): DigestedTypedData {
+  const { maxCharacters, maxValues, maxDepth } = TYPED_DATA_BOUNDS;
   let sent = Array.isArray(params) ? (params as unknown[])[1] : readField(params, 'typed_data');
   if (typeof sent === 'string') {
     try {
@@ -116,16 +126,24 @@ function readTypedDataParams(params: unknown): TypedData {
   }
   const typedData = readTypedData(sent);
   if (typedData === undefined) {
-    throw invalid('typed_data must have types, primaryType, domain and message.');
+    throw invalid(
+      `typed_data must have types, primaryType, domain and message, with at most ${maxCharacters} characters, ${maxValues} values and ${maxDepth} levels.`,
+    );
   }
   return typedData;
+}
+
+/** `undefined` when it is not bytes, or more than a transaction can carry. */
+function readData(sent: unknown = '0x'): Hex | undefined {
+  const data = readBytes(sent);
+  return data !== undefined && data.length <= 2 + 2 * DATA_MAX_BYTES ? data : undefined;
 }
 
 function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain): WantedTransaction {
   const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'transaction');
   if (!isJsonObject(sent)) throw invalid('params.transaction is expected.');
   const to = readAddress(sent['to']);
-  const data = readBytes(sent['data'] ?? '0x');
+  const data = readData(sent['data']);
   const value = readInteger(sent['value'] ?? '0');
   if (to === undefined || data === undefined || value === undefined || value < 0n) {
     throw new WalletError('INVALID_TRANSACTION', 'to, value or data is not well-formed.');

@@ -1,10 +1,10 @@
 import { hashMessage, type Hex, keccak256, toHex } from 'viem';
 import type { RecoverSigner } from '../../core/exact/verdict.js';
-import type { Journal } from '../audit/journal.js';
 import type { SignableMessage, WalletProvider } from '../provider/wallet-provider.js';
 import { decodeTransaction } from '../rules/decode-transaction.js';
-import { decodeTypedData, digestOf, type KnownContracts } from '../rules/decode-typed-data.js';
+import { decodeTypedData, type KnownContracts } from '../rules/decode-typed-data.js';
 import type { TypedData, WantedTransaction } from '../rules/spending.js';
+import { type DigestedTypedData, withDigest } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import type { Authorizer, Wish } from './authorizer.js';
@@ -16,54 +16,66 @@ export class WalletSigner {
     private readonly authorizer: Authorizer,
     private readonly known: KnownContracts,
     private readonly recoverSigner: RecoverSigner,
-    private readonly journal: Journal,
     private readonly now: () => number,
   ) {}
 
   /** EIP-712, for an agent that brings its own data. */
-  async signTypedData(session: Session, typedData: TypedData, key: string): Promise<Hex> {
-    const { address } = session.wallet;
+  async signTypedData(session: Session, typedData: DigestedTypedData, key: string): Promise<Hex> {
+    const { wallet } = session;
     const wish: Wish = {
-      signable: decodeTypedData(typedData, address, this.known),
+      signable: decodeTypedData(typedData, wallet.address, this.known),
       what: 'eth_signTypedData_v4',
-      digest: digestOf(typedData) ?? '0x',
+      get digest() {
+        return digestToSign(typedData);
+      },
     };
     const authorized = await this.authorizer.authorize(session, wish);
-    const signature = await this.signAuthorized(session, typedData, key);
-    if (authorized.kind === 'charged') await this.#noteSigned(session, authorized.spending.id);
+    const signature = await this.#signTypedData(session, typedData, key);
+    if (authorized.kind === 'charged' && !authorized.isSigned) {
+      await this.authorizer.noteSigned(session, authorized.spending);
+    }
     return signature;
   }
 
   /** Signs typed data that has passed the authorizer already. */
-  async signAuthorized({ wallet }: Session, typedData: TypedData, key: string): Promise<Hex> {
-    const signature = await this.provider.signTypedData(wallet, typedData, key);
-    return this.#checked(wallet.address, digestOf(typedData) ?? '0x', signature);
+  signAuthorized(session: Session, typedData: TypedData, key: string): Promise<Hex> {
+    return this.#signTypedData(session, withDigest(typedData), key);
   }
 
   /** EIP-191 `personal_sign`. */
   async signMessage(session: Session, message: SignableMessage, key: string): Promise<Hex> {
-    const digest = hashMessage(message);
     await this.authorizer.authorize(session, {
       signable: { kind: 'scoped', scope: 'personal_sign', what: 'a message' },
       what: 'personal_sign',
-      digest,
+      get digest() {
+        return hashMessage(message);
+      },
     });
     const signature = await this.provider.signMessage(session.wallet, message, key);
-    return this.#checked(session.wallet.address, digest, signature);
+    return this.#checked(session.wallet.address, hashMessage(message), signature);
   }
 
   async sendTransaction(session: Session, wanted: WantedTransaction, key: string): Promise<Hex> {
     const signable = decodeTransaction(wanted, this.known, key, this.now());
-    const digest = keccak256(toHex(JSON.stringify(wanted, decimals)));
-    const what = 'eth_sendTransaction';
-    const authorized = await this.authorizer.authorize(session, { signable, what, digest });
+    const authorized = await this.authorizer.authorize(session, {
+      signable,
+      what: 'eth_sendTransaction',
+      get digest() {
+        return keccak256(toHex(JSON.stringify(wanted, decimals)));
+      },
+    });
     const isRepeat = authorized.kind === 'charged' && authorized.isRepeat;
     return this.provider.sendTransaction(session.wallet, wanted, key, isRepeat);
   }
 
-  #noteSigned({ owner, wallet }: Session, spending: string): Promise<void> {
-    const at = this.now();
-    return this.journal.append({ event: 'signed', at, owner, wallet: wallet.address, spending });
+  async #signTypedData(
+    { wallet }: Session,
+    typedData: DigestedTypedData,
+    key: string,
+  ): Promise<Hex> {
+    const digest = digestToSign(typedData);
+    const signature = await this.provider.signTypedData(wallet, typedData, key);
+    return this.#checked(wallet.address, digest, signature);
   }
 
   /** A provider that signs with another key, or something else, is not believed. */
@@ -74,6 +86,15 @@ export class WalletSigner {
       "The provider gave a signature that is not the wallet's.",
     );
   }
+}
+
+/** @throws WalletError for what cannot be hashed, and so not be signed. */
+function digestToSign({ digest }: DigestedTypedData): Hex {
+  if (digest !== undefined) return digest;
+  throw WalletError.refused({
+    rule: 'unsignable',
+    message: 'This is never signed: it is not valid EIP-712 typed data.',
+  });
 }
 
 function decimals(_key: string, value: unknown): unknown {

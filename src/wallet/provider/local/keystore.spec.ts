@@ -10,7 +10,11 @@ import { Keystore } from './keystore.js';
 
 describe('the keystore', () => {
   let dir: string;
-  const keystore = (secret = 'correct') => new Keystore(dir, new Secret(secret));
+  const keystore = (secret = 'correct', previous?: string) =>
+    new Keystore(dir, {
+      current: new Secret(secret),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    });
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'keystore-'));
@@ -32,11 +36,54 @@ describe('the keystore', () => {
     expect(await keystore().unlock('b')).toBeUndefined();
   });
 
+  it('leaves threads for files while sixty wallets are made', async () => {
+    const store = keystore();
+    const started = performance.now();
+    const progress = { isDone: false };
+    const made = Promise.all(
+      Array.from({ length: 60 }, (_, at) => store.create(`owner-${at}`)),
+    ).finally(() => (progress.isDone = true));
+    const waits: number[] = [];
+    while (!progress.isDone) {
+      const begun = performance.now();
+      await stat(dir);
+      waits.push(performance.now() - begun);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(new Set((await made).map(({ address }) => address)).size).toBe(60);
+    // With all threads taken a file waits until half of the wallets are made.
+    expect(Math.max(...waits)).toBeLessThan((performance.now() - started) / 8);
+  }, 120_000);
+
   it('keeps the key out of the file and of what is printed, and the file to its owner', async () => {
     const key = await keystore().create('a');
     const text = await readFile(await fileOf(), 'utf8');
     expect(text + inspect(key)).not.toContain(key.key.reveal().slice(2));
     expect((await stat(await fileOf())).mode & 0o077).toBe(0);
+  });
+
+  it('does not open the key file of another owner, put in the place of one’s own', async () => {
+    await keystore().create('owner:a');
+    const own = await fileOf();
+    const text = await readFile(own, 'utf8');
+    await rm(own);
+    await keystore().create('owner:b');
+    const theirs = await fileOf();
+    await writeFile(theirs, text);
+    await expect(keystore().unlock('owner:b')).rejects.toThrow(WalletStorageError);
+    // Nor when the file says that it is.
+    await writeFile(theirs, text.replace('owner:a', 'owner:b'));
+    await expect(keystore().unlock('owner:b')).rejects.toThrow(WalletStorageError);
+  });
+
+  it('writes its keys anew when the secret is replaced, and needs the one before no more', async () => {
+    const made = [await keystore('one').create('a'), await keystore('one').create('b')];
+    await expect(keystore('two').unlock('a')).rejects.toThrow(WalletStorageError);
+    expect(await keystore('two', 'one').renewAll()).toBe(2);
+    const kept = [await keystore('two').unlock('a'), await keystore('two').unlock('b')];
+    expect(kept.map((key) => key?.address)).toEqual(made.map(({ address }) => address));
+    await expect(keystore('one').unlock('a')).rejects.toThrow(WalletStorageError);
+    expect(await readdir(dir)).toHaveLength(2);
   });
 
   it('does not open with another secret', async () => {

@@ -1,20 +1,28 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { access, link, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
+import { Limited, TooBusyError } from '../../../concurrency/limited.js';
 import { Secret } from '../../../config/secret.js';
-import { WalletStorageError } from '../../wallet-error.js';
+import type { RotatingSecret } from '../../../config/wallet-settings.js';
+import { WalletError, WalletStorageError } from '../../wallet-error.js';
 
 /** 2^15 rounds and 32 MiB: about 0.1 s, once per wallet and process (RFC 7914; OWASP's least is 2^17 for passwords, here the secret has 128 bits or more). */
 const SCRYPT = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
 const UNLOCKED_MAX = 1000;
+/** Of the four threads that Node has for files, names and hashes together: the others stay free. */
+const DERIVATIONS_AT_ONCE = 2;
+/** Some ten seconds of work. */
+const DERIVATIONS_WAITING_MAX = 200;
+const BUSY_SECONDS = 10;
 
 const KeyFile = z.object({
-  format: z.literal(1),
+  format: z.literal(2),
+  subject: z.string(),
   address: z.string().regex(/^0x[0-9a-f]{40}$/),
   kdf: z.object({
     name: z.literal('scrypt'),
@@ -41,14 +49,16 @@ const derive = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
 
 /**
  * Private keys in files, one per subject, encrypted with AES-256-GCM under a key that scrypt derives
- * from the keystore's secret. The address is bound to the ciphertext as associated data.
+ * from the keystore's secret. Subject and address are bound to the ciphertext as associated data: the
+ * file of one subject does not open as that of another.
  */
 export class Keystore {
   readonly #unlocked = new Map<string, Promise<UnlockedKey | undefined>>();
+  readonly #derivations = new Limited(DERIVATIONS_AT_ONCE, DERIVATIONS_WAITING_MAX);
 
   constructor(
     private readonly dir: string,
-    private readonly secret: Secret<string>,
+    private readonly secret: RotatingSecret,
   ) {}
 
   /** @throws WalletStorageError when the folder cannot be used. */
@@ -83,11 +93,31 @@ export class Keystore {
   async create(subject: string): Promise<UnlockedKey> {
     const existing = await this.unlock(subject);
     if (existing !== undefined) return existing;
-    const text = JSON.stringify(await this.#encrypt(generatePrivateKey()));
+    const text = JSON.stringify(await this.#encrypt(subject, generatePrivateKey()));
     await this.#placeOnce(this.#pathOf(subject), text);
     const made = await this.unlock(subject);
     if (made === undefined) throw new WalletStorageError('WALLET_KEYSTORE_DIR', 'it vanished');
     return made;
+  }
+
+  /** While there is a secret before. */
+  async renewIfRotated(): Promise<void> {
+    if (this.secret.previous !== undefined) await this.renewAll();
+  }
+
+  /**
+   * Writes every key that is under the secret before anew, one after the other.
+   *
+   * @returns how many keys there are. From then on the secret before is not needed any more.
+   * @throws WalletStorageError when one opens with neither.
+   */
+  async renewAll(): Promise<number> {
+    const names = (await readdir(this.dir)).filter((name) => name.endsWith('.json'));
+    for (const name of names) {
+      const { subject } = await readKeyFile(join(this.dir, name));
+      await this.unlock(subject);
+    }
+    return names.length;
   }
 
   async #unlock(subject: string): Promise<UnlockedKey | undefined> {
@@ -99,8 +129,9 @@ export class Keystore {
       throw new WalletStorageError('WALLET_KEYSTORE_DIR', error);
     }
     try {
-      return await this.#decrypt(KeyFile.parse(JSON.parse(text)));
+      return await this.#decrypt(subject, KeyFile.parse(JSON.parse(text)));
     } catch (error) {
+      if (error instanceof WalletError) throw error;
       throw new WalletStorageError(
         'WALLET_KEYSTORE_SECRET or a file in WALLET_KEYSTORE_DIR',
         error,
@@ -108,15 +139,16 @@ export class Keystore {
     }
   }
 
-  async #encrypt(privateKey: Hex): Promise<KeyFile> {
+  async #encrypt(subject: string, privateKey: Hex): Promise<KeyFile> {
     const address = privateKeyToAddress(privateKey).toLowerCase();
     const [salt, iv] = [randomBytes(32), randomBytes(12)];
-    const cipher = createCipheriv('aes-256-gcm', await this.#keyOf(salt), iv);
-    cipher.setAAD(Buffer.from(address));
+    const cipher = createCipheriv('aes-256-gcm', await this.#keyOf(this.secret.current, salt), iv);
+    cipher.setAAD(boundTo(subject, address));
     const text = Buffer.concat([cipher.update(privateKey.slice(2), 'hex'), cipher.final()]);
     const base64 = (bytes: Buffer): string => bytes.toString('base64');
     return {
-      format: 1,
+      format: 2,
+      subject,
       address,
       kdf: { name: 'scrypt', n: SCRYPT.N, r: SCRYPT.r, p: SCRYPT.p, salt: base64(salt) },
       cipher: {
@@ -128,36 +160,72 @@ export class Keystore {
     };
   }
 
-  async #decrypt({ address, kdf, cipher }: KeyFile): Promise<UnlockedKey> {
+  /** A key under the secret before is written anew under the one in use. */
+  async #decrypt(subject: string, file: KeyFile): Promise<UnlockedKey> {
+    const { current, previous } = this.secret;
+    try {
+      return await this.#decryptWith(current, subject, file);
+    } catch (error) {
+      if (previous === undefined || error instanceof WalletError) throw error;
+      const unlocked = await this.#decryptWith(previous, subject, file);
+      const text = JSON.stringify(await this.#encrypt(subject, unlocked.key.reveal()));
+      await this.#replace(this.#pathOf(subject), text);
+      return unlocked;
+    }
+  }
+
+  /** @throws Error for another secret, another subject and a file that was changed. */
+  async #decryptWith(
+    secret: Secret<string>,
+    subject: string,
+    { subject: named, address, kdf, cipher }: KeyFile,
+  ): Promise<UnlockedKey> {
+    if (named !== subject) throw new Error('the key file of another subject');
     const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
-    const decipher = createDecipheriv(
-      'aes-256-gcm',
-      await this.#keyOf(bytes(kdf.salt)),
-      bytes(cipher.iv),
-      { authTagLength: 16 },
-    );
-    decipher.setAAD(Buffer.from(address));
+    const key = await this.#keyOf(secret, bytes(kdf.salt));
+    const options = { authTagLength: 16 };
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes(cipher.iv), options);
+    decipher.setAAD(boundTo(subject, address));
     decipher.setAuthTag(bytes(cipher.tag));
     const text = Buffer.concat([decipher.update(bytes(cipher.text)), decipher.final()]);
     return { address: address as Address, key: new Secret<Hex>(`0x${text.toString('hex')}`) };
   }
 
-  #keyOf(salt: Buffer): Promise<Buffer> {
-    return derive(this.secret.reveal(), salt, 32, SCRYPT);
+  /** @throws WalletError `unavailable` when too many keys are being derived. */
+  async #keyOf(secret: Secret<string>, salt: Buffer): Promise<Buffer> {
+    try {
+      return await this.#derivations.run(() => derive(secret.reveal(), salt, 32, SCRYPT));
+    } catch (error) {
+      if (!(error instanceof TooBusyError)) throw error;
+      throw new WalletError('unavailable', 'Too many wallets are being opened. Ask again.', {
+        retryAfterSeconds: BUSY_SECONDS,
+      });
+    }
   }
 
   /** Writes a file whole or not at all, and never over another. */
-  async #placeOnce(path: string, text: string): Promise<void> {
+  #placeOnce(path: string, text: string): Promise<void> {
+    return this.#place(path, text, async (draft) => {
+      await link(draft, path).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      });
+      await unlink(draft);
+    });
+  }
+
+  /** Puts a file, whole, in the place of the one that is there. */
+  #replace(path: string, text: string): Promise<void> {
+    return this.#place(path, text, (draft) => rename(draft, path));
+  }
+
+  async #place(path: string, text: string, move: (draft: string) => Promise<void>): Promise<void> {
     const draft = `${path}.${randomBytes(6).toString('hex')}.draft`;
     try {
       const file = await open(draft, 'wx', 0o600);
       await file.writeFile(text);
       await file.sync();
       await file.close();
-      await link(draft, path).catch((error: unknown) => {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      });
-      await unlink(draft);
+      await move(draft);
       const folder = await open(this.dir, 'r');
       await folder.sync();
       await folder.close();
@@ -170,4 +238,17 @@ export class Keystore {
   #pathOf(subject: string): string {
     return join(this.dir, `${createHash('sha256').update(subject).digest('hex')}.json`);
   }
+}
+
+/** @throws WalletStorageError */
+async function readKeyFile(path: string): Promise<KeyFile> {
+  try {
+    return KeyFile.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    throw new WalletStorageError('WALLET_KEYSTORE_DIR', error);
+  }
+}
+
+function boundTo(subject: string, address: string): Buffer {
+  return Buffer.from(JSON.stringify(['x402 wallet key', 2, subject, address]));
 }

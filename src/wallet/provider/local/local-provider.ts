@@ -1,7 +1,7 @@
 import { hashMessage, type Hex } from 'viem';
 import { privateKeyToAccount, sign } from 'viem/accounts';
-import { digestOf } from '../../rules/decode-typed-data.js';
-import type { TypedData, WantedTransaction } from '../../rules/spending.js';
+import type { WantedTransaction } from '../../rules/spending.js';
+import type { DigestedTypedData } from '../../rules/typed-data-digest.js';
 import { WalletError } from '../../wallet-error.js';
 import type { TransactionSender } from '../transaction-sender.js';
 import type { CustodialWallet, SignableMessage, WalletProvider } from '../wallet-provider.js';
@@ -16,10 +16,13 @@ export class LocalProvider implements WalletProvider {
   constructor(
     private readonly keystore: Keystore,
     private readonly sender: TransactionSender,
+    private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  start(): Promise<void> {
-    return this.keystore.open();
+  async start(): Promise<void> {
+    await this.keystore.open();
+    // It goes on beside requests: each key takes a tenth of a second.
+    this.keystore.renewIfRotated().catch(this.onFailure);
   }
 
   stop(): void {
@@ -36,8 +39,7 @@ export class LocalProvider implements WalletProvider {
     return { id: subject, address };
   }
 
-  async signTypedData(wallet: CustodialWallet, typedData: TypedData): Promise<Hex> {
-    const digest = digestOf(typedData);
+  async signTypedData(wallet: CustodialWallet, { digest }: DigestedTypedData): Promise<Hex> {
     if (digest === undefined) throw new WalletError('provider_refused', 'It cannot be hashed.');
     return this.#sign(wallet, digest);
   }

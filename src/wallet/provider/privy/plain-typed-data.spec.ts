@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAddress } from 'viem';
-import { digestOf } from '../../rules/decode-typed-data.js';
+import { digestOf } from '../../rules/typed-data-digest.js';
 import type { TypedData } from '../../rules/spending.js';
 import { plainTypedData } from './plain-typed-data.js';
 

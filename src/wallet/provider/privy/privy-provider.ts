@@ -13,8 +13,8 @@ import {
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../config/wallet-settings.js';
 import type { RecoverSigner } from '../../../core/exact/verdict.js';
-import { digestOf } from '../../rules/decode-typed-data.js';
-import type { TypedData, WantedTransaction } from '../../rules/spending.js';
+import { type DigestedTypedData, digestOf } from '../../rules/typed-data-digest.js';
+import type { WantedTransaction } from '../../rules/spending.js';
 import { WalletError } from '../../wallet-error.js';
 import type { WalletObserver } from '../../wallet-observer.js';
 import type { TransactionSender, UnsignedTransaction } from '../transaction-sender.js';
@@ -142,9 +142,13 @@ export class PrivyProvider implements WalletProvider {
     }
   }
 
-  async signTypedData(wallet: CustodialWallet, typedData: TypedData, key: string): Promise<Hex> {
+  async signTypedData(
+    wallet: CustodialWallet,
+    typedData: DigestedTypedData,
+    key: string,
+  ): Promise<Hex> {
     const plain = plainTypedData(typedData);
-    const digest = digestOf(typedData);
+    const { digest } = typedData;
     if (digest === undefined || digestOf(plain) !== digest) {
       throw new WalletError('provider_refused', 'It cannot be hashed.');
     }

@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import type { JournalEvent } from './journal-record.js';
+
+/** The longest window rules may have, and as long again as one deadline may be away. */
+export const HORIZON_SECONDS = 2_592_000 + 86_400;
+
+/** One charge, whatever order its records came in: each only ever adds to what is known. */
+export const StoredCharge = z.object({
+  id: z.string(),
+  deadline: z.int(),
+  /** As `storedSpending` writes it; absent until its own record is read. */
+  spending: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  intent: z.object({ id: z.string(), record: z.string() }).optional(),
+  /** Of the record that charged it. */
+  at: z.int(),
+  order: z.int(),
+  isSigned: z.boolean().default(false),
+  isSpent: z.boolean().default(false),
+  isReleased: z.boolean().default(false),
+});
+export type StoredCharge = z.infer<typeof StoredCharge>;
+
+const StoredRules = z.object({ revision: z.int(), policy: z.unknown(), order: z.int() });
+
+/** What the journal knows of one wallet. */
+export interface WalletRecord {
+  /** In force, of the highest revision there was. */
+  rules: z.infer<typeof StoredRules> | undefined;
+  /** Unix seconds; tokens issued before are void. */
+  notBefore: number;
+  /** By id and deadline. */
+  readonly charges: Map<string, StoredCharge>;
+}
+
+/** What a checkpoint holds, one item a line. */
+export const StateItem = z.discriminatedUnion('item', [
+  z.object({ item: z.literal('owner'), owner: z.string(), wallet: z.string().optional() }),
+  z.object({
+    item: z.literal('wallet'),
+    wallet: z.string(),
+    rules: StoredRules.optional(),
+    notBefore: z.int(),
+  }),
+  z.object({ item: z.literal('revoked'), token: z.string(), until: z.int() }),
+  z.object({ item: z.literal('charge'), wallet: z.string(), charge: StoredCharge }),
+]);
+export type StateItem = z.infer<typeof StateItem>;
+
+/** All that counts of a journal, added up. */
+export class JournalState {
+  readonly wallets = new Map<string, WalletRecord>();
+  /** Owners for whom a wallet was ever asked for, and the one they got. */
+  readonly owners = new Map<string, string | undefined>();
+  /** Revoked tokens and when they end, Unix seconds. */
+  readonly revoked = new Map<string, number>();
+
+  /** Adds one record. Only records about one owner's wallet have to come in their order. */
+  apply(event: JournalEvent, order: number): void {
+    this.#applyToOwner(event);
+    if (event.event === 'token_revoked') this.revoked.set(event.token, event.until);
+    if (event.wallet === undefined) return;
+    const wallet = this.#walletOf(event.wallet);
+    if (event.event === 'policy_in_force') {
+      const { revision, policy } = event;
+      const known = wallet.rules;
+      const isNewer =
+        revision > (known?.revision ?? 0) || (revision === known?.revision && order > known.order);
+      if (isNewer) wallet.rules = { revision, policy, order };
+    } else if (event.event === 'tokens_revoked') {
+      wallet.notBefore = Math.max(wallet.notBefore, event.notBefore);
+    } else if (event.event === 'reserved') {
+      const charge = chargeOf(
+        wallet,
+        String(event.spending['id']),
+        Number(event.spending['deadline']),
+      );
+      // Told again, it is still what it was first.
+      if (charge.spending !== undefined) return;
+      const { spending, intent, at } = event;
+      Object.assign(charge, { spending, at, order, ...(intent !== undefined && { intent }) });
+    } else if (event.event === 'signed') {
+      chargeOf(wallet, event.spending, event.deadline).isSigned = true;
+    } else if (event.event === 'spent') {
+      chargeOf(wallet, event.spending, event.deadline).isSpent = true;
+    } else if (event.event === 'released') {
+      chargeOf(wallet, event.spending, event.deadline).isReleased = true;
+    }
+  }
+
+  /** Takes an item of a checkpoint back. */
+  load(stored: StateItem): void {
+    switch (stored.item) {
+      case 'owner':
+        this.owners.set(stored.owner, stored.wallet);
+        break;
+      case 'revoked':
+        this.revoked.set(stored.token, stored.until);
+        break;
+      case 'wallet': {
+        const wallet = this.#walletOf(stored.wallet);
+        wallet.rules = stored.rules;
+        wallet.notBefore = stored.notBefore;
+        break;
+      }
+      case 'charge': {
+        const { charge } = stored;
+        this.#walletOf(stored.wallet).charges.set(nameOf(charge.id, charge.deadline), charge);
+      }
+    }
+  }
+
+  /**
+   * What a checkpoint has to hold: what can still count, and nothing else.
+   *
+   * @param now - Unix seconds.
+   * @param retentionSeconds - how long intents are kept.
+   */
+  *items(now: number, retentionSeconds: number): Generator<StateItem> {
+    for (const [owner, wallet] of this.owners) {
+      yield { item: 'owner', owner, ...(wallet !== undefined && { wallet }) };
+    }
+    for (const [token, until] of this.revoked) {
+      if (until > now) yield { item: 'revoked', token, until };
+    }
+    for (const [wallet, { rules, notBefore, charges }] of this.wallets) {
+      yield { item: 'wallet', wallet, notBefore, ...(rules !== undefined && { rules }) };
+      for (const { intent, ...charge } of charges.values()) {
+        const isIntentKept = intent !== undefined && charge.at >= now - retentionSeconds;
+        if (charge.deadline < now - HORIZON_SECONDS && !isIntentKept) continue;
+        yield { item: 'charge', wallet, charge: isIntentKept ? { ...charge, intent } : charge };
+      }
+    }
+  }
+
+  #applyToOwner({ event, owner, wallet }: JournalEvent): void {
+    if (owner === undefined) return;
+    if (event === 'wallet_wanted' && !this.owners.has(owner)) this.owners.set(owner, undefined);
+    // The first one is the owner's; another never takes its place.
+    if (event === 'wallet_created') this.owners.set(owner, this.owners.get(owner) ?? wallet);
+  }
+
+  #walletOf(address: string): WalletRecord {
+    const known = this.wallets.get(address);
+    if (known !== undefined) return known;
+    const made: WalletRecord = { rules: undefined, notBefore: 0, charges: new Map() };
+    this.wallets.set(address, made);
+    return made;
+  }
+}
+
+function chargeOf({ charges }: WalletRecord, id: string, deadline: number): StoredCharge {
+  const name = nameOf(id, deadline);
+  const known = charges.get(name);
+  if (known !== undefined) return known;
+  const made = {
+    id,
+    deadline,
+    at: 0,
+    order: 0,
+    isSigned: false,
+    isSpent: false,
+    isReleased: false,
+  };
+  charges.set(name, made);
+  return made;
+}
+
+function nameOf(id: string, deadline: number): string {
+  return `${id}@${deadline}`;
+}

@@ -1,0 +1,80 @@
+import type { Hex } from 'viem';
+import { type AuthorizationRef, isAuthorizationUsed } from '../../chain/authorization-use.js';
+import type { BlockHeader } from '../../chain/block.js';
+import type { ChainView } from '../../chain/chain-view.js';
+import { ChainUnavailableError } from '../../core/errors.js';
+
+/** Where there are as many endpoints, so many have to say the same. */
+const WITNESSES = 2;
+
+export type FinalUse =
+  | {
+      readonly kind: 'known';
+      readonly isUsed: boolean;
+      readonly block: Pick<BlockHeader, 'number' | 'hash' | 'timestamp'>;
+    }
+  /** Too few endpoints answer. */
+  | { readonly kind: 'unknown' }
+  /** Endpoints contradict each other about one final block. */
+  | { readonly kind: 'disputed' };
+
+type Views = readonly Pick<
+  ChainView,
+  'latestBlock' | 'finalizedBlock' | 'block' | 'call' | 'chainId'
+>[];
+
+/**
+ * Whether an authorization is used at a final block, as two endpoints say alike of one block hash. One
+ * endpoint alone is believed only where there is no other.
+ */
+export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise<FinalUse> {
+  const needed = Math.min(WITNESSES, views.length);
+  const finals = await settled(views, async (view) => ({
+    view,
+    header: present(view, await view.finalizedBlock(await view.latestBlock())),
+  }));
+  // The highest block that enough of them hold final: what one alone says of its head moves nothing.
+  const heights = finals.map(({ header }) => header.number).sort((a, b) => (a < b ? 1 : -1));
+  const height = heights[needed - 1];
+  if (height === undefined) return { kind: 'unknown' };
+  const holders = finals.filter(({ header }) => header.number >= height);
+  const answers = await settled(holders, async ({ view, header }) => {
+    const block = header.number === height ? header : present(view, await view.block(height));
+    return { block, isUsed: await usedAt(view, ref, block.hash) };
+  });
+  const [first] = answers;
+  if (first === undefined || answers.length < needed) return { kind: 'unknown' };
+  const isAgreed = answers.every(
+    ({ block, isUsed }) =>
+      isUsed === first.isUsed &&
+      block.hash === first.block.hash &&
+      block.number === height &&
+      block.timestamp === first.block.timestamp,
+  );
+  return isAgreed ? { kind: 'known', ...first } : { kind: 'disputed' };
+}
+
+async function usedAt(
+  view: Views[number],
+  ref: AuthorizationRef,
+  blockHash: Hex,
+): Promise<boolean> {
+  const isUsed = await isAuthorizationUsed(view as ChainView, ref, { blockHash });
+  if (isUsed === undefined) throw new ChainUnavailableError(view.chainId, 'authorization state');
+  return isUsed;
+}
+
+function present({ chainId }: Views[number], header: BlockHeader | undefined): BlockHeader {
+  if (header === undefined) throw new ChainUnavailableError(chainId, 'finalized block');
+  return header;
+}
+
+/** The answers of those that gave one. */
+async function settled<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
+  const results = await Promise.allSettled(all.map(ask));
+  return results.flatMap((result) => {
+    if (result.status === 'fulfilled') return [result.value];
+    if (result.reason instanceof ChainUnavailableError) return [];
+    throw result.reason;
+  });
+}

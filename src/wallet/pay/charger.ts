@@ -1,0 +1,212 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { formatUnits, parseUnits } from 'viem';
+import { storedSpending } from '../budget/due.js';
+import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
+import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
+import type { Session } from '../session.js';
+import type { Authorized, Authorizer } from '../signing/authorizer.js';
+import { WalletError } from '../wallet-error.js';
+import type { Balances } from './balances.js';
+import {
+  chargeCountOf,
+  type Deal,
+  type Intent,
+  type IntentStore,
+  requestDigest,
+  type StoredIntent,
+  type StoredRecord,
+} from './intent.js';
+import type { Offer, PaymentRequired } from './offer.js';
+import type { FetchRequest } from './safe-fetch.js';
+
+/** Kept with an intent, and in the journal: what a seller wrote may not be larger. */
+const DEAL_MAX_CHARACTERS = 16_384;
+
+export interface Purchase extends FetchRequest {
+  /** The most to pay, in whole tokens, as a decimal. */
+  readonly maxAmount: string;
+  /** The buyer's name for this one purchase. */
+  readonly intentId: string;
+}
+
+/** A payment that is charged and may be signed. */
+export interface ChargedDeal extends StoredRecord {
+  readonly kind: 'charged';
+  readonly deal: Deal;
+  /** The journal has that it was signed. */
+  readonly isSigned: boolean;
+}
+
+/** Or what another attempt has made of the intent. */
+export type ChargeResult = ChargedDeal | ({ readonly kind: 'exists' } & StoredRecord);
+
+export interface ChargerParts {
+  readonly known: KnownContracts;
+  readonly authorizer: Authorizer;
+  readonly intents: IntentStore;
+  readonly balances: Balances;
+  readonly intentLifeSeconds: number;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
+/** Charges the budget for the payment of an intent, which is stored with it before it is signed. */
+export class Charger {
+  constructor(private readonly parts: ChargerParts) {}
+
+  /**
+   * Takes the first offer, in the seller's order, that the rules and the balance allow.
+   *
+   * @param url - that made the offers.
+   * @param replaces - the record of a payment that is over; empty for none.
+   */
+  async charge(
+    session: Session,
+    wanted: Purchase,
+    required: PaymentRequired & { readonly url: string },
+    replaces: string,
+  ): Promise<ChargeResult> {
+    let reason = new WalletError(
+      'no_acceptable_offer',
+      `None of the ${required.offered} offers is an exact payment in a token this wallet knows.`,
+    );
+    for (const offer of required.offers) {
+      try {
+        checkMaxAmount(offer, wanted.maxAmount);
+        await this.parts.balances.check(session.wallet.address, offer.token, offer.amount);
+        const deal = this.#dealOf(session, wanted, required, offer);
+        return await this.#chargeDeal(session, wanted, deal, replaces);
+      } catch (error) {
+        if (!(error instanceof WalletError) || !isAboutOffer(error)) throw error;
+        reason = error;
+      }
+    }
+    throw reason;
+  }
+
+  /**
+   * For a payment of an attempt that may have ended anywhere: before its charge was in the journal, or
+   * before it was held against what was lost and restored since. The rules of today judge it.
+   */
+  async chargeAgain(
+    session: Session,
+    wanted: Purchase,
+    stored: StoredRecord,
+  ): Promise<ChargeResult> {
+    const { intent, record } = stored;
+    const { deal } = intent;
+    if (deal === undefined) return { kind: 'exists', ...stored };
+    const placed = { record, replaces: record };
+    const authorized = await this.#authorize(session, wanted, deal, placed);
+    return this.#resultOf(session, wanted, authorized, { intent, record, deal });
+  }
+
+  #dealOf(
+    session: Session,
+    { method }: Purchase,
+    { url, resource, extensions }: PaymentRequired & { readonly url: string },
+    { token, requirements, x402Version, maxTimeoutSeconds, ...offer }: Offer,
+  ): Deal {
+    const lifeSeconds = Math.floor(Math.min(maxTimeoutSeconds, VALIDITY_MAX_SECONDS));
+    const spending = spendingOf(token, offer.method, {
+      from: session.wallet.address,
+      payTo: offer.payTo,
+      amount: offer.amount,
+      validAfter: 0n,
+      deadline: BigInt(this.parts.now() + lifeSeconds),
+      nonce: BigInt(`0x${randomBytes(32).toString('hex')}`),
+    });
+    const { symbol, decimals } = token;
+    return {
+      ...{ x402Version, url, method, requirements, resource, extensions },
+      ...{ spending, symbol, decimals },
+    };
+  }
+
+  async #chargeDeal(
+    session: Session,
+    wanted: Purchase,
+    deal: Deal,
+    replaces: string,
+  ): Promise<ChargeResult> {
+    const { url, method, intentId } = wanted;
+    const intent: Intent = {
+      ...{ v: 1, state: 'reserved', request: requestDigest(wanted), url, method },
+      ...{ at: this.parts.now(), deal },
+    };
+    const stored = storedIntent(intent);
+    if (JSON.stringify(stored).length > DEAL_MAX_CHARACTERS) {
+      throw new WalletError('no_acceptable_offer', 'The offer is too large.');
+    }
+    const charged = chargeCountOf(replaces) + 1;
+    const record = this.parts.intents.textOf(session.wallet.address, intentId, stored, charged);
+    const authorized = await this.#authorize(session, wanted, deal, { record, replaces });
+    return this.#resultOf(session, wanted, authorized, { intent, record, deal });
+  }
+
+  async #authorize(
+    session: Session,
+    { intentId }: Purchase,
+    deal: Deal,
+    placed: { readonly record: string; readonly replaces: string },
+  ): Promise<Authorized> {
+    const { spending } = deal;
+    const token = this.parts.known.token(spending.chainId, spending.asset);
+    if (token === undefined) throw notServed();
+    return this.parts.authorizer.authorize(session, {
+      signable: { kind: 'payment', spending, token },
+      what: 'payment_pay',
+      digest: createHash('sha256')
+        .update(JSON.stringify(storedDeal(deal)))
+        .digest('base64url'),
+      intent: { id: intentId, ...placed, lifeSeconds: this.parts.intentLifeSeconds },
+    });
+  }
+
+  async #resultOf(
+    session: Session,
+    { intentId }: Purchase,
+    authorized: Authorized,
+    own: StoredRecord & { readonly deal: Deal },
+  ): Promise<ChargeResult> {
+    if (authorized.kind !== 'intent_exists') {
+      return { kind: 'charged', ...own, isSigned: isSignedAs(authorized) };
+    }
+    const first = await this.parts.intents.read(session.wallet.address, intentId);
+    if (first === undefined) {
+      throw new WalletError('unavailable', 'Ask again with the same intent.');
+    }
+    return { kind: 'exists', ...first };
+  }
+}
+
+function isSignedAs(authorized: Exclude<Authorized, { kind: 'intent_exists' }>): boolean {
+  return authorized.kind === 'charged' && authorized.isSigned;
+}
+
+export function storedIntent({ deal, ...rest }: Intent): StoredIntent {
+  return { ...rest, ...(deal !== undefined && { deal: storedDeal(deal) }) };
+}
+
+function storedDeal(
+  deal: Deal,
+): Omit<Deal, 'spending'> & { spending: ReturnType<typeof storedSpending> } {
+  return { ...deal, spending: storedSpending(deal.spending) };
+}
+
+function checkMaxAmount({ amount, token }: Offer, maxAmount: string): void {
+  if (amount <= parseUnits(maxAmount, token.decimals)) return;
+  throw WalletError.refused({
+    rule: 'max_amount',
+    message: `It costs ${formatUnits(amount, token.decimals)} ${token.symbol}, which is more than the ${maxAmount} you allowed.`,
+  });
+}
+
+export function notServed(): WalletError {
+  return new WalletError('unavailable', 'The network of this payment is not served now.');
+}
+
+/** Whether another offer of the same seller may do. */
+function isAboutOffer({ code }: WalletError): boolean {
+  return ['policy_violation', 'INSUFFICIENT_FUNDS', 'no_acceptable_offer'].includes(code);
+}

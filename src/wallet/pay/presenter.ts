@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KnownContracts } from '../rules/decode-typed-data.js';
+import { eip3009Message, permit2Message } from '../rules/payment-message.js';
+import type { TypedData } from '../rules/spending.js';
+import type { Session } from '../session.js';
+import type { Authorizer } from '../signing/authorizer.js';
+import type { WalletSigner } from '../signing/signer.js';
+import { WalletError } from '../wallet-error.js';
+import { tagOf } from '../wallet-keys.js';
+import { type ChargedDeal, notServed, type Purchase } from './charger.js';
+import type { Result } from './intent.js';
+import { readHeader } from './offer.js';
+import { paymentHeader } from './payment-header.js';
+import type { FetchAnswer, SafeFetch } from './safe-fetch.js';
+
+/** A seller that says "pending" is asked again this often, with the same payment. */
+const PENDING_RETRY_MS = 1000;
+
+export interface PresenterParts {
+  readonly fetcher: SafeFetch;
+  readonly known: KnownContracts;
+  readonly authorizer: Authorizer;
+  readonly signer: WalletSigner;
+  readonly timeoutMs: number;
+}
+
+/** Signs a charged payment, the same each time, and gives it to the seller. */
+export class Presenter {
+  constructor(private readonly parts: PresenterParts) {}
+
+  /** @returns `undefined` when it is not known whether the seller got it. */
+  async present(
+    session: Session,
+    wanted: Purchase,
+    charged: ChargedDeal,
+  ): Promise<FetchAnswer | undefined> {
+    const { authorizer, fetcher, timeoutMs } = this.parts;
+    await authorizer.assertActive(session);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const header = await this.#sign(session, charged);
+    const { url } = charged.deal;
+    const isSameOrigin = new URL(url).origin === new URL(wanted.url).origin;
+    const headers = isSameOrigin ? wanted.headers : {};
+    const request = { url, method: wanted.method, headers, body: wanted.body };
+    let answer: FetchAnswer | undefined;
+    do {
+      if (answer !== undefined) await sleep(PENDING_RETRY_MS);
+      try {
+        answer = await fetcher.present(request, header, signal);
+      } catch (error) {
+        if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
+        return undefined;
+      }
+    } while (isPending(answer) && !signal.aborted);
+    return answer;
+  }
+
+  async #sign(
+    session: Session,
+    { deal, isSigned }: ChargedDeal,
+  ): Promise<readonly [string, string]> {
+    const { address } = session.wallet;
+    const { spending } = deal;
+    const { known, signer, authorizer } = this.parts;
+    const token = known.token(spending.chainId, spending.asset);
+    const proxy = known.permit2Proxy(spending.chainId);
+    if (token === undefined || proxy === undefined) throw notServed();
+    const terms = {
+      from: address,
+      payTo: spending.payTo,
+      amount: spending.amount,
+      validAfter: 0n,
+      deadline: BigInt(spending.deadline),
+      nonce: spending.nonce,
+    };
+    let message: TypedData | undefined;
+    if (spending.method === 'permit2') message = permit2Message(token, proxy, terms);
+    else if (token.eip712 !== undefined) {
+      message = eip3009Message({ ...token, eip712: token.eip712 }, terms);
+    }
+    if (message === undefined) {
+      throw new WalletError('unavailable', 'The token is not known any more.');
+    }
+    const key = tagOf(`${address}${spending.id}`);
+    const signature = await signer.signAuthorized(session, message, key);
+    if (!isSigned) await authorizer.noteSigned(session, spending);
+    return paymentHeader(deal, address, proxy, signature);
+  }
+}
+
+export function receiptOf({ headers }: FetchAnswer): ReturnType<typeof readHeader> {
+  return readHeader(headers['payment-response'] ?? headers['x-payment-response']);
+}
+
+function isPending(answer: FetchAnswer): boolean {
+  return receiptOf(answer)?.['errorReason'] === 'settlement_pending' && answer.status >= 400;
+}
+
+export function resultOf({ status, headers, body, isCutOff }: FetchAnswer): Result {
+  const text = body.toString('utf8');
+  const isText = Buffer.from(text, 'utf8').equals(body);
+  return {
+    httpStatus: status,
+    contentType: headers['content-type'] ?? 'application/octet-stream',
+    body: isText ? text : body.toString('base64'),
+    encoding: isText ? 'utf8' : 'base64',
+    isCutOff,
+  };
+}
