@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type SandboxAccount, sandboxAccount } from '../sandbox/accounts.js';
 import { freePort } from '../sandbox/processes.js';
 import { startRedis } from '../sandbox/redis.js';
-import { tombstoneKey } from '../src/ledger/keys.js';
+import { listKey, recordKey } from '../src/ledger/keys.js';
 import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
 import { readArguments } from './support/command-line.js';
@@ -12,7 +12,7 @@ import { describeMachine } from './support/machine.js';
 import { memoryMiBOf, pidOf } from './support/processor-time.js';
 import { keysOf, meanBytesOf, usedBytes } from './support/redis-memory.js';
 import { SeededBytes } from './support/seeded-bytes.js';
-import { BenchStage, OUR_SIGNER } from './support/stage.js';
+import { BenchStage, CHAIN_ID, OUR_SIGNER } from './support/stage.js';
 import { ascending, percentile, slopeOf, spreadOf } from './support/statistics.js';
 
 /**
@@ -73,22 +73,31 @@ async function addedTimes(answers: readonly Answered[]): Promise<number[]> {
   return (await Promise.all(times)).flat();
 }
 
-/** Copies of a tombstone under other ids: to the ledger they are settlements of long ago. */
-async function bury(redis: Redis, count: number): Promise<number> {
-  const [key] = await keysOf(redis, tombstoneKey(''), 1);
-  const text = key === undefined ? null : await redis.get(key);
-  if (text === null) throw new Error('no tombstone to copy');
+/** Copies of a finished record under other ids: to the ledger they are settlements of long ago. */
+async function bury(redis: Redis, chainId: number, count: number): Promise<number> {
+  const [key] = await keysOf(redis, recordKey(chainId, ''), 1);
+  const fields = key === undefined ? {} : await redis.hgetall(key);
+  if (Object.keys(fields).length === 0) throw new Error('no finished record to copy');
   const seconds = 3650 * 86_400;
   const before = await usedBytes(redis);
   const bytes = new SeededBytes(`${options.seed} tombstones`);
   for (let done = 0; done < count; done += PORTION) {
     const pipeline = redis.pipeline();
     for (let index = done; index < Math.min(count, done + PORTION); index += 1) {
-      pipeline.set(tombstoneKey(bytes.next(24).toString('base64url')), text, 'EX', seconds);
+      const copy = recordKey(chainId, bytes.next(32).toString('base64url'));
+      pipeline.hset(copy, fields).expire(copy, seconds);
     }
     await pipeline.exec();
   }
   return ((await usedBytes(redis)) - before) / count;
+}
+
+/** Mean bytes of an unfinished record; 0 when there is none. */
+async function liveRecordBytes(redis: Redis): Promise<number> {
+  const ids = await redis.zrange(listKey(CHAIN_ID, 'live'), '0', '999');
+  const sizes = await Promise.all(ids.map((id) => redis.memory('USAGE', recordKey(CHAIN_ID, id))));
+  const known = sizes.filter((size) => size !== null);
+  return known.length === 0 ? 0 : known.reduce((sum, size) => sum + size, 0) / known.length;
 }
 
 try {
@@ -101,7 +110,7 @@ try {
   await settle(service.url, OUR_SIGNER, 100, FEW);
   await settle(besideLarge.url, otherSigner, 100, FEW);
   console.log(`  ${FEW} settlements in each ledger`);
-  const tombstoneBytes = await bury(large, tombstones);
+  const tombstoneBytes = await bury(large, CHAIN_ID, tombstones);
   console.log(`  ${tombstones} tombstones in one of them`);
 
   const added: Record<'small' | 'large', number[][]> = { small: [], large: [] };
@@ -128,7 +137,7 @@ try {
   for (let done = 0; done < settlements; done += PORTION) {
     const running = settle(service.url, OUR_SIGNER, LONG_RUN_CONCURRENCY, PORTION);
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    const bytes = await meanBytesOf(small, 'x402:s:');
+    const bytes = await liveRecordBytes(small);
     if (bytes > 0) {
       live.bytes += bytes;
       live.sampled += 1;
@@ -153,7 +162,7 @@ try {
     ...{ settlements, tombstones, tombstoneBytes, points, problems },
     finishedBytes: (perTenThousand(({ redisMiB }) => redisMiB) * 2 ** 20) / 10_000,
     liveRecordBytes: live.sampled === 0 ? 0 : live.bytes / live.sampled,
-    detailsBytes: await meanBytesOf(small, 'x402:d:'),
+    detailsBytes: await meanBytesOf(small, `x402:{${CHAIN_ID}:0}:d:`),
     serviceSlopeMiB: perTenThousand(({ serviceMiB }) => serviceMiB),
     redisSlopeMiB: perTenThousand(({ redisMiB }) => redisMiB),
     added: {

@@ -47,7 +47,7 @@ describe('admission', () => {
 
   async function isQueued(count: number): Promise<void> {
     await eventually(`${count} queued`, async () => {
-      const queued = await redis.zcard(`x402:c:${world.chainId}:queued`);
+      const queued = await redis.zcard(`x402:{${world.chainId}:0}:queued`);
       return queued === count;
     });
   }
@@ -191,7 +191,7 @@ describe('admission', () => {
       costWei += receipt.gasUsed * receipt.effectiveGasPrice;
     }
     const charged = async (): Promise<readonly number[]> => {
-      const keys = await redis.keys(`x402:g:${world.chainId}:*`);
+      const keys = await redis.keys(`x402:{${world.chainId}:0}:g:*`);
       return Promise.all(keys.map(async (key) => Number(await redis.get(key))));
     };
     const costGwei = Number(costWei / 10n ** 9n);

@@ -25,8 +25,8 @@ describe('bad input', () => {
     goodPermit2 = await permit2Body({ payer, chainId: world.chainId, token: world.coin, payTo });
   });
   afterAll(async () => {
-    const left = await redis.keys('x402:s:*');
-    const jobs = await redis.keys('bull:*:*~*');
+    const left = await redis.keys('x402:{*}:s:*');
+    const jobs = (await redis.keys('bull:settle-*')).filter((key) => /:[\w-]{43}$/.test(key));
     const log = service.log();
     redis.disconnect();
     await world.stop();

@@ -3,6 +3,7 @@ import { parseAbi } from 'viem';
 import { SIGNER } from '../sandbox/accounts.js';
 import { EXACT_PROXY, sendNow } from '../sandbox/deploy.js';
 import type { Service } from '../sandbox/service.js';
+import { mint } from '../sandbox/tokens.js';
 import { allCases, type Case, type Stage } from './differential/cases.js';
 import { type Difference, DIFFERENCES } from './differential/differences.js';
 import { type Judgement, Reference } from './differential/reference.js';
@@ -150,6 +151,8 @@ async function setStage(world: World, service: Service): Promise<Stage> {
     to: fickle,
     data: encodeFunctionData({ abi: setBlock, functionName: 'setRevertsFromBlock', args: [0n] }),
   });
+  const glutton = await world.deployTest('GluttonToken');
+  await mint(world.client, glutton, payer.address, 10n ** 24n);
   const wallet = await world.deployTest('OwnedWallet', [payer.address]);
   await world.fund(wallet, 10n ** 24n);
   const burningWallet = await world.deployTest('BurningWallet');
@@ -180,7 +183,7 @@ async function setStage(world: World, service: Service): Promise<Stage> {
     payTo,
     bare: await world.deployTest('BareToken'),
     fickle,
-    glutton: await world.deployTest('GluttonToken'),
+    glutton,
     wallet,
     burningWallet,
     factory: await world.deployTest('WalletFactory'),

@@ -29,7 +29,7 @@ describe('health', () => {
     });
     await eventually('settles', async () => (await get(`${service.url}/health`)).status === 200);
     for (const path of HEALTH) {
-      const { status, body } = await get(service.url + path);
+      const { status, body } = await get(service.opsUrl + path);
       expect(status).toBe(200);
       expect(body).toMatchObject({
         status: 'ok',
@@ -44,6 +44,11 @@ describe('health', () => {
         },
       });
       expect(JSON.stringify(body)).not.toMatch(/http|secret|127\.0\.0\.1/);
+      // The public is told what is up, and no more.
+      expect((await get(service.url + path)).body['details']).toEqual({
+        ...{ redis: { status: 'up' }, networks: { status: 'up' } },
+        ...{ lanes: { status: 'up' }, queue: { status: 'up' } },
+      });
     }
     const { body } = await get(`${service.url}/supported`);
     expect(body['kinds']).toEqual([
@@ -94,7 +99,7 @@ describe('health', () => {
 
   it('is 503 when no network can be settled on, while the process stays ready', async () => {
     const service = await world.service({ ROLES: 'api', SIGNER_KEYS: '' });
-    const { status, body } = await get(`${service.url}/health`);
+    const { status, body } = await get(`${service.opsUrl}/health`);
     expect(status).toBe(503);
     expect(body).toMatchObject({
       error: { networks: { [`eip155:${world.chainId}`]: { canSettle: false, code: 'no_lane' } } },

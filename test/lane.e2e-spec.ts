@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { type SandboxAccount, sandboxAccount } from '../sandbox/accounts.js';
 import type { Service } from '../sandbox/service.js';
+import { laneKey, listKey } from '../src/ledger/keys.js';
 import { RpcProxy } from './chaos/rpc-proxy.js';
 import { type Answer, eventually, get, post } from './support/http.js';
 import { type Body, eip3009Body, newAccount } from './support/payments.js';
@@ -49,7 +50,8 @@ describe('a lane', () => {
   }
 
   const mine = (blocks = 1): Promise<void> => world.client.mine({ blocks });
-  const lane = (): string => `x402:l:${world.chainId}:${signer.address.toLowerCase()}`;
+  const lane = (): string =>
+    laneKey(world.chainId, `${world.chainId}:${signer.address.toLowerCase()}`);
 
   const isInPool = () =>
     eventually('in the pool', async () => (await world.client.getTxpoolStatus()).pending >= 1);
@@ -149,5 +151,24 @@ describe('a lane', () => {
     expect((await world.client.getTransaction({ hash })).nonce).toBe(1);
     expect(await redis.hget(lane(), 'next')).toBe('2');
     await service.stop();
+  });
+
+  it('whose key is taken out while its transactions are on their way is followed by another worker', async () => {
+    const first = await aService();
+    const settling = settle(first, await aBody()).catch(() => undefined);
+    await isInPool();
+    const [id = ''] = await redis.zrange(listKey(world.chainId, 'live'), '0', '-1');
+    await first.stop('SIGKILL');
+    await settling;
+    const second = await aService({ SIGNER_KEYS: sandboxAccount(40 + database).key });
+    await eventually('another process follows the lane', async () =>
+      Boolean(await redis.exists(`${lane()}:lease`)),
+    );
+    await mine(4);
+    const state = async (): Promise<unknown> =>
+      (await get(`${second.url}/v2/settlements/${id}`)).body['state'];
+    await eventually('it is told', async () => (await state()) === 'finalized');
+    await eventually('the lane is left', async () => !(await redis.exists(`${lane()}:lease`)));
+    await second.stop();
   });
 });

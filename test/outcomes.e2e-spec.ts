@@ -5,7 +5,9 @@ import { sandboxAccount, SIGNER } from '../sandbox/accounts.js';
 import { MULTICALL3, sandboxClient, sendNow } from '../sandbox/deploy.js';
 import type { Service } from '../sandbox/service.js';
 import { RpcProxy } from './chaos/rpc-proxy.js';
+import { mint } from '../sandbox/tokens.js';
 import { cancellationData } from './support/cancellation.js';
+import { deployMoody, MOODY_NAME, setMoodFirst } from './support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from './support/http.js';
 import {
   type Body,
@@ -71,9 +73,13 @@ describe('the outcome of a settlement', () => {
   });
 
   it('a token that reports no transfer has not paid, told when it is final', async () => {
-    const silent = await world.deployTest('SilentToken');
-    const settling = settle(await aBody({ token: silent, name: 'Hostile' }));
+    const token = await deployMoody(world.client, 'honest', {}, world.artifacts);
+    const payer = newAccount();
+    await mint(world.client, token, payer.address, 1000n);
+    const settling = settle(await aBody({ payer, token, name: MOODY_NAME }));
     const { hash } = await waiting();
+    // It has paid in every simulation.
+    await setMoodFirst(world.client, token, 'does_nothing');
     await mine(3);
     expect((await settling).body).toMatchObject({
       success: false,
@@ -387,16 +393,15 @@ describe('the outcome of a settlement', () => {
       const [opening, honest, spoiled] = [
         await aBody(),
         await aBody(),
-        // Payees in equal turn go by address: the gas is gone before the others' calls.
-        await aBody({ payer: spoiler, payTo: '0x0000000000000000000000000000000000000bad' }),
+        await aBody({ payer: spoiler }),
       ];
       const first = settleThere(opening);
       await isInPool();
-      const settled = [settleThere(honest), settleThere(spoiled)];
-      await eventually('both are queued', async () => {
-        const { queued } = await queueOf('5');
-        return queued === 2;
-      });
+      // Payees go by arrival: the gas is gone before the call of the honest one.
+      const spoiling = settleThere(spoiled);
+      await eventually('one is queued', async () => (await queueOf('5')).queued === 1);
+      const settled = [settleThere(honest), spoiling];
+      await eventually('both are queued', async () => (await queueOf('5')).queued === 2);
       await mine();
       expect((await first).body).toMatchObject({ success: true });
       const { to } = await waiting(OTHER_SIGNER);
@@ -426,7 +431,7 @@ describe('the outcome of a settlement', () => {
 
     async function queueOf(database: string): Promise<{ queued: number }> {
       const redis = new Redis(`${world.redis.url}/${database}`);
-      const queued = await redis.zcard(`x402:c:${world.chainId}:queued`);
+      const queued = await redis.zcard(`x402:{${world.chainId}:0}:queued`);
       redis.disconnect();
       return { queued };
     }

@@ -41,7 +41,7 @@ async function lookAtOperatorPages(browser: Browser, world: World): Promise<void
   await browser.evaluate(`document.querySelector('#settleV2LookUp').open = true`);
   await browser.screenshot(imageOf('docs'));
 
-  await browser.open(`${service.url}/admin`);
+  await browser.open(`${service.opsUrl}/admin`);
   await browser.until(`document.getElementById('enter')?.hidden === false`);
   const enter = (key: string): Promise<unknown> =>
     browser.evaluate(
@@ -63,7 +63,7 @@ async function lookAtOperatorPages(browser: Browser, world: World): Promise<void
   await browser.until(`document.querySelector('.nonces i.used') !== null`);
   await browser.screenshot(imageOf('admin'));
   await traffic;
-  if ((await browser.evaluate(`location.href`)) !== `${service.url}/admin`) {
+  if ((await browser.evaluate(`location.href`)) !== `${service.opsUrl}/admin`) {
     throw new Error('the address holds more than the page');
   }
 }
@@ -71,10 +71,10 @@ async function lookAtOperatorPages(browser: Browser, world: World): Promise<void
 /** An owner lets an agent in, with a wallet in the browser. */
 async function lookAtApprovalPage(browser: Browser, wallets: WalletWorld): Promise<void> {
   const { body } = await wallets.post('/v1/init', 'true');
-  const code = String(body['code']);
+  const { code, user_code: userCode } = body;
   const owner = newAccount();
   await browser.provideWallet(owner);
-  await browser.open(`${wallets.url}/wallet/approve?code=${code}`);
+  await browser.open(`${wallets.url}/wallet/approve?code=${String(userCode)}`);
   const click = (id: string): Promise<unknown> =>
     browser.evaluate(`document.getElementById('${id}').click()`);
   await browser.until(`document.getElementById('connect')?.hidden === false`);
@@ -87,7 +87,7 @@ async function lookAtApprovalPage(browser: Browser, wallets: WalletWorld): Promi
   await browser.screenshot(imageOf('approve'));
   await browser.evaluate(`document.getElementById('approve').requestSubmit()`);
   await browser.until(`document.body.textContent.includes('The agent is in.')`);
-  const { body: status } = await wallets.send('GET', `/v1/status?code=${code}`);
+  const { body: status } = await wallets.post('/v1/status', { code });
   if (status['status'] !== 'completed' || !('token' in status)) {
     throw new Error(`the agent hears ${JSON.stringify(Object.keys(status))}`);
   }

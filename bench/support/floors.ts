@@ -59,14 +59,14 @@ function prepared(body: string): {
     const digest = eip3009Digest(authorization, {
       ...{ name, version: String(tokenVersion), chainId, token: asset },
     });
-    return { digest, signature, call: settlementCall(authorization, asset, EXACT_PROXY) };
+    return { digest, signature, call: settlementCall(authorization, asset) };
   }
   const authorization = asPermit2Authorization(claim, signature, undefined);
   if (authorization === undefined) throw new Error('the mill made no authorization');
   return {
     digest: permit2Digest(authorization, chainId),
     signature,
-    call: settlementCall(authorization, asset, EXACT_PROXY),
+    call: settlementCall(authorization, asset),
   };
 }
 

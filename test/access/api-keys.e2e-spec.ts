@@ -87,7 +87,7 @@ describe('API keys', () => {
       expect(verify.body).toEqual({
         isValid: false,
         invalidReason: 'unauthorized',
-        invalidMessage: 'An API key is required, or the key does not allow this.',
+        invalidMessage: 'An API key that is known here is required.',
       });
       expect(verify.headers.get('www-authenticate')).toContain('Bearer');
       const settle = await post(`${service.url}${prefix}/settle`, '{', headers);
@@ -95,7 +95,7 @@ describe('API keys', () => {
       expect(settle.body).toEqual({
         success: false,
         errorReason: 'unauthorized',
-        errorMessage: 'An API key is required, or the key does not allow this.',
+        errorMessage: 'An API key that is known here is required.',
         transaction: '',
         network: '',
       });
@@ -104,12 +104,19 @@ describe('API keys', () => {
     expect(known.status).toBe(400);
   });
 
-  it('do what their scopes say', async () => {
+  it('do what their scopes say, and say 403 to the rest', async () => {
     const body = await paymentTo(newAccount().address);
     const headers = { 'X-API-Key': checker.key };
     const verified = await post(`${service.url}/verify`, body, headers);
     expect(verified.body).toMatchObject({ isValid: true });
-    expect((await post(`${service.url}/settle`, body, headers)).status).toBe(401);
+    const refused = await post(`${service.url}/settle`, body, headers);
+    expect(refused.status).toBe(403);
+    expect(refused.body).toMatchObject({
+      success: false,
+      errorReason: 'forbidden',
+      transaction: '',
+    });
+    expect(refused.headers.get('www-authenticate')).toBeNull();
   });
 
   it('are not asked for where everything is public', async () => {
@@ -149,7 +156,7 @@ describe('API keys', () => {
       service.log().includes('API keys not read'),
     );
     expect(await statusOf(shop)).toBe(400);
-    const { body } = await get(`${service.url}/health`);
+    const { body } = await get(`${service.opsUrl}/health`);
     expect(body).toMatchObject({
       status: 'ok',
       details: { apiKeys: { status: 'up', code: 'api_keys_file_unusable' } },

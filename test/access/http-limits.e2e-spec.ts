@@ -70,16 +70,18 @@ describe('HTTP', () => {
     expect([status, body['isValid']]).toEqual([413, false]);
   });
 
-  it('lets any origin ask what is public, and none the operator page', async () => {
-    const preflight = async (path: string): Promise<Headers> => {
+  it('lets any origin ask what is public, and none what operators are served', async () => {
+    const preflight = async (url: string): Promise<Headers> => {
       const asked = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
-      return (await fetch(service.url + path, { method: 'OPTIONS', headers: asked })).headers;
+      return (await fetch(url, { method: 'OPTIONS', headers: asked })).headers;
     };
     for (const path of ['/verify', '/v2/settle', '/supported', '/v2/settlements', '/health']) {
-      expect((await preflight(path)).get('access-control-allow-origin')).toBe('*');
+      const headers = await preflight(service.url + path);
+      expect(headers.get('access-control-allow-origin')).toBe('*');
     }
-    for (const path of ['/admin', '/admin/api/lanes', '/ADMIN/api/lanes']) {
-      expect((await preflight(path)).get('access-control-allow-origin')).toBeNull();
+    for (const path of ['/admin', '/ADMIN/api/lanes', '/metrics', '/health']) {
+      const headers = await preflight(service.opsUrl + path);
+      expect(headers.get('access-control-allow-origin')).toBeNull();
     }
   });
 

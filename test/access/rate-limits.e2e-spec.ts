@@ -92,7 +92,7 @@ describe('rate limits', () => {
     await post(`${service.url}/verify`, EMPTY, from('10.0.0.9'));
     await eventually(
       'forgotten',
-      async () => (await redis.exists('x402:q:verify:ip:10.0.0.9')) === 0,
+      async () => (await redis.exists('x402:rl:facilitator:verify:ip:10.0.0.9')) === 0,
     );
     redis.disconnect();
   });

@@ -1,5 +1,5 @@
 import type { SandboxClient } from '../../sandbox/deploy.js';
-import { delay } from './episode.js';
+import { delay } from './client.js';
 
 /**
  * Makes the blocks of a chain, one after another. The node could do that by itself, but a snapshot that

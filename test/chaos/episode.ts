@@ -1,106 +1,135 @@
-import type { PrivateKeyAccount } from 'viem/accounts';
-import { eip3009Body, newAccount, permit2Body, type Body } from '../support/payments.js';
 import type { Dice } from '../support/dice.js';
-import { commit, type Mischief } from './mischief.js';
+import { eip3009Body, newAccount, newNonce } from '../support/payments.js';
+import { delay, newCallerAddress } from './client.js';
+import { type Deal, makeDeal, type Payment, play } from './deals.js';
+import type { Fault } from './faults/index.js';
+import { LAG_MOST_BLOCKS } from './faults/of-nodes.js';
+import { Purse } from './gas.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';
 import { type Expectations, violationsOf } from './truth.js';
-
-/** One payment and the orders that were placed with it. */
-export interface Deal {
-  readonly body: Body;
-  readonly method: 'eip3009' | 'permit2';
-  readonly payer: PrivateKeyAccount;
-  readonly payTo: `0x${string}`;
-  readonly amount: bigint;
-  readonly orders: readonly Order[];
-  readonly mischief: Mischief | undefined;
-}
+import { Watch } from './watch.js';
 
 export interface EpisodeOptions {
   readonly payments: number;
-  /** What happens meanwhile. */
-  readonly disturb: (stage: Stage, dice: Dice) => Promise<void>;
+  /** What goes wrong meanwhile. */
+  readonly faults: readonly Fault[];
   /** Payments nobody plays tricks with. */
   readonly isHonest?: boolean;
   readonly expectations?: Partial<Expectations>;
 }
 
+export interface Played {
+  readonly deals: readonly Deal[];
+  /** What is not as it must be; nothing, if all is well. */
+  readonly violations: readonly string[];
+}
+
 /** How long sellers go on asking. */
-const PATIENCE_MS = 75_000;
-/** How far behind the slowest node is. */
-export const LAG_MOST_BLOCKS = 5;
-const MISCHIEFS: readonly Mischief[] = ['cancels', 'spends', 'is_copied', 'gains_code'];
+const PATIENCE_MS = 60_000;
+/** After the end of a fault a payment is settled again within this time. */
+const RECOVERY_MS = 30_000;
+const RECOVERY_FROM_NODES_MS = 10_000;
 
 /**
  * Payments on their way while something goes wrong, until every seller has its answer and every line of
  * work is empty.
- *
- * @returns what is not as it must be; nothing, if all is well.
  */
 export async function playEpisode(
   stage: Stage,
   dice: Dice,
-  { payments, disturb, isHonest = false, expectations = {} }: EpisodeOptions,
-): Promise<readonly string[]> {
+  { payments, faults, isHonest = false, expectations = {} }: EpisodeOptions,
+): Promise<Played> {
+  stage.beginEpisode();
+  for (const fault of faults) await fault.prepare?.(stage, dice);
+  const meaningless = new Set(faults.flatMap((fault) => fault.meaningless ?? []));
   const deals: Deal[] = [];
-  for (let count = 0; count < payments; count += 1)
-    deals.push(await makeDeal(stage, dice, isHonest));
+  for (let count = 0; count < payments; count += 1) {
+    deals.push(await makeDeal(stage, dice, { isHonest, meaningless }));
+  }
+  stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
   // A node that lags must not be so far behind that it has not seen the payers' money.
   await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
+  const purse = new Purse(stage);
+  await purse.begin();
+  const watch = new Watch(stage);
   const deadline = Date.now() + PATIENCE_MS;
-  const selling = Promise.all(deals.map((deal) => play(stage, dice, deal, deadline)));
-  const disturbing = disturb(stage, dice).finally(() => {
-    stage.fleet.heal();
-  });
-  await Promise.all([selling, disturbing]);
+  await Promise.all([
+    Promise.all(deals.map((deal) => play(stage, dice, deal, deadline))),
+    Promise.all(faults.map((fault) => fault.run(stage, dice)))
+      .finally(() => {
+        stage.fleet.heal();
+      })
+      .then(() => recover(stage, dice, faults)),
+  ]);
+  for (const fault of faults) await fault.undo?.(stage);
   await stage.fleet.recovered();
-  return violationsOf(stage, deals, {
+  const violations = await violationsOf(stage, deals, {
     isLedgerWhole: true,
     hasReorgs: false,
-    areJobsDone: true,
+    areJobsDone: false,
+    ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
+    isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),
     ...expectations,
   });
+  const requests = deals.flatMap(({ orders, strangers }) =>
+    [...orders, ...strangers].flatMap((order) => order.requests),
+  ).length;
+  const others = stage.otherRequests;
+  const found = [
+    ...violations,
+    ...stage.found,
+    ...(await watch.end(requests + others)),
+    ...(await purse.end(payments + others)),
+  ];
+  return { deals, violations: found };
 }
 
-async function makeDeal(stage: Stage, dice: Dice, isHonest: boolean): Promise<Deal> {
-  const { world } = stage;
+/** Whatever it was, once it is over an honest payment is settled in little time. */
+async function recover(stage: Stage, dice: Dice, faults: readonly Fault[]): Promise<void> {
+  await stage.fleet.recovered();
+  const isOfNodes = faults.length > 0 && faults.every((fault) => fault.isOfNodes === true);
+  const patienceMs = isOfNodes ? RECOVERY_FROM_NODES_MS : RECOVERY_MS;
+  const order = new Order({
+    payment: await probe(stage),
+    urls: () => stage.urls(),
+    dice,
+    from: newCallerAddress(),
+    hasKey: true,
+  });
+  stage.otherRequests += 1;
+  const startedAt = Date.now();
+  await order.pursue(startedAt + patienceMs);
+  const ms = Date.now() - startedAt;
+  if (order.end !== 'success' || ms > patienceMs) {
+    const said = order.heard.map(({ reason }) => reason ?? 'success').join(' ');
+    stage.found.push(`not settling again after ${ms} ms: ${said} -> ${order.end ?? 'no end'}`);
+  }
+}
+
+async function probe({ world, prober }: Stage): Promise<Payment> {
   const payTo = newAccount().address;
-  const amount = BigInt(dice.between(1, 5000));
-  const mischief = !isHonest && dice.chance(0.25) ? dice.pick(MISCHIEFS) : undefined;
-  // Who plays tricks is not met again.
-  const payer = mischief === undefined ? dice.pick(stage.payers) : await world.payer();
-  const method = mischief === undefined && dice.chance(0.4) ? 'permit2' : 'eip3009';
-  const options = { payer, chainId: world.chainId, payTo, amount };
-  const body =
-    method === 'eip3009'
-      ? await eip3009Body({ ...options, token: world.usd })
-      : await permit2Body({ ...options, token: world.coin });
-  const orders: Order[] = [];
-  const urls = (): readonly string[] => stage.fleet.of('api').map(({ url }) => url);
-  const isEasilyDiscouraged = dice.chance(0.2);
-  for (let count = dice.between(1, 2); count > 0; count -= 1) {
-    const order: Order = new Order(body, urls, dice, {
-      isEasilyDiscouraged,
-      isSoldElsewhere: () => orders.some((other) => other !== order && other.end === 'success'),
-      ...(dice.chance(0.2) && { hangsUpAfterMs: dice.between(10, 1500) }),
-    });
-    orders.push(order);
-  }
-  return { body, method, payer, payTo, amount, orders, mischief };
+  const nonce = newNonce();
+  const options = { payer: prober, chainId: world.chainId, token: world.usd, payTo, amount: 7n };
+  const body = await eip3009Body({ ...options, nonce });
+  const { address: payer } = prober;
+  return { body, method: 'eip3009', token: world.usd, payer, payTo, amount: 7n, nonce };
 }
 
-async function play(stage: Stage, dice: Dice, deal: Deal, deadline: number): Promise<void> {
-  const { mischief, body, payer, orders } = deal;
-  await delay(dice.between(0, 600));
-  const pursuing = orders.map((order) => order.pursue(deadline));
-  if (mischief !== undefined) {
-    await delay(dice.between(0, 700));
-    await commit(mischief, stage.world, body, payer);
-  }
-  await Promise.all(pursuing);
-}
+const LEARNING_PAYMENTS = 3;
+const IDLE_MS = 1500;
 
-export function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Listens to which scripts a settlement needs, and which run all the time. */
+export async function learnFlow(stage: Stage, dice: Dice): Promise<readonly string[]> {
+  await delay(IDLE_MS);
+  const idle = stage.steps.counts();
+  const { violations } = await playEpisode(stage, dice, {
+    payments: LEARNING_PAYMENTS,
+    faults: [],
+    isHonest: true,
+  });
+  if (violations.length > 0)
+    throw new Error(`nothing was wrong, and yet\n${violations.join('\n')}`);
+  const steps = [...stage.steps.counts().keys()].filter((step) => !idle.has(step));
+  return steps.sort();
 }

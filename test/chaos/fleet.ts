@@ -1,150 +1,48 @@
-import { freePort } from '../../sandbox/processes.js';
-import { type Service, startService } from '../../sandbox/service.js';
-import type { World } from '../support/world.js';
-import { RedisProxy } from './redis-proxy.js';
-import { RpcProxy } from './rpc-proxy.js';
-
-export type Role = 'api' | 'worker';
+import type { Hex } from 'viem';
+import { delay } from './client.js';
+import type { Ledger, Replica } from './ledger.js';
+import type { Verdict } from './redis-proxy.js';
+import type { Forger } from './rpc-lies.js';
+import { type Role, Slot, type Surroundings } from './slot.js';
 
 /**
- * A moment in the life of a settlement at which a process can be ended: `before` a step means that the
- * step never reached Redis or the node, `after` that it did and the process never heard of it.
+ * A moment in the life of a settlement: `before` a step means that the step never reached Redis or the
+ * node, `after` that it did and the process has not heard of it.
  */
 export interface Moment {
   readonly when: 'before' | 'after';
-  /** A script of the ledger, `enqueue`, or a JSON-RPC method. */
+  /** A script of the service, or a JSON-RPC method. */
   readonly step: string;
 }
 
 export const describeMoment = ({ when, step }: Moment): string => `${when} ${step}`;
 
-/** The place of one process of the deployment: it is started again there when it has died. */
-export class Slot {
-  service: Service | undefined;
-  #restarting: Promise<void> | undefined;
-  #isRetired = false;
-
-  private constructor(
-    readonly name: string,
-    readonly role: Role,
-    readonly redis: RedisProxy,
-    /** Two doors to the same chain. */
-    readonly rpcs: readonly RpcProxy[],
-    private readonly port: number,
-    private readonly settings: Readonly<Record<string, string>>,
-  ) {}
-
-  static async open(
-    name: string,
-    role: Role,
-    world: World,
-    strayNode: string,
-    more: Readonly<Record<string, string>>,
-  ): Promise<Slot> {
-    const redis = await RedisProxy.start(world.redis.port);
-    const rpcs = [
-      await RpcProxy.start(world.anvil.url, strayNode),
-      await RpcProxy.start(world.anvil.url, strayNode),
-    ];
-    const settings = world.settings({
-      REDIS_URL: redis.url,
-      [`RPC_URLS_${world.chainId}`]: rpcs.map(({ url }) => url).join(','),
-      ROLES: role,
-      ...more,
-    });
-    const { [`SIGNER_KEYS`]: keys, ...open } = settings;
-    const own = role === 'worker' && keys !== undefined ? { ...open, SIGNER_KEYS: keys } : open;
-    const slot = new Slot(name, role, redis, rpcs, await freePort(), own);
-    await slot.start();
-    return slot;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  get isUp(): boolean {
-    return this.service !== undefined;
-  }
-
-  async start(prefix: Readonly<Record<string, string>> = {}): Promise<void> {
-    const service = await startService(this.port, { ...this.settings, ...prefix });
-    this.service = service;
-  }
-
-  /** Ends the process without a word; it is started again a moment later. */
-  kill(afterMs = 300): void {
-    const { service } = this;
-    if (service === undefined || this.#isRetired) return;
-    service.child.kill('SIGKILL');
-    this.service = undefined;
-    this.#restarting = new Promise((resolve) => setTimeout(resolve, afterMs)).then(() =>
-      this.#isRetired ? undefined : this.start(),
-    );
-  }
-
-  /** Ends the process without a word and starts it again, in other surroundings, unless it was retired. */
-  async restart(prefix: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.#restarting;
-    const { service } = this;
-    if (service === undefined || this.#isRetired) return;
-    this.service = undefined;
-    this.#restarting = service
-      .stop('SIGKILL')
-      .then(() => (this.#isRetired ? undefined : this.start(prefix)));
-    await this.#restarting;
-  }
-
-  /** Resolves when the process is there again after what was done to it. */
-  async recovered(): Promise<void> {
-    await this.#restarting;
-  }
-
-  freeze(): void {
-    this.service?.child.kill('SIGSTOP');
-  }
-
-  thaw(): void {
-    this.service?.child.kill('SIGCONT');
-  }
-
-  /**
-   * As an orchestrator ends a process: it may finish what it does.
-   *
-   * @throws Error when it did not end by itself and well. Who is killed meanwhile has an excuse.
-   */
-  async drain(): Promise<void> {
-    const { service } = this;
-    await service?.stop('SIGTERM');
-    if (service === undefined || service !== this.service) return;
-    const { exitCode, signalCode } = service.child;
-    if (exitCode !== 0) throw new Error(`${this.name}: drain ended with ${exitCode ?? signalCode}`);
-  }
-
-  async retire(): Promise<void> {
-    this.#isRetired = true;
-    await this.#restarting;
-    this.thaw();
-    await this.service?.stop('SIGKILL');
-    await Promise.all([this.redis.stop(), ...this.rpcs.map((rpc) => rpc.stop())]);
-  }
+interface Ambush {
+  readonly step: string;
+  spring(): Verdict | Promise<Verdict>;
 }
+
+const PASS: Verdict = { kind: 'pass' };
+/** By then Redis has done a script that was sent to it. */
+const EXECUTED_MS = 5;
 
 /** The processes of one deployment, each behind doors of its own to Redis and to the chain. */
 export class Fleet {
   readonly slots: Slot[] = [];
-  #armed: Moment | undefined;
-  #onReached: ((slot: Slot) => void) | undefined;
+  #kill: { readonly moment: Moment; readonly tell: (slot: Slot) => void } | undefined;
+  readonly #ambushes = new Set<Ambush>();
 
   constructor(
-    private readonly world: World,
-    private readonly strayNode: string,
-    private readonly settings: Readonly<Record<string, string>>,
+    private readonly surroundings: Surroundings,
+    private readonly ledger: Ledger,
+    private readonly onTransaction: (raw: Hex) => void,
+    private readonly forge: Forger,
   ) {}
 
   async add(name: string, role: Role): Promise<Slot> {
-    const slot = await Slot.open(name, role, this.world, this.strayNode, this.settings);
+    const slot = await Slot.open(name, role, this.surroundings);
     this.#watch(slot);
+    await slot.start();
     this.slots.push(slot);
     return slot;
   }
@@ -160,15 +58,43 @@ export class Fleet {
 
   /** The first process to come to this moment is ended there. Resolves with it. */
   killAt(moment: Moment): Promise<Slot> {
-    this.#armed = moment;
-    return new Promise((resolve) => {
-      this.#onReached = resolve;
+    return new Promise((tell) => {
+      this.#kill = { moment, tell };
     });
   }
 
+  /** The first process that runs this script never hears that Redis has done it. Resolves when it did. */
+  swallow(step: string, silentMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#lieInWait(step, () => {
+        resolve();
+        return { kind: 'swallow', silentMs };
+      });
+    });
+  }
+
+  /** Does something when a process is about to run this script, or has just run it. */
+  at({ when, step }: Moment, work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#lieInWait(step, async () => {
+        const done = (when === 'before' ? work() : delay(EXECUTED_MS).then(work)).finally(resolve);
+        if (when === 'before') await done;
+        return PASS;
+      });
+    });
+  }
+
+  /** All move over to a Redis that has not heard everything. */
+  async failOver(replica: Replica, awayMs: number): Promise<void> {
+    for (const { redis } of this.slots) redis.cut();
+    await this.ledger.replaceBy(replica);
+    await delay(awayMs);
+    for (const { redis } of this.slots) redis.restore(this.ledger.port);
+  }
+
   disarm(): void {
-    this.#armed = undefined;
-    this.#onReached = undefined;
+    this.#kill = undefined;
+    this.#ambushes.clear();
   }
 
   heal(): void {
@@ -187,36 +113,54 @@ export class Fleet {
     await Promise.all([...this.slots].map((slot) => this.remove(slot)));
   }
 
-  #reach(slot: Slot): void {
-    const tell = this.#onReached;
-    this.disarm();
+  #lieInWait(step: string, spring: () => Verdict | Promise<Verdict>): void {
+    const ambush: Ambush = {
+      step,
+      spring: () => {
+        this.#ambushes.delete(ambush);
+        return spring();
+      },
+    };
+    this.#ambushes.add(ambush);
+  }
+
+  #end(slot: Slot): void {
+    const tell = this.#kill?.tell;
+    this.#kill = undefined;
     slot.kill();
     tell?.(slot);
   }
 
   #watch(slot: Slot): void {
     slot.redis.watcher = (step) => {
-      const armed = this.#armed;
-      if (armed?.step !== step) return 'pass';
-      if (armed.when === 'before') {
-        this.#reach(slot);
-        return 'withhold';
+      const moment = this.#kill?.moment;
+      if (moment?.step === step) {
+        if (moment.when === 'before') {
+          this.#end(slot);
+          return { kind: 'withhold' };
+        }
+        // Stopped at once, it cannot act on the answer; a moment later Redis has done the step.
+        const { tell } = this.#kill ?? {};
+        this.#kill = undefined;
+        slot.freeze();
+        setTimeout(() => {
+          slot.kill();
+          tell?.(slot);
+        }, 150);
+        return PASS;
       }
-      // Stopped at once, it cannot act on the answer; a moment later Redis has done the step.
-      this.#armed = undefined;
-      slot.freeze();
-      setTimeout(() => {
-        this.#reach(slot);
-      }, 150);
-      return 'pass';
+      for (const ambush of this.#ambushes) if (ambush.step === step) return ambush.spring();
+      return PASS;
     };
     for (const rpc of slot.rpcs) {
+      rpc.onTransaction = this.onTransaction;
+      rpc.forge = this.forge;
       rpc.watcher = async (method, isDone) => {
-        const armed = this.#armed;
-        if (armed?.step !== method || (armed.when === 'after') !== isDone) return;
-        this.#reach(slot);
+        const moment = this.#kill?.moment;
+        if (moment?.step !== method || (moment.when === 'after') !== isDone) return;
+        this.#end(slot);
         // The process is gone; nothing of this exchange goes further.
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await delay(50);
         if (!isDone) throw new Error('the caller is gone');
       };
     }

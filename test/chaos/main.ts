@@ -1,17 +1,24 @@
+import { fork } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Dice } from '../support/dice.js';
-import { anyOf, type Disturbance } from './disturbances.js';
-import { playEpisode } from './episode.js';
+import { learnFlow, type Played, playEpisode } from './episode.js';
+import { anyOf, type Fault } from './faults/index.js';
+import { packService } from './pack.js';
 import { Stage } from './stage.js';
+import { Tally } from './tally.js';
 
 /**
- * Randomised runs, one after another on one deployment, until the asked number is done or one fails.
+ * Randomised runs on long-lived deployments, until the asked number is done.
  *
- *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart]
+ *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
+ *     [--fault 'reply|replica']
  *
- * A sequence that was broken off goes on where it stopped.
+ * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
+ * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
+ * environment variable CHAOS_MUTANT the report says which planted bug this build has.
  */
 const { values } = parseArgs({
   options: {
@@ -19,6 +26,11 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     only: { type: 'string' },
     restart: { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '2' },
+    job: { type: 'string' },
+    /** Plays one fault a run, of a kind that this regular expression matches. */
+    fault: { type: 'string' },
   },
 });
 
@@ -27,7 +39,111 @@ interface Progress {
   readonly done: number;
 }
 
-const PROGRESS = join('node_modules', '.cache', 'chaos.json');
+/** What a job tells the one that started it. */
+type News =
+  | { readonly kind: 'played'; readonly run: number; readonly lines: readonly string[] }
+  | {
+      readonly kind: 'failed';
+      readonly run: number;
+      readonly lines: readonly string[];
+      readonly logs: string;
+    }
+  | { readonly kind: 'tally'; readonly counts: Readonly<Record<string, number>> }
+  | { readonly kind: 'broken'; readonly lines: readonly string[] };
+
+const CACHE = join('node_modules', '.cache');
+const PROGRESS = join(CACHE, 'chaos.json');
+const JOBS_PATIENCE_MS = 90_000;
+
+/** Each run has dice of its own, so that any of them can be had again alone. */
+const diceOf = (seed: number, run: number): Dice => new Dice(seed * 100_003 + run);
+
+function drawFaults(stage: Stage, dice: Dice): readonly Fault[] {
+  const { fault } = values;
+  if (fault === undefined) return anyOf(stage, dice);
+  for (let tries = 0; tries < 10_000; tries += 1) {
+    const [drawn] = anyOf(stage, dice);
+    if (drawn !== undefined && new RegExp(fault).test(drawn.kind)) return [drawn];
+  }
+  throw new Error(`no fault is called ${fault}`);
+}
+
+async function playRun(
+  stage: Stage,
+  seed: number,
+  run: number,
+): Promise<{ readonly played: Played; readonly faults: readonly Fault[]; readonly title: string }> {
+  const dice = diceOf(seed, run);
+  const faults = drawFaults(stage, dice);
+  const payments = dice.between(2, 8);
+  const startedAt = Date.now();
+  const names = faults.map(({ name }) => name).join('; ');
+  const played = await playEpisode(stage, dice, { payments, faults }).catch(
+    (error: unknown): Played => ({ deals: [], violations: [`it broke off: ${String(error)}`] }),
+  );
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  const end = played.violations.length === 0 ? 'ok' : 'FAILED';
+  const title = `run ${run}: ${payments} payments, ${names}: ${end} ${seconds} s`;
+  return { played, faults, title };
+}
+
+/** Plays every run of its share on one deployment, and tells its parent. */
+async function work(seed: number, runs: readonly number[]): Promise<void> {
+  const tell = (news: News): void => {
+    process.send?.(news);
+  };
+  const tally = new Tally();
+  let stage = await build(seed);
+  // Whoever ends the sequence ends one process; nothing of it may stay behind.
+  const leave = (): void => {
+    void stage.stop().finally(() => process.exit(1));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave);
+  process.once('disconnect', leave);
+  try {
+    for (const run of runs) {
+      const { played, faults, title } = await playRun(stage, seed, run);
+      tally.add(faults, played.deals);
+      const lines = [title, ...stage.notes.map((note) => `  (${note})`)];
+      if (played.violations.length === 0) {
+        tell({ kind: 'played', run, lines });
+        continue;
+      }
+      lines.push(...played.violations.map((violation) => `  ${violation}`));
+      tell({ kind: 'failed', run, lines, logs: stage.logs() });
+      if (!values['keep-going']) break;
+      // What one failure leaves behind must not be the next one's.
+      await stage.stop();
+      stage = await build(seed);
+    }
+    const open = await jobsLeft(stage);
+    if (open.length > 0) tell({ kind: 'broken', lines: [`queue tools show ${open.join(', ')}`] });
+  } finally {
+    await stage.stop();
+  }
+  tell({ kind: 'tally', counts: tally.counts() });
+}
+
+async function build(seed: number): Promise<Stage> {
+  const stage = await Stage.build({ main: await packService() });
+  try {
+    stage.flow = await learnFlow(stage, new Dice(seed));
+    return stage;
+  } catch (error) {
+    await stage.stop();
+    throw error;
+  }
+}
+
+/** Jobs of a process that died are seen as such after a while. */
+async function jobsLeft(stage: Stage): Promise<readonly string[]> {
+  const deadline = Date.now() + JOBS_PATIENCE_MS;
+  for (;;) {
+    const open = await stage.ledger.openJobs();
+    if (open.length === 0 || Date.now() > deadline) return open;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
 
 function readProgress(): Progress | undefined {
   if (values.restart || !existsSync(PROGRESS)) return undefined;
@@ -39,51 +155,91 @@ function writeProgress(progress: Progress): void {
   writeFileSync(PROGRESS, JSON.stringify(progress));
 }
 
-/** Each run has dice of its own, so that any of them can be had again alone. */
-const diceOf = (seed: number, run: number): Dice => new Dice(seed * 100_003 + run);
-
-async function playRun(stage: Stage, seed: number, run: number): Promise<boolean> {
-  const dice = diceOf(seed, run);
-  const disturbances = anyOf(dice);
-  const payments = dice.between(3, 14);
+async function lead(): Promise<number> {
+  const progress = values.only === undefined ? readProgress() : undefined;
+  const given = values.seed === undefined ? undefined : Number(values.seed);
+  const isContinued = progress !== undefined && (given === undefined || given === progress.seed);
+  const seed = given ?? progress?.seed ?? Math.floor(Math.random() * 1_000_000);
+  const only = values.only === undefined ? undefined : Number(values.only);
+  const first = only ?? (isContinued ? progress.done + 1 : 1);
+  const last = only ?? Number(values.runs);
+  const mutant = process.env['CHAOS_MUTANT'];
+  const subject = mutant === undefined ? '' : `mutant ${mutant}, `;
+  console.log(`${subject}seed ${seed}, runs ${first} to ${last}`);
+  await packService();
   const startedAt = Date.now();
-  const names = disturbances.map(({ name }) => name).join('; ');
-  process.stdout.write(`run ${run}: ${payments} payments, ${names}: `);
-  const violations = await playEpisode(stage, dice, {
-    payments,
-    expectations: Object.assign(
-      {},
-      ...disturbances.map(({ expectations }) => expectations),
-    ) as object,
-    disturb: async () => {
-      await Promise.all(disturbances.map((one: Disturbance) => one.run(stage, dice)));
-    },
+  const jobs = Math.max(1, Math.min(Number(values.jobs), last - first + 1));
+  const done = new Set<number>();
+  const failed: number[] = [];
+  const tally = new Tally();
+  let finished = first - 1;
+  const hear = (news: News): void => {
+    if (news.kind === 'tally') {
+      tally.merge(news.counts);
+      return;
+    }
+    for (const line of news.lines) console.log(line);
+    if (news.kind === 'broken') {
+      failed.push(0);
+      return;
+    }
+    done.add(news.run);
+    if (news.kind === 'failed') {
+      failed.push(news.run);
+      const file = join(CACHE, `chaos-${seed}-${news.run}.log`);
+      writeFileSync(file, news.logs);
+      console.log(
+        `  Again with: npm run test:chaos -- --seed ${seed} --only ${news.run}. Logs: ${file}`,
+      );
+      return;
+    }
+    while (done.has(finished + 1) && !failed.includes(finished + 1)) finished += 1;
+    if (only === undefined) writeProgress({ seed, done: finished });
+  };
+  const exits = Array.from({ length: jobs }, (_, job) =>
+    startJob({ seed, first, last, jobs, job }, hear),
+  );
+  const codes = await Promise.all(exits);
+  console.log(tally.report());
+  const seconds = (Date.now() - startedAt) / 1000;
+  const each = (seconds / Math.max(1, done.size)).toFixed(1);
+  console.log(
+    `${done.size} runs, ${failed.length} failed, ${seconds.toFixed(0)} s, ${each} s a run`,
+  );
+  if (failed.length > 0) console.log(`failed: ${failed.join(' ')}`);
+  return failed.length === 0 && codes.every((code) => code === 0) ? 0 : 1;
+}
+
+interface Share {
+  readonly seed: number;
+  readonly first: number;
+  readonly last: number;
+  readonly jobs: number;
+  readonly job: number;
+}
+
+function startJob(share: Share, hear: (news: News) => void): Promise<number> {
+  return new Promise((resolve) => {
+    const child = fork(
+      fileURLToPath(import.meta.url),
+      [...process.argv.slice(2), '--job', JSON.stringify(share)],
+      { execArgv: process.execArgv },
+    );
+    child.on('message', (news) => {
+      hear(news as News);
+    });
+    child.on('exit', (code) => {
+      resolve(code ?? 1);
+    });
   });
-  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-  console.log(`${violations.length === 0 ? 'ok' : 'FAILED'} ${seconds} s`);
-  for (const violation of violations) console.log(`  ${violation}`);
-  return violations.length === 0;
 }
 
-const progress = readProgress();
-const given = values.seed === undefined ? undefined : Number(values.seed);
-const isContinued = progress !== undefined && (given === undefined || given === progress.seed);
-const seed = given ?? progress?.seed ?? Math.floor(Math.random() * 1_000_000);
-const only = values.only === undefined ? undefined : Number(values.only);
-const first = only ?? (isContinued ? progress.done + 1 : 1);
-const last = only ?? Number(values.runs);
-console.log(`seed ${seed}, runs ${first} to ${last}`);
-
-const stage = await Stage.build();
-let failed: number | undefined;
-for (let run = first; run <= last && failed === undefined; run += 1) {
-  if (!(await playRun(stage, seed, run))) failed = run;
-  else if (only === undefined) writeProgress({ seed, done: run });
+if (values.job === undefined) {
+  process.exit(await lead());
+} else {
+  const { seed, first, last, jobs, job } = JSON.parse(values.job) as Share;
+  const runs: number[] = [];
+  for (let run = first + job; run <= last; run += jobs) runs.push(run);
+  await work(seed, runs);
+  process.exit(0);
 }
-if (failed !== undefined) {
-  const file = join('node_modules', '.cache', `chaos-${seed}-${failed}.log`);
-  writeFileSync(file, stage.logs());
-  console.log(`Again with: npm run test:chaos -- --seed ${seed} --only ${failed}. Logs: ${file}`);
-}
-await stage.stop();
-process.exit(failed === undefined ? 0 : 1);

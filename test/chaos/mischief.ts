@@ -4,14 +4,27 @@ import { authorizationOf, payloadOf } from '../differential/cases.js';
 import { cancellationData } from '../support/cancellation.js';
 import { type Body, newAccount } from '../support/payments.js';
 import type { World } from '../support/world.js';
+import { delay } from './client.js';
 
 /** What a payer, or somebody who watches the pool, does while a payment is on its way. */
-export type Mischief = 'cancels' | 'spends' | 'is_copied' | 'gains_code';
+export const MISCHIEFS = [
+  'cancels',
+  'spends',
+  /** And is rich again a moment later. */
+  'spends_for_a_while',
+  /** By somebody who also asks us for the sale. */
+  'is_copied',
+  'gains_code',
+  /** Signs two authorizations of one nonce, for two payees. */
+  'equivocates',
+] as const;
+export type Mischief = (typeof MISCHIEFS)[number];
 
 /** Ahead of everything a facilitator would offer. */
 const FIRST_IN_LINE = 10n ** 11n;
 /** Loops until the gas is gone. */
 const GAS_BURNER: Hex = '0x5b600056';
+const POOR_FOR_MS = 1200;
 
 const ABI = parseAbi([
   'function transfer(address,uint256)',
@@ -29,11 +42,20 @@ export async function commit(
     case 'cancels':
       return cancel(world, body, payer);
     case 'spends':
-      return spend(world, payer);
+      await spend(world, payer);
+      return;
+    case 'spends_for_a_while': {
+      const balance = await spend(world, payer);
+      await delay(POOR_FOR_MS);
+      return giveBack(world, payer, balance);
+    }
     case 'is_copied':
       return copy(world, body);
     case 'gains_code':
-      await world.client.setCode({ address: payer.address, bytecode: GAS_BURNER });
+      return world.client.setCode({ address: payer.address, bytecode: GAS_BURNER });
+    case 'equivocates':
+      // Done when the payments were signed.
+      return;
   }
 }
 
@@ -43,15 +65,21 @@ async function cancel(world: World, body: Body, payer: PrivateKeyAccount): Promi
   await sendAs(world, newAccount().address, data);
 }
 
-async function spend(world: World, payer: PrivateKeyAccount): Promise<void> {
+/** Anybody may hold what the payer has not: it comes back from there. */
+const PURSE = newAccount().address;
+
+async function spend(world: World, payer: PrivateKeyAccount): Promise<bigint> {
   const balance = await world.balance(world.usd, payer.address);
-  const args = [newAccount().address, balance] as const;
-  await sendAs(
-    world,
-    payer.address,
-    encodeFunctionData({ abi: ABI, functionName: 'transfer', args }),
-  );
+  await sendAs(world, payer.address, transferData(PURSE, balance));
+  return balance;
 }
+
+function giveBack(world: World, payer: PrivateKeyAccount, balance: bigint): Promise<void> {
+  return sendAs(world, PURSE, transferData(payer.address, balance));
+}
+
+const transferData = (to: Hex, amount: bigint): Hex =>
+  encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [to, amount] });
 
 async function copy(world: World, body: Body): Promise<void> {
   const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(body) as Record<

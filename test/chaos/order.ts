@@ -1,90 +1,181 @@
 import { randomUUID } from 'node:crypto';
-import type { Body, Json } from '../support/payments.js';
 import type { Dice } from '../support/dice.js';
+import { ask, type Answered, delay } from './client.js';
+import type { Payment } from './deals.js';
 
 export interface Heard {
+  readonly at: number;
   readonly reason: string | undefined;
   readonly isSuccess: boolean;
+  /** `202`: handed out, whatever becomes of it. */
+  readonly isHandedOut: boolean;
   readonly transaction: unknown;
   readonly network: unknown;
 }
 
-export type End = 'success' | 'duplicate' | 'not_sent' | 'refused';
+/** One request and what came of it. */
+export interface Request {
+  readonly askedAt: number;
+  heard: Heard | undefined;
+}
+
+/** What the place that a `202` names said last. */
+export interface Place {
+  readonly isPaid: boolean;
+  readonly state: string;
+  readonly payTo: string | undefined;
+  readonly amount: string | undefined;
+}
+
+export type End = 'success' | 'duplicate' | 'not_sent' | 'refused' | 'gone';
 
 /** Says nothing about the payment: ask again. */
-const ASK_AGAIN = new Set(['settlement_pending', 'network_unavailable', 'queue_full', 'no_gas']);
-const PATIENCE_MS = 35_000;
+const ASK_AGAIN = new Set([
+  ...['settlement_pending', 'network_unavailable', 'queue_full', 'no_gas', 'budget_exhausted'],
+  ...['rate_limited', 'payer_suspended'],
+]);
+const OVER = new Set(['finalized', 'foreign', 'reverted', 'expired', 'withdrawn', 'refused']);
+const PATIENCE_MS = 12_000;
+const LOOK_PATIENCE_MS = 3000;
+/** A place that is not known for this long is no more. */
+const GONE_MS = 8000;
+
+export interface OrderOptions {
+  readonly payment: Payment;
+  readonly urls: () => readonly string[];
+  readonly dice: Dice;
+  /** The caller's own address. */
+  readonly from: string;
+  /** Without one, each request stands for itself. */
+  readonly hasKey: boolean;
+  /** `Prefer: respond-async`, and looks at the place it is told. */
+  readonly isAsync?: boolean;
+  readonly startsAfterMs?: number;
+  /** Hangs up on its first request after this many milliseconds, and asks again. */
+  readonly hangsUpAfterMs?: number;
+  /** Does not try again what was not sent. */
+  readonly isEasilyDiscouraged?: boolean;
+  /** Identical requests at once, each time. */
+  readonly copies?: number;
+  /** Asks this many times, whatever it hears. */
+  readonly rounds?: number;
+  /** Whether another order has got this payment: then "duplicate" is the end of it. */
+  readonly isSoldElsewhere?: () => boolean;
+  /** Further reasons that say nothing about the payment while something is going on. */
+  readonly meaningless?: ReadonlySet<string>;
+}
 
 /**
- * One order of a seller, paid by one payment: asks with its idempotency key until it has heard the end,
- * as a seller does who must know.
+ * One order of a seller, paid by one payment: asks until it has heard the end, as a seller does who must
+ * know.
  */
 export class Order {
-  readonly key = randomUUID();
-  readonly heard: Heard[] = [];
+  readonly key: string | undefined;
+  readonly requests: Request[] = [];
   end: End | undefined;
+  place: Place | undefined;
 
-  constructor(
-    readonly body: Body,
-    private readonly urls: () => readonly string[],
-    private readonly dice: Dice,
-    private readonly habits: {
-      /** Hangs up on its first request after this many milliseconds, and asks again. */
-      readonly hangsUpAfterMs?: number;
-      /** Does not try again what was not sent. */
-      readonly isEasilyDiscouraged: boolean;
-      /** Whether another order has got this payment: then "duplicate" is the end of it. */
-      readonly isSoldElsewhere: () => boolean;
-    },
-  ) {}
+  constructor(readonly options: OrderOptions) {
+    this.key = options.hasKey ? randomUUID() : undefined;
+  }
+
+  get heard(): readonly Heard[] {
+    return this.requests.flatMap(({ heard }) => heard ?? []);
+  }
+
+  /** Whether it was told, in whatever form, that this payment is its own and landed. */
+  get isBuyer(): boolean {
+    return this.heard.some(({ isSuccess }) => isSuccess) || this.place?.isPaid === true;
+  }
 
   /** Resolves when it has heard the end, or after its patience; `end` is then unset. */
   async pursue(deadline: number): Promise<void> {
-    let round = 0;
-    while (Date.now() < deadline) {
-      const hangsUp = round === 0 ? this.habits.hangsUpAfterMs : undefined;
-      round += 1;
-      const heard = await this.#ask(hangsUp ?? PATIENCE_MS);
-      if (heard !== undefined) {
-        this.heard.push(heard);
-        this.end = this.#endOf(heard);
-        if (this.end !== undefined) return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 250));
+    const { startsAfterMs = 0, hangsUpAfterMs, copies = 1, rounds = Infinity } = this.options;
+    await delay(startsAfterMs);
+    for (let round = 0; round < rounds && Date.now() < deadline; round += 1) {
+      const patienceMs = (round === 0 ? hangsUpAfterMs : undefined) ?? PATIENCE_MS;
+      const requests = Array.from({ length: copies }, () => this.#ask(patienceMs, deadline));
+      const ends = await Promise.all(requests);
+      this.end = ends.find((end) => end === 'success') ?? ends.find((end) => end !== undefined);
+      if (this.end !== undefined) return;
+      await delay(200);
     }
   }
 
   #endOf({ isSuccess, reason }: Heard): End | undefined {
+    const { isSoldElsewhere, isEasilyDiscouraged = false, meaningless } = this.options;
     if (isSuccess) return 'success';
-    if (reason === undefined || ASK_AGAIN.has(reason)) return undefined;
+    if (reason === undefined || ASK_AGAIN.has(reason) || meaningless?.has(reason)) return undefined;
     if (reason === 'duplicate_settlement') {
-      return this.habits.isSoldElsewhere() ? 'duplicate' : undefined;
+      // Who has no key cannot show that it asked before.
+      return this.key === undefined || isSoldElsewhere?.() === true ? 'duplicate' : undefined;
     }
-    if (reason === 'settlement_not_sent') {
-      return this.habits.isEasilyDiscouraged ? 'not_sent' : undefined;
-    }
+    if (reason === 'settlement_not_sent') return isEasilyDiscouraged ? 'not_sent' : undefined;
     return 'refused';
   }
 
-  async #ask(patienceMs: number): Promise<Heard | undefined> {
-    try {
-      const response = await fetch(`${this.dice.pick(this.urls())}/settle`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': this.key },
-        body: JSON.stringify(this.body),
-        signal: AbortSignal.timeout(patienceMs),
-      });
-      const answer = (await response.json()) as Json;
-      const { success, errorReason, transaction, network } = answer;
-      return {
-        isSuccess: success === true,
-        reason: errorReason as string | undefined,
-        transaction,
-        network,
-      };
-    } catch {
-      // Nobody there, the connection lost, or patience at its end: nothing was heard.
-      return undefined;
-    }
+  async #ask(patienceMs: number, deadline: number): Promise<End | undefined> {
+    const { payment, urls, dice, from, isAsync = false } = this.options;
+    const request: Request = { askedAt: Date.now(), heard: undefined };
+    this.requests.push(request);
+    const url = dice.pick(urls());
+    const answer = await ask(`${url}/settle`, {
+      method: 'POST',
+      headers: {
+        ...(this.key !== undefined && { 'idempotency-key': this.key }),
+        ...(isAsync && { prefer: 'respond-async' }),
+      },
+      body: payment.body,
+      from,
+      patienceMs,
+    });
+    if (answer === undefined) return undefined;
+    request.heard = heardIn(answer);
+    if (!request.heard.isHandedOut) return this.#endOf(request.heard);
+    return this.#look(String(answer.headers['location']), deadline);
   }
+
+  /** Looks at the place it was told until that says the end. */
+  async #look(path: string, deadline: number): Promise<End | undefined> {
+    let unknownSince: number | undefined;
+    while (Date.now() < deadline) {
+      const url = this.options.dice.pick(this.options.urls());
+      const answer = await ask(`${url}${path}`, { patienceMs: LOOK_PATIENCE_MS });
+      if (answer?.status === 404) {
+        unknownSince ??= Date.now();
+        if (Date.now() - unknownSince > GONE_MS) return 'gone';
+      }
+      if (answer?.status === 200) {
+        unknownSince = undefined;
+        this.place = placeIn(answer);
+        if (OVER.has(this.place.state)) return this.place.isPaid ? 'success' : 'refused';
+      }
+      await delay(200);
+    }
+    return undefined;
+  }
+}
+
+function heardIn({ status, json }: Answered): Heard {
+  const { success, errorReason, transaction, network } = json;
+  return {
+    at: Date.now(),
+    isSuccess: success === true,
+    isHandedOut: status === 202,
+    reason: errorReason as string | undefined,
+    transaction,
+    network,
+  };
+}
+
+function placeIn({ json }: Answered): Place {
+  const { paid, state, payment } = json as Record<string, unknown> & {
+    payment?: Record<string, string>;
+  };
+  return {
+    isPaid: paid === true,
+    state: String(state),
+    payTo: payment?.['payTo'],
+    amount: payment?.['amount'],
+  };
 }

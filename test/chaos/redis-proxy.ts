@@ -1,130 +1,196 @@
 import { createHash } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { ASKER_SCRIPTS } from '../../src/ledger/settlement-ledger.js';
-import { LANE_SCRIPTS } from '../../src/ledger/lane-ledger.js';
-
-const NAMES = new Map(
-  [...Object.values(ASKER_SCRIPTS), ...Object.values(LANE_SCRIPTS)].map(({ sha, name }) => [
-    sha,
-    name,
-  ]),
-);
+import { delay } from './client.js';
+import { CommandReader } from './resp.js';
+import type { StepCatalogue } from './steps.js';
 
 /**
- * Told of a step before Redis gets it. What it returns decides whether Redis gets it at all; the
- * process is ended by whoever is told.
+ * - `pass`: it goes to Redis.
+ * - `withhold`: Redis never gets it; neither does it get anything else of this connection.
+ * - `swallow`: Redis does it, and the caller never hears so: its connection falls silent and breaks.
  */
-export type StepWatcher = (step: string) => 'pass' | 'withhold';
+export type Verdict =
+  { readonly kind: 'pass' | 'withhold' } | { readonly kind: 'swallow'; readonly silentMs: number };
 
-/** Stands between one process and Redis, and knows by name what the process asks for. */
+/** Asked before a script goes on to Redis. */
+export type StepWatcher = (step: string) => Verdict | Promise<Verdict>;
+
+const PASS: Verdict = { kind: 'pass' };
+/** Longer than Redis takes for any script. */
+const EXECUTION_MS = 1000;
+
+interface Pair {
+  readonly client: Socket;
+  readonly redis: Socket;
+}
+
+/** Stands between one process and Redis, and knows by name which scripts the process runs. */
 export class RedisProxy {
   watcher: StepWatcher | undefined;
-  readonly #sockets = new Set<Socket>();
+  /** What the process has sent and been sent so far. */
+  bytes = 0;
+  readonly #pairs = new Set<Pair>();
+  #isStalled = false;
+  #isCut = false;
 
   private constructor(
     private readonly server: Server,
+    private redisPort: number,
+    private readonly steps: StepCatalogue,
     readonly url: string,
   ) {}
 
-  static start(redisPort: number): Promise<RedisProxy> {
+  static start(redisPort: number, steps: StepCatalogue): Promise<RedisProxy> {
     return new Promise((resolve) => {
       const server = createServer((client) => {
-        proxy.#join(client, connect(redisPort, '127.0.0.1'));
+        proxy.#join(client);
       });
       let proxy: RedisProxy;
       server.listen(0, '127.0.0.1', () => {
         const address = server.address();
         const port = typeof address === 'object' && address !== null ? address.port : 0;
-        proxy = new RedisProxy(server, `redis://127.0.0.1:${port}`);
+        proxy = new RedisProxy(server, redisPort, steps, `redis://127.0.0.1:${port}`);
         resolve(proxy);
       });
     });
   }
 
+  /** Ends all connections; new ones are refused until `restore`. */
+  cut(): void {
+    this.#isCut = true;
+    for (const { client } of this.#pairs) client.destroy();
+  }
+
+  /** New connections are taken, and lead to this server from now on. */
+  restore(redisPort = this.redisPort): void {
+    this.redisPort = redisPort;
+    this.#isCut = false;
+  }
+
+  /** All connections stay and are silent, in both directions; then everything comes at once. */
+  async stall(ms: number): Promise<void> {
+    this.#isStalled = true;
+    for (const pair of this.#pairs) pause(pair);
+    await delay(ms);
+    this.#isStalled = false;
+    for (const { client, redis } of this.#pairs) {
+      redis.resume();
+      client.resume();
+    }
+  }
+
   async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const { client } of this.#pairs) client.destroy();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  #join(client: Socket, redis: Socket): void {
-    const commands = new CommandReader();
+  #join(client: Socket): void {
+    client.on('error', () => undefined);
+    if (this.#isCut) {
+      client.destroy();
+      return;
+    }
+    const redis = connect(this.redisPort, '127.0.0.1');
+    const pair = { client, redis };
+    this.#pairs.add(pair);
     for (const socket of [client, redis]) {
-      this.#sockets.add(socket);
       socket.setNoDelay(true);
       socket.on('error', () => undefined);
       socket.on('close', () => {
-        this.#sockets.delete(socket);
+        this.#pairs.delete(pair);
         client.destroy();
         redis.destroy();
       });
     }
-    redis.pipe(client);
+    redis.on('data', (chunk: Buffer) => {
+      this.bytes += chunk.length;
+      client.write(chunk);
+    });
+    this.#serve(pair);
+    if (this.#isStalled) pause(pair);
+  }
+
+  #serve({ client, redis }: Pair): void {
+    const commands = new CommandReader();
+    // One after another: a verdict may take its time, and order must be kept.
+    let turn: Promise<void> | undefined;
     client.on('data', (chunk: Buffer) => {
+      this.bytes += chunk.length;
       // A process that is about to go may still know this port as that of a node.
       if (chunk.subarray(0, 5).toString('latin1') === 'POST ') {
         client.destroy();
         return;
       }
-      for (const command of commands.read(chunk)) {
-        const step = stepOf(command.words);
-        if (step !== undefined && this.watcher?.(step) === 'withhold') return;
-        redis.write(command.bytes);
+      for (const { bytes, words } of commands.read(chunk)) {
+        const step = this.#stepOf(words);
+        const verdict = step === undefined ? PASS : (this.watcher?.(step) ?? PASS);
+        if (turn === undefined && !(verdict instanceof Promise) && verdict.kind === 'pass') {
+          redis.write(bytes);
+          continue;
+        }
+        const before = turn ?? Promise.resolve();
+        const mine: Promise<void> = before.then(async () => {
+          await this.#follow(await verdict, bytes, client, redis);
+          if (turn === mine) turn = undefined;
+        });
+        turn = mine;
       }
     });
   }
-}
 
-/** The name of a script, or what adding a job is called. */
-function stepOf([command = '', first = '', , ...rest]: readonly string[]): string | undefined {
-  const name = command.toLowerCase();
-  if (name !== 'evalsha' && name !== 'eval') return undefined;
-  const sha = name === 'eval' ? createHash('sha1').update(first).digest('hex') : first;
-  const known = NAMES.get(sha);
-  if (known !== undefined) return known;
-  return rest.some((word) => word.startsWith('bull:')) ? 'enqueue' : undefined;
-}
+  async #follow(verdict: Verdict, bytes: Buffer, client: Socket, redis: Socket): Promise<void> {
+    if (verdict.kind === 'pass') {
+      redis.write(bytes);
+      return;
+    }
+    if (verdict.kind === 'swallow') {
+      await execute(bytes, this.redisPort);
+      // What this connection asked before is still answered.
+      await delay(verdict.silentMs);
+      client.destroy();
+    }
+    // Nothing of this connection goes further.
+    await new Promise((resolve) => client.once('close', resolve));
+  }
 
-interface Command {
-  readonly bytes: Buffer;
-  readonly words: readonly string[];
-}
-
-/** Cuts what a client sends into commands: arrays of bulk strings of the Redis protocol. */
-class CommandReader {
-  #rest = Buffer.alloc(0);
-
-  *read(chunk: Buffer): Generator<Command> {
-    this.#rest = Buffer.concat([this.#rest, chunk]);
-    for (;;) {
-      const command = this.#next();
-      if (command === undefined) return;
-      this.#rest = this.#rest.subarray(command.bytes.length);
-      yield command;
+  #stepOf([command = '', first = '', second = '']: readonly string[]): string | undefined {
+    switch (command.toLowerCase()) {
+      case 'evalsha':
+      case 'evalsha_ro':
+        return this.steps.note(first);
+      case 'eval':
+      case 'eval_ro':
+        this.steps.learn(first);
+        return this.steps.note(createHash('sha1').update(first).digest('hex'));
+      case 'script':
+        if (first.toLowerCase() === 'load') this.steps.learn(second);
+        return undefined;
+      case 'fcall':
+      case 'fcall_ro':
+        return this.steps.note(first);
+      default:
+        return undefined;
     }
   }
+}
 
-  #next(): Command | undefined {
-    const head = this.#line(0, '*');
-    if (head === undefined) return undefined;
-    const words: string[] = [];
-    let at = head.end;
-    for (let index = 0; index < head.value; index += 1) {
-      const length = this.#line(at, '$');
-      if (length === undefined) return undefined;
-      const end = length.end + length.value;
-      if (this.#rest.length < end + 2) return undefined;
-      // Script texts and keys are all that is looked at; payloads are long and stay bytes.
-      words.push(index < 8 ? this.#rest.toString('utf8', length.end, end) : '');
-      at = end + 2;
-    }
-    return { bytes: this.#rest.subarray(0, at), words };
-  }
+function pause({ client, redis }: Pair): void {
+  client.pause();
+  redis.pause();
+}
 
-  #line(from: number, mark: string): { readonly value: number; readonly end: number } | undefined {
-    const end = this.#rest.indexOf('\r\n', from);
-    if (end < 0) return undefined;
-    const text = this.#rest.toString('latin1', from, end);
-    if (!text.startsWith(mark)) throw new Error(`expected ${mark} in a command, found ${text}`);
-    return { value: Number(text.slice(1)), end: end + 2 };
-  }
+/** Has Redis do one command on a connection of its own, and waits until it has. */
+function execute(bytes: Buffer, port: number): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve();
+    };
+    const timer = setTimeout(done, EXECUTION_MS);
+    socket.on('error', done);
+    socket.on('data', done);
+    socket.write(bytes);
+  });
 }

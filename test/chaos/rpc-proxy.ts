@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type Hex, keccak256, numberToHex } from 'viem';
+import { type Hex, keccak256, numberToHex, parseTransaction } from 'viem';
+import { type Forger, type Lie, type RpcCall, type RpcReply, tellLie } from './rpc-lies.js';
 
 /** How a node misbehaves. */
 export type RpcFault =
@@ -16,28 +17,45 @@ export type RpcFault =
   /** Answers every second call with an error, with status 200. */
   | { readonly kind: 'errors' }
   /** Says it has taken a transaction, and has not. */
-  | { readonly kind: 'forgets' };
+  | { readonly kind: 'forgets' }
+  /** Takes connections and requests, and never answers. */
+  | { readonly kind: 'hangs' }
+  /** Is wrong about one thing and right about everything else. */
+  | { readonly kind: 'lies'; readonly about: Lie };
 
-interface RpcCall {
-  readonly id: number;
-  readonly method: string;
-  readonly params: unknown[];
-}
+/** Of EIP-7825: no node takes a transaction with more gas. */
+export const TRANSACTION_GAS_MOST = 16_777_216n;
 
-interface RpcReply {
-  readonly id: number;
-  readonly jsonrpc: '2.0';
-  result?: unknown;
-  error?: unknown;
+const SEND = 'eth_sendRawTransaction';
+const TOO_MUCH = { code: -32_000, message: 'transaction gas limit too high' };
+
+function isTooMuchGas({ method, params }: RpcCall): boolean {
+  if (method !== SEND) return false;
+  return (parseTransaction(params[0] as Hex).gas ?? 0n) > TRANSACTION_GAS_MOST;
 }
 
 /** Called before (`false`) and after (`true`) a call reached the node; may end the caller meanwhile. */
 export type RpcWatcher = (method: string, isDone: boolean) => Promise<void>;
 
+/**
+ * What a node says instead of the truth, to one call; `undefined` for the truth. A lie may be the result
+ * of another call, or an error.
+ */
+export type RpcLie = (
+  call: { readonly method: string; readonly params: readonly unknown[] },
+  truth: unknown,
+) => { readonly result?: unknown; readonly error?: unknown } | undefined;
+
 /** Stands between one process and the node, and misbehaves when told to. */
 export class RpcProxy {
   fault: RpcFault = { kind: 'none' };
   watcher: RpcWatcher | undefined;
+  lie: RpcLie | undefined;
+  /** Told of raw transactions when they come, as everybody is who watches the pool. */
+  onTransaction: ((raw: Hex) => void) | undefined;
+  forge: Forger = () => [];
+  /** Calls that came so far. */
+  calls = 0;
   #count = 0;
 
   private constructor(
@@ -73,6 +91,7 @@ export class RpcProxy {
     const body = JSON.parse(await textOf(request)) as RpcCall | RpcCall[];
     const calls = Array.isArray(body) ? body : [body];
     const { fault } = this;
+    this.calls += calls.length;
     this.#count += 1;
     const isSecond = this.#count % 2 === 0;
     if (fault.kind === 'drops' && isSecond) {
@@ -83,14 +102,24 @@ export class RpcProxy {
       response.writeHead(429).end('slow down');
       return;
     }
+    if (fault.kind === 'hangs') return;
     for (const { method } of calls) await this.watcher?.(method, false);
-    const replies = await this.#answer(calls, fault, isSecond);
+    for (const { method, params } of calls) {
+      if (method === SEND) this.onTransaction?.(params[0] as Hex);
+    }
+    const truth = await this.#answer(calls, fault, isSecond);
+    const replies = truth.map((reply, index) => this.#lied(calls[index], reply));
     for (const { method } of calls) await this.watcher?.(method, true);
-    const isSending = calls.some(({ method }) => method === 'eth_sendRawTransaction');
+    const isSending = calls.some(({ method }) => method === SEND);
     // The connection stays open; it is the caller who loses patience.
     if (fault.kind === 'silent_after_send' && isSending) return;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(Array.isArray(body) ? replies : replies[0]));
+  }
+
+  #lied(call: RpcCall | undefined, { id, jsonrpc, ...truth }: RpcReply): RpcReply {
+    const lie = call === undefined ? undefined : this.lie?.(call, truth.result);
+    return { id, jsonrpc, ...(lie ?? truth) };
   }
 
   async #answer(
@@ -106,7 +135,7 @@ export class RpcProxy {
       case 'forgets':
         return Promise.all(
           calls.map(async (call) =>
-            call.method === 'eth_sendRawTransaction'
+            call.method === SEND
               ? { id: call.id, jsonrpc: '2.0', result: keccak256(call.params[0] as Hex) }
               : one(await forward(this.node, [call])),
           ),
@@ -119,12 +148,41 @@ export class RpcProxy {
             : { id, ...rest },
         );
       }
+      case 'lies': {
+        const replies =
+          fault.about === 'least_tip'
+            ? await this.#passBut(calls, ({ method }) => method === SEND)
+            : await this.#passBut(calls, isTooMuchGas);
+        const node = async (method: string, params: unknown[]): Promise<unknown> =>
+          one(await forward(this.node, [callOf(method, params)])).result;
+        return Promise.all(
+          replies.map(async (reply, index) => {
+            const call = calls[index];
+            if (call === undefined) return reply;
+            return tellLie({ about: fault.about, call, reply }, node, this.forge);
+          }),
+        );
+      }
       case 'none':
+      case 'hangs':
       case 'silent_after_send':
       case 'drops':
       case 'rate_limited':
-        return forward(this.node, calls);
+        return this.#passBut(calls, isTooMuchGas);
     }
+  }
+
+  /** Calls that the node never gets are answered as it would. */
+  async #passBut(
+    calls: readonly RpcCall[],
+    isRefused: (call: RpcCall) => boolean,
+  ): Promise<RpcReply[]> {
+    if (!calls.some(isRefused)) return forward(this.node, calls);
+    const allowed = calls.filter((call) => !isRefused(call));
+    const replies = allowed.length === 0 ? [] : await forward(this.node, allowed);
+    return calls.map(
+      (call) => replies[allowed.indexOf(call)] ?? { id: call.id, jsonrpc: '2.0', error: TOO_MUCH },
+    );
   }
 
   /** The node as it was some blocks ago; transactions are taken all the same. */

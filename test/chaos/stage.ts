@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
@@ -6,58 +6,152 @@ import { freePort } from '../../sandbox/processes.js';
 import { World } from '../support/world.js';
 import { BlockMaker } from './block-maker.js';
 import { Fleet } from './fleet.js';
+import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
+import { Ledger, type Replica } from './ledger.js';
+import { MAIN } from './pack.js';
+import { Pool } from './pool.js';
+import { StepCatalogue } from './steps.js';
 
 /** Finality, two blocks on, comes soon. */
-const BLOCK_TIME_MS = 300;
-const STRAY_CHAIN_ID = 4242;
+const BLOCK_TIME_MS = 250;
+export const STRAY_CHAIN_ID = 4242;
 const SIGNERS = [SIGNER, sandboxAccount(3)];
 const PAYERS = 16;
 
+/** When acknowledged writes were lost: from the moment the replica heard no more until it took over. */
+export interface Loss {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What each lane may spend at most, and what it had spent before. */
+export interface Budget {
+  readonly dayOf: string;
+  readonly roomWei: bigint;
+  readonly before: readonly bigint[];
+}
+
+export interface StageOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The file that starts the service. */
+  readonly main?: string;
+}
+
 /** A deployment of two answering and two settling processes, with two lanes, on one chain. */
 export class Stage {
+  readonly signers = SIGNERS.map(({ address }) => address);
+  readonly signerKeys = SIGNERS.map(({ key }) => key);
+  /** The scripts that settlements need, in a fixed order; learnt once. */
+  flow: readonly string[] = [];
+  /** What the current episode has found wrong so far, by what does not wait for its end. */
+  found: string[] = [];
+  /** Worth a look, and nothing wrong. */
+  notes: string[] = [];
+  losses: Loss[] = [];
+  /** Of the current episode, besides those of its deals. */
+  otherRequests = 0;
+  budget: Budget | undefined;
+
   private constructor(
     readonly world: World,
     readonly blocks: BlockMaker,
     readonly fleet: Fleet,
-    /** Looks at the ledger past every proxy. */
-    readonly redis: Redis,
+    readonly ledger: Ledger,
+    readonly pool: Pool,
+    readonly steps: StepCatalogue,
     readonly payers: readonly PrivateKeyAccount[],
-    private readonly stray: Anvil,
+    /** Plays no part but to see whether payments are settled. */
+    readonly prober: PrivateKeyAccount,
+    /** Of a network that the deployment may be told to serve. */
+    readonly stray: Anvil,
+    readonly hostile: readonly Hostile[],
+    /** A token that is honest and dear. */
+    readonly fat: Hex,
   ) {}
 
-  readonly signers = SIGNERS.map(({ address }) => address);
-
-  static async build(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
-    const [world, stray] = await Promise.all([
+  static async build({ settings = {}, main = MAIN }: StageOptions = {}): Promise<Stage> {
+    const [world, stray, ledger] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
+      Ledger.start(),
     ]);
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
       payers.push(await world.payer({ approves: true }));
     }
+    const prober = await world.payer();
+    const hostile = await makeHostileTokens(world);
+    const fat = await makeFatToken(world, payers);
+    const network = `eip155:${world.chainId}`;
+    const assets = [world.usd, world.coin, fat].map((asset) => `${network}/${asset}`);
     const blocks = await BlockMaker.start(world.client, BLOCK_TIME_MS);
-    const fleet = new Fleet(world, stray.url, {
-      SIGNER_KEYS: SIGNERS.map(({ key }) => key).join(','),
-      SETTLE_WAIT_MS: '8000',
-      ...settings,
-    });
+    const pool = new Pool();
+    const steps = new StepCatalogue();
+    const fleet = new Fleet(
+      {
+        world,
+        redisPort: () => ledger.port,
+        steps,
+        strayNode: stray.url,
+        main,
+        settings: {
+          SIGNER_KEYS: SIGNERS.map(({ key }) => key).join(','),
+          SETTLE_WAIT_MS: '5000',
+          MAX_GAS_PER_SETTLE: String(GAS_MOST),
+          BATCH_SAFE_ASSETS: assets.join(','),
+          ...settings,
+        },
+      },
+      ledger,
+      (raw) => {
+        pool.see(raw);
+      },
+      pool.forge,
+    );
     const stage = new Stage(
       world,
       blocks,
       fleet,
-      new Redis(world.redis.url, { maxRetriesPerRequest: null }),
+      ledger,
+      pool,
+      steps,
       payers,
+      prober,
       stray,
+      hostile,
+      fat,
     );
-    await Promise.all([
+    const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),
       fleet.add('worker-2', 'worker'),
       fleet.add('api-1', 'api'),
       fleet.add('api-2', 'api'),
     ]);
-    stage.redis.on('error', () => undefined);
+    const failed = started.find((one) => one.status === 'rejected');
+    if (failed !== undefined) {
+      await stage.stop();
+      throw failed.reason;
+    }
     return stage;
+  }
+
+  /** What was found before belongs to another episode. */
+  beginEpisode(): void {
+    this.found = [];
+    this.notes = [];
+    this.losses = [];
+    this.otherRequests = 0;
+  }
+
+  /** Where requests go; a process that is down is asked too. */
+  urls(): readonly string[] {
+    return this.fleet.of('api').map(({ url }) => url);
+  }
+
+  /** The Redis of the deployment dies, and one that missed the newest writes takes its place. */
+  async failOver(replica: Replica, from: number, awayMs: number): Promise<void> {
+    await this.fleet.failOver(replica, awayMs);
+    this.losses.push({ from, to: Date.now() });
   }
 
   /** What every process has printed, for a run that went wrong. */
@@ -70,7 +164,9 @@ export class Stage {
   async stop(): Promise<void> {
     await this.fleet.stop();
     await this.blocks.stop();
-    this.redis.disconnect();
-    await Promise.all([this.world.stop(), this.stray.stop('SIGKILL')]);
+    await Promise.all([this.world.stop(), this.ledger.stop(), this.stray.stop('SIGKILL')]);
   }
 }
+
+/** Gas units one settlement may need. A batch of as many as fit is more than any node takes. */
+export const GAS_MOST = 700_000;

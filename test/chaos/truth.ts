@@ -1,10 +1,11 @@
 import type { Hex } from 'viem';
-import { authorizationOf, permit2Of } from '../differential/cases.js';
-import type { Deal } from './episode.js';
-import type { Heard } from './order.js';
+import type { Deal, Payment } from './deals.js';
+import type { Heard, Order, Request } from './order.js';
+import { unrest } from './rest.js';
 import type { Stage } from './stage.js';
+import { type Status, statusOf } from './status.js';
 
-/** What a disturbance takes away from what can be promised. */
+/** What a fault takes away from what can be promised. */
 export interface Expectations {
   /** Without its records the service cannot know whose a payment was. */
   readonly isLedgerWhole: boolean;
@@ -15,12 +16,17 @@ export interface Expectations {
    * has paid; should that block be replaced and its payer be unable to pay by then, there was none.
    */
   readonly hasReorgs: boolean;
+  /** Nothing but what buyers and tokens do: then no honest payment waits for any other. */
+  readonly isUndisturbed: boolean;
 }
 
-const QUIET_PATIENCE_MS = 45_000;
+/** How long a stranger, and who comes late, has to wait for what nobody took. */
+const SALE_GRACE_MS = 60_000;
+/** How long one payment may hold up another. */
+const HELD_UP_MOST_MS = 2000;
 const USED = new Set(['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce']);
 
-/** Compares what the chain shows with what the ledger says and what every seller was told. */
+/** Compares what the chain shows with what the service says and what everybody was told. */
 export async function violationsOf(
   stage: Stage,
   deals: readonly Deal[],
@@ -29,77 +35,194 @@ export async function violationsOf(
   const violations = await unrest(stage, expectations.areJobsDone);
   for (const deal of deals) {
     const found = await violationsOfDeal(stage, deal, expectations);
-    violations.push(...found.map((text) => `${describe(deal)}: ${text}`));
+    if (found.length > 0) violations.push(`${describe(deal)}: ${[...new Set(found)].join('; ')}`);
   }
   return violations;
-}
-
-function describe({ method, mischief, orders, body }: Deal): string {
-  const heard = orders.map(
-    ({ heard, end }) => `[${heard.map(describeHeard).join(' ')} -> ${end ?? 'no end'}]`,
-  );
-  const { nonce } = (method === 'eip3009' ? authorizationOf(body) : permit2Of(body)) as {
-    nonce: string;
-  };
-  return `${method} ${nonce.slice(0, 12)}${mischief === undefined ? '' : ` (${mischief})`} ${heard.join(' ')}`;
-}
-
-function describeHeard({ isSuccess, reason, transaction }: Heard): string {
-  const hash = typeof transaction === 'string' ? transaction.slice(0, 8) : '?';
-  return `${isSuccess ? 'success' : (reason ?? '?')}${hash === '' ? '' : `@${hash}`}`;
 }
 
 async function violationsOfDeal(
   stage: Stage,
   deal: Deal,
-  { isLedgerWhole, hasReorgs }: Expectations,
+  expectations: Expectations,
 ): Promise<string[]> {
-  const { world } = stage;
-  const { orders, amount, payTo, method, mischief } = deal;
-  const violations: string[] = [];
-  const token = method === 'eip3009' ? world.usd : world.coin;
-  const received = await world.balance(token, payTo);
-  const isPaid = received === amount;
-  if (received !== 0n && !isPaid) violations.push(`the payee has ${received} of ${amount}`);
+  const violations = [
+    ...wrongForms(stage, deal),
+    ...soldTwice(stage, deal),
+    ...(isMemoryWhole(stage, expectations) ? toldToStrangers(stage, deal) : []),
+  ];
+  const paid = new Set<Payment>();
+  for (const payment of deal.payments) {
+    const received = await stage.world.balance(payment.token, payment.payTo);
+    if (received === payment.amount) paid.add(payment);
+    else if (received !== 0n) violations.push(`the payee has ${received} of ${payment.amount}`);
+  }
+  if (paid.size > 1) violations.push('one nonce paid twice');
+  for (const payment of deal.payments) {
+    violations.push(...(await violationsOfPayment(stage, deal, payment, paid, expectations)));
+    violations.push(...(await wrongStatus(stage, deal, payment, paid, expectations)));
+  }
+  for (const order of deal.orders) violations.push(...wrongEnds(order, deal, paid, expectations));
+  return violations;
+}
 
-  const heard = orders.flatMap((order) => order.heard);
-  for (const { transaction, network, reason } of heard) {
+/** Every answer has its form, whatever it says. */
+function wrongForms({ world }: Stage, { orders, strangers }: Deal): string[] {
+  const violations: string[] = [];
+  for (const { transaction, network, reason } of [...orders, ...strangers].flatMap(
+    ({ heard }) => heard,
+  )) {
     if (typeof transaction !== 'string') violations.push('an answer without a transaction field');
     if (network !== `eip155:${world.chainId}`) violations.push(`the network ${String(network)}`);
     if (reason === 'settlement_pending' && transaction === '') violations.push('pending, no hash');
   }
+  return violations;
+}
 
-  const buyers = orders.filter((order) => order.heard.some(({ isSuccess }) => isSuccess));
-  if (buyers.length > 1) violations.push(`sold ${buyers.length} times`);
+/** What was told between a replica's last news and its taking over is not in the ledger. */
+function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
+  const buyers = [...orders, ...strangers].filter(({ isBuyer }) => isBuyer);
+  const remembered = buyers.filter(({ heard }) => {
+    const at = heard.find(({ isSuccess, isHandedOut }) => isSuccess || isHandedOut)?.at ?? 0;
+    return stage.losses.every(({ from, to }) => at < from || at > to);
+  });
+  return remembered.length > 1 ? [`sold ${remembered.length} times`] : [];
+}
+
+const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): boolean =>
+  isLedgerWhole && losses.length === 0;
+
+/**
+ * Success is for who asked before a payment could be copied, and for who shows that it is the same: by
+ * the key or by the address.
+ */
+function toldToStrangers({ pool }: Stage, { orders, strangers, mischief }: Deal): string[] {
+  // Where a payer makes an attempt fail, the next one has a first broadcast of its own.
+  if (mischief !== undefined && mischief !== 'is_copied') return [];
+  const all = [...orders, ...strangers].flatMap((order) =>
+    order.requests.map((request) => ({ order, request })),
+  );
+  const violations: string[] = [];
+  for (const { order, request } of all) {
+    const { heard, askedAt } = request;
+    if (heard === undefined || !(heard.isSuccess || heard.isHandedOut)) continue;
+    const sighted = pool.firstSight(order.options.payment);
+    if (sighted === undefined || askedAt <= sighted) continue;
+    if (heard.at >= sighted + SALE_GRACE_MS) continue;
+    const isKnown = all.some(
+      ({ order: other, request: { askedAt: before } }) =>
+        before <= sighted && isSameCaller(order, other),
+    );
+    if (!isKnown) {
+      const who = strangers.includes(order) ? 'a stranger' : 'a late order';
+      violations.push(`${who} was told success ${askedAt - sighted} ms after the broadcast`);
+    }
+  }
+  return violations;
+}
+
+const isSameCaller = (one: Order, other: Order): boolean =>
+  one.options.from === other.options.from || (one.key !== undefined && one.key === other.key);
+
+async function violationsOfPayment(
+  stage: Stage,
+  { orders, strangers, mischief }: Deal,
+  payment: Payment,
+  paid: ReadonlySet<Payment>,
+  { hasReorgs, isLedgerWhole }: Expectations,
+): Promise<string[]> {
+  const violations: string[] = [];
+  const isPaid = paid.has(payment);
+  const mine = [...orders, ...strangers].filter(({ options }) => options.payment === payment);
+  const buyers = mine.filter(({ isBuyer }) => isBuyer);
   const mayBeTakenBack = hasReorgs && mischief !== undefined;
   if (buyers.length > 0 && !isPaid && !mayBeTakenBack) {
     violations.push('told of success, and not paid');
   }
   if (buyers.length > 0 && !hasReorgs) {
-    const hash = buyers[0]?.heard.find(({ isSuccess }) => isSuccess)?.transaction as Hex;
-    if (!(await hasPaid(stage, hash, token, payTo))) violations.push(`${hash} has not paid`);
-  }
-
-  for (const { end } of orders) {
-    if (end === undefined) violations.push('a seller without an end');
-    if (end === 'not_sent' && isPaid && orders.length === 1)
-      violations.push('withdrawn, and landed');
-  }
-  const refusals = orders.filter(({ end }) => end === 'refused');
-  for (const order of refusals) {
-    const { reason, transaction } = lastOf(order.heard);
-    const isUsed = USED.has(reason ?? '');
-    if (mischief === undefined && (isLedgerWhole || !isUsed)) {
-      violations.push(`an honest payment was refused: ${String(reason)}`);
-    } else if (isPaid && !(isUsed && transaction !== '')) {
-      // It was presented elsewhere: that is said, with its hash.
-      violations.push(`refused as ${String(reason)}, and paid`);
+    const hash = hashTold(buyers);
+    if (hash !== undefined && !(await hasPaid(stage, hash, payment))) {
+      violations.push(`${hash} has not paid`);
     }
   }
-  if (isPaid && isLedgerWhole && buyers.length === 0 && mischief === undefined) {
-    if (orders.every(({ end }) => end !== 'not_sent')) violations.push('paid, and sold to nobody');
+  const isKeyed = orders.some(({ key }) => key !== undefined);
+  if (isPaid && isLedgerWhole && buyers.length === 0 && mischief === undefined && isKeyed) {
+    const isLost = stage.losses.length > 0 && orders.length > 1;
+    if (!isLost && orders.every(({ end }) => end !== 'not_sent')) {
+      violations.push('paid, and sold to nobody');
+    }
+  }
+  for (const { place } of mine) {
+    if (place?.isPaid !== true) continue;
+    if (place.payTo?.toLowerCase() !== payment.payTo.toLowerCase()) {
+      violations.push('the place of a 202 shows another payee');
+    }
+    if (place.amount !== payment.amount.toString()) {
+      violations.push('the place of a 202 shows another amount');
+    }
   }
   return violations;
+}
+
+function wrongEnds(
+  order: Order,
+  { orders, mischief }: Deal,
+  paid: ReadonlySet<Payment>,
+  { isLedgerWhole }: Expectations,
+): string[] {
+  const { end, options, heard } = order;
+  const isPaid = paid.has(options.payment);
+  if (end === undefined) return ['a seller without an end'];
+  if (end === 'not_sent') return isPaid && orders.length === 1 ? ['withdrawn, and landed'] : [];
+  if (end === 'gone') return isLedgerWhole && isPaid ? ['the place of a 202 is no more'] : [];
+  if (end !== 'refused') return [];
+  const { reason, transaction, isHandedOut } = lastOf(heard);
+  const isUsed = USED.has(reason ?? '');
+  if (mischief === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
+    return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
+  }
+  // Poor when one order asked, rich again for the next.
+  const isForAnother = orders.some((other) => other !== order && other.isBuyer);
+  if (mischief === 'spends_for_a_while' && isForAnother) return [];
+  // Presented elsewhere: that is said, with its hash.
+  if (isPaid && !isHandedOut && !(isUsed && transaction !== '')) {
+    return [`refused as ${String(reason)}, and paid`];
+  }
+  return [];
+}
+
+/** What anybody may look up, once everything is at rest. */
+async function wrongStatus(
+  stage: Stage,
+  { mischief }: Deal,
+  payment: Payment,
+  paid: ReadonlySet<Payment>,
+  { isLedgerWhole, isUndisturbed }: Expectations,
+): Promise<string[]> {
+  const status = await statusOf(stage, payment);
+  if (status?.source !== 'ledger') return [];
+  // The other payment of the same nonce.
+  if (status.payTo !== undefined && status.payTo !== payment.payTo.toLowerCase()) return [];
+  const violations: string[] = [];
+  if (status.isPaid && !paid.has(payment)) violations.push('shown as paid, and not paid');
+  // Who copies what was withdrawn pays by a transaction that is none of ours.
+  const isOurs = mischief !== 'is_copied' || status.state !== 'withdrawn';
+  if (paid.has(payment) && !status.isPaid && isLedgerWhole && isOurs && !isForeign(status)) {
+    violations.push(`paid, and shown as ${status.state}`);
+  }
+  if (status.state === 'included' && status.transactions.length === 0) {
+    violations.push('included without an attempt');
+  }
+  if (isUndisturbed && (status.queuedMs ?? 0) > HELD_UP_MOST_MS) {
+    violations.push(`held up for ${status.queuedMs} ms`);
+  }
+  return violations;
+}
+
+const isForeign = ({ state }: Status): boolean => state === 'foreign';
+
+function hashTold(buyers: readonly Order[]): Hex | undefined {
+  const success = buyers.flatMap(({ heard }) => heard).find(({ isSuccess }) => isSuccess);
+  return success?.transaction as Hex | undefined;
 }
 
 function lastOf(heard: readonly Heard[]): Heard {
@@ -109,7 +232,7 @@ function lastOf(heard: readonly Heard[]): Heard {
 }
 
 /** Whether a transaction has succeeded and moved this token to this payee. */
-async function hasPaid({ world }: Stage, hash: Hex, token: Hex, payTo: Hex): Promise<boolean> {
+async function hasPaid({ world }: Stage, hash: Hex, { token, payTo }: Payment): Promise<boolean> {
   const receipt = await world.client.getTransactionReceipt({ hash }).catch(() => undefined);
   return (
     receipt?.status === 'success' &&
@@ -121,55 +244,33 @@ async function hasPaid({ world }: Stage, hash: Hex, token: Hex, payTo: Hex): Pro
   );
 }
 
-/** Waits for all work to be done; says what does not come to rest. */
-async function unrest(stage: Stage, areJobsDone: boolean): Promise<string[]> {
-  const deadline = Date.now() + QUIET_PATIENCE_MS;
-  for (;;) {
-    const open = await openWork(stage);
-    if (areJobsDone) open.push(...(await openJobs(stage)));
-    if (open.length === 0) return [];
-    if (Date.now() > deadline) return open;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+function describe({ payments, mischief, manner, orders, strangers }: Deal): string {
+  const heard = orders.map(
+    ({ requests, end }) => `[${describeAll(requests)} -> ${end ?? 'no end'}]`,
+  );
+  const others = strangers.map(({ requests }) => `(stranger: ${describeAll(requests)})`);
+  const [payment] = payments;
+  const name = payment === undefined ? '?' : `${payment.method} ${payment.nonce.slice(0, 12)}`;
+  const tricks = mischief === undefined ? '' : ` (${mischief})`;
+  return `${name} ${manner}${tricks} ${[...heard, ...others].join(' ')}`;
 }
 
-async function openWork({ world, redis, signers }: Stage): Promise<string[]> {
-  const { chainId, client } = world;
-  const open: string[] = [];
-  const sets = ['live', 'queued', 'pending', 'payees'].map((name) => `x402:c:${chainId}:${name}`);
-  for (const key of sets) {
-    const count = await redis.zcard(key);
-    if (count > 0) open.push(`${key} holds ${count}`);
+/** The same again is counted. */
+function describeAll(requests: readonly Request[]): string {
+  const texts: [text: string, count: number][] = [];
+  for (const request of requests) {
+    const text = describeRequest(request);
+    const last = texts.at(-1);
+    if (last?.[0] === text) last[1] += 1;
+    else texts.push([text, 1]);
   }
-  const loads = await redis.hgetall(`x402:c:${chainId}:load`);
-  if (Object.keys(loads).length > 0) open.push(`load of ${JSON.stringify(loads)}`);
-  const inFlight = await redis.keys(`x402:f:${chainId}:*`);
-  if (inFlight.length > 0) open.push(`amounts in flight of ${inFlight.length} payers`);
-  for (const address of signers) {
-    const lane = `x402:l:${chainId}:${address.toLowerCase()}`;
-    const latest = await client.getTransactionCount({ address, blockTag: 'latest' });
-    const pending = await client.getTransactionCount({ address, blockTag: 'pending' });
-    const next = await redis.hget(lane, 'next');
-    const attempts = await redis.hlen(`${lane}:attempts`);
-    const work = await redis.zcard(`${lane}:work`);
-    if (latest !== pending) open.push(`${address} has ${pending - latest} in the pool`);
-    if (next === null || Number(next) !== latest) {
-      open.push(`${address} is at ${latest}, its lane at ${String(next)}`);
-    }
-    if (attempts > 0 || work > 0) open.push(`${address} has ${attempts} attempts, ${work} taken`);
-  }
-  return open;
+  return texts.map(([text, count]) => (count === 1 ? text : `${text} x${count}`)).join(' ');
 }
 
-async function openJobs({ world: { chainId }, redis }: Stage): Promise<string[]> {
-  const open: string[] = [];
-  for (const state of ['wait', 'active', 'paused'] as const) {
-    const jobs = await redis.llen(`bull:settle-${chainId}:${state}`);
-    if (jobs > 0) open.push(`${jobs} jobs ${state}`);
-  }
-  for (const state of ['delayed', 'failed', 'completed', 'prioritized'] as const) {
-    const jobs = await redis.zcard(`bull:settle-${chainId}:${state}`);
-    if (jobs > 0) open.push(`${jobs} jobs ${state}`);
-  }
-  return open;
+function describeRequest({ heard }: Request): string {
+  if (heard === undefined) return '-';
+  const { isSuccess, isHandedOut, reason, transaction } = heard;
+  const hash = typeof transaction === 'string' ? transaction.slice(0, 8) : '?';
+  const what = isSuccess ? 'success' : isHandedOut ? 'handed_out' : (reason ?? '?');
+  return `${what}${hash === '' ? '' : `@${hash}`}`;
 }

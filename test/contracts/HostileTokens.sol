@@ -17,24 +17,6 @@ abstract contract TokenBase {
     }
 }
 
-/// @title Says yes to every transfer and does nothing.
-contract SilentToken is TokenBase {
-    function transferWithAuthorization(
-        address from,
-        address,
-        uint256,
-        uint256,
-        uint256,
-        bytes32 nonce,
-        uint8,
-        bytes32,
-        bytes32
-    ) external {
-        authorizationState[from][nonce] = true;
-        emit AuthorizationUsed(from, nonce);
-    }
-}
-
 /// @title Needs more gas than a settlement may cost.
 contract GluttonToken is TokenBase {
     mapping(uint256 => uint256) private filler;

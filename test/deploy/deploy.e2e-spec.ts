@@ -77,7 +77,7 @@ describe('Dockerfile', () => {
     expect(last).toMatch(/^USER node$/m);
     expect(last).toMatch(/^HEALTHCHECK /m);
     for (const [, image = ''] of text.matchAll(/^FROM (node\S*)/gm)) {
-      expect(image).toMatch(/^node:20\.\d+\.\d+-bookworm-slim$/);
+      expect(image).toMatch(/^node:24\.\d+\.\d+-bookworm-slim$/);
     }
   });
 
@@ -92,35 +92,43 @@ describe('Dockerfile', () => {
 });
 
 describe('docker-compose.yml', () => {
-  it('is valid with every profile', () => {
-    const profiles = ['--profile', 'monitoring', '--profile', 'sandbox'];
-    const text = execFileSync('docker-compose', [...profiles, 'config'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      env: { ...process.env, SIGNER_KEYS: '0x00' },
-    });
-    const { services } = parse(text) as {
-      readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-    };
+  interface ComposeFile {
+    readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+  }
+  // As strict as Compose itself: a key that stands there twice is an error. containers.e2e-spec runs it.
+  const { services, secrets } = parse(read('docker-compose.yml'), {
+    strict: true,
+    uniqueKeys: true,
+    merge: true,
+  }) as ComposeFile;
+
+  it('has a service for each part, the facilitator without rights on a read-only file system', () => {
     expect(Object.keys(services).sort()).toEqual([
       'anvil',
+      'buyer',
       'facilitator',
       'grafana',
       'prometheus',
       'redis',
+      'seller',
     ]);
     expect(services['facilitator']).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   });
 
-  it('does not start without keys', () => {
-    const run = (): string =>
-      execFileSync('docker-compose', ['config'], {
-        cwd: ROOT,
-        encoding: 'utf8',
-        stdio: 'pipe',
-        env: { ...process.env, SIGNER_KEYS: '' },
-      });
-    expect(run).toThrow(/SIGNER_KEYS/);
+  it('publishes nothing beyond this machine unless told to', () => {
+    for (const { ports = [] } of Object.values(services)) {
+      for (const port of ports as readonly string[]) {
+        expect(port).toMatch(/^(127\.0\.0\.1|\$\{BIND_ADDRESS:-127\.0\.0\.1\}):/);
+      }
+    }
+  });
+
+  it('keeps keys in files, not in the environment', () => {
+    expect(secrets['signer-keys']?.file).toBe('${SIGNER_KEYS_PATH:-./secrets/signer-keys}');
+    const environment = services['facilitator']?.['environment'] as Record<string, string>;
+    expect(environment['SIGNER_KEYS_FILE']).toBe('/run/secrets/signer-keys');
+    expect(Object.keys(environment)).not.toContain('SIGNER_KEYS');
   });
 });
 
@@ -197,6 +205,37 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
     }
   });
 
+  it('keeps the Redis of the hub apart from that of the ledger', () => {
+    for (const workload of workloads) {
+      const settings = settingsOf(workload);
+      const isHub = settings['ROLES'] === 'hub';
+      expect('HUB_REDIS_URL_FILE' in settings).toBe(isHub);
+      expect('REDIS_URL_FILE' in settings).toBe(!isHub);
+      const secrets = JSON.stringify(workload.spec.template.spec.volumes);
+      expect(secrets.includes('"x402-redis"')).toBe(!isHub);
+      expect(secrets.includes('"x402-hub-redis"')).toBe(isHub);
+    }
+  });
+
+  it('shows operators what is theirs at a port that no service leads to', () => {
+    for (const workload of workloads) {
+      const { OPS_PORT: port } = settingsOf(workload);
+      const text = JSON.stringify(workload);
+      expect(text).toContain(`"prometheus.io/port":"${port ?? ''}"`);
+      expect(text).toContain(`{"containerPort":${port ?? ''},"name":"ops"}`);
+    }
+    const services = manifests.filter(({ kind }) => kind === 'Service');
+    expect(services.length).toBeGreaterThan(0);
+    expect(JSON.stringify(services)).not.toMatch(/"ops"|4023/);
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+    for (const { spec } of policies) {
+      const { ingress } = spec as unknown as { ingress: { from?: unknown; ports: unknown }[] };
+      const open = ingress.filter(({ ports }) => JSON.stringify(ports).includes('"ops"'));
+      expect(open).toHaveLength(1);
+      expect(JSON.stringify(open[0]?.from)).toContain('monitoring');
+    }
+  });
+
   it('sets only settings that there are', () => {
     for (const workload of workloads) {
       const { ROLES: role = '', ...settings } = settingsOf(workload);
@@ -226,6 +265,11 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       // A single writer cannot be spared: a budget would only hold a node up.
       expect(budgets).toHaveLength(workload.kind === 'StatefulSet' ? 0 : 1);
       if (workload.kind === 'StatefulSet') expect(workload.spec.replicas).toBe(1);
+    }
+    for (const { spec } of ofKind('HorizontalPodAutoscaler')) {
+      const scaled = workloads.find(({ metadata }) => metadata.name === spec.scaleTargetRef?.name);
+      // A number of its own would undo the autoscaler's at each apply.
+      expect(scaled?.spec.replicas).toBeUndefined();
     }
     expect(ofKind('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)).toEqual([
       'x402-api',

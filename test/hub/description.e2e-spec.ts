@@ -61,10 +61,13 @@ describe('the description of the hub at /openapi.json', () => {
     ];
     writeFileSync(file, JSON.stringify({ version: 1, keys }));
     const closed = await world.hub({ API_KEYS_FILE: file, HUB_STORAGE: 'memory' });
-    for (const headers of [{}, { 'x-api-key': other }]) {
+    for (const [headers, status] of [
+      [{}, 401],
+      [{ 'x-api-key': other }, 403],
+    ] as const) {
       const refused = await closed.post('/api/upload', message('bob'), headers);
-      expect(refused.status).toBe(401);
-      expect(description.problemsOf('post', '/api/upload', 401, refused.json)).toEqual([]);
+      expect(refused.status).toBe(status);
+      expect(description.problemsOf('post', '/api/upload', status, refused.json)).toEqual([]);
     }
     const stored = await closed.post('/api/upload', message('bob'), { 'x-api-key': key });
     expect(stored.status).toBe(200);

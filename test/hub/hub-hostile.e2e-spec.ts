@@ -5,7 +5,7 @@ import { fuzz } from '../support/hub-fuzz.js';
 import { type Hub, HubWorld } from '../support/hub-world.js';
 import { TEST_SEED } from '../support/seed.js';
 
-/** The long form is `npm run fuzz:hub`. */
+/** The long form is `npm run test:fuzz`. */
 const REQUESTS = 1500;
 
 describe('a hub among strangers', () => {

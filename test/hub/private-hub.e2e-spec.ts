@@ -22,6 +22,27 @@ async function personal(account: PrivateKeyAccount, time = nowSeconds()): Promis
   return { authorization: JSON.stringify(header) };
 }
 
+/** Where clients reach the hub of these tests; what they sign may say so or not. */
+const SITE = 'https://files.example/api';
+
+/** A sign-in as people sign it in a browser (ERC-4361). */
+async function signIn(
+  account: PrivateKeyAccount,
+  host: string,
+  uri: string,
+): Promise<GivenHeaders> {
+  const Msg = [
+    `${host} wants you to sign in with your Ethereum account:`,
+    ...[account.address, '', 'Sign in as the owner of this wallet.', ''],
+    ...[`URI: ${uri}`, 'Version: 1', 'Chain ID: 1', `Nonce: ${randomBytes(16).toString('hex')}`],
+    `Issued At: ${new Date().toISOString()}`,
+    `Expiration Time: ${new Date(Date.now() + 600_000).toISOString()}`,
+  ].join('\n');
+  const Sign = await account.signMessage({ message: Msg });
+  const header = { Type: '', Addr: account.address, Time: 0, Hash: '0x', Sign, Msg };
+  return { authorization: JSON.stringify(header) };
+}
+
 interface StrictOptions {
   readonly method?: string;
   readonly path: string;
@@ -61,7 +82,12 @@ describe('a private hub', () => {
 
   beforeAll(async () => {
     world = await HubWorld.start();
-    hub = await world.hub({ HUB_MODE: 'private', LOG_LEVEL: 'debug' });
+    hub = await world.hub({
+      HUB_MODE: 'private',
+      HUB_AUTH: 'compatible',
+      HUB_PUBLIC_URL: SITE,
+      LOG_LEVEL: 'debug',
+    });
   });
   afterAll(() => world.stop());
 
@@ -117,6 +143,32 @@ describe('a private hub', () => {
     expect((await hub.download(me.address, 'gone', await personal(me))).status).toBe(404);
   });
 
+  it.each([
+    ['another site', 'shop.example', 'https://shop.example'],
+    ['another site that names us', 'shop.example', SITE],
+    ['the wallet at the same host', 'files.example', 'https://files.example'],
+  ])('takes no sign-in message for %s', async (_what, host, uri) => {
+    await hub.post('/api/upload', bodyOf(me.address, 'kept', 'mine'), await personal(me));
+    const stolen = await signIn(me, host, uri);
+    const answers = [
+      await hub.post('/api/upload', bodyOf(me.address, 'stolen', 'x'), stolen),
+      await hub.get('/api/listNeedle', stolen),
+      await hub.get('/api/download?name=kept', stolen),
+      await hub.ask('/api/object?name=kept', { method: 'DELETE', headers: stolen }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(messageOf(answers[0]?.json)).toBe(
+      'verify auth: the message is a sign-in to another site',
+    );
+    expect((await hub.get('/api/download?name=kept', await personal(me))).text).toBe('mine');
+  });
+
+  it('takes a sign-in message for itself', async () => {
+    const headers = await signIn(me, 'files.example', SITE);
+    const body = bodyOf(me.address, 'signed-in', 'mine');
+    expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
+  });
+
   it('takes the strict form, too', async () => {
     const body = bodyOf(me.address, 'bound', 'as signed');
     const headers = await strict(me, { path: '/api/upload', body });
@@ -147,7 +199,6 @@ describe('a strict private hub', () => {
     world = await HubWorld.start();
     hub = await world.hub({
       HUB_MODE: 'private',
-      HUB_AUTH: 'strict',
       HUB_PRIVATE_READS: 'public',
     });
   });

@@ -49,7 +49,7 @@ describe('a scrape after a run', () => {
     });
     await run();
     await eventually('all is final', async () => {
-      found = await scrape(service.url);
+      found = await scrape(service.opsUrl);
       const ended = { network: NETWORK, state: 'finalized', paid: 'true' };
       return (
         found.value('x402_settlements_total', ended) === SETTLED &&
@@ -208,12 +208,14 @@ describe('a scrape after a run', () => {
     ];
     const wanted = new Set(expressions.flatMap(seriesIn));
     expect(wanted.size).toBeGreaterThan(20);
+    // Prometheus writes `up` by itself.
+    wanted.delete('up');
     expect([...wanted].filter((name) => !found.names.has(name))).toEqual([]);
   });
 
   it('comes as OpenMetrics to those who ask for it, with the same values', async () => {
     const accept = 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5';
-    const response = await fetch(`${service.url}/metrics`, { headers: { accept } });
+    const response = await fetch(`${service.opsUrl}/metrics`, { headers: { accept } });
     expect(response.headers.get('content-type')).toMatch(/^application\/openmetrics-text/);
     const text = await response.text();
     expect(text).toMatch(/^# TYPE x402_settles counter$/m);
@@ -225,11 +227,11 @@ describe('a scrape after a run', () => {
   it('and any number of health probes cost the RPC nothing', async () => {
     const api = await world.service({ ROLES: 'api', SIGNER_KEYS: '' });
     const calls = async (): Promise<number> =>
-      (await scrape(api.url)).value('x402_rpc_calls_total') ?? 0;
+      (await scrape(api.opsUrl)).value('x402_rpc_calls_total') ?? 0;
     const before = await calls();
     for (let round = 0; round < 20; round += 1) {
       const paths = ['/health', '/v1/health', '/v2/health', '/health/ready', '/metrics'];
-      await Promise.all(paths.map((path) => get(api.url + path)));
+      await Promise.all(paths.map((path) => get(api.opsUrl + path)));
     }
     // The endpoint is probed every ten seconds, whoever asks; that is eight calls at most.
     expect((await calls()) - before).toBeLessThanOrEqual(8);

@@ -49,6 +49,7 @@ function readSample(line: string): Sample | undefined {
   };
 }
 
+/** @param url - of the operators' port. */
 export async function scrape(url: string): Promise<Scrape> {
   const response = await fetch(`${url}/metrics`);
   return new Scrape(await response.text());

@@ -42,7 +42,7 @@ describe('in trouble', () => {
     eventually('settles', async () => (await get(`${url}/health`)).status === 200);
 
   it('a frozen Redis takes a process out of service within two seconds, and only so long', async () => {
-    const { url } = await world.service();
+    const { url, opsUrl } = await world.service();
     await settles(url);
     world.redis.child.kill('SIGSTOP');
     try {
@@ -50,30 +50,30 @@ describe('in trouble', () => {
       expect((await get(`${url}/health/ready`)).status).toBe(503);
       expect(performance.now() - begun).toBeLessThan(2000);
       expect((await get(`${url}/health/live`)).status).toBe(200);
-      expect((await scrape(url)).value('x402_redis_up')).toBe(0);
+      expect((await scrape(opsUrl)).value('x402_redis_up')).toBe(0);
     } finally {
       world.redis.child.kill('SIGCONT');
     }
     await eventually('ready', async () => (await get(`${url}/health/ready`)).status === 200);
-    expect((await scrape(url)).value('x402_redis_up')).toBe(1);
+    expect((await scrape(opsUrl)).value('x402_redis_up')).toBe(1);
   });
 
   it('a network whose blocks stop coming is named, and the other goes on', async () => {
     const still = await startAnvil({ port: await freePort(), chainId: 777, blockTime: 0.3 });
     others.push(still);
-    const { url } = await world.service({
+    const { url, opsUrl } = await world.service({
       NETWORKS: `eip155:${world.chainId},eip155:777`,
       RPC_URLS_777: still.url,
       HEAD_MAX_AGE_MS: '3000',
     });
     const canSettle = async (network: string): Promise<unknown> =>
-      (await healthOf(url, 'networks', network))['canSettle'];
+      (await healthOf(opsUrl, 'networks', network))['canSettle'];
     await eventually('settles on both', async () => (await canSettle('eip155:777')) === true);
     await sandboxClient(still.url).setIntervalMining({ interval: 0 });
     await eventually('is named', async () => (await canSettle('eip155:777')) === false, 20_000);
-    expect(await healthOf(url, 'networks', 'eip155:777')).toMatchObject({ code: 'head_stale' });
+    expect(await healthOf(opsUrl, 'networks', 'eip155:777')).toMatchObject({ code: 'head_stale' });
     expect((await get(`${url}/health`)).status).toBe(200);
-    const seen = await scrape(url);
+    const seen = await scrape(opsUrl);
     expect(seen.value('x402_network_can_settle', { network: 'eip155:777' })).toBe(0);
     expect(seen.value('x402_network_head_age_seconds', { network: 'eip155:777' })).toBeGreaterThan(
       3,
@@ -87,10 +87,10 @@ describe('in trouble', () => {
     const lagging = await startAnvil({ port: await freePort(), chainId: world.chainId });
     others.push(lagging);
     const network = `eip155:${world.chainId}`;
-    const { url } = await world.service({
+    const { opsUrl } = await world.service({
       [`RPC_URLS_${world.chainId}`]: `${world.anvil.url},${lagging.url}/?key=a-secret-key`,
     });
-    const report = await healthOf(url, 'networks', network);
+    const report = await healthOf(opsUrl, 'networks', network);
     expect(report).toMatchObject({
       endpoints: [
         { endpoint: 0, lagBlocks: 0, hasLogs: true, hasFinalizedTag: true, acceptsBatches: true },
@@ -100,21 +100,21 @@ describe('in trouble', () => {
     });
     expect(JSON.stringify(report)).not.toMatch(/http|secret|127\.0\.0\.1/);
     const labels = { network, endpoint: '1' };
-    expect((await scrape(url)).value('x402_rpc_endpoint_lag_blocks', labels)).toBeGreaterThan(2);
+    expect((await scrape(opsUrl)).value('x402_rpc_endpoint_lag_blocks', labels)).toBeGreaterThan(2);
   });
 
   it('a signer that runs dry is named before a settle fails, and none fails on chain', async () => {
-    const { url } = await world.service();
+    const { url, opsUrl } = await world.service();
     await settles(url);
     const lane = `${world.chainId}:${SIGNER.address.toLowerCase()}`;
     const left = async (): Promise<number> =>
-      Number((await healthOf(url, 'lanes', lane))['settlementsLeft']);
+      Number((await healthOf(opsUrl, 'lanes', lane))['settlementsLeft']);
     expect(await left()).toBeGreaterThan(1000);
 
     await world.client.setBalance({ address: SIGNER.address, value: 0n });
     await eventually('is named', async () => (await left()) === 0);
     await eventually('is down', async () => (await get(`${url}/health`)).status === 503);
-    expect(await healthOf(url, 'networks', `eip155:${world.chainId}`)).toMatchObject({
+    expect(await healthOf(opsUrl, 'networks', `eip155:${world.chainId}`)).toMatchObject({
       canSettle: false,
       code: 'no_gas',
       settlementsLeft: 0,
@@ -125,7 +125,7 @@ describe('in trouble', () => {
       expect(answer).toMatchObject({ success: false, errorReason: 'no_gas', transaction: '' });
     }
     expect(await world.client.getTransactionCount({ address: SIGNER.address })).toBe(0);
-    const seen = await scrape(url);
+    const seen = await scrape(opsUrl);
     expect(seen.value('x402_lane_settlements_left')).toBe(0);
     expect(seen.value('x402_lane_trouble', { code: 'no_gas' })).toBe(1);
     expect(seen.value('x402_attempts_total')).toBeUndefined();
@@ -149,8 +149,11 @@ describe('in trouble', () => {
       post(`${(index % 2 === 0 ? one : two).url}/settle`, body),
     );
     const network = `eip155:${world.chainId}`;
-    await eventually('is idle', async () => (await scrape(one.url)).value('x402_queue_idle') === 1);
-    expect(await healthOf(two.url, 'queue', network)).toMatchObject({ depth: 4, code: 'idle' });
+    await eventually(
+      'is idle',
+      async () => (await scrape(one.opsUrl)).value('x402_queue_idle') === 1,
+    );
+    expect(await healthOf(two.opsUrl, 'queue', network)).toMatchObject({ depth: 4, code: 'idle' });
     for (const { url } of [one, two]) {
       expect((await get(`${url}/health/ready`)).status).toBe(200);
     }
@@ -159,7 +162,7 @@ describe('in trouble', () => {
       expect(body).toMatchObject({ success: false, errorReason: 'settlement_not_sent' });
     }
     expect(performance.now() - begun).toBeLessThan(8000);
-    const seen = await scrape(one.url);
+    const seen = await scrape(one.opsUrl);
     expect(seen.value('x402_processes', { role: 'worker' })).toBe(0);
     expect(seen.value('x402_processes', { role: 'api' })).toBe(2);
     expect(seen.value('x402_lane_up')).toBe(0);

@@ -37,6 +37,8 @@ const TEXTS = [
   ...[
     'x'.repeat(300),
     'y'.repeat(2000),
+    'z'.repeat(60_000),
+    '\u0001'.repeat(500),
     '0x6370eF2f4Db3611D657b90667De398a2Cc2a370C',
     '{',
     '[1]',
@@ -69,6 +71,24 @@ const FIELDS = [
   'offset',
   'length',
 ];
+/** What takes long where it is read without a bound. */
+const HEAVY: readonly string[] = [
+  '['.repeat(200_000),
+  '{"a":'.repeat(100_000),
+  JSON.stringify({ owner: 'o', id: 'i', message: '{"name":'.repeat(50_000) }),
+  JSON.stringify({ owner: 'o', id: 'heavy', message: 'm'.repeat(2_000_000) }),
+  `a=${'&a='.repeat(20_000)}`,
+  `--b\r\n${'Content-Disposition: form-data; name="x"\r\n'.repeat(2000)}`,
+];
+/** How many of all requests are. */
+const HEAVY_SHARE = 0.01;
+/** A sign-in for another site, by nobody. */
+const SIGN_IN = JSON.stringify({
+  Addr: `0x${'11'.repeat(20)}`,
+  Sign: `0x${'22'.repeat(65)}`,
+  Msg: `shop.example wants you to sign in with your Ethereum account:\n0x${'11'.repeat(20)}\n\n\nURI: https://shop.example\nVersion: 1\nChain ID: 1\nNonce: 12345678\nIssued At: 2026-01-01T00:00:00Z`,
+});
+
 const EXTRA_HEADERS: readonly (readonly [string, string])[] = [
   ...([
     ['range', 'bytes=5-1'],
@@ -85,6 +105,8 @@ const EXTRA_HEADERS: readonly (readonly [string, string])[] = [
   ...([
     ['authorization', '{}'],
     ['authorization', 'Hub-EIP712 e30'],
+    ['authorization', SIGN_IN],
+    ['authorization', `{"Addr":"${'x'.repeat(7000)}"}`],
     ['expect', '100-continue'],
   ] as const),
   ...([
@@ -147,6 +169,7 @@ function bodyFrom(
   pick: <T>(items: readonly T[]) => T,
   pairs: readonly (readonly string[])[],
 ): Buffer {
+  if (random() < HEAVY_SHARE) return Buffer.from(pick(HEAVY));
   const kind = random();
   if (kind < 0.2) return Buffer.alloc(0);
   if (kind < 0.5) {

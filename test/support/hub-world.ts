@@ -22,15 +22,21 @@ export class HubWorld {
     return new HubWorld(redis, mkdtempSync(join(tmpdir(), 'x402-hub-')));
   }
 
-  async hub(more: Readonly<Record<string, string>> = {}): Promise<Hub> {
-    const service = await startService(await freePort(), {
+  async hub(
+    more: Readonly<Record<string, string>> = {},
+    nodeOptions: readonly string[] = [],
+  ): Promise<Hub> {
+    const settings = {
       ROLES: 'hub',
       REDIS_URL: this.redis.url,
       HUB_DATA_DIR: this.dir,
       HUB_ADDRESS,
+      // Tests are one busy address.
+      RATE_LIMIT_HUB: '0',
       LOG_LEVEL: 'info',
       ...more,
-    });
+    };
+    const service = await startService(await freePort(), settings, nodeOptions);
     this.#services.push(service);
     return new Hub(service);
   }

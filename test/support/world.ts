@@ -46,12 +46,17 @@ export class World {
     return this.#redis;
   }
 
-  /** Ends Redis without warning and starts it again on what it has on its disk. */
-  async crashRedis(awayMs: number): Promise<void> {
+  /**
+   * Ends Redis without warning and starts it again on what it has on its disk.
+   *
+   * @param meanwhile - what is done to its folder while it is away.
+   */
+  async crashRedis(awayMs: number, meanwhile?: (dir: string) => Promise<void>): Promise<void> {
     const { child, port, dir } = this.#redis;
     const isGone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
     await isGone;
+    await meanwhile?.(dir);
     await new Promise((resolve) => setTimeout(resolve, awayMs));
     const again = await startRedis(port, dir);
     this.#redis = { ...again, stop: this.#stopBoth(this.#redis, again) };

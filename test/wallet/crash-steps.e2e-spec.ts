@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { CONFIRM, RESERVE } from '../../src/wallet/budget/budget-scripts.js';
+import { CONFIRM, MARK_SIGNED, RESERVE } from '../../src/wallet/budget/budget-scripts.js';
 import { type Answer, post } from '../support/http.js';
 import { PrivyFixture } from './privy/privy-fixture.js';
 import { TestSeller } from './test-seller.js';
@@ -9,6 +9,8 @@ import { WalletWorld } from './wallet-world.js';
 
 const ONE = 10n ** 18n;
 const FUNDS = 100n * ONE;
+/** An intent that is stored again, as it goes to Redis: what became of it is sealed. */
+const STORED = 'set\r\n$85\r\nx402:wl:i:';
 
 interface Buyer {
   readonly step: string;
@@ -85,6 +87,18 @@ describe('a wallet process that is killed at a step of a payment', () => {
     ['asked to be signed', atPrivy('asked')],
     ['signed, nobody knows', atPrivy('done')],
     [
+      'signed and in the journal, not noted',
+      (kill) => {
+        redis.set(MARK_SIGNED.sha, 'before', kill);
+      },
+    ],
+    [
+      'noted, not presented',
+      (kill) => {
+        redis.set(MARK_SIGNED.sha, 'after', kill);
+      },
+    ],
+    [
       'presented, not settled',
       (kill) => {
         shop.set('before', kill);
@@ -99,13 +113,13 @@ describe('a wallet process that is killed at a step of a payment', () => {
     [
       'answered, not recorded',
       (kill) => {
-        redis.set('"state":"paid"', 'before', kill);
+        redis.set(STORED, 'before', kill);
       },
     ],
     [
       'recorded, not told',
       (kill) => {
-        redis.set('"state":"paid"', 'after', kill);
+        redis.set(STORED, 'after', kill);
       },
     ],
   ];

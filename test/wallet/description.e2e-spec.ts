@@ -45,8 +45,9 @@ describe('the description of the wallet at /openapi.json', () => {
     const owner = newAccount();
     const begun = await send('POST', '/v1/init', true, '');
     expectDescribed('post', '/v1/init', 200, begun);
-    const code = String(begun.body['code']);
-    const status = `/v1/status?code=${code}`;
+    const code = String(begun.body['user_code']);
+    const device = { code: String(begun.body['code']) };
+    const status = `/v1/status?code=${device.code}`;
     expectDescribed('get', '/v1/status', 200, await send('GET', status, undefined, ''));
     const asked = await send('POST', '/v1/approve/nonce', { code, address: owner.address }, '');
     expectDescribed('post', '/v1/approve/nonce', 200, asked);
@@ -55,9 +56,10 @@ describe('the description of the wallet at /openapi.json', () => {
     expectDescribed('post', '/v1/approve', 401, await send('POST', '/v1/approve', approval, ''));
     const late = await send('POST', '/v1/approve/nonce', { code, address: owner.address }, '');
     expectDescribed('post', '/v1/approve/nonce', 409, late);
-    const collected = await send('GET', status, undefined, '');
+    const collected = await send('POST', '/v1/status', device, '');
     expect(collected.body['token']).toMatch(/^ey/);
-    expectDescribed('get', '/v1/status', 200, collected);
+    expectDescribed('post', '/v1/status', 200, collected);
+    expectDescribed('post', '/v1/status', 400, await send('POST', '/v1/status', {}, ''));
     expectDescribed(
       'get',
       '/v1/status',

@@ -46,7 +46,7 @@ describe('the role wallet', () => {
   it('does not start without its secrets, and names them', () => {
     const env = { REDIS_URL: 'redis://localhost', ROLES: 'wallet', WALLET_PROVIDER: 'local' };
     expect(() => AppConfig.fromEnv(env)).toThrow(
-      /WALLET_KEYSTORE_SECRET: is required.*\n.*WALLET_TOKEN_SECRET: is required/,
+      /WALLET_KEYSTORE_SECRET: is required.*\n.*WALLET_TOKEN_SECRET: is required.*\n.*WALLET_SEAL_SECRET: is required/,
     );
     expect(() => AppConfig.fromEnv({ ...env, WALLET_PROVIDER: 'privy' })).toThrow(
       /WALLET_PRIVY_APP_ID: is required.*\n.*APP_SECRET: is required.*\n.*AUTHORIZATION_KEY: is required/,

@@ -146,7 +146,7 @@ describe('a wallet and sellers of each kind', () => {
 
     // By the wallet itself: nobody asks what became of them.
     const shown = async (step: string): Promise<boolean> => {
-      const metrics = await (await fetch(`${wallets.url}/metrics`)).text();
+      const metrics = await (await fetch(`${wallets.opsUrl}/metrics`)).text();
       return metrics.includes(`x402_wallet_budget_tokens_total{step="${step}"`);
     };
     await eventually('one charge is given back', () => shown('released'), PATIENCE_MS);
@@ -173,7 +173,11 @@ describe('a journal that is taken away from a running wallet', () => {
     };
     expect(await ready()).toEqual([200, { status: 'up' }]);
     const bringBack = await wallets.hideJournal();
-    expect(await ready()).toEqual([503, { status: 'down', code: 'journal_stopped' }]);
+    expect(await ready()).toEqual([503, { status: 'down' }]);
+    // Why, operators are told at their port.
+    const told = await fetch(`${wallets.service.opsUrl}/health`);
+    const { details } = (await told.json()) as { details: Record<string, unknown> };
+    expect(details['wallet_journal']).toMatchObject({ code: 'journal_stopped' });
     const rules = wallets.rules({ windowHours: 7 });
     const changed = await wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, rules);
     expect([changed.status, changed.body['code']]).toEqual([503, 'unavailable']);

@@ -42,7 +42,7 @@ describe('signing in to the wallet', () => {
       const owner = newAccount();
       const { body } = await wallets.post('/v1/init', 'true');
       const asked = await wallets.post('/v1/approve/nonce', {
-        code: body['code'],
+        code: body['user_code'],
         address: owner.address,
       });
       const answer = await wallets.post(
@@ -70,17 +70,20 @@ describe('signing in to the wallet', () => {
     it.each([['true'], ['{"json":true}'], ['']])('begins with the body %p', async (body) => {
       const answer = await wallets.post('/v1/init', body);
       expect(answer.status).toBe(200);
-      const { code, auth_url: url, authUrl } = answer.body as Record<string, string>;
+      const { code = '', auth_url: url, authUrl } = answer.body as Record<string, string>;
       expect(url).toBe(authUrl);
-      expect(url).toContain(code);
+      expect(url).toMatch(/\?code=[B-Z]{4}-[B-Z]{4}-[B-Z]{4}$/);
+      expect(url).not.toContain(code.split('.')[1]);
     });
 
     it('is pending before, completed once after, and hands its token out once', async () => {
       const { body } = await wallets.post('/v1/init', 'true');
-      const code = String(body['code']);
-      const status = () => wallets.send('GET', `/v1/status?code=${code}`);
+      const { code, user_code: userCode } = body;
+      const status = () => wallets.post('/v1/status', { code });
       expect((await status()).body).toEqual({ status: 'pending' });
-      expect((await wallets.approve(code, newAccount())).body).toEqual({ status: 'approved' });
+      expect((await wallets.approve(String(userCode), newAccount())).body).toEqual({
+        status: 'approved',
+      });
       const polls = await Promise.all([1, 2, 3, 4].map(status));
       expect(polls.map((poll) => poll.body['status'])).toEqual(Array(4).fill('completed'));
       expect(polls.filter((poll) => 'token' in poll.body)).toHaveLength(1);
@@ -88,18 +91,23 @@ describe('signing in to the wallet', () => {
     });
 
     it('answers an unknown code like one that is over', async () => {
-      const answer = await wallets.send('GET', `/v1/status?code=${'A'.repeat(27)}`);
+      const unknown = `BCDF-BCDF-BCDF.${'A'.repeat(43)}`;
+      const answer = await wallets.send('GET', `/v1/status?code=${unknown}`);
       expect(answer.status).toBe(404);
-      expect((await wallets.send('GET', '/v1/status')).body).toEqual(answer.body);
+      const { body } = await wallets.post('/v1/init', 'true');
+      const guessed = `${String(body['user_code'])}.${'A'.repeat(43)}`;
+      for (const path of ['/v1/status', `/v1/status?code=${guessed}`]) {
+        expect((await wallets.send('GET', path)).body).toEqual(answer.body);
+      }
     });
 
     it('is approved once, and only for the code that was signed', async () => {
       const owner = newAccount();
       const [first, second] = await Promise.all([1, 2].map(() => wallets.post('/v1/init', 'true')));
-      const code = String(first?.body['code']);
+      const code = String(first?.body['user_code']);
       const asked = await wallets.post('/v1/approve/nonce', { code, address: owner.address });
       const approval = await signed(owner, String(asked.body['message']));
-      const moved = { ...approval, code: second?.body['code'] };
+      const moved = { ...approval, code: second?.body['user_code'] };
       expect((await wallets.post('/v1/approve', moved)).status).toBe(401);
       expect((await wallets.post('/v1/approve', { ...approval, code })).status).toBe(200);
       expect((await wallets.approve(code, newAccount())).status).not.toBe(200);

@@ -71,6 +71,10 @@ export class RedisTripwire {
     this.#trap = { text, moment, spring };
   }
 
+  disarm(): void {
+    this.#trap = undefined;
+  }
+
   stop(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();

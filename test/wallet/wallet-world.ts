@@ -53,6 +53,7 @@ export class WalletWorld {
       WALLET_PROVIDER: 'local',
       WALLET_PUBLIC_URL: 'http://wallet.example',
       WALLET_TOKEN_SECRET: 'a-token-secret-of-at-least-32-characters',
+      WALLET_SEAL_SECRET: 'a-seal-secret-of-at-least-32-characters-',
       WALLET_KEYSTORE_SECRET: 'a-keystore-secret-of-at-least-32-characters',
       WALLET_ADMIN_KEYS: ADMIN_KEY,
       WALLET_KEYSTORE_DIR: join(dir, 'keys'),
@@ -69,7 +70,8 @@ export class WalletWorld {
   /** The private key of an owner's wallet, for tests that look for it where it must not be. */
   async keyOf(owner: Address): Promise<string> {
     const secret = this.settings['WALLET_KEYSTORE_SECRET'] ?? '';
-    const keystore = new Keystore(join(this.dir, 'keys'), new Secret(secret));
+    const current = new Secret(secret);
+    const keystore = new Keystore(join(this.dir, 'keys'), { current, previous: undefined });
     const unlocked = await keystore.unlock(`owner:${owner.toLowerCase()}`);
     if (unlocked === undefined) throw new Error('this owner has no wallet');
     return unlocked.key.reveal();
@@ -95,6 +97,10 @@ export class WalletWorld {
 
   get url(): string {
     return this.service.url;
+  }
+
+  get opsUrl(): string {
+    return this.service.opsUrl;
   }
 
   get service(): Service {
@@ -147,12 +153,12 @@ export class WalletWorld {
   /** A token for an agent, the way the page gets it: code, rules, signature, approval. */
   async agentOf(owner: PrivateKeyAccount): Promise<string> {
     const { body } = await this.post('/v1/init', 'true');
-    const code = String(body['code']);
-    await this.approve(code, owner);
-    const status = await this.send('GET', `/v1/status?code=${code}`);
+    await this.approve(String(body['user_code']), owner);
+    const status = await this.send('GET', `/v1/status?code=${String(body['code'])}`);
     return String(status.body['token']);
   }
 
+  /** @param code - the user code. */
   async approve(code: string, owner: PrivateKeyAccount): Promise<Answer> {
     const asked = await this.post('/v1/approve/nonce', { code, address: owner.address });
     const message = String(asked.body['message']);

@@ -219,7 +219,7 @@ describe('a wallet in the custody of Privy', () => {
   it('shows in health and metrics that Privy is away, and that it is back', async () => {
     const { agent } = await wallets.fundedWallet();
     const provider = async () => {
-      const { details } = (await (await fetch(`${wallets.url}/health`)).json()) as {
+      const { details } = (await (await fetch(`${wallets.opsUrl}/health`)).json()) as {
         details: Record<string, unknown>;
       };
       return details['wallet_provider'];
@@ -230,7 +230,7 @@ describe('a wallet in the custody of Privy', () => {
     expect(await provider()).toEqual({
       ...{ status: 'down', kind: 'privy', code: 'provider_unreachable' },
     });
-    const metrics = await (await fetch(`${wallets.url}/metrics`)).text();
+    const metrics = await (await fetch(`${wallets.opsUrl}/metrics`)).text();
     expect(metrics).toContain('x402_wallet_provider_up 0');
     expect(metrics).toMatch(
       /x402_wallet_provider_request_duration_seconds_count\{operation="sign_typed_data",outcome="timeout"\} \d/,

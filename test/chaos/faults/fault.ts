@@ -1,0 +1,23 @@
+import type { Dice } from '../../support/dice.js';
+import type { Stage } from '../stage.js';
+import type { Expectations } from '../truth.js';
+
+/** Something that goes wrong while payments are on their way. */
+export interface Fault {
+  /** What is counted: all faults of one kind differ in details only. */
+  readonly kind: string;
+  readonly name: string;
+  readonly expectations?: Partial<Expectations>;
+  /** Nodes alone were at fault: ten seconds after, all is as if nothing had been. */
+  readonly isOfNodes?: boolean;
+  /** Reasons that say nothing about a payment while this goes on. */
+  readonly meaningless?: readonly string[];
+  /** Before any payment is made; nothing is on its way. */
+  prepare?(stage: Stage, dice: Dice): Promise<void>;
+  run(stage: Stage, dice: Dice): Promise<void>;
+  /** When every seller has its answer. */
+  undo?(stage: Stage): Promise<void>;
+}
+
+/** A moment that never comes is waited for this long. */
+export const MOMENT_PATIENCE_MS = 3000;

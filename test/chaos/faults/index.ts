@@ -1,0 +1,99 @@
+import type { Dice } from '../../support/dice.js';
+import type { Moment } from '../fleet.js';
+import { LIES } from '../rpc-lies.js';
+import type { Stage } from '../stage.js';
+import type { Fault } from './fault.js';
+import { reorg, reorgAfterDeath } from './of-chain.js';
+import { budget } from './of-money.js';
+import { MAY_BE_EVERYWHERE, nodeLies, nonceAtOpening, RPC_FAULTS, rpcFault } from './of-nodes.js';
+import {
+  freeze,
+  keyRemoved,
+  killAnyTime,
+  killAt,
+  networkRemoved,
+  rollingDeploy,
+  skewedClocks,
+} from './of-processes.js';
+import { crashRedis, failOver, loseRedis, stallOne, stallRedis, swallowReply } from './of-redis.js';
+import { fatBatch, hostileTokens } from './of-tokens.js';
+
+export type { Fault } from './fault.js';
+
+const RPC_MOMENTS: readonly Moment[] = [
+  { when: 'before', step: 'eth_sendRawTransaction' },
+  { when: 'after', step: 'eth_sendRawTransaction' },
+  { when: 'before', step: 'eth_getTransactionReceipt' },
+];
+
+/** How often each is drawn, against the others. */
+const WEIGHTS: readonly (readonly [number, (stage: Stage, dice: Dice) => Fault])[] = [
+  [4, (stage, dice) => killAt(dice.chance(0.2) ? dice.pick(RPC_MOMENTS) : momentOf(stage, dice))],
+  [1, () => killAnyTime],
+  [1, (_, dice) => freeze(dice.between(2000, 4500), dice.pick(['api', 'worker']))],
+  [1, () => rollingDeploy],
+  [1, () => skewedClocks],
+  [2, () => keyRemoved],
+  [1, () => networkRemoved],
+  [1, () => crashRedis],
+  [1, () => stallRedis],
+  [1, (_, dice) => stallOne(dice.pick(['api', 'worker']))],
+  [5, (stage, dice) => swallowReply(stepOf(stage, dice), dice.pick([0, 0, 400, 2500]))],
+  [4, (stage, dice) => failOver(momentOf(stage, dice))],
+  [1, () => loseRedis],
+  [3, (_, dice) => rpcFault(dice.pick(RPC_FAULTS), dice.chance(0.4))],
+  [7, anyLie],
+  [1, () => nonceAtOpening],
+  [2, () => reorg],
+  [1, () => reorgAfterDeath],
+  [1, () => budget],
+  [2, () => hostileTokens],
+  [1, () => fatBatch],
+];
+
+function anyLie(_: Stage, dice: Dice): Fault {
+  const about = dice.pick(LIES);
+  const isEverywhere = MAY_BE_EVERYWHERE.includes(about) && dice.chance(0.4);
+  return nodeLies(about, isEverywhere ? undefined : dice.between(0, 1));
+}
+
+const stepOf = ({ flow }: Stage, dice: Dice): string => dice.pick(flow);
+
+function momentOf(stage: Stage, dice: Dice): Moment {
+  return { when: dice.pick(['before', 'after']), step: stepOf(stage, dice) };
+}
+
+/** One to three of everything. */
+export function anyOf(stage: Stage, dice: Dice): readonly Fault[] {
+  const chosen = [drawOne(stage, dice)];
+  for (let more = dice.pick([0, 0, 1, 1, 2]); more > 0; more -= 1) {
+    const next = drawOne(stage, dice);
+    if (chosen.every((one) => canGoTogether(one, next))) chosen.push(next);
+  }
+  return chosen;
+}
+
+function drawOne(stage: Stage, dice: Dice): Fault {
+  const total = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
+  let drawn = dice.below(total);
+  for (const [weight, make] of WEIGHTS) {
+    drawn -= weight;
+    if (drawn < 0) return make(stage, dice);
+  }
+  throw new RangeError('more was drawn than there is');
+}
+
+/** Two of a kind only disturb each other, and so do two that put Redis or settings in order again. */
+const ALONE: readonly (readonly string[])[] = [
+  [crashRedis.kind, loseRedis.kind, stallRedis.kind, 'a replica that missed the newest writes'],
+  [keyRemoved.kind, networkRemoved.kind, budget.kind, skewedClocks.kind, rollingDeploy.kind],
+  [reorg.kind, reorgAfterDeath.kind],
+];
+
+function canGoTogether(one: Fault, other: Fault): boolean {
+  if (one.kind === other.kind) return false;
+  // What was counted must be known to the unit, and no ledger may be lost but by itself.
+  if ([one, other].some(({ kind }) => kind === budget.kind || kind === loseRedis.kind))
+    return false;
+  return !ALONE.some((group) => group.includes(one.kind) && group.includes(other.kind));
+}

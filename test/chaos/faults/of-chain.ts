@@ -1,0 +1,28 @@
+import { delay } from '../client.js';
+import type { Fault } from './fault.js';
+
+/** The newest block is replaced by one without its transactions; finality is two blocks deep. */
+export const reorg: Fault = {
+  kind: 'a block is replaced',
+  name: 'a block is replaced',
+  expectations: { hasReorgs: true },
+  run: async ({ blocks }, dice) => {
+    await delay(dice.between(0, 1200));
+    await blocks.replaceNext(dice.between(0, 250));
+  },
+};
+
+/** Those who saw the block die before it is replaced, and those who follow them never saw it. */
+export const reorgAfterDeath: Fault = {
+  kind: 'a block is replaced and its witnesses are dead',
+  name: 'a block is replaced and its witnesses are dead',
+  expectations: { hasReorgs: true },
+  run: async ({ blocks, fleet, pool }, dice) => {
+    await Promise.race([pool.any(), delay(2000)]);
+    const lives = dice.between(150, 600);
+    const replaced = blocks.replaceNext(lives);
+    await delay(lives + dice.between(0, 150));
+    for (const slot of fleet.of('worker')) slot.kill(100);
+    await replaced;
+  },
+};

@@ -1,0 +1,70 @@
+import { delay, within } from '../client.js';
+import type { Lie } from '../rpc-lies.js';
+import type { RpcFault } from '../rpc-proxy.js';
+import type { Stage } from '../stage.js';
+import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+
+/** How far behind the slowest node is. */
+export const LAG_MOST_BLOCKS = 5;
+
+export const RPC_FAULTS: readonly RpcFault[] = [
+  { kind: 'silent_after_send' },
+  { kind: 'drops' },
+  { kind: 'lags', blocks: 1 },
+  { kind: 'lags', blocks: 2 },
+  { kind: 'lags', blocks: LAG_MOST_BLOCKS },
+  { kind: 'wrong_chain' },
+  { kind: 'rate_limited' },
+  { kind: 'errors' },
+  { kind: 'forgets' },
+  { kind: 'hangs' },
+];
+
+export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Fault => ({
+  kind: fault.kind === 'lags' ? `a node lags ${fault.blocks}` : `a node ${fault.kind}`,
+  name: `${isEverywhere ? 'every endpoint' : 'an endpoint'} ${fault.kind}`,
+  isOfNodes: true,
+  run: async (stage, dice) => {
+    await delay(dice.between(0, 500));
+    misbehave(stage, fault, isEverywhere ? undefined : dice.between(0, 1));
+    await delay(dice.between(1500, 3500));
+  },
+});
+
+/**
+ * One of two nodes is wrong about one thing. What both do not serve, or both tell in their own way, is
+ * no lie.
+ */
+export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
+  kind: `a node lies: ${about}`,
+  name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
+  isOfNodes: true,
+  run: async (stage, dice) => {
+    // From the beginning, or once something is on its way.
+    if (dice.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
+    misbehave(stage, { kind: 'lies', about }, endpoint);
+    await delay(dice.between(1000, 3500));
+  },
+});
+
+export const MAY_BE_EVERYWHERE: readonly Lie[] = ['logs_refused', 'halts', 'receipt_missing'];
+
+/** A node counts too many transactions just while lanes are opened. */
+export const nonceAtOpening: Fault = {
+  kind: 'a node lies while lanes open',
+  name: 'a node counts too many transactions while lanes open',
+  run: async (stage, dice) => {
+    misbehave(stage, { kind: 'lies', about: 'nonce' }, dice.between(0, 1));
+    await Promise.all(stage.fleet.of('worker').map((slot) => slot.restart()));
+    await delay(dice.between(1000, 2500));
+  },
+};
+
+/** A door of every process to the chain, or all doors. */
+function misbehave({ fleet }: Stage, fault: RpcFault, endpoint: number | undefined): void {
+  for (const { rpcs } of fleet.slots) {
+    rpcs.forEach((rpc, index) => {
+      if (endpoint === undefined || index === endpoint) rpc.fault = fault;
+    });
+  }
+}

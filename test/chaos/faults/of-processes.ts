@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { delay, within } from '../client.js';
+import { describeMoment, type Moment } from '../fleet.js';
+import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+
+/** A process dies at one moment. It may not be reached; then nothing happens. */
+export const killAt = (moment: Moment): Fault => ({
+  kind: 'killed at a step',
+  name: `killed ${describeMoment(moment)}`,
+  run: async ({ fleet }) => {
+    await within(MOMENT_PATIENCE_MS, fleet.killAt(moment));
+    fleet.disarm();
+  },
+});
+
+export const killAnyTime: Fault = {
+  kind: 'killed at any time',
+  name: 'killed at any time',
+  run: async ({ fleet }, dice) => {
+    await delay(dice.between(0, 1800));
+    dice.pick(fleet.slots).kill(dice.between(0, 1500));
+  },
+};
+
+export const freeze = (ms: number, role: 'api' | 'worker'): Fault => ({
+  kind: `${role} frozen`,
+  name: `${role} frozen for ${ms} ms`,
+  run: async ({ fleet }, dice) => {
+    await delay(dice.between(0, 700));
+    const slot = dice.pick(fleet.of(role));
+    slot.freeze();
+    await delay(ms);
+    slot.thaw();
+  },
+});
+
+/** As in a rolling deploy: a new worker comes, an old one is told to go. */
+export const rollingDeploy: Fault = {
+  kind: 'a worker is replaced by another',
+  name: 'a worker is replaced by another',
+  run: async ({ fleet }, dice) => {
+    await delay(dice.between(0, 400));
+    const [old] = fleet.of('worker');
+    if (old === undefined) throw new Error('no worker');
+    await fleet.add(`${old.name}'`, 'worker');
+    await old.drain();
+    await fleet.remove(old);
+  },
+};
+
+/** Where Debian's package `faketime` has its library. */
+function fakeTimeLibrary(): string {
+  const triples = ['x86_64-linux-gnu', 'aarch64-linux-gnu'];
+  const found = triples
+    .map((triple) => `/usr/lib/${triple}/faketime/libfaketime.so.1`)
+    .find((path) => existsSync(path));
+  if (found === undefined) throw new Error('The package faketime is missing (apt-get install it).');
+  return found;
+}
+
+/** One worker and one api disagree with the others. */
+export const skewedClocks: Fault = {
+  kind: 'clocks 40 s off',
+  name: 'clocks 40 s off',
+  run: async ({ fleet }, dice) => {
+    const library = fakeTimeLibrary();
+    const skewed = [dice.pick(fleet.of('worker')), dice.pick(fleet.of('api'))];
+    const sign = dice.pick(['+', '-']);
+    await Promise.all(
+      skewed.map((slot) =>
+        slot.restart({
+          LD_PRELOAD: library,
+          FAKETIME: `${sign}40s`,
+          FAKETIME_DONT_FAKE_MONOTONIC: '1',
+        }),
+      ),
+    );
+    await delay(1500);
+    await Promise.all(skewed.map((slot) => slot.restart()));
+  },
+};
+
+/** One signer is nobody's any more, and its transactions are on their way. */
+export const keyRemoved: Fault = {
+  kind: 'a key is taken out',
+  name: 'a key is taken out',
+  run: async ({ fleet, pool, signerKeys }, dice) => {
+    await within(MOMENT_PATIENCE_MS, pool.any());
+    await delay(dice.between(0, 200));
+    const [kept = ''] = dice.chance(0.5) ? signerKeys : [...signerKeys].reverse();
+    await Promise.all(fleet.of('worker').map((slot) => slot.change({ SIGNER_KEYS: kept })));
+  },
+  undo: async ({ fleet }) => {
+    await Promise.all(fleet.of('worker').map((slot) => slot.change({})));
+  },
+};
+
+/** The network is served by nobody for a while, as after a wrong deploy. */
+export const networkRemoved: Fault = {
+  kind: 'a network is taken out',
+  name: 'a network is taken out',
+  meaningless: ['invalid_network', 'unsupported_network'],
+  run: async ({ fleet, pool, stray }, dice) => {
+    await within(MOMENT_PATIENCE_MS, pool.any());
+    const everybody = dice.chance(0.5);
+    const slots = everybody ? fleet.slots : fleet.of('worker');
+    const other = {
+      NETWORKS: `eip155:${stray.chainId}`,
+      [`RPC_URLS_${stray.chainId}`]: stray.url,
+      BATCH_SAFE_ASSETS: '',
+    };
+    await Promise.all(slots.map((slot) => slot.change(other)));
+    await delay(dice.between(0, 1500));
+    await Promise.all(slots.map((slot) => slot.change({})));
+  },
+};

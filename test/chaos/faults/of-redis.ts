@@ -1,0 +1,86 @@
+import { delay, within } from '../client.js';
+import { describeMoment, type Moment } from '../fleet.js';
+import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+
+export const crashRedis: Fault = {
+  kind: 'Redis killed and restarted',
+  name: 'Redis killed and restarted',
+  run: async ({ ledger }, dice) => {
+    await delay(dice.between(0, 1200));
+    await ledger.crash(dice.between(0, 1500));
+  },
+};
+
+export const loseRedis: Fault = {
+  kind: 'Redis lost whole',
+  name: 'Redis lost whole',
+  expectations: { isLedgerWhole: false },
+  run: async ({ ledger }, dice) => {
+    await delay(dice.between(100, 1200));
+    await ledger.lose();
+  },
+};
+
+/** Longer than anything the service waits for by habit. */
+export const stallRedis: Fault = {
+  kind: 'Redis stalls',
+  name: 'Redis stalls',
+  run: async ({ ledger }, dice) => {
+    await delay(dice.between(0, 1000));
+    await ledger.freeze(dice.between(2100, 3500));
+  },
+};
+
+/** One process alone does not hear from Redis, longer than its leases last. */
+export const stallOne = (role: 'api' | 'worker'): Fault => ({
+  kind: `an ${role === 'api' ? 'api' : 'owner of lanes'} cut off from Redis`,
+  name: `one ${role} cut off from Redis`,
+  run: async ({ fleet }, dice) => {
+    await delay(dice.between(0, 800));
+    const { redis } = dice.pick(fleet.of(role));
+    const ms = dice.between(2100, 4500);
+    if (dice.chance(0.5)) {
+      await redis.stall(ms);
+      return;
+    }
+    redis.cut();
+    await delay(ms);
+    redis.restore();
+  },
+});
+
+/** Redis has done it, the process lives on and was not told. */
+export const swallowReply = (step: string, silentMs: number): Fault => ({
+  kind: 'a reply of Redis swallowed',
+  name: `the reply to ${step} swallowed, ${silentMs} ms of silence`,
+  run: async ({ fleet }, dice) => {
+    for (let count = dice.between(1, 3); count > 0; count -= 1) {
+      await within(MOMENT_PATIENCE_MS, fleet.swallow(step, silentMs));
+    }
+    await delay(silentMs);
+    fleet.disarm();
+  },
+});
+
+/**
+ * The primary dies, and a replica takes over that was cut off at this moment: what was acknowledged
+ * since is lost, and every process lives on.
+ */
+export const failOver = (moment: Moment): Fault => ({
+  kind: 'a replica that missed the newest writes',
+  name: `a replica promoted that was cut off ${describeMoment(moment)}`,
+  run: async (stage, dice) => {
+    const { ledger, fleet } = stage;
+    const replica = await ledger.replica();
+    let cutAt: number | undefined;
+    const cut = async (): Promise<void> => {
+      cutAt ??= Date.now();
+      await replica.cutOff();
+    };
+    await within(MOMENT_PATIENCE_MS, fleet.at(moment, cut));
+    fleet.disarm();
+    if (cutAt === undefined) await cut();
+    await delay(dice.between(0, 700));
+    await stage.failOver(replica, cutAt ?? Date.now(), dice.between(0, 800));
+  },
+});

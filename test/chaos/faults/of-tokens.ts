@@ -1,0 +1,82 @@
+import type { Dice } from '../../support/dice.js';
+import { eip3009Body, newAccount } from '../../support/payments.js';
+import { randomUUID } from 'node:crypto';
+import { ask, delay, newCallerAddress } from '../client.js';
+import type { Stage } from '../stage.js';
+import type { Fault } from './fault.js';
+
+const PATIENCE_MS = 12_000;
+
+/** Payments in a token that is not on our side: nobody is promised anything but an answer. */
+export const hostileTokens: Fault = {
+  kind: 'hostile tokens',
+  name: 'hostile tokens',
+  expectations: { isUndisturbed: true },
+  run: async (stage, dice) => {
+    await Promise.all(
+      Array.from({ length: dice.between(4, 10) }, () => presentHostile(stage, dice)),
+    );
+  },
+};
+
+/** Verifies, and settles in one of its ways, at once and again. */
+async function presentHostile(stage: Stage, dice: Dice): Promise<void> {
+  const token = dice.pick(stage.hostile);
+  const payer = dice.pick(token.payers);
+  const payTo = newAccount().address;
+  const { chainId } = stage.world;
+  const body = await eip3009Body({ payer, chainId, token: token.address, payTo, amount: 1000n });
+  const from = newCallerAddress();
+  const isAsync = dice.chance(0.4);
+  await delay(dice.below(800));
+  for (let round = 0; round < 2; round += 1) {
+    const url = dice.pick(stage.urls());
+    if (dice.chance(0.5)) {
+      await ask(`${url}/verify`, { method: 'POST', body, from, patienceMs: PATIENCE_MS });
+    }
+    const answer = await ask(`${url}/settle`, {
+      method: 'POST',
+      body,
+      from,
+      headers: isAsync ? { prefer: 'respond-async' } : {},
+      patienceMs: PATIENCE_MS,
+    });
+    stage.otherRequests += 1;
+    if (answer?.json['success'] === true && token.name === 'takes all') {
+      stage.found.push('a token that moves nothing was settled');
+    }
+  }
+}
+
+/** As many as one transaction takes, each with as much gas as one settlement may need. */
+export const fatBatch: Fault = {
+  kind: 'a batch of much gas',
+  name: 'a batch of much gas',
+  run: async (stage, dice) => {
+    await delay(dice.below(500));
+    const bodies = await Promise.all(
+      Array.from({ length: 32 }, () =>
+        eip3009Body({
+          payer: dice.pick(stage.payers),
+          chainId: stage.world.chainId,
+          token: stage.fat,
+          payTo: newAccount().address,
+          amount: 1n,
+        }),
+      ),
+    );
+    const answers = await Promise.all(
+      bodies.map((body) =>
+        ask(`${dice.pick(stage.urls())}/settle`, {
+          method: 'POST',
+          body,
+          headers: { 'idempotency-key': randomUUID() },
+          patienceMs: PATIENCE_MS,
+        }),
+      ),
+    );
+    stage.otherRequests += bodies.length;
+    const landed = answers.filter((answer) => answer?.json['success'] === true).length;
+    stage.notes.push(`${landed} of 32 landed at once`);
+  },
+};

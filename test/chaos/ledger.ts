@@ -1,0 +1,130 @@
+import { rmSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { freePort } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { delay } from './client.js';
+
+const SYNC_PATIENCE_MS = 10_000;
+
+/** A Redis that follows the primary until it is cut off from it. */
+export class Replica {
+  readonly #redis: Redis;
+
+  private constructor(readonly server: SandboxRedis) {
+    this.#redis = connectionTo(server);
+  }
+
+  static async of(primary: SandboxRedis): Promise<Replica> {
+    const replica = new Replica(await startRedis(await freePort()));
+    await replica.#redis.replicaof('127.0.0.1', primary.port);
+    const deadline = Date.now() + SYNC_PATIENCE_MS;
+    while (!(await replica.#redis.info('replication')).includes('master_link_status:up')) {
+      if (Date.now() > deadline) throw new Error('the replica did not follow');
+      await delay(20);
+    }
+    return replica;
+  }
+
+  /** From now on it hears nothing more, and may be written to. */
+  async cutOff(): Promise<void> {
+    await this.#redis.replicaof('NO', 'ONE');
+  }
+
+  /** Its server lives on. */
+  disconnect(): void {
+    this.#redis.disconnect();
+  }
+}
+
+/** The Redis of a deployment, and what can happen to one. */
+export class Ledger {
+  readonly #folders: string[] = [];
+  #redis: Redis;
+
+  private constructor(private server: SandboxRedis) {
+    this.#folders.push(server.dir);
+    this.#redis = connectionTo(server);
+  }
+
+  static async start(): Promise<Ledger> {
+    return new Ledger(await startRedis(await freePort()));
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** Everything in it is gone. */
+  async lose(): Promise<void> {
+    await this.#redis.flushall();
+  }
+
+  /** Ends it without warning and starts it again on what it has on its disk. */
+  async crash(awayMs: number): Promise<void> {
+    const { port, dir } = this.server;
+    await this.#end();
+    await delay(awayMs);
+    this.server = await startRedis(port, dir);
+  }
+
+  /** It neither answers nor refuses for a while. */
+  async freeze(ms: number): Promise<void> {
+    this.server.child.kill('SIGSTOP');
+    await delay(ms);
+    this.server.child.kill('SIGCONT');
+  }
+
+  replica(): Promise<Replica> {
+    return Replica.of(this.server);
+  }
+
+  /** The primary is no more; this is the Redis of the deployment from now on. */
+  async replaceBy(replica: Replica): Promise<void> {
+    await this.#end();
+    replica.disconnect();
+    this.server = replica.server;
+    this.#folders.push(this.server.dir);
+    this.#redis.disconnect();
+    this.#redis = connectionTo(this.server);
+  }
+
+  /**
+   * What a queue tool shows as not done, in the layout that BullMQ documents, whatever prefix the
+   * queues have.
+   */
+  async openJobs(): Promise<string[]> {
+    const open: string[] = [];
+    for (const meta of await this.#redis.keys('*:meta')) {
+      const queue = meta.slice(0, -':meta'.length);
+      for (const state of ['wait', 'active', 'paused'] as const) {
+        const jobs = await this.#redis.llen(`${queue}:${state}`);
+        if (jobs > 0) open.push(`${jobs} jobs ${state}`);
+      }
+      for (const state of ['delayed', 'failed', 'completed', 'prioritized'] as const) {
+        const jobs = await this.#redis.zcard(`${queue}:${state}`);
+        if (jobs > 0) open.push(`${jobs} jobs ${state}`);
+      }
+    }
+    return open;
+  }
+
+  async stop(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#end();
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
+  }
+
+  async #end(): Promise<void> {
+    const { child } = this.server;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const isGone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await isGone;
+  }
+}
+
+function connectionTo({ url }: SandboxRedis): Redis {
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  redis.on('error', () => undefined);
+  return redis;
+}

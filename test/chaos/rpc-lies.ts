@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { numberToHex, toHex } from 'viem';
+
+/** One field of one kind of answer that is wrong, as long as the node lies. */
+export const LIES = [
+  /** The signer has sent more than blocks hold. */
+  'nonce',
+  /** The final block is one that does not exist. */
+  'finalized_number',
+  /** The final block is another one at the same height. */
+  'finalized_hash',
+  /** The head is far ahead of every block there is. */
+  'head',
+  /** What reverted succeeded, with the logs it would have had. */
+  'receipt_success',
+  /** What succeeded reverted. */
+  'receipt_failure',
+  /** No receipt is known. */
+  'receipt_missing',
+  /** The least tip is above every cap. */
+  'least_tip',
+  /** The price of gas is far above what anybody pays. */
+  'gas_price',
+  /** The signer has no gas money. */
+  'balance',
+  /** Logs are not served. */
+  'logs_refused',
+  /** Failed executions are told in words of another client, without data. */
+  'halts',
+] as const;
+export type Lie = (typeof LIES)[number];
+
+export interface RpcCall {
+  readonly id: number;
+  readonly method: string;
+  readonly params: unknown[];
+}
+
+export interface RpcReply {
+  readonly id: number;
+  readonly jsonrpc: '2.0';
+  result?: unknown;
+  error?: unknown;
+}
+
+/** Logs that a transaction with this input would have left. */
+export type Forger = (input: string) => readonly Json[];
+type Json = Record<string, unknown>;
+/** Asks the node itself. */
+type AskNode = (method: string, params: unknown[]) => Promise<unknown>;
+
+const FAR_AHEAD = 1000n;
+const NONCES_AHEAD = 3n;
+/** 1000 gwei: the cap is 5. */
+const ABSURD_PRICE_WEI = 10n ** 12n;
+
+export interface Told {
+  readonly about: Lie;
+  readonly call: RpcCall;
+  /** What the node says of itself. */
+  readonly reply: RpcReply;
+}
+
+/** What a lying node says instead. */
+export async function tellLie(
+  { about, call, reply }: Told,
+  node: AskNode,
+  forge: Forger,
+): Promise<RpcReply> {
+  const said = (result: unknown): RpcReply => ({ id: reply.id, jsonrpc: '2.0', result });
+  const refused = (code: number, message: string): RpcReply => ({
+    id: reply.id,
+    jsonrpc: '2.0',
+    error: { code, message },
+  });
+  const { method } = call;
+  const { result } = reply;
+  switch (about) {
+    case 'nonce':
+      return method === 'eth_getTransactionCount' ? said(more(result, NONCES_AHEAD)) : reply;
+    case 'finalized_number':
+      return isBlock(call, 'finalized') && isObject(result) ? said(await nowhere(node)) : reply;
+    case 'finalized_hash':
+      return isBlock(call, 'finalized') && isObject(result)
+        ? said({ ...result, hash: anyHash() })
+        : reply;
+    case 'head':
+      if (method === 'eth_blockNumber') return said(more(result, FAR_AHEAD));
+      return isBlock(call, 'latest') && isObject(result) ? said(await nowhere(node)) : reply;
+    case 'receipt_success':
+      return isReceipt(call, result) && result['status'] === '0x0'
+        ? said(await promoted(result, node, forge))
+        : reply;
+    case 'receipt_failure':
+      return isReceipt(call, result) ? said({ ...result, status: '0x0', logs: [] }) : reply;
+    case 'receipt_missing':
+      return isReceipt(call, result) ? said(null) : reply;
+    case 'least_tip':
+      return method === 'eth_sendRawTransaction'
+        ? refused(
+            -32_000,
+            `transaction underpriced: gas tip cap 50000000, minimum needed ${ABSURD_PRICE_WEI}`,
+          )
+        : reply;
+    case 'gas_price':
+      return method === 'eth_gasPrice' || method === 'eth_maxPriorityFeePerGas'
+        ? said(numberToHex(ABSURD_PRICE_WEI))
+        : reply;
+    case 'balance':
+      return method === 'eth_getBalance' ? said('0x0') : reply;
+    case 'logs_refused':
+      return method === 'eth_getLogs' ? refused(-32_005, 'limit exceeded') : reply;
+    case 'halts':
+      return reply.error !== undefined && (method === 'eth_call' || method === 'eth_estimateGas')
+        ? refused(-32_603, 'EVM error InvalidFEOpcode')
+        : reply;
+  }
+}
+
+/** A node that reverted pays nothing, whatever it says: these are the logs of what it should have done. */
+async function promoted(receipt: Json, node: AskNode, forge: Forger): Promise<Json> {
+  const transaction = await node('eth_getTransactionByHash', [receipt['transactionHash']]);
+  const input = isObject(transaction) ? String(transaction['input']) : '';
+  const { blockHash, blockNumber, transactionHash, transactionIndex } = receipt;
+  const logs = forge(input).map((log, index) => ({
+    ...log,
+    ...{ blockHash, blockNumber, transactionHash, transactionIndex },
+    logIndex: numberToHex(index),
+    removed: false,
+  }));
+  return { ...receipt, status: '0x1', logs };
+}
+
+async function nowhere(node: AskNode): Promise<Json> {
+  const head = await node('eth_getBlockByNumber', ['latest', false]);
+  if (!isObject(head)) throw new Error('a node without a head');
+  return { ...head, number: more(head['number'], FAR_AHEAD), hash: anyHash() };
+}
+
+const isBlock = ({ method, params }: RpcCall, tag: string): boolean =>
+  method === 'eth_getBlockByNumber' && params[0] === tag;
+
+const isReceipt = ({ method }: RpcCall, result: unknown): result is Json =>
+  method === 'eth_getTransactionReceipt' && isObject(result);
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+const anyHash = (): string => toHex(randomBytes(32));
+const more = (quantity: unknown, by: bigint): string => numberToHex(BigInt(String(quantity)) + by);

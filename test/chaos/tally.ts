@@ -1,0 +1,35 @@
+import type { Deal } from './deals.js';
+import type { Fault } from './faults/index.js';
+
+/** How often everything was drawn that can go wrong. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  add(faults: readonly Fault[], deals: readonly Deal[]): void {
+    for (const { kind } of faults) this.#count(kind);
+    for (const { manner, mischief } of deals) {
+      this.#count(`payment: ${manner}`);
+      if (mischief !== undefined) this.#count(`payer: ${mischief}`);
+    }
+  }
+
+  merge(counts: Readonly<Record<string, number>>): void {
+    for (const [name, count] of Object.entries(counts)) this.#count(name, count);
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#counts);
+  }
+
+  /** One line each, the most frequent first. */
+  report(): string {
+    return [...this.#counts]
+      .sort(([a, one], [b, other]) => other - one || a.localeCompare(b))
+      .map(([name, count]) => `${String(count).padStart(5)}  ${name}`)
+      .join('\n');
+  }
+
+  #count(name: string, by = 1): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + by);
+  }
+}

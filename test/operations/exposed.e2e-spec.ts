@@ -1,0 +1,90 @@
+import { connect } from 'node:net';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SIGNER } from '../../sandbox/accounts.js';
+import { freePort } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { type Service, startService } from '../../sandbox/service.js';
+import { createApiKey } from '../../src/access/api-key.js';
+import { get } from '../support/http.js';
+
+/** The status of a request whose target is written like this. */
+function statusOf(url: string, target: string, headers = ''): Promise<number> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
+    });
+    let text = '';
+    socket.on('data', (piece) => (text += piece.toString('latin1')));
+    socket.on('error', reject);
+    socket.on('end', () => {
+      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]));
+    });
+  });
+}
+
+/** All of them lead to a route of this name, where there is one. */
+const spellingsOf = (path: string): readonly string[] => [
+  ...[path, `${path}/`, path.toUpperCase(), `${path}?x=1`],
+  ...[`http://127.0.0.1${path}`, `http://other.example${path}`],
+];
+
+describe('what a service shows to whoever reaches it', () => {
+  const operator = createApiKey('ops', ['admin']);
+  let redis: SandboxRedis;
+  let bare: Service;
+  let operated: Service;
+
+  beforeAll(async () => {
+    redis = await startRedis(await freePort());
+    const required = { REDIS_URL: redis.url, SIGNER_KEYS: SIGNER.key };
+    bare = await startService(await freePort(), { ...required, OPS_PORT: '' });
+    const file = join(mkdtempSync(join(tmpdir(), 'x402-exposed-')), 'keys.json');
+    writeFileSync(file, JSON.stringify({ version: 1, keys: [operator.record] }));
+    operated = await startService(await freePort(), { ...required, API_KEYS_FILE: file });
+  });
+  afterAll(async () => {
+    await Promise.all([bare.stop('SIGKILL'), operated.stop('SIGKILL')]);
+    await redis.stop('SIGKILL');
+  });
+
+  it('with nothing but what is required is a facilitator and nothing else', async () => {
+    for (const path of ['/supported', '/verify', '/settle', '/openapi.json', '/health/live']) {
+      expect((await get(bare.url + path)).status).toBe(200);
+    }
+    for (const path of [
+      ...['/api/info', '/api/upload', '/api/download', '/api/listAccount'],
+      ...['/v1/login/nonce', '/v1/wallets/me', '/wallet', '/mcp', '/metrics', '/admin'],
+    ]) {
+      expect([path, (await get(bare.url + path)).status]).toEqual([path, 404]);
+    }
+    const { body } = await get(`${bare.url}/openapi.json`);
+    expect(JSON.stringify(body['paths'])).not.toMatch(/\/api\/|wallet|admin/);
+  });
+
+  it.each(['/metrics', '/admin', '/admin/admin.js', '/admin/api/overview'])(
+    'shows %s at the operators’ port alone, however it is written and whatever key comes with it',
+    async (path) => {
+      const key = `x-api-key: ${operator.key}\r\n`;
+      for (const target of spellingsOf(path)) {
+        expect([target, await statusOf(operated.url, target, key)]).toEqual([target, 404]);
+        expect([target, await statusOf(operated.url, target)]).toEqual([target, 404]);
+      }
+      expect(await statusOf(operated.opsUrl, path, key)).toBe(200);
+    },
+  );
+
+  it('tells the public what is up, and operators why', async () => {
+    const told = JSON.stringify((await get(`${operated.url}/health`)).body);
+    expect(told).toContain('"networks"');
+    expect(told).not.toMatch(/eip155|0x|roundTrip|code|warnings/);
+    expect(JSON.stringify((await get(`${operated.opsUrl}/health`)).body)).toMatch(/eip155:56/);
+    const other = await fetch(`${operated.opsUrl}/health`, {
+      headers: { origin: 'https://x.example' },
+    });
+    expect(other.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
