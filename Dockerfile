@@ -1,7 +1,7 @@
 # The service alone: no compiler, no package manager's cache, no test. Runs as nobody in particular on
-# a read-only root file system.
+# a read-only root file system. `--target sandbox` is for trying it out: a chain, a shop and a buyer.
 
-FROM node:20.20.2-bookworm-slim AS packages
+FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The lock file points at this folder.
@@ -14,18 +14,27 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build
 
-FROM packages AS production-packages
-RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+# The sandbox in containers: docker-compose.yml starts its chain, shop and buyer from this one image.
+FROM packages AS sandbox
+COPY tsconfig.json ./
+COPY sandbox sandbox
+RUN node --import tsx sandbox/containers/compile.ts
+USER node
+CMD ["node", "--import", "tsx", "sandbox/containers/chain.ts"]
 
-FROM node:20.20.2-bookworm-slim
+FROM packages AS production-packages
+# The compiler is a peer of viem for its types; nothing loads it.
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/typescript
+
+FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 COPY --from=production-packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY public public
-# Where the hub keeps files unless told otherwise; mount a volume here.
+# Where the hub and the wallet keep files unless told otherwise; mount a volume here.
 RUN mkdir -p /data && chown node:node /data
-ENV HUB_DATA_DIR=/data/hub
+ENV HUB_DATA_DIR=/data/hub WALLET_KEYSTORE_DIR=/data/wallet/keys WALLET_AUDIT_DIR=/data/wallet/audit
 USER node
 EXPOSE 4022
 STOPSIGNAL SIGTERM

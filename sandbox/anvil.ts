@@ -6,6 +6,8 @@ export interface AnvilOptions {
   readonly chainId: number;
   /** Seconds between blocks; a block for each transaction when absent. */
   readonly blockTime?: number;
+  /** The loopback interface when absent. */
+  readonly host?: string;
 }
 
 export interface Anvil extends Started {
@@ -14,18 +16,23 @@ export interface Anvil extends Started {
 }
 
 /** Local chains whose `finalized` is two blocks behind, as on BNB Chain. */
-export async function startAnvil({ port, chainId, blockTime }: AnvilOptions): Promise<Anvil> {
+export async function startAnvil({
+  port,
+  chainId,
+  blockTime,
+  host = '127.0.0.1',
+}: AnvilOptions): Promise<Anvil> {
   const started = await startProgram(
     anvilBinary(),
     [
-      ...['--port', String(port), '--chain-id', String(chainId)],
+      ...['--host', host, '--port', String(port), '--chain-id', String(chainId)],
       ...['--slots-in-an-epoch', '1', '--accounts', '20', '--gas-price', '50000000'],
       ...['--block-base-fee-per-gas', '0', '--gas-limit', '140000000'],
       // Else it writes every old state into the home folder, and leaves it there when it is killed.
       ...['--max-persisted-states', '0'],
       ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
     ],
-    (output) => output.includes(`Listening on 127.0.0.1:${port}`),
+    (output) => output.includes(`Listening on ${host}:${port}`),
   );
   return { ...started, url: `http://127.0.0.1:${port}`, chainId };
 }

@@ -32,6 +32,7 @@ const STDIO = fileURLToPath(new URL('../dist/wallet/mcp/stdio.js', import.meta.u
 
 const PORTS = {
   PORT: 4022,
+  OPS_PORT: 4023,
   SANDBOX_SELLER_PORT: 4021,
   SANDBOX_RPC_PORT: 8545,
   SANDBOX_REDIS_PORT: 6390,
@@ -84,6 +85,7 @@ async function start(): Promise<void> {
   console.log('Starting the sandbox: everything on this machine, nothing of value.');
   const ports = {
     service: await portOf('PORT'),
+    ops: await portOf('OPS_PORT'),
     seller: await portOf('SANDBOX_SELLER_PORT'),
     rpc: await portOf('SANDBOX_RPC_PORT'),
     redis: await portOf('SANDBOX_REDIS_PORT'),
@@ -108,6 +110,8 @@ async function start(): Promise<void> {
     await step('facilitator', () =>
       startService(ports.service, {
         REDIS_URL: redis.url,
+        ROLES: 'all',
+        OPS_PORT: String(ports.ops),
         NETWORKS: NETWORK,
         [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
         SIGNER_KEYS: SIGNER.key,
@@ -137,6 +141,7 @@ async function start(): Promise<void> {
 Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
+  operators     ${service.opsUrl}         (/metrics, and /health in detail)
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, and /premium at 1.00)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)

@@ -52,7 +52,7 @@ export async function startProgram(
     readonly onOutput?: (text: string) => void;
   } = {},
 ): Promise<Started> {
-  const { patienceMs = 30_000, onOutput, ...spawnOptions } = options;
+  const { patienceMs = 90_000, onOutput, ...spawnOptions } = options;
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...spawnOptions });
   let output = '';
   const keep = (chunk: Buffer): void => {

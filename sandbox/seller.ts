@@ -75,11 +75,11 @@ export function demoSeller({
   return app;
 }
 
-export function listen(app: Express, port: number): Promise<Server> {
+export function listen(app: Express, port: number, host = '127.0.0.1'): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer(app);
     server.on('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, host, () => {
       resolve(server);
     });
   });

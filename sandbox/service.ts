@@ -1,33 +1,49 @@
 import { fileURLToPath } from 'node:url';
-import { type Started, startProgram } from './processes.js';
+import { freePort, type Started, startProgram } from './processes.js';
 
 export interface Service extends Started {
   readonly url: string;
+  /** Where it serves its operators: metrics, detailed health, the operator page. */
+  readonly opsUrl: string;
   /** Everything it has printed so far. */
   log(): string;
 }
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
-/** Starts the built service with these settings and no others. */
+/**
+ * Starts the built service with these settings, and with a port for operators unless they say otherwise.
+ */
 export async function startService(
   port: number,
   settings: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
 ): Promise<Service> {
   let log = '';
+  const opsPort = settings['OPS_PORT'] ?? String(await freePort());
   const started = await startProgram(
     process.execPath,
     [...nodeOptions, MAIN],
     () => answers(`http://127.0.0.1:${port}/health/live`),
     {
-      env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: String(port), ...settings },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        OPS_PORT: opsPort,
+        ...settings,
+      },
       onOutput: (text) => {
         log += text;
       },
     },
   );
-  return { ...started, url: `http://127.0.0.1:${port}`, log: () => log };
+  return {
+    ...started,
+    url: `http://127.0.0.1:${port}`,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
+    log: () => log,
+  };
 }
 
 async function answers(url: string): Promise<boolean> {

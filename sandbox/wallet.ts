@@ -28,6 +28,7 @@ export function walletSettings(
   return {
     WALLET_PROVIDER: 'local',
     WALLET_TOKEN_SECRET: randomBytes(32).toString('hex'),
+    WALLET_SEAL_SECRET: randomBytes(32).toString('hex'),
     WALLET_KEYSTORE_SECRET: randomBytes(32).toString('hex'),
     WALLET_KEYSTORE_DIR: `${dir}/keys`,
     WALLET_AUDIT_DIR: `${dir}/audit`,
@@ -66,10 +67,10 @@ export class WalletOwner {
   }
 
   async #letAgentIn(): Promise<string> {
-    const { code } = await this.#ask('POST', '/v1/init', {});
-    const approval = await this.#signed('/v1/approve/nonce', { code });
-    await this.#ask('POST', '/v1/approve', { code, ...approval });
-    const { token } = await this.#ask('GET', `/v1/status?code=${String(code)}`);
+    const { code, user_code: userCode } = await this.#ask('POST', '/v1/init', {});
+    const approval = await this.#signed('/v1/approve/nonce', { code: userCode });
+    await this.#ask('POST', '/v1/approve', { code: userCode, ...approval });
+    const { token } = await this.#ask('POST', '/v1/status', { code });
     return String(token);
   }
 
