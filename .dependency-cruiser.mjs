@@ -26,7 +26,10 @@ export default {
       name: 'chain-is-an-adapter',
       severity: 'error',
       from: { path: '^src/chain/' },
-      to: { path: '^src/', pathNot: '^src/(chain|config|core)/' },
+      to: {
+        path: '^src/',
+        pathNot: '^src/(chain|config|core|concurrency)/|^src/observability/fan-out',
+      },
     },
     {
       name: 'ledger-is-an-adapter',
@@ -61,9 +64,14 @@ export default {
       from: { path: '^src/access/' },
       to: {
         path: '^src/',
-        pathNot:
-          '^src/(access|config|core|redis|http)/|^src/ledger/keys|^src/health/health-indicators',
+        pathNot: '^src/(access|config|core|redis|rate-limit|http)/|^src/health/health-indicators',
       },
+    },
+    {
+      name: 'rate-limit-is-below-every-door',
+      severity: 'error',
+      from: { path: '^src/rate-limit/' },
+      to: { path: '^src/', pathNot: '^src/(rate-limit|redis|core)/' },
     },
     {
       name: 'nobody-knows-access',
@@ -100,7 +108,7 @@ export default {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(wallet|config|core|crypto|redis|http|chain)/|^src/health/health-indicators\\.ts$',
+          '^src/(wallet|config|core|crypto|redis|rate-limit|http|concurrency|chain)/|^src/health/health-indicators\\.ts$',
       },
     },
     {
@@ -137,7 +145,7 @@ export default {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$|^src/wallet/wallet-health\\.ts$',
+          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$|^src/wallet/wallet-health\\.ts$|^src/http/ops\\.ts$',
       },
     },
     {
@@ -147,7 +155,7 @@ export default {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(hub|config|core|crypto|redis|http|concurrency|observability)/|^src/health/health-indicators\\.ts$',
+          '^src/(hub|config|core|crypto|redis|rate-limit|http|concurrency|observability)/|^src/health/health-indicators\\.ts$',
       },
     },
     {
@@ -171,7 +179,7 @@ export default {
       from: {
         path: '^src/',
         pathNot:
-          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|bootstrap|drain)\\.ts$|^src/(facilitator|http|observability|health)/|-log\\.ts$',
+          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|start|bootstrap|drain)\\.ts$|^src/(facilitator|http|observability|health)/|-log\\.ts$',
       },
       to: { path: '^node_modules/(@nestjs|nestjs-pino)/' },
     },

@@ -33,12 +33,12 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/main.ts', 'src/config/**', 'sandbox/**', 'bench/**', 'test/**'],
+    files: ['src/main.ts', 'src/start.ts', 'src/config/**', 'sandbox/**', 'bench/**', 'test/**'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
     // Nest takes options as plain objects, whatever its types say.
-    files: ['src/main.ts'],
+    files: ['src/main.ts', 'src/start.ts'],
     rules: { '@typescript-eslint/no-unsafe-class-instance-assignment': 'off' },
   },
   {

@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | fuzz-hub | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | keys | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -117,13 +117,6 @@ or run Redis in a container and the service against it:
 
 // ------------------------------------------------------------------ checkers of deploy files
 
-function findDockerCompose() {
-  if (hasCommand('docker-compose') || installFromDebian('docker-compose')) return;
-  fail(`docker-compose was not found; the check of docker-compose.yml needs it. Install it:
-  Debian, Ubuntu:  sudo apt-get install docker-compose
-  macOS:           brew install docker-compose`);
-}
-
 /** The overlays use kustomize components, which came with kubectl 1.21. */
 function findKubectl() {
   const found = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
@@ -195,6 +188,12 @@ const jestWith = (env, ...rest) =>
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
+/** Each door of the service has a file there, and an equal share of the requests. */
+function fuzzedDoors() {
+  const files = readdirSync(join(ROOT, 'test', 'fuzz'));
+  return files.filter((name) => name.endsWith('.e2e-spec.ts')).length;
+}
+
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
@@ -204,33 +203,36 @@ const TASKS = {
   },
   mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
   test: {
-    needs: [
-      ...[installAnvil, findRedis, findFaketime, findPromtool],
-      ...[findDockerCompose, findKubectl, build],
-    ],
+    needs: [...[installAnvil, findRedis, findFaketime, findPromtool], ...[findKubectl, build]],
     run: () => jest(...args),
   },
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
-    run: () => tsx('test/chaos/main.ts', ...args),
+    run: () =>
+      args.includes('--wallet')
+        ? tsx('test/chaos/wallet/main.ts', ...args.filter((one) => one !== '--wallet'))
+        : tsx('test/chaos/main.ts', ...args),
   },
   deploy: {
-    needs: [findDockerCompose, findKubectl],
-    run: () => jest('--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'),
+    needs: [findKubectl],
+    run: () =>
+      jestWith(
+        { TEST_CONTAINERS: '1' },
+        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'],
+      ),
   },
   fuzz: {
     needs: [installAnvil, findRedis, build],
     run: () =>
       jestWith(
-        { FUZZ_COUNT: args[0] ?? '10000', TEST_SEED: args[1] ?? String(randomInt(2 ** 31)) },
+        {
+          FUZZ_COUNT: String(Math.ceil(Number(args[0] ?? 10_000) / fuzzedDoors())),
+          TEST_SEED: args[1] ?? String(randomInt(2 ** 31)),
+        },
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
       ),
   },
   keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
-  'fuzz-hub': {
-    needs: [findRedis, build],
-    run: () => tsx('test/fuzz/hub.ts', ...args),
-  },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),
