@@ -98,7 +98,8 @@ export class Broadcaster {
 
   /**
    * Uses an account nonce up that was allocated, of which nothing is stored, and which the chain has
-   * not seen used: it would hold up those above it.
+   * not seen used: it would hold up those above it. It costs gas like any other, so it waits where the
+   * budget of the lane is spent.
    */
   async fillGap(
     held: HeldLane,
@@ -116,7 +117,8 @@ export class Broadcaster {
       transactions: [signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true })],
       allocatedAtBlock: head.latest.number,
     };
-    if (!(await store.fillGap(held, attempt))) return undefined;
+    const { kind } = await store.fillGap(held, attempt, this.#budgetFor(attempt));
+    if (kind !== 'ok') return undefined;
     const tracked = this.#track(attempt, new Map(), head);
     observer.sent(held.lane, attempt);
     return tracked;

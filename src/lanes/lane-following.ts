@@ -267,6 +267,8 @@ export class LaneFollowing {
     for (const nonce of gaps) {
       const filler = await broadcaster.fillGap(held, nonce, head);
       if (filler !== undefined) state.filled(filler);
+      // Nothing to pay it with now: the nodes are not asked again at once.
+      else this.#doubtsUntil = clock.steady() + DOUBT_MS;
     }
   }
 }

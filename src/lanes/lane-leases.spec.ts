@@ -161,7 +161,9 @@ describe('LaneLeases', () => {
       const held = await store.acquire(LANE, CHAIN_ID, 'gone', LEASE_MS);
       if (held === undefined) throw new Error('not free');
       await store.setNext(held, undefined, 1);
-      await store.fillGap(held, attempt);
+      const day = '2026-11-21';
+      const budget = { costGwei: 1n, laneGwei: undefined, payeeGwei: undefined, day };
+      await store.fillGap(held, attempt, budget);
       await clock.pass(LEASE_MS + 1);
     });
 

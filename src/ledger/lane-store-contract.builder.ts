@@ -129,7 +129,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         () => store.setNext(held, 0, 5),
         () => store.allocate(held, anAttempt(0, [id], 1), aBudget(1n)),
         () => store.replace(held, anAttempt(0, [id], 1), aBudget(1n)),
-        () => store.fillGap(held, anAttempt(0, [], 1)),
+        () => store.fillGap(held, anAttempt(0, [], 1), aBudget(1n)),
         () => store.closeAttempt(held, 0, 0n),
         () => store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]),
         () => store.uninclude(held, 0, [id]),
@@ -255,10 +255,10 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('fills only nonces below the next one, of which nothing is stored', async () => {
       await sentOnes(1);
       await store.setNext(held, 1, 3);
-      expect(await store.fillGap(held, anAttempt(0, [], 9))).toBe(false);
-      expect(await store.fillGap(held, anAttempt(1, [], 9))).toBe(true);
-      expect(await store.fillGap(held, anAttempt(1, [], 10))).toBe(false);
-      expect(await store.fillGap(held, anAttempt(3, [], 9))).toBe(false);
+      expect(await store.fillGap(held, anAttempt(0, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
+      expect(await store.fillGap(held, anAttempt(1, [], 9), aBudget(1n))).toEqual({ kind: 'ok' });
+      expect(await store.fillGap(held, anAttempt(1, [], 10), aBudget(1n))).toEqual({ kind: 'lost' });
+      expect(await store.fillGap(held, anAttempt(3, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
     });
 
     it('sets the next nonce only from the one that is known', async () => {
@@ -293,6 +293,19 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       await store.closeAttempt(held, 0, 40n * 1_000_000_000n);
       expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(40n);
       expect(await harness.spentOn(CHAIN, PAYEE, DAY)).toBe(40n);
+    });
+
+    it('charges what fills a gap like anything else, and leaves a gap where nothing is left', async () => {
+      await store.setNext(held, 0, 2);
+      const most = { laneGwei: 100n };
+      const filler = anAttempt(0, [], 1);
+      const dear = await store.fillGap(held, filler, aBudget(101n, most));
+      expect(dear).toEqual({ kind: 'budget', subject: 'lane' });
+      expect(await store.fillGap(held, filler, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      const next = anAttempt(1, [], 2);
+      expect(await store.fillGap(held, next, aBudget(60n, most))).toMatchObject({ kind: 'budget' });
+      await store.closeAttempt(held, 0, 10n * 10n ** 9n);
+      expect(await store.fillGap(held, next, aBudget(60n, most))).toEqual({ kind: 'ok' });
     });
 
     it('names the payee whose budget is used up', async () => {

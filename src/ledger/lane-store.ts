@@ -98,6 +98,8 @@ export type AllocateResult =
 
 export type ReplaceResult = { readonly kind: 'ok' } | OverBudget;
 
+export type FillResult = { readonly kind: 'ok' | 'lost' } | OverBudget;
+
 /** How one settlement of an attempt ended. */
 export interface Ending {
   readonly id: string;
@@ -256,8 +258,13 @@ export interface LaneStore {
    */
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult>;
 
-  /** Stores a transaction for a nonce below the next one, of which nothing is stored. */
-  fillGap(held: HeldLane, attempt: Attempt): Promise<boolean>;
+  /**
+   * Stores a transaction for a nonce below the next one, of which nothing is stored, within the budget
+   * of the lane.
+   *
+   * @returns `lost` where something is stored, or the nonce was never allocated.
+   */
+  fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult>;
 
   /** @param costWei - what the mined transaction of this nonce has cost us; none, if it was not ours. */
   closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void>;

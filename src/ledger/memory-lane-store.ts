@@ -7,6 +7,7 @@ import type {
   AllocateResult,
   Ending,
   FinishResult,
+  FillResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -237,12 +238,14 @@ export class MemoryLaneStore implements LaneStore {
     });
   }
 
-  fillGap(held: HeldLane, attempt: Attempt): Promise<boolean> {
+  fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
     const { accountNonce } = attempt;
     return this.#step(held, ({ next = 0, attempts }) => {
-      if (accountNonce >= next || attempts.has(accountNonce)) return false;
+      if (accountNonce >= next || attempts.has(accountNonce)) return { kind: 'lost' };
+      const over = this.gas.charge(held, attempt, budget);
+      if (over !== undefined) return over;
       attempts.set(accountNonce, attempt);
-      return true;
+      return { kind: 'ok' };
     });
   }
 

@@ -25,6 +25,7 @@ import type {
   AllocateResult,
   Ending,
   FinishResult,
+  FillResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -293,9 +294,24 @@ export class RedisLaneStore implements LaneStore {
     throw new LeaseLostError(held.lane);
   }
 
-  async fillGap(held: HeldLane, attempt: Attempt): Promise<boolean> {
-    const args = [attempt.accountNonce, encodeAttempt(attempt)];
-    return (await this.#write(LANE_SCRIPTS.fillGap, held, [], args)) === 1;
+  async fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
+    const [kind, subject = ''] = asTexts(
+      await this.#write(
+        LANE_SCRIPTS.fillGap,
+        held,
+        [],
+        [
+          attempt.accountNonce,
+          encodeAttempt(attempt),
+          budget.costGwei.toString(),
+          budget.laneGwei?.toString() ?? '',
+          budget.day,
+        ],
+      ),
+    );
+    if (kind === 'ok' || kind === 'lost') return { kind };
+    if (kind === 'budget') return { kind, subject };
+    throw new TypeError(`fill_gap answered ${kind ?? 'nothing'}`);
   }
 
   async closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
