@@ -158,7 +158,20 @@ describe('ChainOutcomeResolver', () => {
       expect(await judged()).toBe('foreign unpaid');
     });
     it('by ours, without evidence: it has not paid', async () => {
+      searched = use({ transaction: OURS, logIndex: undefined });
+      expect(await judged()).toBe('reverted unpaid');
+    });
+    it('by ours, whose evidence is of another settlement of the batch: it has not paid', async () => {
       searched = use({ transaction: OURS });
+      expect(await judged(mined({ isSuccess: true }), 'batch')).toBe('reverted unpaid');
+    });
+    it('by ours, of which a node said that it failed: the log proves that it has paid', async () => {
+      searched = use({ transaction: OURS });
+      expect(await judged()).toBe('finalized paid');
+    });
+    it('by ours, said to have failed, and the log pays for another: it has not paid', async () => {
+      searched = use({ transaction: OURS });
+      await store.credit(56, OURS, 4, 'another');
       expect(await judged()).toBe('reverted unpaid');
     });
     it('by ours, which was taken for dead: it has paid', async () => {

@@ -13,8 +13,11 @@ import type { Ending, LaneStore, SentBefore } from '../ledger/lane-store.js';
 import type { OutcomeResolver, OutcomeVerdict } from './ports.js';
 import type { Inclusion, TrackedAttempt } from './tracked-attempt.js';
 
-/** An attempt may still be mined, was mined without paying, or can never be mined. */
-type AttemptFate = 'in_flight' | 'mined' | 'dead';
+/**
+ * An attempt may still be mined, was mined without paying, is said to have failed, or can never be
+ * mined.
+ */
+type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
 
 /** Blocks before the attempt in which the authorization may have been used without our knowing. */
 const LOOK_BACK_BLOCKS = 5000n;
@@ -56,8 +59,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         sinceBlock: attempt.allocatedAtBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
-      const fate = inclusion === undefined ? 'in_flight' : 'mined';
-      return this.#judgeUsed(id, payment, sent, fate, finalized);
+      return this.#judgeUsed(id, payment, sent, fateOf(inclusion), finalized);
     }
     if (isExpired(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
@@ -138,8 +140,9 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const place = use && { transaction: use.transaction, blockNumber: use.blockNumber };
     if (isOurs) {
       const { logIndex } = use;
-      // It was taken for dead, and is not: the node that said so was wrong.
-      if (fate === 'dead' && logIndex !== undefined) {
+      // It was taken for dead or failed, and is neither: the node that said so was wrong.
+      const isContradicted = fate === 'dead' || fate === 'failed';
+      if (isContradicted && logIndex !== undefined && (await this.#isCredited(id, use))) {
         return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
       }
       const reason = 'invalid_exact_evm_transfer_event_mismatch';
@@ -196,16 +199,21 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   async #isCopy(id: string, use: AuthorizationUse, sentAtBlock: bigint): Promise<boolean> {
-    const { transaction, blockNumber, logIndex } = use;
-    if (logIndex === undefined || blockNumber <= sentAtBlock) return false;
+    return use.blockNumber > sentAtBlock && this.#isCredited(id, use);
+  }
+
+  /** Whether the transfer is this settlement's: one log pays for one. */
+  async #isCredited(id: string, { transaction, logIndex }: AuthorizationUse): Promise<boolean> {
+    if (logIndex === undefined) return false;
     const { store, chain } = this.options;
     return store.credit(chain.chainId, transaction, logIndex, id);
   }
 
   /** A transaction of one of our own signers that made exactly this payment. */
-  async #isForgotten(id: string, { transaction, logIndex }: AuthorizationUse): Promise<boolean> {
+  async #isForgotten(id: string, use: AuthorizationUse): Promise<boolean> {
+    const { transaction, logIndex } = use;
     if (logIndex === undefined) return false;
-    const { store, chain, isOwnSigner } = this.options;
+    const { chain, isOwnSigner } = this.options;
     const from = await chain.agree({
       what: 'transaction sender',
       read: async (view) => {
@@ -214,7 +222,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       },
     });
     if (from === undefined || !(await isOwnSigner(from))) return false;
-    return store.credit(chain.chainId, transaction, logIndex, id);
+    return this.#isCredited(id, use);
   }
 
   /** What the contracts say to the same call on the state that is final now. */
@@ -235,6 +243,11 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       return 'invalid_exact_evm_transaction_failed';
     }
   }
+}
+
+function fateOf(inclusion: Inclusion | undefined): AttemptFate {
+  if (inclusion === undefined) return 'in_flight';
+  return inclusion.isSuccess ? 'mined' : 'failed';
 }
 
 function ended(ending: Ending): OutcomeVerdict {
