@@ -1,169 +1,100 @@
 /**
- * Who may know whom. `core` is pure; adapters (`chain`, `ledger`, `crypto`, `redis`) know it and not
- * each other's users; the HTTP edge is known by nobody.
+ * Who may know whom. `protocol` is pure, `platform` holds the tools of every room; `settlement` stands on
+ * both; `facilitator`, `hub` and `wallet` stand beside each other on the ports of `settlement`; `operations`
+ * sees all and is known by nobody.
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
+const TESTED = '\\.(spec|builder)\\.ts$';
+
+/** A room knows only these paths of ours. */
+const knowsOnly = (name, room, paths, comment) => ({
+  name,
+  ...(comment !== undefined && { comment }),
+  severity: 'error',
+  from: { path: `^src/${room}/`, pathNot: TESTED },
+  to: { path: '^src/', pathNot: `^src/(${paths})` },
+});
+
 export default {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+
+    // ---------------------------------------------------------------- rooms
     {
-      name: 'core-is-pure',
-      comment: 'core knows no framework, no Redis, no RPC and no other folder of ours',
+      name: 'protocol-is-pure',
+      comment: 'the protocol knows no framework, no Redis, no RPC, no HTTP and no other room',
       severity: 'error',
-      from: { path: '^src/core/', pathNot: '\\.spec\\.ts$' },
-      to: {
-        pathNot: '^src/core/|^node_modules/(viem|hash-wasm)/|^(node:)?crypto$',
-      },
+      from: { path: '^src/protocol/', pathNot: TESTED },
+      to: { pathNot: '^src/protocol/|^node_modules/(viem|hash-wasm)/|^(node:)?crypto$' },
     },
+    knowsOnly('platform-knows-nobody-above', 'platform', 'platform/|protocol/'),
+    knowsOnly('settlement-stands-on-both', 'settlement', 'settlement/|platform/|protocol/'),
+    knowsOnly('facilitator', 'facilitator', 'facilitator/|settlement/|platform/|protocol/'),
+    knowsOnly('hub-stands-alone', 'hub', 'hub/|platform/|protocol/'),
+    knowsOnly(
+      'wallet-stands-alone',
+      'wallet',
+      'wallet/|platform/|protocol/',
+      'it pays over HTTP like any buyer, our own facilitator or another',
+    ),
     {
-      name: 'config-knows-only-core',
+      name: 'nobody-knows-operations',
+      comment: 'operations implement the observers of other rooms, which know nothing of them',
       severity: 'error',
-      from: { path: '^src/config/' },
-      to: { path: '^src/', pathNot: '^src/(config|core)/' },
+      from: { path: '^src/', pathNot: '^src/(operations/|(app\\.module|drain)\\.ts$)' },
+      to: { path: '^src/operations/|^node_modules/prom-client/' },
     },
+
+    // ---------------------------------------------------------------- in the platform
+    knowsOnly(
+      'config-knows-only-protocol',
+      'platform/config',
+      'platform/(config|http/(ipv6|urls))|protocol/',
+    ),
+    knowsOnly(
+      'chain-is-an-adapter',
+      'platform/chain',
+      'platform/(chain|config|concurrency|observability/fan-out)|protocol/',
+    ),
+    knowsOnly(
+      'redis-is-an-adapter',
+      'platform/redis',
+      'platform/(redis|config|concurrency)/|protocol/',
+    ),
+    knowsOnly(
+      'rate-limit-is-below-every-door',
+      'platform/rate-limit',
+      'platform/(rate-limit|redis|http)/|protocol/',
+    ),
+    knowsOnly(
+      'openapi-knows-no-feature',
+      'platform/openapi',
+      'platform/(openapi|config|http)/',
+      'each module describes itself; the module of the application puts the parts together',
+    ),
+
+    // ---------------------------------------------------------------- in the engine
+    knowsOnly('model-is-pure', 'settlement/model', 'settlement/model/|protocol/'),
+    knowsOnly(
+      'ledger-is-an-adapter',
+      'settlement/ledger',
+      'settlement/(ledger|model)/|platform/(redis|config|concurrency)/|protocol/',
+    ),
     {
-      name: 'chain-is-an-adapter',
-      severity: 'error',
-      from: { path: '^src/chain/' },
-      to: {
-        path: '^src/',
-        pathNot: '^src/(chain|config|core|concurrency)/|^src/observability/fan-out',
-      },
-    },
-    {
-      name: 'ledger-is-an-adapter',
-      severity: 'error',
-      from: { path: '^src/(ledger|redis)/' },
-      to: { path: '^src/', pathNot: '^src/(ledger|redis|config|core|concurrency)/' },
-    },
-    {
-      name: 'verification-knows-no-edge',
-      severity: 'error',
-      from: { path: '^src/verification/' },
-      to: { path: '^src/(settlement|lanes|facilitator|http|health)/' },
-    },
-    {
-      name: 'lanes-and-settlement-know-no-edge',
-      severity: 'error',
-      from: { path: '^src/(lanes|settlement)/' },
-      to: { path: '^src/(facilitator|http|health)/' },
-    },
-    {
-      name: 'askers-do-not-reach-into-lanes',
+      name: 'requesters-do-not-reach-into-lanes',
       comment: 'the ledger and the queue are all that the asking and the settling side share',
       severity: 'error',
-      from: { path: '^src/(settlement|facilitator|verification)/' },
-      to: { path: '^src/lanes/' },
+      from: { path: '^src/facilitator/|^src/settlement/admission' },
+      to: { path: '^src/settlement/lanes/' },
     },
-    {
-      name: 'access-knows-no-feature',
-      comment:
-        'keys and limits are the same for every route; routes say what they need by decorators',
-      severity: 'error',
-      from: { path: '^src/access/' },
-      to: {
-        path: '^src/',
-        pathNot: '^src/(access|config|core|redis|rate-limit|http)/|^src/health/health-indicators',
-      },
-    },
-    {
-      name: 'rate-limit-is-below-every-door',
-      severity: 'error',
-      from: { path: '^src/rate-limit/' },
-      to: { path: '^src/', pathNot: '^src/(rate-limit|redis|core)/' },
-    },
-    {
-      name: 'nobody-knows-access',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(access|admin)/|^src/app\\.module\\.ts$' },
-      to: { path: '^src/access/' },
-    },
-    {
-      name: 'openapi-knows-no-feature',
-      comment:
-        'each module describes itself; the module of the application puts the parts together',
-      severity: 'error',
-      from: { path: '^src/openapi/' },
-      to: { path: '^src/', pathNot: '^src/(openapi|config|http)/' },
-    },
-    {
-      name: 'nobody-knows-admin',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/admin/|^src/app\\.module\\.ts$' },
-      to: { path: '^src/admin/' },
-    },
-    {
-      name: 'admin-does-not-reach-into-lanes',
-      comment: 'it sees them in the ledger and stops them there',
-      severity: 'error',
-      from: { path: '^src/admin/' },
-      to: { path: '^src/(lanes|facilitator|verification|health|openapi)/' },
-    },
-    {
-      name: 'wallet-knows-no-feature',
-      comment: 'it pays over HTTP like any buyer, our own facilitator or another',
-      severity: 'error',
-      from: { path: '^src/wallet/' },
-      to: {
-        path: '^src/',
-        pathNot:
-          '^src/(wallet|config|core|crypto|redis|rate-limit|http|concurrency|chain)/|^src/health/health-indicators\\.ts$',
-      },
-    },
+
+    // ---------------------------------------------------------------- in wallet and hub
     {
       name: 'wallet-rules-are-pure',
       severity: 'error',
       from: { path: '^src/wallet/rules/', pathNot: '\\.spec\\.ts$' },
-      to: {
-        pathNot: '^src/(wallet/rules|config|core)/|^node_modules/(viem|zod)/',
-      },
-    },
-    {
-      name: 'nobody-knows-the-wallet',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/wallet/|^src/app\\.module\\.ts$' },
-      to: { path: '^src/wallet/', pathNot: '^src/wallet/wallet-(health|observer)\\.ts$' },
-    },
-    {
-      name: 'health-only-reads',
-      severity: 'error',
-      from: { path: '^src/health/' },
-      to: { path: '^src/(verification|settlement|lanes|facilitator|metrics)/' },
-    },
-    {
-      name: 'metrics-are-told',
-      comment: 'metrics implement the observers of other modules, which know nothing of metrics',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(metrics/|app\\.module\\.ts$)' },
-      to: { path: '^src/metrics/|^node_modules/prom-client/' },
-    },
-    {
-      name: 'metrics-know-observers-and-reports',
-      severity: 'error',
-      from: { path: '^src/metrics/' },
-      to: {
-        path: '^src/',
-        pathNot:
-          '^src/(metrics|core|config|ledger|redis|processes|health|observability)/|-observer\\.ts$|rpc-outcome\\.ts$|^src/hub/hub-(stats|health\\.service)\\.ts$|^src/wallet/wallet-health\\.ts$|^src/http/ops\\.ts$',
-      },
-    },
-    {
-      name: 'hub-knows-no-other-feature',
-      severity: 'error',
-      from: { path: '^src/hub/' },
-      to: {
-        path: '^src/',
-        pathNot:
-          '^src/(hub|config|core|crypto|redis|rate-limit|http|concurrency|observability)/|^src/health/health-indicators\\.ts$',
-      },
-    },
-    {
-      name: 'hub-is-known-by-no-feature',
-      comment: 'metrics look at its counts',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(hub|metrics)/|^src/app\\.module\\.ts$' },
-      to: { path: '^src/hub/' },
+      to: { pathNot: '^src/(wallet/rules|platform/config|protocol)/|^node_modules/(viem|zod)/' },
     },
     {
       name: 'storage-knows-no-edge',
@@ -171,6 +102,34 @@ export default {
       from: { path: '^src/hub/storage/' },
       to: { path: '^src/hub/', pathNot: '^src/hub/(storage/|errors)' },
     },
+
+    // ---------------------------------------------------------------- in operations
+    knowsOnly(
+      'access-knows-no-feature',
+      'operations/access',
+      'operations/access/|platform/|protocol/',
+      'keys and limits are the same for every route; routes say what they need by decorators',
+    ),
+    {
+      name: 'nobody-knows-admin',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/operations/admin/|^src/app\\.module\\.ts$' },
+      to: { path: '^src/operations/admin/' },
+    },
+    {
+      name: 'operations-only-read',
+      comment:
+        'they see lanes in the ledger and stop them there; metrics implement their observers',
+      severity: 'error',
+      from: { path: '^src/operations/' },
+      to: {
+        path: '^src/(settlement/lanes|settlement/queue|facilitator|hub|wallet)/',
+        pathNot:
+          '^src/facilitator/status/|-observer\\.ts$|hub-(stats|health\\.service)\\.ts$|wallet-health\\.ts$',
+      },
+    },
+
+    // ---------------------------------------------------------------- the framework
     {
       name: 'nest-only-at-the-edge',
       comment:
@@ -179,7 +138,7 @@ export default {
       from: {
         path: '^src/',
         pathNot:
-          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|start|bootstrap|drain)\\.ts$|^src/(facilitator|http|observability|health)/|-log\\.ts$',
+          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|start|bootstrap|drain)\\.ts$|^src/(facilitator/([^/]+|status/settlement-look-up)\\.ts|platform/(http|observability)/|operations/health/)|-log\\.ts$',
       },
       to: { path: '^node_modules/(@nestjs|nestjs-pino)/' },
     },

@@ -33,7 +33,14 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/main.ts', 'src/start.ts', 'src/config/**', 'sandbox/**', 'bench/**', 'test/**'],
+    files: [
+      'src/main.ts',
+      'src/start.ts',
+      'src/platform/config/**',
+      'sandbox/**',
+      'bench/**',
+      'test/**',
+    ],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

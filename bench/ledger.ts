@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type SandboxAccount, sandboxAccount } from '../sandbox/accounts.js';
 import { freePort } from '../sandbox/processes.js';
 import { startRedis } from '../sandbox/redis.js';
-import { listKey, recordKey } from '../src/ledger/keys.js';
+import { listKey, recordKey } from '../src/settlement/ledger/keys.js';
 import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
 import { readArguments } from './support/command-line.js';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import luaparse from 'luaparse';
 
-const FOLDER = fileURLToPath(new URL('../src/ledger/scripts/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../src/settlement/ledger/scripts/', import.meta.url));
 const INCLUDE = /^--- @include "(\w+)"$/;
 /** Made from TypeScript when a script is loaded: see `script-files.ts`. */
 const GENERATED = { machine: 'local CELLS', record: 'local view' };

@@ -232,7 +232,10 @@ const TASKS = {
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
       ),
   },
-  keys: { needs: [build], run: () => run(process.execPath, ['dist/access/keys-new.js', ...args]) },
+  keys: {
+    needs: [build],
+    run: () => run(process.execPath, ['dist/operations/access/keys-new.js', ...args]),
+  },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

@@ -1,17 +1,17 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { hasRateLimit } from './config/access-settings.js';
-import type { AppConfig } from './config/app-config.js';
+import { hasRateLimit } from './platform/config/access-settings.js';
+import type { AppConfig } from './platform/config/app-config.js';
 import { PinoLogger } from 'nestjs-pino';
 import { directPosts } from './facilitator/direct-posts.js';
-import { cors } from './http/cors.js';
-import { answerDirectly } from './http/direct-routes.js';
-import { ErrorFilter } from './http/error.filter.js';
-import { pageHeaders } from './http/page-headers.js';
-import { noteArrival } from './http/request-body.js';
-import { limitServer } from './http/server-limits.js';
-import { requestLog } from './observability/logging.js';
-import { ResponseObserver } from './observability/response-observer.js';
+import { cors } from './platform/http/cors.js';
+import { answerDirectly } from './platform/http/direct-routes.js';
+import { ErrorFilter } from './platform/http/error.filter.js';
+import { pageHeaders } from './platform/http/page-headers.js';
+import { noteArrival } from './platform/http/request-body.js';
+import { limitServer } from './platform/http/server-limits.js';
+import { requestLog } from './platform/observability/logging.js';
+import { ResponseObserver } from './platform/observability/response-observer.js';
 
 /** Pages for people, with what they load; the one at the root comes by itself. */
 const PAGES = ['/docs', '/admin', '/wallet'];

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
-import { within } from './concurrency/timing.js';
-import type { AppConfig } from './config/app-config.js';
-import { HealthService } from './health/health.service.js';
-import { Lanes } from './lanes/lanes.js';
-import { ProcessRegistry } from './processes/process-registry.js';
+import { within } from './platform/concurrency/timing.js';
+import type { AppConfig } from './platform/config/app-config.js';
+import { HealthService } from './operations/health/health.service.js';
+import { Lanes } from './settlement/lanes/lanes.js';
+import { ProcessRegistry } from './settlement/ledger/process-registry.js';
 
 /** Kept of the grace period for closing connections. */
 const CLOSING_MS = 2000;

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { describeError } from './observability/error-description.js';
+import { describeError } from './platform/observability/error-description.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
 /** What this needs of `process`; tests give their own. */

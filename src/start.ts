@@ -3,8 +3,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
 import { configureApp } from './bootstrap.js';
-import { AppConfig, ConfigError } from './config/app-config.js';
-import { StartError } from './core/errors.js';
+import { AppConfig, ConfigError } from './platform/config/app-config.js';
+import { StartError } from './protocol/errors.js';
 import { drain } from './drain.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 

@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import type { Hex } from 'viem';
 import type { SandboxAccount } from '../../sandbox/accounts.js';
-import { signTransaction } from '../../src/crypto/sign-transaction.js';
+import { signTransaction } from '../../src/platform/crypto/sign-transaction.js';
 import type { ChainClock } from './chain-clock.js';
 import type { Floor } from './floors.js';
 

@@ -1,15 +1,18 @@
 import { Pool } from 'undici';
 import { hashTypedData, recoverAddress, type Hex } from 'viem';
-import { settlementCall } from '../../src/core/exact/calls.js';
+import { settlementCall } from '../../src/protocol/evm/calls.js';
 import {
   asEip3009Authorization,
   asPermit2Authorization,
-} from '../../src/core/exact/authorization.js';
-import { withNormalizedV } from '../../src/core/exact/signature.js';
-import { eip3009Digest, permit2Digest } from '../../src/core/exact/typed-data.js';
-import { parsePayment, readEnvelope } from '../../src/core/payment/parse-payment.js';
-import type { Payment } from '../../src/core/payment/payment.js';
-import { loadSignerRecovery, recoverSignerWithNoble } from '../../src/crypto/recover-signer.js';
+} from '../../src/protocol/evm/authorization.js';
+import { withNormalizedV } from '../../src/protocol/evm/signature.js';
+import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
+import { parsePayment, readEnvelope } from '../../src/protocol/payment/parse-payment.js';
+import type { Payment } from '../../src/protocol/payment/payment.js';
+import {
+  loadSignerRecovery,
+  recoverSignerWithNoble,
+} from '../../src/platform/crypto/recover-signer.js';
 import { EXACT_PROXY } from '../../sandbox/deploy.js';
 
 /** What one part of the work takes when nothing else is done, in operations a second. */

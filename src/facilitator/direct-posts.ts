@@ -1,5 +1,5 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
-import type { DirectAnswer } from '../http/direct-routes.js';
+import type { DirectAnswer } from '../platform/http/direct-routes.js';
 import type { FacilitatorController } from './facilitator.controller.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';

@@ -12,12 +12,12 @@ import {
   Res,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { callerOf, RateLimited, RequireScope } from '../http/access.js';
-import { ClientAddresses } from '../http/client-address.js';
-import { sendJson } from '../http/json.js';
-import { arrivalOf, JsonBodyReader } from '../http/request-body.js';
+import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js';
+import { ClientAddresses } from '../platform/http/client-address.js';
+import { sendJson } from '../platform/http/json.js';
+import { arrivalOf, JsonBodyReader } from '../platform/http/request-body.js';
 import { FacilitatorService, type Versions } from './facilitator.service.js';
-import { readPaymentQuery } from './payment-query.js';
+import { readPaymentQuery } from './status/payment-query.js';
 import { describeEndpoint } from './self-description.js';
 import {
   connectionOf,
@@ -26,7 +26,7 @@ import {
   sendSettleAnswer,
   wantsAsync,
 } from './settle-response.js';
-import { SettlementLookUp } from './settlement-look-up.js';
+import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
 
 /**

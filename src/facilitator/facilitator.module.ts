@@ -1,19 +1,19 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ChainRegistry } from '../chain/chain-registry.js';
-import type { AppConfig } from '../config/app-config.js';
-import { StoryReader } from '../ledger/story.js';
-import { ClientAddresses } from '../http/client-address.js';
-import { JsonBodyReader } from '../http/request-body.js';
-import { SettlementModule } from '../settlement/settlement.module.js';
-import { StatusService } from '../settlement/status.service.js';
-import { VerificationModule } from '../verification/verification.module.js';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { AppConfig } from '../platform/config/app-config.js';
+import { StoryReader } from '../settlement/ledger/queries/story.js';
+import { ClientAddresses } from '../platform/http/client-address.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
+import { SettlementModule } from './settle/settle.module.js';
+import { StatusService } from './status/status.service.js';
+import { VerificationModule } from './verify/verification.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { FacilitatorService } from './facilitator.service.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
 import { LandingController } from './landing.controller.js';
-import { SettlementLookUp } from './settlement-look-up.js';
-import { SettlementsV2Controller } from './settlements.v2.controller.js';
+import { SettlementLookUp } from './status/settlement-look-up.js';
+import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
 import { SupportedService } from './supported.service.js';
 
 @Module({})

@@ -1,24 +1,24 @@
 import { BadRequestException, Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import { ChainRegistry } from '../chain/chain-registry.js';
-import { AppConfig } from '../config/app-config.js';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import {
   type Correspondent,
   type ParsedPayment,
   parsePayment,
   readEnvelope,
-} from '../core/payment/parse-payment.js';
-import type { Payment } from '../core/payment/payment.js';
-import { REASONS, type Reason } from '../core/reasons.js';
-import { identityOf } from '../core/settlement/identity.js';
-import type { Finality } from '../core/settlement/settlement.js';
-import { credentialsOf } from '../ledger/requester.js';
-import { addressGroup } from '../rate-limit/address-group.js';
-import { type SettleAnswer, SettleAnswers } from '../settlement/settle-answer.js';
-import { keyTagOf } from '../settlement/settle-context.js';
-import { SettleService } from '../settlement/settle.service.js';
-import type { Connection } from '../settlement/requester-wait.js';
-import { VerifyService } from '../verification/verify.service.js';
+} from '../protocol/payment/parse-payment.js';
+import type { Payment } from '../protocol/payment/payment.js';
+import { REASONS, type Reason } from '../protocol/reasons.js';
+import { identityOf } from '../protocol/payment/identity.js';
+import type { Finality } from '../settlement/model/settlement.js';
+import { credentialsOf } from '../settlement/ledger/requester.js';
+import { addressGroup } from '../platform/rate-limit/address-group.js';
+import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
+import { keyTagOf } from './settle/settle-context.js';
+import { SettleService } from './settle/settle.service.js';
+import type { Connection } from './settle/requester-wait.js';
+import { VerifyService } from './verify/verify.service.js';
 import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
 import { subjectOf } from './request-subject.js';
 

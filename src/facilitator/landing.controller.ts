@@ -1,5 +1,5 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { VERSION } from '../config/version.js';
+import { VERSION } from '../platform/config/version.js';
 
 const PAGE = `<!doctype html>
 <html lang="en">

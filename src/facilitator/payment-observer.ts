@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { Reason } from '../core/reasons.js';
+import type { Reason } from '../protocol/reasons.js';
 
 /** What a request is about, as far as it could be read; nothing here is as sent. */
 export interface RequestSubject {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parsePayment } from '../core/payment/parse-payment.js';
+import { parsePayment } from '../protocol/payment/parse-payment.js';
 import { subjectOf } from './request-subject.js';
 import type { RequestSubject } from './payment-observer.js';
 

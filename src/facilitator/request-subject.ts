@@ -1,6 +1,6 @@
-import { chainIdOf, chainIdOfV1Name } from '../core/payment/network.js';
-import type { ParsedPayment, PaymentEnvelope } from '../core/payment/parse-payment.js';
-import { readAddress } from '../core/payment/wire-values.js';
+import { chainIdOf, chainIdOfV1Name } from '../protocol/payment/network.js';
+import type { ParsedPayment, PaymentEnvelope } from '../protocol/payment/parse-payment.js';
+import { readAddress } from '../protocol/payment/wire-values.js';
 import type { RequestSubject } from './payment-observer.js';
 
 /**

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Finality } from '../core/settlement/settlement.js';
-import { sendJson } from '../http/json.js';
-import type { Connection } from '../settlement/requester-wait.js';
-import type { SettleAnswer } from '../settlement/settle-answer.js';
+import type { Finality } from '../settlement/model/settlement.js';
+import { sendJson } from '../platform/http/json.js';
+import type { Connection } from './settle/requester-wait.js';
+import type { SettleAnswer } from './settle/settle-answer.js';
 
 /** The client's side of a settle request, as its socket shows it. */
 export function connectionOf(response: ServerResponse): Connection {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { ChainRegistry } from '../chain/chain-registry.js';
-import { LedgerUnavailableError } from '../core/errors.js';
-import { caip2Of, v1NameOf } from '../core/payment/network.js';
-import type { LaneStatus } from '../core/settlement/lane-status.js';
-import { LaneBoard } from '../ledger/lane-board.js';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { LedgerUnavailableError } from '../protocol/errors.js';
+import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
+import type { LaneStatus } from '../settlement/model/lane-status.js';
+import { LaneBoard } from '../settlement/ledger/queries/lane-board.js';
 import type { Versions } from './facilitator.service.js';
 import { getAddress } from 'viem';
 

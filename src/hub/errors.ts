@@ -1,4 +1,4 @@
-import { FacilitatorError } from '../core/errors.js';
+import { FacilitatorError } from '../protocol/errors.js';
 
 /** Storage cannot be used now, or it is not known whether something was stored. Worth another try. */
 export class StorageUnavailableError extends FacilitatorError {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { IndicatorReport } from '../health/health-indicators.js';
+import type { IndicatorReport } from '../platform/observability/health-indicators.js';
 import { HubIndex } from './index/hub-index.js';
 import { StorageProvider } from './storage/storage-provider.js';
 

@@ -1,10 +1,13 @@
 import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../config/app-config.js';
-import { loadSignerRecovery } from '../crypto/recover-signer.js';
-import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
-import { HUB_REDIS } from '../redis/redis.module.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../platform/observability/health-indicators.js';
+import { HUB_REDIS } from '../platform/redis/redis.module.js';
 import { ApiConversationController } from './api/api-conversation.controller.js';
 import { ApiDownloadController } from './api/api-download.controller.js';
 import { ApiInfoController } from './api/api-info.controller.js';

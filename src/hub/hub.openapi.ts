@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type OpenApiPart,
   schemaRef,
-} from '../http/openapi.js';
+} from '../platform/http/openapi.js';
 import { NAME_MAX_BYTES } from './names.js';
 
 /** On the hub `Authorization` is for signatures, never for keys. */

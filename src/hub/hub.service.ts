@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../config/app-config.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { ledgerCall, runScript, script } from '../redis/redis-scripts.js';
+import { ledgerCall, runScript, script } from '../platform/redis/redis-scripts.js';
 import { WalletError } from './wallet-error.js';
 import { lockKey } from './wallet-keys.js';
 

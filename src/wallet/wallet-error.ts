@@ -1,4 +1,4 @@
-import { FacilitatorError } from '../core/errors.js';
+import { FacilitatorError } from '../protocol/errors.js';
 import type { Refusal } from './rules/judge.js';
 
 /** What a request to the wallet can be turned away with. */

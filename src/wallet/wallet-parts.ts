@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { ChainRegistry } from '../chain/chain-registry.js';
-import type { WalletConfig } from '../config/wallet-settings.js';
-import type { RecoverSigner } from '../core/exact/verdict.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { WalletConfig } from '../platform/config/wallet-settings.js';
+import type { RecoverSigner } from '../protocol/schemes/exact/verdict.js';
+import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletBook } from './accounts/wallet-book.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';

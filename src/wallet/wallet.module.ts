@@ -1,14 +1,17 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
-import { ChainRegistry } from '../chain/chain-registry.js';
-import { AppConfig } from '../config/app-config.js';
-import type { WalletConfig } from '../config/wallet-settings.js';
-import { loadSignerRecovery } from '../crypto/recover-signer.js';
-import { HealthIndicators, INDICATOR_TIMEOUT_MS } from '../health/health-indicators.js';
-import { JsonBodyReader } from '../http/request-body.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { WALLET_REDIS } from '../redis/redis.module.js';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import type { WalletConfig } from '../platform/config/wallet-settings.js';
+import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../platform/observability/health-indicators.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
+import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { DeviceCodes } from './auth/device-codes.js';
 import { Sessions } from './auth/sessions.js';

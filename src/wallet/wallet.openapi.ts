@@ -6,7 +6,7 @@ import {
   OPEN,
   type OpenApiPart,
   schemaRef,
-} from '../http/openapi.js';
+} from '../platform/http/openapi.js';
 import { RefusalOutput } from './desk/refusal.js';
 import {
   BalanceOutput,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
-import { ROLES, SETTING_NAMES } from '../../src/config/app-config.js';
+import { ROLES, SETTING_NAMES } from '../../src/platform/config/app-config.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');

@@ -9,7 +9,7 @@ import {
   STAGES,
   STATE_OF,
   TRANSITIONS,
-} from '../../src/core/settlement/settlement-machine.js';
+} from '../../src/settlement/model/settlement-machine.js';
 
 export const PAGE = fileURLToPath(new URL('../../docs/settlement-states.md', import.meta.url));
 
@@ -28,7 +28,7 @@ export function settlementStatesPage(): string {
   );
   return `# What can happen to a settlement
 
-Printed from \`src/core/settlement/settlement-machine.ts\` by \`npm run docs:states\`; a test compares. The Lua
+Printed from \`src/settlement/model/settlement-machine.ts\` by \`npm run docs:states\`; a test compares. The Lua
 scripts of the ledger are given the same table, and refuse what is not in it.
 
 A **stage** is where a claim stands. People and programs outside the engine see its **state**. The **lists**

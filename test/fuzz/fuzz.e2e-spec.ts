@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type Service, startService } from '../../sandbox/service.js';
-import { createApiKey } from '../../src/access/api-key.js';
+import { createApiKey } from '../../src/operations/access/api-key.js';
 import { ApiDescription } from '../support/api-description.js';
 import { get } from '../support/http.js';
 import { Inspector } from '../support/inspector.js';

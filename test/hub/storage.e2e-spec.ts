@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secret } from '../../src/config/secret.js';
+import { Secret } from '../../src/platform/config/secret.js';
 import { StorageUnavailableError } from '../../src/hub/errors.js';
 import { FsStorage } from '../../src/hub/storage/fs/fs-storage.provider.js';
 import { MemoryStorage } from '../../src/hub/storage/memory/memory-storage.provider.js';

@@ -7,7 +7,7 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
-import { createApiKey } from '../../src/access/api-key.js';
+import { createApiKey } from '../../src/operations/access/api-key.js';
 import { get } from '../support/http.js';
 
 /** The status of a request whose target is written like this. */

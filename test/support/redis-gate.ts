@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { Script } from '../../src/redis/redis-scripts.js';
+import type { Script } from '../../src/platform/redis/redis-scripts.js';
 
 /**
  * Stands between a process and Redis. It can lead to another server from one moment to the next, and let

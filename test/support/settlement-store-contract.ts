@@ -3,13 +3,17 @@ import type { Hex } from 'viem';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../../src/core/settlement/accepted-payment.builder.js';
-import type { AcceptedPayment } from '../../src/core/settlement/accepted-payment.js';
-import { type PaymentIdentity, termsOf } from '../../src/core/settlement/identity.js';
-import type { Reason } from '../../src/core/reasons.js';
-import { boundPaymentOf } from '../../src/settlement/key-binding.js';
-import { credentialsOf, type Requester } from '../../src/ledger/requester.js';
-import type { ClaimRef, ClaimResult, SettlementStore } from '../../src/ledger/settlement-store.js';
+} from '../../src/protocol/payment/accepted-payment.builder.js';
+import type { AcceptedPayment } from '../../src/protocol/payment/accepted-payment.js';
+import { type PaymentIdentity, termsOf } from '../../src/protocol/payment/identity.js';
+import type { Reason } from '../../src/protocol/reasons.js';
+import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
+import { credentialsOf, type Requester } from '../../src/settlement/ledger/requester.js';
+import type {
+  ClaimRef,
+  ClaimResult,
+  SettlementStore,
+} from '../../src/settlement/ledger/settlement-store.js';
 
 /** A store, and what lanes and time do to it. */
 export interface StoreWorld {

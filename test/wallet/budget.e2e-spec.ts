@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
-import { runScript } from '../../src/redis/redis-scripts.js';
+import { runScript } from '../../src/platform/redis/redis-scripts.js';
 import { NAME_GENERATION, RESTORE, UNLOCK } from '../../src/wallet/budget/budget-scripts.js';
 import {
   type Reservation,

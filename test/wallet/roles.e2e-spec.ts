@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AppConfig } from '../../src/config/app-config.js';
+import { AppConfig } from '../../src/platform/config/app-config.js';
 import { WalletWorld } from './wallet-world.js';
 
 describe('the role wallet', () => {

@@ -6,7 +6,7 @@ import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
-import { Secret } from '../../src/config/secret.js';
+import { Secret } from '../../src/platform/config/secret.js';
 import { Keystore } from '../../src/wallet/provider/local/keystore.js';
 import { type Answer, post } from '../support/http.js';
 import { newAccount } from '../support/payments.js';

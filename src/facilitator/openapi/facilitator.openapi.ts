@@ -6,7 +6,7 @@ import {
   OPEN,
   type OpenApiPart,
   schemaRef,
-} from '../../http/openapi.js';
+} from '../../platform/http/openapi.js';
 import * as examples from './examples.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 

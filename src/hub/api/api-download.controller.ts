@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../http/access.js';
-import { sendJson } from '../../http/json.js';
+import { RequireScope } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';

@@ -1,9 +1,9 @@
 import { cpus, totalmem } from 'node:os';
 import { Controller, Get, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
-import { AppConfig } from '../../config/app-config.js';
-import { RequireScope } from '../../http/access.js';
-import { sendJson } from '../../http/json.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { RequireScope } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 
 /** The original's self-description; load balancers ask for it. */

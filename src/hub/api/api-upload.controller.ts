@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { AppConfig } from '../../config/app-config.js';
-import { RequireScope } from '../../http/access.js';
-import { sendJson } from '../../http/json.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { RequireScope } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';

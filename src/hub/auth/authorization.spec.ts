@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadSignerRecovery } from '../../crypto/recover-signer.js';
+import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { readLegacyAuthorization, verifyLegacy } from './legacy-authorization.js';
 import type { SignatureVerdict } from './verdict.js';
 

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Redis } from 'ioredis';
-import { AppConfig } from '../../config/app-config.js';
-import { ledgerCall } from '../../redis/redis-scripts.js';
-import { HUB_REDIS } from '../../redis/redis.module.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { nonceKey } from '../index/keys.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Caller } from './caller.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Address, Hex } from 'viem';
-import { keccak256Digits } from '../../core/keccak.js';
+import { keccak256Digits } from '../../protocol/evm/keccak.js';
 
 /** Finds the account behind a digest and a 65-byte signature, `undefined` where there is none. */
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { isBelow } from '../../core/urls.js';
+import { isBelow } from '../../platform/http/urls.js';
 
 /** What of a sign-in message (ERC-4361) says whom it is for, who signs it and when. */
 export interface SignInMessage {

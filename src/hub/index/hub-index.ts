@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { delay } from '../../concurrency/timing.js';
-import { runScript, type ScriptReply } from '../../redis/redis-scripts.js';
+import { delay } from '../../platform/concurrency/timing.js';
+import { runScript, type ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { IndexUnavailableError } from '../errors.js';
 import type {
   JournalEntry,

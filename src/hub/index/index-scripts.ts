@@ -1,4 +1,4 @@
-import { script } from '../../redis/redis-scripts.js';
+import { script } from '../../platform/redis/redis-scripts.js';
 
 /**
  * The scripts of the hub's index. `meta` says which data the index is of and how far it goes; every script

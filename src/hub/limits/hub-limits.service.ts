@@ -1,12 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Redis } from 'ioredis';
-import { Shared } from '../../concurrency/shared.js';
-import { AppConfig } from '../../config/app-config.js';
-import { addressGroup } from '../../rate-limit/address-group.js';
-import { type Rate, RateLimiter, type RateVerdict } from '../../rate-limit/rate-limiter.js';
-import { HUB_REDIS } from '../../redis/redis.module.js';
-import { RedisWatch } from '../../redis/redis-watch.js';
+import { Shared } from '../../platform/concurrency/shared.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { addressGroup } from '../../platform/rate-limit/address-group.js';
+import {
+  type Rate,
+  RateLimiter,
+  type RateVerdict,
+} from '../../platform/rate-limit/rate-limiter.js';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
+import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
 import { type ObjectName, StorageProvider } from '../storage/storage-provider.js';

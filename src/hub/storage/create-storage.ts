@@ -1,4 +1,4 @@
-import type { HubConfig } from '../../config/hub-settings.js';
+import type { HubConfig } from '../../platform/config/hub-settings.js';
 import { FsStorage, type FsStorageLog } from './fs/fs-storage.provider.js';
 import { MemoryStorage } from './memory/memory-storage.provider.js';
 import type { StorageProvider } from './storage-provider.js';

@@ -1,4 +1,4 @@
-import { delay } from '../../concurrency/timing.js';
+import { delay } from '../../platform/concurrency/timing.js';
 import { StorageUnavailableError } from '../errors.js';
 import type { StorageClock } from './storage-clock.js';
 import {

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { BodyShare, ByteBudget } from '../../http/byte-budget.js';
+import { BodyShare, ByteBudget } from '../../platform/http/byte-budget.js';
 import { HubRefusal } from './hub-refusal.js';
 
 /** A client that sends nothing for this long is given up. */

@@ -7,9 +7,9 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../../config/app-config.js';
-import { LedgerUnavailableError } from '../../core/errors.js';
-import { sendJson } from '../../http/json.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { sendJson } from '../../platform/http/json.js';
 import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
 import { HubRefusal } from './hub-refusal.js';
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
-import { FacilitatorError } from '../../core/errors.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import { HubRefusal } from './hub-refusal.js';
 
 /** The one file of a form, as it comes in. */

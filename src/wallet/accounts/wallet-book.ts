@@ -1,6 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { ledgerCall, runScript, script, type ScriptReply } from '../../redis/redis-scripts.js';
+import {
+  ledgerCall,
+  runScript,
+  script,
+  type ScriptReply,
+} from '../../platform/redis/redis-scripts.js';
 import { PUT_IN_FORCE, READ_RULES, SET_RULES } from '../budget/budget-scripts.js';
 import type { Policy } from '../rules/policy.js';
 import { walletKey } from '../wallet-keys.js';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { ledgerCall } from '../../redis/redis-scripts.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { witnessKey } from '../wallet-keys.js';
 

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Secret } from '../../config/secret.js';
+import { Secret } from '../../platform/config/secret.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { Journal } from './journal.js';

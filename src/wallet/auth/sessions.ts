@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { ledgerCall } from '../../redis/redis-scripts.js';
-import { delay } from '../../concurrency/timing.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { delay } from '../../platform/concurrency/timing.js';
 import type { Journal } from '../audit/journal.js';
 import type { WalletBook } from '../accounts/wallet-book.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { Secret } from '../../config/secret.js';
+import { Secret } from '../../platform/config/secret.js';
 import { TokenMint } from './token.js';
 
 const owner: Address = `0x${'a1'.repeat(20)}`;

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Address, getAddress } from 'viem';
 import { z } from 'zod';
-import type { Secret } from '../../config/secret.js';
-import type { RotatingSecret } from '../../config/wallet-settings.js';
-import { readAddress } from '../../core/payment/wire-values.js';
+import type { Secret } from '../../platform/config/secret.js';
+import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
 /** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is ever read. */

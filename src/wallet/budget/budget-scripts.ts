@@ -1,4 +1,4 @@
-import { script } from '../../redis/redis-scripts.js';
+import { script } from '../../platform/redis/redis-scripts.js';
 import { SUMS } from './sums-script.js';
 
 /**

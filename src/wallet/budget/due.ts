@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Address } from 'viem';
-import { readAddress } from '../../core/payment/wire-values.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import { authorizationId, type Spending } from '../rules/spending.js';
 
 /** A spending whose fate has to be read from the chain once its deadline has passed. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import type { BlockHeader } from '../../chain/block.js';
-import { ChainUnavailableError } from '../../core/errors.js';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import { readFinalUse } from './final-use.js';
 
 const wallet: Address = `0x${'a1'.repeat(20)}`;

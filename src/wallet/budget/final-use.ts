@@ -1,8 +1,11 @@
 import type { Hex } from 'viem';
-import { type AuthorizationRef, isAuthorizationUsed } from '../../chain/authorization-use.js';
-import type { BlockHeader } from '../../chain/block.js';
-import type { ChainView } from '../../chain/chain-view.js';
-import { ChainUnavailableError } from '../../core/errors.js';
+import {
+  type AuthorizationRef,
+  isAuthorizationUsed,
+} from '../../platform/chain/authorization-use.js';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 
 /** Where there are as many endpoints, so many have to say the same. */
 const WITNESSES = 2;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import type { RulesSeal } from '../accounts/rules-seal.js';
-import { ledgerCall, runScript, type ScriptArgument } from '../../redis/redis-scripts.js';
+import { ledgerCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
 import type { Journal } from '../audit/journal.js';
 import { type Policy, readPolicy } from '../rules/policy.js';

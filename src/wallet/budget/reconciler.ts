@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { ChainRegistry } from '../../chain/chain-registry.js';
-import { ledgerCall } from '../../redis/redis-scripts.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
 import type { WalletObserver } from '../wallet-observer.js';
 import { dueKey } from '../wallet-keys.js';

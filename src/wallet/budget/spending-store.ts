@@ -6,7 +6,7 @@ import {
   type Script,
   type ScriptArgument,
   type ScriptReply,
-} from '../../redis/redis-scripts.js';
+} from '../../platform/redis/redis-scripts.js';
 import type { Charge } from '../rules/judge.js';
 import { assetName } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, LedgerUnavailableError } from '../../core/errors.js';
+import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
 import { WalletError } from '../wallet-error.js';
 import { adviceOn, refusalOf } from './refusal.js';
 

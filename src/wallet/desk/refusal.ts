@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ChainUnavailableError, FacilitatorError } from '../../core/errors.js';
+import { ChainUnavailableError, FacilitatorError } from '../../protocol/errors.js';
 import type { Rule } from '../rules/judge.js';
 import { WalletError } from '../wallet-error.js';
 

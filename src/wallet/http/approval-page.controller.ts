@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { StaticFile } from '../../http/static-file.js';
+import { StaticFile } from '../../platform/http/static-file.js';
 
 /** The page behind `auth_url`: it shows code and rules and asks the owner's own wallet to sign. */
 @Controller('wallet/approve')

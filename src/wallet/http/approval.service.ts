@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Address, formatUnits } from 'viem';
-import { AppConfig } from '../../config/app-config.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { DeviceCodes } from '../auth/device-codes.js';
 import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';

@@ -2,8 +2,8 @@ import { Controller, Get, HttpCode, Post, Query, Req, UseFilters } from '@nestjs
 import type { Request } from 'express';
 import { type Address } from 'viem';
 import { z } from 'zod';
-import { AppConfig } from '../../config/app-config.js';
-import { readAddress } from '../../core/payment/wire-values.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import { DeviceCodes } from '../auth/device-codes.js';
 import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
 import { Sessions } from '../auth/sessions.js';

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { FacilitatorError } from '../../core/errors.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import { type Refusal, RefusalOutput, refusalOf } from '../desk/refusal.js';
 
 /** How a tool tells what it could not do. */

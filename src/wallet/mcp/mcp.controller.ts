@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../../config/app-config.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { DeskService } from '../desk/desk.service.js';
 import type { WalletDesk } from '../desk/shapes.js';
 import { Gate } from '../http/gate.service.js';

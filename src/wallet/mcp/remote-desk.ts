@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { McpSettings } from '../../config/mcp-settings.js';
+import type { McpSettings } from '../../platform/config/mcp-settings.js';
 import { type Refusal, RefusalOutput, RemoteRefusal } from '../desk/refusal.js';
 import {
   BalanceOutput,

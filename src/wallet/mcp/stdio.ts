@@ -1,5 +1,5 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { type McpSettings, readMcpSettings } from '../../config/mcp-settings.js';
+import { type McpSettings, readMcpSettings } from '../../platform/config/mcp-settings.js';
 import { letAgentIn } from './let-in.js';
 import { RemoteDesk } from './remote-desk.js';
 import { walletServer } from './wallet-server.js';

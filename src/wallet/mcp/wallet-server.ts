@@ -1,6 +1,6 @@
 import { McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
 import { type z } from 'zod';
-import { VERSION } from '../../config/version.js';
+import { VERSION } from '../../platform/config/version.js';
 import {
   BalanceOutput,
   HistoryInput,

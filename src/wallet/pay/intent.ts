@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { ledgerCall } from '../../redis/redis-scripts.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../config/wallet-settings.js';
-import { chainIdOf, chainIdOfV1Name } from '../../core/payment/network.js';
-import { isWithinBounds } from '../../core/payment/json-bounds.js';
+import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import {
   isJsonObject,
   isUint256,
@@ -9,7 +9,7 @@ import {
   readAddress,
   readInteger,
   readOptionalObject,
-} from '../../core/payment/wire-values.js';
+} from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { FetchAnswer } from './safe-fetch.js';
 

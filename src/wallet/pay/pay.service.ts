@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { FacilitatorError } from '../../core/errors.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';

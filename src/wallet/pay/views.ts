@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem';
-import { caip2Of } from '../../core/payment/network.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import type { Intent } from './intent.js';
 
 /** An amount as agents and people read it. */

@@ -7,10 +7,10 @@ import {
   type TransactionSerializableEIP1559,
   type TransactionSerializedEIP1559,
 } from 'viem';
-import type { ChainRegistry } from '../../chain/chain-registry.js';
-import type { EvmChain } from '../../chain/evm-chain.js';
-import { ChainUnavailableError } from '../../core/errors.js';
-import { ledgerCall } from '../../redis/redis-scripts.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { ledgerCall } from '../../platform/redis/redis-scripts.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { WantedTransaction } from '../rules/spending.js';
 import type { RecordSeal } from '../seal/record-seal.js';

@@ -1,5 +1,5 @@
 import { type Address, type Hex, zeroAddress } from 'viem';
-import { readAddress } from '../../core/payment/wire-values.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from './decode-typed-data.js';
 import type { Signable, WantedTransaction } from './spending.js';
 

@@ -1,13 +1,13 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../config/wallet-settings.js';
-import { PERMIT2 } from '../../core/exact/contracts.js';
+import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import {
   isUint256,
   readAddress,
   readBytes,
   readInteger,
   readOptionalObject,
-} from '../../core/payment/wire-values.js';
+} from '../../protocol/payment/wire-values.js';
 import { eip3009Message, permit2Message, type TransferTerms } from './payment-message.js';
 import { authorizationId, type Signable, type Spending, type TypedData } from './spending.js';
 import { type DigestedTypedData, digestOf } from './typed-data-digest.js';

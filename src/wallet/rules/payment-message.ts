@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
-import type { WalletAsset } from '../../config/wallet-settings.js';
-import { PERMIT2 } from '../../core/exact/contracts.js';
+import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { TypedData } from './spending.js';
 
 /**

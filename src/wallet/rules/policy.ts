@@ -1,8 +1,8 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { addressSetting, assetSetting } from '../../config/settings.js';
-import type { WalletConfig } from '../../config/wallet-settings.js';
-import { caip2Of } from '../../core/payment/network.js';
+import { addressSetting, assetSetting } from '../../platform/config/settings.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 
 /** What is refused unless the owner switches it on. Payments to known tokens need none of these. */
 export const SCOPES = [

@@ -1,5 +1,5 @@
-import { isWithinBounds } from '../../core/payment/json-bounds.js';
-import { isJsonObject } from '../../core/payment/wire-values.js';
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import type { TypedData } from './spending.js';
 import { type DigestedTypedData, withDigest } from './typed-data-digest.js';
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
-import type { WalletAsset } from '../../config/wallet-settings.js';
-import { PERMIT2 } from '../../core/exact/contracts.js';
+import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { Scope } from './policy.js';
 
 /** A transfer that the wallet's signature makes possible, free of how it is signed. */

@@ -1,6 +1,6 @@
 import { encodeAbiParameters, getTypesForEIP712Domain, type Hex } from 'viem';
-import { keccakOfHex, keccakOfText, type Word } from '../../core/exact/words.js';
-import { isJsonObject, readBytes } from '../../core/payment/wire-values.js';
+import { keccakOfHex, keccakOfText, type Word } from '../../protocol/evm/words.js';
+import { isJsonObject, readBytes } from '../../protocol/payment/wire-values.js';
 import type { TypedData } from './spending.js';
 
 type Types = TypedData['types'];

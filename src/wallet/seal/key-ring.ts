@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
-import type { Secret } from '../../config/secret.js';
-import type { RotatingSecret } from '../../config/wallet-settings.js';
+import type { Secret } from '../../platform/config/secret.js';
+import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
 
 /** One key of 256 bits, and the name it is found by. The name tells nothing of the key. */
 export interface SealKey {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Secret } from '../../config/secret.js';
+import { Secret } from '../../platform/config/secret.js';
 import { KeyRing } from './key-ring.js';
 import { RecordSeal } from './record-seal.js';
 

@@ -1,8 +1,8 @@
 import { type Address, type Hex, isHex } from 'viem';
-import { quantity } from '../../chain/block.js';
-import type { ChainRegistry } from '../../chain/chain-registry.js';
-import type { EvmChain } from '../../chain/evm-chain.js';
-import { chainIdOf } from '../../core/payment/network.js';
+import { quantity } from '../../platform/chain/block.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { chainIdOf } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
   type JsonObject,
@@ -10,7 +10,7 @@ import {
   readBytes,
   readInteger,
   readOptionalObject,
-} from '../../core/payment/wire-values.js';
+} from '../../protocol/payment/wire-values.js';
 import type { SignableMessage } from '../provider/wallet-provider.js';
 import { readTypedData, TYPED_DATA_BOUNDS } from '../rules/read-typed-data.js';
 import type { WantedTransaction } from '../rules/spending.js';

@@ -13,7 +13,7 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { S3Config } from '../../../config/hub-settings.js';
+import type { S3Config } from '../../../platform/config/hub-settings.js';
 import { StorageUnavailableError } from '../../errors.js';
 
 const CONNECT_TIMEOUT_MS = 2000;

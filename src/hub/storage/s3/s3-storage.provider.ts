@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { S3Config } from '../../../config/hub-settings.js';
+import type { S3Config } from '../../../platform/config/hub-settings.js';
 import { StorageUnavailableError } from '../../errors.js';
 import { type Commit, GroupCommit, type JournalWriter } from '../group-commit.js';
 import { entryOf, lineOf } from '../journal-line.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { privateKeyToAddress } from 'viem/accounts';
-import { Secret } from '../../../config/secret.js';
+import { Secret } from '../../../platform/config/secret.js';
 import { WalletStorageError } from '../../wallet-error.js';
 import { Keystore } from './keystore.js';
 

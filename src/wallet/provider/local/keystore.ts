@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { Limited, TooBusyError } from '../../../concurrency/limited.js';
-import { Secret } from '../../../config/secret.js';
-import type { RotatingSecret } from '../../../config/wallet-settings.js';
+import { Limited, TooBusyError } from '../../../platform/concurrency/limited.js';
+import { Secret } from '../../../platform/config/secret.js';
+import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletError, WalletStorageError } from '../../wallet-error.js';
 
 /** 2^15 rounds and 32 MiB: about 0.1 s, once per wallet and process (RFC 7914; OWASP's least is 2^17 for passwords, here the secret has 128 bits or more). */

@@ -1,5 +1,5 @@
 import { getTypesForEIP712Domain } from 'viem';
-import { isJsonObject, readAddress, readInteger } from '../../../core/payment/wire-values.js';
+import { isJsonObject, readAddress, readInteger } from '../../../protocol/payment/wire-values.js';
 import type { TypedData } from '../../rules/spending.js';
 
 /**

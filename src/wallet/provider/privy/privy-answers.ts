@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import { z } from 'zod';
-import { readAddress, readBytes } from '../../../core/payment/wire-values.js';
+import { readAddress, readBytes } from '../../../protocol/payment/wire-values.js';
 
 /** What Privy answers, as far as it is used. Nothing of an answer is believed before it passed here. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WalletAsset } from '../../../config/wallet-settings.js';
-import { PERMIT2 } from '../../../core/exact/contracts.js';
+import type { WalletAsset } from '../../../platform/config/wallet-settings.js';
+import { PERMIT2 } from '../../../protocol/evm/contracts.js';
 import { policyRules } from './privy-policy.js';
 
 const token: WalletAsset = {

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../../config/wallet-settings.js';
-import { PERMIT2 } from '../../../core/exact/contracts.js';
+import type { WalletAsset } from '../../../platform/config/wallet-settings.js';
+import { PERMIT2 } from '../../../protocol/evm/contracts.js';
 import { eip3009Message, permit2Message } from '../../rules/payment-message.js';
 import { inAtomicUnits } from '../../rules/policy.js';
 import type { TypedData } from '../../rules/spending.js';

@@ -11,8 +11,8 @@ import {
   type TransactionSerializedEIP1559,
 } from 'viem';
 import type { z } from 'zod';
-import type { PrivyConfig } from '../../../config/wallet-settings.js';
-import type { RecoverSigner } from '../../../core/exact/verdict.js';
+import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
+import type { RecoverSigner } from '../../../protocol/schemes/exact/verdict.js';
 import { type DigestedTypedData, digestOf } from '../../rules/typed-data-digest.js';
 import type { WantedTransaction } from '../../rules/spending.js';
 import { WalletError } from '../../wallet-error.js';

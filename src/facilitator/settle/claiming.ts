@@ -1,0 +1,246 @@
+import { delay } from '../../platform/concurrency/timing.js';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import type { GoodVerdict } from '../../protocol/schemes/exact/verdict.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type {
+  ClaimRef,
+  ClaimResult,
+  SettlementStore,
+} from '../../settlement/ledger/settlement-store.js';
+import type { GoodJudgement } from '../verify/payment-verifier.js';
+import type { Admission } from '../../settlement/admission.js';
+import type { KeyBinding } from './key-binding.js';
+import type { OwedSteps } from './owed-steps.js';
+import { RequesterWait } from './requester-wait.js';
+import type { SalesMade } from './sales-made.js';
+import type { SettleAnswer } from './settle-answer.js';
+import type { Round, SettleContext } from './settle-context.js';
+import type { SettlementNews } from '../../settlement/ledger/settlement-news.js';
+import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
+
+export interface ClaimingParts {
+  readonly store: SettlementStore;
+  readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>;
+  readonly news: Pick<SettlementNews, 'listen'>;
+  readonly admission: Admission;
+  readonly board: Pick<LaneBoard, 'live' | 'all'>;
+  /** Told of what goes wrong beside the requests. */
+  readonly onTrouble: (what: string, error: unknown) => void;
+}
+
+/** What one process remembers beside the ledger. */
+export interface ProcessMemory {
+  readonly owed: OwedSteps;
+  readonly sales: SalesMade;
+  readonly now: () => number;
+  readonly waitMs: number;
+}
+
+/** A step whose answer was lost is asked again after this time. */
+const ASK_AGAIN_MS = 100;
+
+/** The steps of a request in the ledger once its payment was judged: it claims, or joins a claim. */
+export class Claiming {
+  constructor(
+    private readonly parts: ClaimingParts,
+    private readonly own: ProcessMemory,
+  ) {}
+
+  /** Claims a payment that was judged good, and waits for what becomes of it. */
+  async claim(
+    context: SettleContext,
+    identity: PaymentIdentity,
+    key: KeyBinding,
+    verdict: GoodJudgement,
+  ): Promise<Round> {
+    const { request, answers, requester, chain } = context;
+    const payment = acceptedPayment(request.payment, verdict);
+    const [refusal, isBound] = await Promise.all([
+      this.parts.admission.refusal(payment, chain),
+      key.bind(),
+    ]);
+    if (refusal !== undefined || !isBound) {
+      await key.unbind();
+      return { answer: answers.failure(refusal ?? 'idempotency_key_conflict') };
+    }
+    const ref = { chainId: payment.chainId, id: settlementIdOf(identity, requester.id) };
+    // News of the claim may come before the claim's own reply.
+    const wait = this.#waitFor(context, ref);
+    try {
+      const claimed = await this.#insist(context, () =>
+        this.parts.store.claim(requester, {
+          identity,
+          payment,
+          means: verdict.means,
+          isHandedOut: request.isAsync,
+        }),
+      );
+      if (claimed.kind !== 'claimed') {
+        if (claimed.kind !== 'known') await key.unbind();
+        return await this.#unclaimed(context, payment, claimed);
+      }
+      this.parts.admission.noteQueued(payment.chainId, claimed.queued);
+      // The record is the truth: should the job not be added, a sweep finds the record.
+      this.parts.queues
+        .get(payment.chainId)
+        ?.add(ref.id)
+        .catch((error: unknown) => {
+          this.parts.onTrouble('a job of a claim', error);
+        });
+      return request.isAsync
+        ? { answer: this.#handedOut(context, ref, undefined) }
+        : await this.#finish(context, wait, true);
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error;
+      // It may have been claimed all the same, and sold where it was to be handed out.
+      this.own.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
+      return {
+        answer:
+          wait.knownHash === undefined
+            ? answers.failure('network_unavailable')
+            : answers.of(ref.id).pending(wait.knownHash),
+      };
+    } finally {
+      wait.end();
+    }
+  }
+
+  async #unclaimed(
+    { answers }: SettleContext,
+    { chainId }: AcceptedPayment,
+    claimed: Exclude<ClaimResult, { kind: 'claimed' }>,
+  ): Promise<Round> {
+    switch (claimed.kind) {
+      case 'known':
+      case 'in_flight_changed':
+        return 'again';
+      case 'permit_in_flight':
+        return { answer: answers.failure('permit2_allowance_required') };
+      case 'queue_full': {
+        const { admission, board } = this.parts;
+        admission.noteQueued(chainId, claimed.queued);
+        const seconds = admission.retryAfterSeconds(claimed.queued, await board.live(chainId));
+        return { answer: answers.failure('queue_full', undefined, seconds) };
+      }
+    }
+  }
+
+  /** Asks again while the ledger does not answer, until the requester's time is up. */
+  async #insist<T>({ request }: SettleContext, step: () => Promise<T>): Promise<T> {
+    const until = request.arrivedAt + this.own.waitMs;
+    for (;;) {
+      try {
+        return await step();
+      } catch (error) {
+        const isWorthIt = error instanceof LedgerUnavailableError && request.connection.isWritable;
+        if (!isWorthIt || this.own.now() + ASK_AGAIN_MS > until) throw error;
+        await delay(ASK_AGAIN_MS);
+      }
+    }
+  }
+
+  /** Hands a claim that is under way out by a 202. */
+  async handOut(context: SettleContext, ref: ClaimRef): Promise<Round> {
+    const { requester } = context;
+    const { store } = this.parts;
+    const answers = context.answers.of(ref.id);
+    try {
+      const redeemed = await this.#insist(context, async () => {
+        const joined = await store.join(ref, requester);
+        const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
+        return isOpen ? store.redeem(ref, requester, 'async') : joined;
+      });
+      if (redeemed.kind === 'gone') return 'again';
+      const { kind, view } = redeemed;
+      if (kind === 'sold') return { answer: this.#handedOut(context, ref, view) };
+      await store.leave(ref, requester, 'closed', undefined);
+      const isPending = kind === 'not_eligible' && view.transaction !== undefined;
+      return {
+        answer: isPending
+          ? answers.pending(view.transaction)
+          : answers.failure('duplicate_settlement', view.transaction),
+      };
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError) {
+        this.own.owed.owe(() => this.#giveUp(context, ref, undefined));
+      }
+      throw error;
+    }
+  }
+
+  #handedOut(
+    context: SettleContext,
+    ref: ClaimRef,
+    view: SettlementView | undefined,
+  ): SettleAnswer {
+    const { requester, answers } = context;
+    this.own.sales.note({ ref, requester, isHandedOut: true });
+    return answers
+      .of(ref.id)
+      .handedOut({ id: ref.id, transaction: view?.transaction }, async () => {
+        this.own.sales.takenBack(ref.id);
+        await this.own.owed.takeOrOwe(() => this.#giveUp(context, ref, undefined));
+      });
+  }
+
+  /** Gives up what a requester may hold in the ledger. */
+  async #giveUp(
+    { requester }: SettleContext,
+    ref: ClaimRef,
+    knownHash: RequesterWait['knownHash'],
+  ): Promise<void> {
+    await this.parts.store.takeBack(ref, requester);
+    await this.parts.store.leave(ref, requester, 'closed', knownHash);
+  }
+
+  /** Waits for a claim that is under way. */
+  wait(context: SettleContext, ref: ClaimRef): Promise<Round> {
+    return this.#finish(context, this.#waitFor(context, ref), false);
+  }
+
+  async #finish(context: SettleContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
+    const waited = await wait.run(hasJoined);
+    if (waited.kind === 'unknown') {
+      context.lost = wait.ref;
+      return 'again';
+    }
+    if (waited.isOver) await context.key?.unbind();
+    return { answer: waited.answer };
+  }
+
+  #waitFor({ request, answers, requester }: SettleContext, ref: ClaimRef): RequesterWait {
+    return new RequesterWait(ref, {
+      store: this.parts.store,
+      news: this.parts.news,
+      answers: answers.of(ref.id),
+      requester,
+      connection: request.connection,
+      finality: request.finality,
+      deadlineAt: request.arrivedAt + this.own.waitMs,
+      owed: this.own.owed,
+      sales: this.own.sales,
+      now: this.own.now,
+    });
+  }
+}
+
+function acceptedPayment(
+  { requirements }: Payment,
+  { authorization, payerHasCode }: GoodVerdict,
+): AcceptedPayment {
+  const { chainId, asset, payTo, amount, tokenName, tokenVersion } = requirements;
+  return {
+    chainId,
+    asset,
+    payTo,
+    amount,
+    authorization,
+    payerHasCode,
+    tokenName: typeof tokenName === 'string' ? tokenName : undefined,
+    tokenVersion: typeof tokenVersion === 'string' ? tokenVersion : undefined,
+  };
+}

@@ -1,0 +1,85 @@
+import type { AuthorizationRef, AuthorizationUse } from '../../platform/chain/authorization-use.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { delay } from '../../platform/concurrency/timing.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+
+/** About a minute of BNB Chain and more: the claim was made within this requester's time. */
+const LOOK_BACK_BLOCKS = 1000n;
+const AGAIN_MS = 250;
+
+export interface LostClaim {
+  readonly ref: ClaimRef;
+  readonly identity: PaymentIdentity;
+  readonly requester: Requester;
+  /** With payee and amount: the use has to be exactly this payment. */
+  readonly authorization: AuthorizationRef;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+}
+
+/**
+ * Claims that a requester of this process made or joined, and that the ledger lost since. A payment that
+ * one of our own signers has made is ours, whatever the ledger remembers.
+ */
+export class LostClaims {
+  constructor(
+    private readonly store: Pick<SettlementStore, 'adopt'>,
+    private readonly board: Pick<LaneBoard, 'all'>,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /**
+   * Waits until the payment is final, and makes a record of it that is sold to this requester.
+   *
+   * @returns `undefined` where it is not ours, or the ledger knows another claim of it.
+   * @throws LedgerUnavailableError
+   */
+  async adopt(claim: LostClaim, chain: EvmChain): Promise<SettlementView | undefined> {
+    for (;;) {
+      try {
+        const use = await finalUse(claim.authorization, chain);
+        if (use !== undefined) return await this.#adoptUse(claim, use, chain);
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+      }
+      if (this.now() + AGAIN_MS > claim.until) return undefined;
+      await delay(AGAIN_MS);
+    }
+  }
+
+  async #adoptUse(
+    { ref, identity, requester }: LostClaim,
+    { transaction, blockNumber, logIndex }: AuthorizationUse,
+    chain: EvmChain,
+  ): Promise<SettlementView | undefined> {
+    if (logIndex === undefined) return undefined;
+    const found = await chain.withView((view) => view.transaction(transaction));
+    const lanes = await this.board.all();
+    const isOurs = lanes.some(
+      ({ chainId, signer }) =>
+        chainId === ref.chainId && signer.toLowerCase() === found?.from?.toLowerCase(),
+    );
+    if (!isOurs) return undefined;
+    const { chainId, id } = ref;
+    return this.store.adopt(requester, {
+      ...{ chainId, id, identity, transaction, blockNumber, logIndex },
+    });
+  }
+}
+
+async function finalUse(
+  ref: AuthorizationRef,
+  chain: EvmChain,
+): Promise<AuthorizationUse | undefined> {
+  const final = await chain.currentFinalizedBlock();
+  if (final === undefined) return undefined;
+  const to = final.number;
+  const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
+  const outcome = await chain.uses.find(ref, { from, to });
+  return outcome.kind === 'found' ? outcome.use : undefined;
+}

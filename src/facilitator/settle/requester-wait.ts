@@ -1,0 +1,268 @@
+import type { Hex } from 'viem';
+import { Signal } from '../../platform/concurrency/signal.js';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import type { Reason } from '../../protocol/reasons.js';
+import {
+  type Finality,
+  isFailure,
+  isSoldToKey,
+  isSuccessAt,
+  type SettlementView,
+} from '../../settlement/model/settlement.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import type { OwedSteps } from './owed-steps.js';
+import type { SalesMade } from './sales-made.js';
+import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
+import type { News, SettlementNews } from '../../settlement/ledger/settlement-news.js';
+
+/** The client's side of a request. */
+export interface Connection {
+  /** Whether an answer written now can still reach the client. */
+  readonly isWritable: boolean;
+  /** Resolves when the connection closes before an answer was finished. */
+  readonly closed: Promise<void>;
+}
+
+export interface WaitOptions {
+  readonly store: SettlementStore;
+  readonly news: Pick<SettlementNews, 'listen'>;
+  readonly answers: SettleAnswers;
+  readonly requester: Requester;
+  readonly connection: Connection;
+  readonly finality: Finality;
+  /** Milliseconds since the epoch at which the requester is answered whatever is known. */
+  readonly deadlineAt: number;
+  readonly owed: OwedSteps;
+  readonly sales: SalesMade;
+  readonly now: () => number;
+}
+
+/** How often a requester looks at the ledger without having heard anything; its heartbeat, too. */
+const LOOK_INTERVAL_MS = 1000;
+/** After a step that the ledger did not answer, or did not want to decide yet. */
+const AGAIN_MS = 100;
+
+/**
+ * - `answer`: what to say; `undefined` when the client is gone.
+ * - `isOver`: nothing was ever signed, and nothing will be.
+ * - `unknown`: there is no such settlement: to be judged like a payment never seen.
+ */
+export type Waited =
+  | {
+      readonly kind: 'answered';
+      readonly answer: SettleAnswer | undefined;
+      readonly isOver: boolean;
+    }
+  | { readonly kind: 'unknown' };
+
+type Standing = Waited | { readonly kind: 'waiting'; readonly lookAgainMs: number };
+
+const WAITING: Standing = { kind: 'waiting', lookAgainMs: LOOK_INTERVAL_MS };
+const SOON: Standing = { kind: 'waiting', lookAgainMs: AGAIN_MS };
+
+/**
+ * One requester's wait for the outcome of one claim. It ends with the true answer, or with what is known
+ * when its time is up, or with nothing when its client has hung up.
+ */
+export class RequesterWait {
+  readonly #signal = new Signal();
+  readonly #stopListening: () => void;
+  #hash: Hex | undefined;
+  #hasHeardOfSuccess = false;
+  /** A sale was asked for, and the answer was lost. */
+  #mayHaveSale = false;
+
+  /** Listens from the beginning: what is heard before the claim is made counts too. */
+  constructor(
+    readonly ref: ClaimRef,
+    private readonly options: WaitOptions,
+  ) {
+    this.#stopListening = options.news.listen(ref.id, (news) => {
+      this.#hear(news);
+    });
+  }
+
+  /** A transaction of it that this process knows. */
+  get knownHash(): Hex | undefined {
+    return this.#hash;
+  }
+
+  end(): void {
+    this.#stopListening();
+  }
+
+  /** @param hasJoined - whether this requester has just claimed it: then it knows how things stand. */
+  async run(hasJoined: boolean): Promise<Waited> {
+    const { connection, deadlineAt, now } = this.options;
+    void connection.closed.then(() => {
+      this.#signal.notify();
+    });
+    let standing = hasJoined ? WAITING : SOON;
+    let isLooking = !hasJoined;
+    try {
+      for (;;) {
+        if (!connection.isWritable) {
+          await this.#hangUp();
+          return answered(undefined);
+        }
+        if (isLooking) standing = await this.#stand();
+        isLooking = true;
+        if (standing.kind !== 'waiting') return standing;
+        const remaining = deadlineAt - now();
+        if (remaining <= 0) return await this.#timeOut();
+        await this.#signal.wait(Math.min(remaining, standing.lookAgainMs));
+      }
+    } finally {
+      this.end();
+    }
+  }
+
+  #hear(news: News): void {
+    if (news.transaction !== undefined) this.#hash = news.transaction;
+    if (news.kind === 'finalized' || news.kind === this.options.finality) {
+      this.#hasHeardOfSuccess = true;
+    }
+    // A new hash is worth knowing, not worth a look.
+    if (news.kind !== 'sent') this.#signal.notify();
+  }
+
+  async #stand(): Promise<Standing> {
+    try {
+      if (this.#hasHeardOfSuccess || this.#mayHaveSale) {
+        this.#hasHeardOfSuccess = false;
+        const redeemed = await this.#redeem();
+        if (redeemed.kind !== 'waiting' || redeemed === SOON) return redeemed;
+      }
+      return await this.#join();
+    } catch (error) {
+      // The ledger is away: it may be back before this requester's time is up.
+      if (error instanceof LedgerUnavailableError) return SOON;
+      throw error;
+    }
+  }
+
+  async #join(): Promise<Standing> {
+    const { store, requester, answers, finality } = this.options;
+    const joined = await store.join(this.ref, requester);
+    if (joined.kind === 'gone') return this.#gone();
+    const { kind, view } = joined;
+    this.#note(view);
+    if (kind === 'outsider' || kind === 'too_many') return this.#duplicate(view);
+    if (isFailure(view)) {
+      const isOver = view.state === 'withdrawn';
+      return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+    }
+    return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
+  }
+
+  /** The ledger lost it, or forgot it. What this process knows of it is all that is left. */
+  #gone(): Standing {
+    return this.#hash === undefined
+      ? { kind: 'unknown' }
+      : answered(this.options.answers.pending(this.#hash));
+  }
+
+  async #redeem(): Promise<Standing> {
+    const { store, requester, answers, connection, finality } = this.options;
+    if (!connection.isWritable) return SOON;
+    // From here on the ledger may say that it is this requester's, whether the reply comes or not.
+    this.#mayHaveSale = true;
+    const redeemed = await store.redeem(this.ref, requester, finality);
+    if (redeemed.kind === 'gone') return this.#gone();
+    const { kind, view } = redeemed;
+    this.#note(view);
+    switch (kind) {
+      case 'sold':
+        this.options.sales.note({ ref: this.ref, requester, isHandedOut: false });
+        return answered(answers.success(view, () => this.#takeBack()));
+      case 'not_yet':
+        return SOON;
+      case 'lost':
+        this.#mayHaveSale = false;
+        return this.#duplicate(view);
+      case 'unpaid':
+      case 'not_eligible':
+        this.#mayHaveSale = false;
+        return WAITING;
+    }
+  }
+
+  async #takeBack(): Promise<void> {
+    const { store, requester, owed, sales } = this.options;
+    sales.takenBack(this.ref.id);
+    await owed.takeOrOwe(() => store.takeBack(this.ref, requester));
+  }
+
+  #duplicate(view: SettlementView): Standing {
+    return answered(this.options.answers.failure('duplicate_settlement', view.transaction));
+  }
+
+  #note(view: SettlementView): void {
+    if (view.transaction !== undefined) this.#hash = view.transaction;
+  }
+
+  async #timeOut(): Promise<Waited> {
+    const { store, requester, answers } = this.options;
+    try {
+      if (this.#mayHaveSale) {
+        const redeemed = await this.#redeem();
+        if (redeemed.kind !== 'waiting') return redeemed;
+      }
+      const left = await store.leave(this.ref, requester, 'timeout', this.#hash);
+      if (left.kind === 'gone') return this.#bestKnown();
+      const { kind, view } = left;
+      this.#note(view);
+      if (kind === 'withdrawn') return answered(answers.failure('settlement_not_sent'), true);
+      if (isFailure(view)) {
+        const isOver = view.state === 'withdrawn';
+        return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+      }
+      return this.#isOfAnother(view)
+        ? answered(answers.failure('duplicate_settlement', view.transaction))
+        : this.#bestKnown();
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error;
+      this.#giveUpLater();
+      return this.#bestKnown();
+    }
+  }
+
+  #isOfAnother(view: SettlementView): boolean {
+    const { requester } = this.options;
+    const isOwn = view.sale.requester === requester.id || isSoldToKey(view, requester.keyTag);
+    return view.sale.state === 'sold' && !isOwn;
+  }
+
+  #bestKnown(): Waited {
+    const { answers } = this.options;
+    return answered(
+      this.#hash === undefined
+        ? answers.failure('network_unavailable')
+        : answers.pending(this.#hash),
+    );
+  }
+
+  async #hangUp(): Promise<void> {
+    await this.options.owed.takeOrOwe(() => this.#giveUp());
+  }
+
+  #giveUpLater(): void {
+    this.options.owed.owe(() => this.#giveUp());
+  }
+
+  /** Gives up what this requester may hold: a sale that nobody heard of, and its place among the waiting. */
+  async #giveUp(): Promise<void> {
+    const { store, requester } = this.options;
+    if (this.#mayHaveSale) await store.takeBack(this.ref, requester);
+    await store.leave(this.ref, requester, 'closed', this.#hash);
+  }
+}
+
+function answered(answer: SettleAnswer | undefined, isOver = false): Waited {
+  return { kind: 'answered', answer, isOver };
+}
+
+function reasonOf(view: SettlementView): Reason {
+  return view.reason ?? 'invalid_exact_evm_transaction_failed';
+}

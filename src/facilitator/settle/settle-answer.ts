@@ -1,0 +1,110 @@
+import type { Hex } from 'viem';
+import type { Correspondent } from '../../protocol/payment/parse-payment.js';
+import { REASONS, type Reason } from '../../protocol/reasons.js';
+import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
+
+/** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */
+export interface SettleBody {
+  readonly success: boolean;
+  readonly errorReason?: Reason;
+  readonly errorMessage?: string;
+  readonly payer?: string;
+  /** The hash once one is known, else empty. */
+  readonly transaction: string;
+  /** In the requester's own form. */
+  readonly network: string;
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+export interface SettleAnswer {
+  readonly status: number;
+  readonly body: SettleBody;
+  readonly settlementId: string | undefined;
+  /** The certainty at which this answer speaks. */
+  readonly finality: Finality;
+  readonly retryAfterSeconds?: number;
+  /** Present when the answer sells: to be called when the response closes before it is finished. */
+  readonly takeBack?: () => Promise<void>;
+}
+
+/** Builds the answers to one requester. */
+export class SettleAnswers {
+  constructor(
+    private readonly correspondent: Correspondent,
+    private readonly finality: Finality,
+    private readonly settlementId: string | undefined,
+  ) {}
+
+  /** The same answers about a claim that is known by now. */
+  of(settlementId: string): SettleAnswers {
+    return new SettleAnswers(this.correspondent, this.finality, settlementId);
+  }
+
+  failure(reason: Reason, transaction?: Hex, retryAfterSeconds?: number): SettleAnswer {
+    const facts: { status?: number; meaning: string } = REASONS[reason];
+    return this.#answer(
+      {
+        success: false,
+        errorReason: reason,
+        errorMessage: facts.meaning,
+        transaction: transaction ?? '',
+      },
+      facts.status ?? 200,
+      retryAfterSeconds,
+    );
+  }
+
+  /** Non-terminal: a transaction was sent, its outcome is not known yet. */
+  pending(transaction: Hex): SettleAnswer {
+    return this.failure('settlement_pending', transaction);
+  }
+
+  success(view: SettlementView, takeBack: (() => Promise<void>) | undefined): SettleAnswer {
+    const answer = this.#answer({ success: true, transaction: view.transaction ?? '' }, 200);
+    return {
+      ...answer,
+      finality: view.state === 'included' ? 'included' : 'finalized',
+      body: {
+        ...answer.body,
+        extra: {
+          settlementId: view.id,
+          ...(view.logIndex !== undefined && { logIndex: view.logIndex }),
+          ...(view.batchSize !== undefined && { batchSize: view.batchSize }),
+        },
+      },
+      ...(takeBack !== undefined && { takeBack }),
+    };
+  }
+
+  /** 202: the settlement is this requester's to look up; nothing is known of its outcome yet. */
+  handedOut(
+    view: { id: string; transaction?: Hex | undefined },
+    takeBack: () => Promise<void>,
+  ): SettleAnswer {
+    const answer = this.#answer({ success: false, transaction: view.transaction ?? '' }, 202);
+    return {
+      ...answer,
+      body: { ...answer.body, extra: { settlementId: view.id } },
+      takeBack,
+    };
+  }
+
+  #answer(
+    body: Omit<SettleBody, 'network' | 'payer'>,
+    status: number,
+    retryAfterSeconds?: number,
+  ): SettleAnswer {
+    const { payerAsSent, networkAsSent } = this.correspondent;
+    return {
+      status,
+      body: {
+        ...body,
+        ...(payerAsSent !== undefined && { payer: payerAsSent }),
+        network: networkAsSent,
+      },
+      settlementId: this.settlementId,
+      finality: this.finality,
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    };
+  }
+}

@@ -1,0 +1,44 @@
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import { hashOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Finality } from '../../settlement/model/settlement.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
+import type { KeyBinding } from './key-binding.js';
+import type { Connection } from './requester-wait.js';
+import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
+
+export interface SettleRequest {
+  readonly payment: Payment;
+  /** Tag of the idempotency key within its scope, or empty; see {@link keyTagOf}. */
+  readonly keyTag: string;
+  /** Who asks, as hashes; see `credentialsOf`. */
+  readonly credentials: readonly string[];
+  /** `Prefer: respond-async`. */
+  readonly isAsync: boolean;
+  readonly finality: Finality;
+  /** Milliseconds since the epoch of the request's first byte. */
+  readonly arrivedAt: number;
+  readonly connection: Connection;
+}
+
+/** The key's scope is the API key if there is one, else payee and payer; never the caller's address. */
+export function keyTagOf(key: string | undefined, scope: readonly string[]): string {
+  return key === undefined || key === '' ? '' : hashOf(['idempotency', ...scope, key]);
+}
+
+/** One request on its way through the service. */
+export interface SettleContext {
+  readonly request: SettleRequest;
+  /** `undefined` for a claim that no wallet can have signed. */
+  readonly identity: PaymentIdentity | undefined;
+  readonly answers: SettleAnswers;
+  readonly requester: Requester;
+  readonly chain: EvmChain;
+  readonly key: KeyBinding | undefined;
+  /** A claim it made or joined, and that the ledger does not know any more. */
+  lost: ClaimRef | undefined;
+}
+
+/** What came of one look at the ledger: an answer, or that the ledger has changed under it. */
+export type Round = { readonly answer: SettleAnswer | undefined } | 'again';

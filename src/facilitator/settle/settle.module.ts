@@ -1,0 +1,97 @@
+import { BullModule, getQueueToken } from '@nestjs/bullmq';
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
+import { PaymentVerifier } from '../verify/payment-verifier.js';
+import { VerificationModule } from '../verify/verification.module.js';
+import { Admission } from '../../settlement/admission.js';
+import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import { LostClaims } from './lost-claims.js';
+import { SettleService } from './settle.service.js';
+import { SettlementNews } from '../../settlement/ledger/settlement-news.js';
+import {
+  queueNameOf,
+  type SettlementJob,
+  SettlementQueue,
+} from '../../settlement/queue/settlement.queue.js';
+import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+
+const SETTLEMENT_QUEUES = Symbol('SETTLEMENT_QUEUES');
+
+@Module({})
+export class SettlementModule {
+  static forRoot({ networks }: AppConfig): DynamicModule {
+    const chainIds = networks.map(({ chainId }) => chainId);
+    return {
+      module: SettlementModule,
+      imports: [
+        VerificationModule,
+        BullModule.registerQueue(...chainIds.map((chainId) => ({ name: queueNameOf(chainId) }))),
+      ],
+      providers: [
+        {
+          provide: SETTLEMENT_QUEUES,
+          inject: chainIds.map((chainId) => getQueueToken(queueNameOf(chainId))),
+          useFactory: (...queues: Queue<SettlementJob>[]) =>
+            new Map(
+              queues.map((queue, index) => [chainIds[index] ?? 0, new SettlementQueue(queue)]),
+            ),
+        },
+        {
+          provide: SettlementNews,
+          inject: [SUBSCRIBER_REDIS, ProcessRegistry],
+          useFactory: async (subscriber: Redis, { process }: ProcessRegistry) => {
+            const news = new SettlementNews(subscriber, process);
+            await news.start();
+            return news;
+          },
+        },
+        {
+          provide: SettleService,
+          inject: [
+            ChainRegistry,
+            PaymentVerifier,
+            SETTLEMENT_STORE,
+            SETTLEMENT_QUEUES,
+            SettlementNews,
+            LaneBoard,
+            ProcessRegistry,
+            AppConfig,
+            PinoLogger,
+          ],
+          useFactory: (
+            chains: ChainRegistry,
+            verifier: PaymentVerifier,
+            store: SettlementStore,
+            queues: ReadonlyMap<number, SettlementQueue>,
+            news: SettlementNews,
+            board: LaneBoard,
+            { process }: ProcessRegistry,
+            config: AppConfig,
+            logger: PinoLogger,
+          ) =>
+            new SettleService(
+              {
+                ...{ chains, verifier, store, queues, news, board },
+                admission: new Admission(board, config.headMaxAgeMs),
+                finder: new UsedAuthorizationFinder(),
+                lostClaims: new LostClaims(store, board),
+                onTrouble: (what, error) => {
+                  logger.warn({ what, err: error }, 'a step beside a request failed');
+                },
+              },
+              { processId: process, waitMs: config.settleWaitMs },
+            ),
+        },
+      ],
+      exports: [SettleService],
+    };
+  }
+}

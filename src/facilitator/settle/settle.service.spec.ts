@@ -1,0 +1,424 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type Hex, numberToHex } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
+import { identityOf } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import { BLANK_RECORD } from '../../settlement/ledger/settlement-store.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
+import { credentialsOf } from '../../settlement/ledger/requester.js';
+import type { Judgement, PaymentVerifier } from '../verify/payment-verifier.js';
+import type { Admission } from '../../settlement/admission.js';
+import { keyTagOf, type SettleRequest } from './settle-context.js';
+import { SettleService } from './settle.service.js';
+import type { SettleAnswer } from './settle-answer.js';
+import type { News } from '../../settlement/ledger/settlement-news.js';
+import type { UsedBy } from '../status/used-authorization-finder.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+const WAIT_MS = 20_000;
+const CHAIN_ID = 31_337;
+
+let nonces = 0;
+
+function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
+  const authorization = anEip3009Authorization({ value, nonce: numberToHex(nonce, { size: 32 }) });
+  return {
+    requirements: {
+      ...{ network: `eip155:${CHAIN_ID}`, networkAsSent: `eip155:${CHAIN_ID}`, chainId: CHAIN_ID },
+      asset: `0x${'33'.repeat(20)}`,
+      payTo: authorization.to,
+      amount: value,
+      ...{ tokenName: 'Token', tokenVersion: '1' },
+    },
+    accepted: { scheme: 'exact', network: `eip155:${CHAIN_ID}` },
+    claim: { ...authorization, hasValidChecksums: true },
+    dialect: {
+      x402Version: 2,
+      isAcceptedNetworkKnown: true,
+      valueMismatchReason: 'invalid_exact_evm_payload_authorization_value_mismatch',
+    },
+    networkAsSent: `eip155:${CHAIN_ID}`,
+    payerAsSent: authorization.from,
+  };
+}
+
+/** Finds every payment good, and knows by its terms which settlement it belongs to. */
+const verifier = {
+  refusalByLists: () => undefined,
+  judge: ({ claim }: Payment): Promise<Judgement> => {
+    if (claim.method !== 'eip3009') throw new Error('not one of these');
+    const { from, to, nonce, value } = claim;
+    const authorization = anEip3009Authorization({
+      ...(from && { from }),
+      ...(to && { to }),
+      ...(nonce && { nonce }),
+      value,
+    });
+    return Promise.resolve({
+      ...{ isValid: true, authorization, payerHasCode: false },
+      means: { balance: undefined, allowance: undefined },
+    });
+  },
+  judgeTerms: (payment: Payment) => verifier.judge(payment, BLANK_RECORD),
+  match: (_: Payment, { termsTag }: { termsTag: string }, known: SettlementView) =>
+    Promise.resolve({ kind: known.termsTag === termsTag ? 'same' : 'other_terms' }),
+} as unknown as PaymentVerifier;
+
+describe('SettleService', () => {
+  let store: MemorySettlementStore;
+  let service: SettleService;
+  let jobs: string[];
+  let trouble: string[];
+  let usedBy: UsedBy | undefined;
+  let refusal: Reason | undefined;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+    jobs = [];
+    trouble = [];
+    usedBy = undefined;
+    refusal = undefined;
+    store = new MemorySettlementStore(() => Date.now(), 60_000);
+    service = aService();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  function aService(
+    addJob: (id: string) => Promise<void> = () => Promise.resolve(),
+  ): SettleService {
+    const listeners = new Map<string, Set<(news: News) => void>>();
+    store.onNews = (id, kind, transaction) => {
+      const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
+      for (const listener of [...(listeners.get(id) ?? [])]) listener(news);
+    };
+    const queue = {
+      add: (id: string) => {
+        jobs.push(id);
+        return addJob(id);
+      },
+    };
+    return new SettleService(
+      {
+        chains: { served: () => ({}) } as unknown as ChainRegistry,
+        verifier: {
+          refusalByLists: () => undefined,
+          judgeTerms: verifier.judgeTerms,
+          match: verifier.match,
+          judge: (payment: Payment): Promise<Judgement> =>
+            refusal === undefined
+              ? verifier.judge(payment, BLANK_RECORD)
+              : Promise.resolve({ isValid: false, reason: refusal, isFromChainState: true }),
+        } as unknown as PaymentVerifier,
+        store,
+        queues: new Map([[CHAIN_ID, queue]]),
+        news: {
+          listen: (id, listener) => {
+            const all = listeners.get(id) ?? new Set();
+            listeners.set(id, all.add(listener));
+            return () => all.delete(listener);
+          },
+        },
+        admission: {
+          refusal: () => Promise.resolve(undefined),
+          noteQueued: () => undefined,
+          retryAfterSeconds: () => 3,
+        } as unknown as Admission,
+        board: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
+        finder: { find: () => Promise.resolve(usedBy) },
+        lostClaims: {
+          adopt: ({ ref, identity, requester }) =>
+            store.adopt(requester, {
+              ...{ ...ref, identity, transaction: TX, blockNumber: 7n, logIndex: 0 },
+            }),
+        },
+        onTrouble: (what) => trouble.push(what),
+      },
+      { processId: 'p', waitMs: WAIT_MS },
+    );
+  }
+
+  interface Asked {
+    readonly key?: string;
+    readonly address?: string;
+    readonly isAsync?: boolean;
+    readonly connection?: SettleRequest['connection'];
+  }
+
+  function settle(payment: Payment, asked: Asked = {}): Promise<SettleAnswer | undefined> {
+    const { key, address = '198.51.100.1', isAsync = false } = asked;
+    const keyTag = keyTagOf(key, [payment.requirements.payTo, payment.claim.from ?? '']);
+    return service.settle({
+      payment,
+      keyTag,
+      credentials: credentialsOf({ keyTag, apiKeyId: undefined, address }),
+      isAsync,
+      finality: 'included',
+      arrivedAt: Date.now(),
+      connection: asked.connection ?? { isWritable: true, closed: new Promise(() => undefined) },
+    });
+  }
+
+  const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+  function liveOf(payment: Payment): string {
+    const identity = identityOf(payment);
+    const { live } = identity ? store.idsOf(identity) : {};
+    if (live === undefined) throw new Error('it has no live claim');
+    return live;
+  }
+
+  function send(id: string): void {
+    for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+    store.happens(id, 'allocated', TX);
+  }
+
+  async function pay(payment: Payment): Promise<void> {
+    await pass(0);
+    send(liveOf(payment));
+    store.happens(liveOf(payment), 'included', TX);
+    await pass(1000);
+  }
+
+  it('settles a payment once, and tells the others duplicate_settlement with its hash', async () => {
+    const payment = aPayment();
+    const answering = Promise.all(Array.from({ length: 20 }, () => settle(payment)));
+    await pay(payment);
+    const bodies = (await answering).map((answer) => answer?.body);
+    expect(bodies.filter((body) => body?.success)).toHaveLength(1);
+    const lost = bodies.filter((body) => body?.errorReason === 'duplicate_settlement');
+    expect(lost).toHaveLength(19);
+    expect(lost.every((body) => body?.transaction === TX)).toBe(true);
+    expect(jobs).toHaveLength(1);
+  });
+
+  it('names the claim in every answer about it', async () => {
+    const payment = aPayment();
+    const settling = settle(payment);
+    await pass(0);
+    const id = liveOf(payment);
+    await pay(payment);
+    const answer = await settling;
+    expect(answer).toMatchObject({ settlementId: id, body: { extra: { settlementId: id } } });
+    expect(await settle(payment)).toMatchObject({
+      settlementId: id,
+      body: { errorReason: 'duplicate_settlement' },
+    });
+  });
+
+  it('the reply of a claim is swallowed: asked again, it is the same claim', async () => {
+    const payment = aPayment();
+    store.outage = 'none';
+    const settling = settle(payment);
+    // The look is answered, the claim is not.
+    const claim = store.claim.bind(store);
+    let lost = 0;
+    store.claim = async (...args) => {
+      const result = await claim(...args);
+      lost += 1;
+      if (lost <= 3) {
+        store.outage = 'replies_lost';
+        await claim(...args).finally(() => (store.outage = 'none'));
+      }
+      return result;
+    };
+    await pass(500);
+    await pay(payment);
+    expect((await settling)?.body).toMatchObject({ success: true, transaction: TX });
+    expect(lost).toBe(4);
+    expect(jobs).toHaveLength(1);
+  });
+
+  it('the reply of a claim is swallowed for good: what it holds is given up when Redis is back', async () => {
+    const payment = aPayment();
+    const claim = store.claim.bind(store);
+    store.claim = async (...args) => {
+      store.outage = 'replies_lost';
+      return claim(...args);
+    };
+    const settling = settle(payment);
+    await pass(WAIT_MS + 200);
+    expect((await settling)?.body).toMatchObject({
+      errorReason: 'network_unavailable',
+      transaction: '',
+    });
+    store.outage = 'none';
+    store.claim = claim;
+    await pass(1000);
+    // The seller asks again, and is not told that it was there before.
+    const again = settle(payment);
+    await pay(payment);
+    expect((await again)?.body).toMatchObject({ success: true });
+  });
+
+  it('a claim whose reply is lost but whose hash was heard is pending with it', async () => {
+    const payment = aPayment();
+    const claim = store.claim.bind(store);
+    store.claim = async (...args) => {
+      await claim(...args);
+      store.outage = 'away';
+      return claim(...args);
+    };
+    const settling = settle(payment);
+    await pass(50);
+    send(liveOf(payment));
+    await pass(WAIT_MS);
+    expect((await settling)?.body).toMatchObject({
+      errorReason: 'settlement_pending',
+      transaction: TX,
+    });
+  });
+
+  it('says at once when the ledger cannot be asked at all', async () => {
+    store.outage = 'away';
+    const settling = settle(aPayment());
+    await pass(0);
+    expect((await settling)?.body).toMatchObject({ errorReason: 'network_unavailable' });
+  });
+
+  it('leaves a trace when the job of a claim cannot be added, and settles all the same', async () => {
+    service = aService(() => Promise.reject(new Error('the queue is away')));
+    const payment = aPayment();
+    const settling = settle(payment);
+    await pay(payment);
+    expect((await settling)?.body).toMatchObject({ success: true });
+    expect(trouble).toEqual(['a job of a claim']);
+  });
+
+  it('tells an idempotency key the same answer each time, and no other', async () => {
+    const payment = aPayment();
+    const first = settle(payment, { key: 'order-1' });
+    await pay(payment);
+    const again = await settle(payment, { key: 'order-1', address: '203.0.113.5' });
+    expect(again?.body).toEqual((await first)?.body);
+    for (const asked of [{}, { key: 'order-2' }]) {
+      const other = await settle(payment, asked);
+      expect(other?.body).toMatchObject({ errorReason: 'duplicate_settlement', transaction: TX });
+    }
+  });
+
+  it('refuses an idempotency key that comes with another payment, also at the same price', async () => {
+    const payment = aPayment();
+    const first = settle(payment, { key: 'order-3' });
+    await pay(payment);
+    await first;
+    const other = await settle(aPayment(), { key: 'order-3' });
+    expect(other).toMatchObject({
+      status: 409,
+      body: { success: false, errorReason: 'idempotency_key_conflict', transaction: '' },
+    });
+  });
+
+  it('a refused claim gives its idempotency key back', async () => {
+    const payment = aPayment();
+    const settling = settle(payment, { key: 'order-4' });
+    await pass(0);
+    const id = liveOf(payment);
+    for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+    store.happens(id, 'refused', undefined, 'invalid_exact_evm_insufficient_balance');
+    await pass(1000);
+    expect((await settling)?.body).toMatchObject({
+      errorReason: 'invalid_exact_evm_insufficient_balance',
+    });
+    const next = aPayment();
+    const other = settle(next, { key: 'order-4' });
+    await pay(next);
+    expect((await other)?.body).toMatchObject({ success: true });
+  });
+
+  it('an idempotency key whose requester died is free once nothing is left of its payment', async () => {
+    const payment = aPayment();
+    const requester = { id: 'dead.1', credentials: [], arrivedAt: 0 };
+    const keyTag = keyTagOf('order-5', [payment.requirements.payTo, payment.claim.from ?? '']);
+    const lost = identityOf(aPayment());
+    if (lost === undefined) throw new Error('no identity');
+    await store.bind({ ...requester, keyTag }, { chainId: CHAIN_ID, ...lost });
+    expect((await settle(payment, { key: 'order-5' }))?.status).toBe(409);
+    await pass(150_000);
+    const settling = settle(payment, { key: 'order-5' });
+    await pay(payment);
+    expect((await settling)?.body).toMatchObject({ success: true });
+  });
+
+  it('202, then the first claim fails and another order takes the payment: each its own outcome', async () => {
+    const payment = aPayment();
+    const handed = await settle(payment, { isAsync: true });
+    const first = handed?.settlementId ?? '';
+    expect(handed?.status).toBe(202);
+    send(first);
+    store.happens(first, 'finalized_unpaid_reverted');
+    const settling = settle(payment);
+    await pay(payment);
+    const answer = await settling;
+    expect(answer?.body).toMatchObject({ success: true });
+    expect(answer?.settlementId).not.toBe(first);
+  });
+
+  it('202 marks it sold: others hear duplicate_settlement at once', async () => {
+    const payment = aPayment();
+    expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
+    for (const isAsync of [true, false]) {
+      const other = await settle(payment, { isAsync });
+      expect(other?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
+    }
+  });
+
+  it('reorg after told success, the payer tops up, another order presents it: told to one', async () => {
+    const payment = aPayment();
+    const first = settle(payment);
+    await pay(payment);
+    const answer = await first;
+    expect(answer?.body).toMatchObject({ success: true });
+    const id = answer?.settlementId ?? '';
+    store.happens(id, 'block_replaced');
+    store.happens(id, 'finalized_unpaid_reverted');
+    const other = await settle(payment, { key: 'another order' });
+    expect(other?.body).toMatchObject({ errorReason: 'duplicate_settlement', transaction: TX });
+    // Another payment of the same nonce is no way round it either.
+    const nonce = Number(payment.claim.nonce);
+    const otherTerms = await settle(aPayment({ nonce, value: 1n }));
+    expect(otherTerms?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
+    store.happens(id, 'due');
+    store.happens(id, 'taken');
+    store.happens(id, 'expired');
+    const late = await settle(payment, { key: 'another order' });
+    expect(late?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
+  });
+
+  it('a ledger that forgot a sale is told of it again before anybody else is sold it', async () => {
+    const payment = aPayment();
+    const [first, second] = [settle(payment), settle(payment)];
+    await pay(payment);
+    await Promise.all([first, second]);
+    const id = store.idsOf(identityOf(payment) ?? { ...NO_IDENTITY }).live ?? '';
+    store.forgetSale(id);
+    await pass(1);
+    store.goBack();
+    await pass(10);
+    const third = await settle(payment);
+    expect(third?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
+  });
+
+  it('the ledger lost a claim whose payment one of our signers made: its requester is told success', async () => {
+    const [payment, unseen] = [aPayment(), aPayment()];
+    const settling = settle(payment);
+    await pass(0);
+    store.forgetAll();
+    refusal = 'invalid_exact_evm_nonce_already_used';
+    usedBy = { reason: refusal, transaction: TX };
+    await pass(1100);
+    expect((await settling)?.body).toMatchObject({ success: true, transaction: TX });
+    // Who did not ask before the loss is refused as used, with the hash.
+    const stranger = settle(unseen);
+    await pass(0);
+    expect((await stranger)?.body).toMatchObject({
+      ...{ success: false, errorReason: refusal, transaction: TX },
+    });
+  });
+});
+
+const NO_IDENTITY = { authorizationId: '', termsTag: '', signedTag: '' };

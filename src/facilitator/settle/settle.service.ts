@@ -1,0 +1,239 @@
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
+import type { Binding } from '../../settlement/ledger/binding.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import {
+  BLANK_RECORD,
+  type ClaimRef,
+  type Look,
+} from '../../settlement/ledger/settlement-store.js';
+import type { Match, PaymentVerifier } from '../verify/payment-verifier.js';
+import { Claiming, type ClaimingParts } from './claiming.js';
+import { boundPaymentOf, KeyBinding } from './key-binding.js';
+import type { LostClaims } from './lost-claims.js';
+import { OwedSteps } from './owed-steps.js';
+import { SalesMade } from './sales-made.js';
+import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
+import type { Round, SettleContext, SettleRequest } from './settle-context.js';
+import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+
+export interface SettleServiceParts extends ClaimingParts {
+  readonly chains: ChainRegistry;
+  readonly verifier: PaymentVerifier;
+  readonly finder: Pick<UsedAuthorizationFinder, 'find'>;
+  readonly lostClaims: Pick<LostClaims, 'adopt'>;
+}
+
+export interface SettleServiceOptions {
+  readonly processId: string;
+  readonly waitMs: number;
+  readonly now?: () => number;
+}
+
+/**
+ * How often a request is judged again when the ledger changed under it. Each round means that another
+ * requester moved the same settlement.
+ */
+const ROUNDS_MAX = 5;
+/** Settles a payment once, whoever asks how often, and tells each requester the truth. */
+export class SettleService {
+  #requesters = 0;
+  readonly #owed: OwedSteps;
+  readonly #sales: SalesMade;
+  readonly #claiming: Claiming;
+
+  constructor(
+    private readonly parts: SettleServiceParts,
+    private readonly options: SettleServiceOptions,
+  ) {
+    this.#owed = new OwedSteps((error) => {
+      parts.onTrouble('what is owed to the ledger', error);
+    });
+    this.#sales = new SalesMade(parts.store, (error) => {
+      parts.onTrouble('a sale said again', error);
+    });
+    const { waitMs, now = Date.now } = options;
+    this.#claiming = new Claiming(parts, { owed: this.#owed, sales: this.#sales, waitMs, now });
+    parts.store.onEpochChange((chainId) => {
+      void this.#sales.restate(chainId);
+    });
+  }
+
+  /** @returns `undefined` when the client hung up: there is nobody to answer. */
+  async settle(request: SettleRequest): Promise<SettleAnswer | undefined> {
+    const { payment } = request;
+    const answers = new SettleAnswers(payment, request.finality, undefined);
+    const refusal = this.parts.verifier.refusalByLists(payment);
+    if (refusal !== undefined) return answers.failure(refusal);
+    const chain = this.parts.chains.served(payment.requirements.chainId);
+    if (chain === undefined) return answers.failure('network_unavailable');
+    const context = this.#contextOf(request, answers, chain);
+    try {
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        const result = await this.#round(context);
+        if (result !== 'again') return await this.#nameUser(context, result.answer);
+      }
+      return answers.failure('network_unavailable');
+    } catch (error) {
+      if (error instanceof ChainUnavailableError || error instanceof LedgerUnavailableError) {
+        return answers.failure('network_unavailable');
+      }
+      throw error;
+    }
+  }
+
+  #contextOf(request: SettleRequest, answers: SettleAnswers, chain: EvmChain): SettleContext {
+    this.#requesters += 1;
+    const requester: Requester = {
+      id: `${this.options.processId}.${this.#requesters.toString(36)}`,
+      keyTag: request.keyTag,
+      credentials: request.credentials,
+      arrivedAt: request.arrivedAt,
+    };
+    const identity = identityOf(request.payment);
+    const { chainId } = request.payment.requirements;
+    const key =
+      identity &&
+      new KeyBinding(this.parts.store, this.#owed, requester, boundPaymentOf(chainId, identity));
+    return { request, identity, answers, requester, chain, key, lost: undefined };
+  }
+
+  async #round(context: SettleContext): Promise<Round> {
+    const { identity, answers, request, key } = context;
+    if (identity === undefined || key === undefined) return this.#judgeNameless(context);
+    const [look, binding] = await this.#look(context, identity);
+    const { known } = look;
+    if (key.isOfAnother(binding)) {
+      const refusal = await this.#refuseKey(context, key);
+      if (refusal !== undefined) return { answer: refusal };
+    }
+    if (known !== undefined && !isReopened(known)) {
+      const joined = await this.#joinKnown(context, identity, known, key.isOfThis(binding));
+      if (joined !== 'judge') return joined;
+    }
+    const verdict = await this.parts.verifier.judge(request.payment, look);
+    if (verdict.isValid) return this.#claiming.claim(context, identity, key, verdict);
+    if (verdict.isFromChainState) {
+      // Another requester may have settled it between the two looks: then the chain's no is our yes.
+      const [{ known: again }] = await this.#look(context, identity);
+      if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
+    }
+    return { answer: answers.failure(verdict.reason) };
+  }
+
+  /** A refusal because the authorization is used names the transaction that used it. */
+  async #nameUser(
+    context: SettleContext,
+    answer: SettleAnswer | undefined,
+  ): Promise<SettleAnswer | undefined> {
+    const { request, answers, chain } = context;
+    const reason = answer?.body.errorReason;
+    if (reason === undefined || answer?.body.transaction !== '') return answer;
+    const usedBy = await this.parts.finder.find(request.payment, reason, chain);
+    if (usedBy === undefined) return answer;
+    const adopted = context.lost && (await this.#adopt(context, context.lost));
+    return adopted ?? answers.failure(usedBy.reason, usedBy.transaction);
+  }
+
+  /** The ledger lost a claim of this requester, and the payment was made: by one of our signers, perhaps. */
+  async #adopt(
+    { request, identity, requester, answers, chain }: SettleContext,
+    ref: ClaimRef,
+  ): Promise<SettleAnswer | undefined> {
+    const authorization = refOfPayment(request.payment);
+    if (identity === undefined || authorization === undefined) return undefined;
+    const until = request.arrivedAt + this.options.waitMs;
+    const lost = { ref, identity, requester, authorization, until };
+    const view = await this.parts.lostClaims.adopt(lost, chain);
+    if (view === undefined || !request.connection.isWritable) return undefined;
+    this.#sales.note({ ref, requester, isHandedOut: false });
+    return answers.of(ref.id).success(view, async () => {
+      this.#sales.takenBack(ref.id);
+      await this.#owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));
+    });
+  }
+
+  /** A claim no wallet can have signed is refused somewhere along the checks. */
+  async #judgeNameless({ request, answers }: SettleContext): Promise<Round> {
+    const verdict = await this.parts.verifier.judge(request.payment, BLANK_RECORD);
+    return {
+      answer: answers.failure(verdict.isValid ? 'unexpected_settle_error' : verdict.reason),
+    };
+  }
+
+  #look(
+    { request, requester }: SettleContext,
+    identity: PaymentIdentity,
+  ): Promise<[Look, Binding | undefined]> {
+    const { requirements, claim } = request.payment;
+    if (claim.from === undefined) throw new TypeError('an identity without a payer');
+    const { store } = this.parts;
+    return Promise.all([
+      store.look(identity, { ...requirements, payer: claim.from }),
+      requester.keyTag === '' ? undefined : store.bindingOf(requester.keyTag),
+    ]);
+  }
+
+  /**
+   * Nothing is told to a caller who cannot show a payment of its own, not even about a key.
+   *
+   * @returns `undefined` where the key was free to be taken over.
+   */
+  async #refuseKey(
+    { request, answers }: SettleContext,
+    key: KeyBinding,
+  ): Promise<SettleAnswer | undefined> {
+    const verdict = await this.parts.verifier.judgeTerms(request.payment);
+    if (!verdict.isValid) return answers.failure(verdict.reason);
+    return (await key.bind()) ? undefined : answers.failure('idempotency_key_conflict');
+  }
+
+  async #joinKnown(
+    context: SettleContext,
+    identity: PaymentIdentity,
+    known: SettlementView,
+    isBound: boolean,
+  ): Promise<Round | 'judge'> {
+    const { request, answers: blank, requester, key } = context;
+    const match: Match = await this.parts.verifier.match(request.payment, identity, known);
+    if (match.kind === 'refused') return { answer: blank.failure(match.reason) };
+    const isSold = known.sale.state === 'sold';
+    if (match.kind === 'other_terms') {
+      // Another payment with the nonce of this one: while that is under way, or once somebody was told of
+      // it, nothing is said of it; else the chain knows whether the nonce is used.
+      const isTaken = isUnderWay(known) || isSold;
+      return isTaken ? { answer: blank.failure('duplicate_settlement') } : 'judge';
+    }
+    const answers = blank.of(known.id);
+    if (isSold && !isSoldToKey(known, requester.keyTag)) {
+      return { answer: answers.failure('duplicate_settlement', known.transaction) };
+    }
+    if (isFailure(known)) {
+      const reason = known.reason ?? 'invalid_exact_evm_transaction_failed';
+      return { answer: answers.failure(reason, known.transaction) };
+    }
+    if (!isBound && !(await key?.bind())) {
+      return { answer: blank.failure('idempotency_key_conflict') };
+    }
+    const ref: ClaimRef = { chainId: request.payment.requirements.chainId, id: known.id };
+    return request.isAsync
+      ? this.#claiming.handOut(context, ref)
+      : this.#claiming.wait(context, ref);
+  }
+}
+
+function hasMoved(before: SettlementView | undefined, now: SettlementView): boolean {
+  return before?.id !== now.id || before.state !== now.state;
+}
+
+/** Nothing of it is under way or paid: the payment may be claimed again. */
+function isReopened({ state }: SettlementView): boolean {
+  return state === 'withdrawn' || state === 'reverted';
+}
+
+function isUnderWay({ state }: SettlementView): boolean {
+  return state === 'queued' || state === 'broadcast' || state === 'included';
+}

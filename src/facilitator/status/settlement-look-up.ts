@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
+import { identityOf } from '../../protocol/payment/identity.js';
+import { type SettlementStatus, StatusService } from './status.service.js';
+import type { Versions } from '../facilitator.service.js';
+import type { PaymentQuery } from './payment-query.js';
+
+/** Finds the settlement of a payment that somebody shows. */
+@Injectable()
+export class SettlementLookUp {
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly status: StatusService,
+  ) {}
+
+  async byPayment(query: PaymentQuery, versions: Versions): Promise<SettlementStatus | undefined> {
+    const envelope = readEnvelope(query);
+    if (envelope === undefined) return undefined;
+    const parsed = parsePayment(
+      envelope,
+      versions,
+      (chainId) => this.chains.served(chainId) !== undefined,
+    );
+    const identity = parsed.ok ? identityOf(parsed.payment) : undefined;
+    if (!parsed.ok || identity === undefined) return undefined;
+    return this.status.byPayment(parsed.payment.requirements.chainId, identity);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Hex } from 'viem';
+import {
+  type AuthorizationRef,
+  isAuthorizationUsed,
+} from '../../platform/chain/authorization-use.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { delay, within } from '../../platform/concurrency/timing.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { isUsedReason, mayHideUse, usedReasonOf } from '../../protocol/schemes/exact/used.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+
+/** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
+const LOOK_BACK_BLOCKS = 25_000n;
+/** The refusal is known; its hash is worth waiting for this long. */
+const PATIENCE_MS = 1500;
+/** Between two attempts to ask for it. */
+const AGAIN_MS = 50;
+
+export interface UsedBy {
+  readonly reason: Reason;
+  readonly transaction: Hex | undefined;
+}
+
+/**
+ * Names the transaction that used an authorization which the ledger does not know: this service never
+ * saw it, or its ledger was lost.
+ */
+export class UsedAuthorizationFinder {
+  /** @returns `undefined` when the authorization is not why it is refused. */
+  async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
+    const ref = refOfPayment(payment);
+    if (ref === undefined) return undefined;
+    const until = performance.now() + PATIENCE_MS;
+    if (!isUsedReason(reason)) {
+      const isHidden = await insist(until, () => isHiddenUse(chain, ref, reason));
+      if (isHidden !== true) return undefined;
+    }
+    return {
+      reason: usedReasonOf(ref),
+      transaction: await insist(until, () => search(chain, ref)),
+    };
+  }
+}
+
+/** Asks until there is an answer; `undefined` when there is none in time. */
+async function insist<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
+  while (performance.now() < until) {
+    try {
+      const answer = await within(until - performance.now(), ask());
+      return answer.inTime ? answer.value : undefined;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      await delay(AGAIN_MS);
+    }
+  }
+  return undefined;
+}
+
+async function isHiddenUse(
+  chain: EvmChain,
+  ref: AuthorizationRef,
+  reason: Reason,
+): Promise<boolean> {
+  const may = mayHideUse(reason);
+  if (may === 'no') return false;
+  return chain.withView(async (view) => {
+    if (may === 'if_payer_has_code' && !(await view.hasCode(ref.payer))) return false;
+    return (await isAuthorizationUsed(view, ref)) === true;
+  });
+}
+
+async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
+  const to = await chain.withView((view) => view.blockNumber());
+  const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
+  const outcome = await chain.uses.find(ref, { from, to });
+  return outcome.kind === 'found' ? outcome.use.transaction : undefined;
+}
+
+/** `undefined` for a payment no wallet can have signed. */
+export function refOfPayment({ requirements, claim }: Payment): AuthorizationRef | undefined {
+  const { asset, payTo, amount } = requirements;
+  const { method, from: payer, nonce } = claim;
+  if (payer === undefined || nonce === undefined) return undefined;
+  return { method, asset, payer, nonce: BigInt(nonce), payTo, amount };
+}

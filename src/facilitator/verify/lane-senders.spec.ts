@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import type { PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
+import { LaneSenders } from './lane-senders.js';
+
+const aLane = (signer: string, overrides: Partial<PublishedStatus> = {}): PublishedStatus =>
+  ({
+    ...{ lane: `56:${signer}`, chainId: 56, signer, balanceWei: '7', gasPriceWei: '5' },
+    ...{ suspendedAssets: [], silentMs: 100, ...overrides },
+  }) as PublishedStatus;
+
+const sendersOf = (...lanes: readonly PublishedStatus[]): LaneSenders =>
+  new LaneSenders({ all: () => Promise.resolve(lanes) });
+
+describe('the account that verify simulates with', () => {
+  it('is that of a lane of the chain, at its price', async () => {
+    const senders = sendersOf(aLane('0xAA'), aLane('0xbb', { chainId: 97 }));
+    expect(await senders.senderFor(56, 3n)).toEqual({
+      ...{ address: '0xaa', gasPriceWei: 5n, balanceWei: 7n },
+    });
+    expect(await senders.senderFor(1, 3n)).toBeUndefined();
+  });
+
+  it('is one of all that live, the same for the same payment', async () => {
+    const senders = sendersOf(aLane('0xb'), aLane('0xa'), aLane('0xc', { silentMs: 60_000 }));
+    const addresses = await Promise.all(
+      [0n, 1n, 2n, 2n ** 255n].map(
+        async (spread) => (await senders.senderFor(56, spread))?.address,
+      ),
+    );
+    expect(addresses).toEqual(['0xa', '0xb', '0xa', '0xa']);
+  });
+
+  it('is that of a silent lane while none lives, and known while the ledger is away', async () => {
+    let isAway = false;
+    const senders = new LaneSenders({
+      all: () =>
+        isAway
+          ? Promise.reject(new LedgerUnavailableError('lanes', undefined))
+          : Promise.resolve([aLane('0xa', { silentMs: 60_000 })]),
+    });
+    expect((await senders.senderFor(56, 0n))?.address).toBe('0xa');
+    isAway = true;
+    await new Promise((resolve) => setTimeout(resolve, 550));
+    await senders.senderFor(56, 0n);
+    expect((await senders.senderFor(56, 0n))?.address).toBe('0xa');
+  });
+
+  it('has a price of nothing where a worker of an older version tells none', async () => {
+    const older = { ...aLane('0xa'), gasPriceWei: undefined, suspendedAssets: undefined };
+    const senders = sendersOf(older as unknown as PublishedStatus);
+    expect(await senders.senderFor(56, 0n)).toMatchObject({ gasPriceWei: 0n });
+    expect(senders.isSuspended('eip155:56/0xaa')).toBe(false);
+  });
+
+  it('serves no asset that a lane has suspended', async () => {
+    const senders = sendersOf(aLane('0xa', { suspendedAssets: ['eip155:56/0xaa'] }));
+    await senders.senderFor(56, 0n);
+    expect(senders.isSuspended('eip155:56/0xaa')).toBe(true);
+  });
+});

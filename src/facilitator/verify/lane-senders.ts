@@ -1,0 +1,91 @@
+import type { Address } from 'viem';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
+import type { Sender } from '../../protocol/evm/chain-reader.js';
+import type { LaneStatus } from '../../settlement/model/lane-status.js';
+import {
+  LANE_SILENT_MS,
+  type LaneBoard,
+  type PublishedStatus,
+} from '../../settlement/ledger/queries/lane-board.js';
+
+/** What lanes say of themselves is asked for this often, beside the requests that use it. */
+const REFRESH_MS = 500;
+/** A lane that has been silent for longer may have another price by now, but still the same account. */
+const KNOWN_MS = 24 * 3_600_000;
+
+/**
+ * From which account, and at which price, a settlement would be sent: verify simulates what the lanes
+ * will send, so that no token can tell one from the other.
+ */
+export class LaneSenders {
+  #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
+  #suspended: ReadonlySet<string> = new Set();
+  #refreshedAt = Number.NEGATIVE_INFINITY;
+  #refreshing: Promise<void> | undefined;
+
+  constructor(private readonly board: Pick<LaneBoard, 'all'>) {}
+
+  /**
+   * @param spread - any number: equal ones get the same lane.
+   * @returns `undefined` while no lane of the chain has ever spoken.
+   */
+  async senderFor(chainId: number, spread: bigint): Promise<Sender | undefined> {
+    const refreshed = this.#refresh();
+    if (this.#senders === undefined) await refreshed;
+    const own = this.#senders?.get(chainId) ?? [];
+    return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
+  }
+
+  /** Whether the lanes of a chain stopped serving an asset, `eip155:56/0x…`. */
+  isSuspended(asset: string): boolean {
+    return this.#suspended.has(asset);
+  }
+
+  /** While the ledger is away, what was known last is still the best answer. */
+  #refresh(): Promise<void> | undefined {
+    const now = performance.now();
+    if (now - this.#refreshedAt < REFRESH_MS) return this.#refreshing;
+    this.#refreshedAt = now;
+    this.#refreshing = started(this.#read());
+    return this.#refreshing;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const lanes = [...(await this.board.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
+      this.#senders = sendersByChain(lanes);
+      this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error;
+    }
+  }
+}
+
+/** Of each chain the lanes that live; where none does, those that did. */
+function sendersByChain(lanes: readonly PublishedStatus[]): ReadonlyMap<number, readonly Sender[]> {
+  const known = lanes.filter(({ silentMs }) => silentMs <= KNOWN_MS);
+  const chainIds = new Set(known.map(({ chainId }) => chainId));
+  return new Map(
+    [...chainIds].map((chainId) => {
+      const own = known.filter((lane) => lane.chainId === chainId);
+      const live = own.filter(({ silentMs }) => silentMs <= LANE_SILENT_MS);
+      return [chainId, (live.length > 0 ? live : own).map(senderOf)] as const;
+    }),
+  );
+}
+
+/** A worker of an older version says less. */
+type Said = Partial<Pick<LaneStatus, 'gasPriceWei' | 'suspendedAssets'>>;
+
+function senderOf({
+  signer,
+  balanceWei,
+  gasPriceWei = '0',
+}: Pick<LaneStatus, 'signer' | 'balanceWei'> & Said): Sender {
+  return {
+    address: signer.toLowerCase() as Address,
+    gasPriceWei: BigInt(gasPriceWei),
+    balanceWei: BigInt(balanceWei),
+  };
+}

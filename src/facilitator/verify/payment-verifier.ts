@@ -1,0 +1,185 @@
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { NeededHead } from '../../platform/chain/judgement.js';
+import type { AdmissionLists } from '../../platform/config/app-config.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { balanceOfCall, type Call, permit2AllowanceCall } from '../../protocol/evm/calls.js';
+import type { Sender } from '../../protocol/evm/chain-reader.js';
+import { decodeUint } from '../../protocol/schemes/exact/diagnose.js';
+import {
+  type GoodVerdict,
+  type RecoverSignerSoon,
+  type Refusal,
+  refuse,
+  refuseByState,
+  type Verdict,
+} from '../../protocol/schemes/exact/verdict.js';
+import { termsMismatch, verifyExact } from '../../protocol/schemes/exact/verify-exact.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { InFlight } from '../../settlement/ledger/queries/in-flight.js';
+import type { PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import type { LaneSenders } from './lane-senders.js';
+
+/** How a payment relates to the settlement that has its authorization key. */
+export type Match =
+  /** The payer signed exactly this payment, over exactly these requirements. */
+  | { readonly kind: 'same' }
+  /** The payer signed other terms with the same nonce. */
+  | { readonly kind: 'other_terms' }
+  | { readonly kind: 'refused'; readonly reason: Reason };
+
+/** A verdict that also counts what the payer has in flight. */
+export type GoodJudgement = GoodVerdict & { readonly means: PayerMeans };
+export type Judgement = GoodJudgement | Refusal;
+
+export interface VerifierOptions {
+  readonly recoverSigner: RecoverSignerSoon;
+  readonly maxGas: bigint;
+  readonly admission: AdmissionLists;
+  readonly senders: LaneSenders;
+}
+
+/** Settlements of one payer that may revert after a clean simulation before it has to wait. */
+const REVERTS_MAX = 3;
+
+/**
+ * Judges payments against the chain and the operator's lists. Knows of the ledger only what it is
+ * given.
+ */
+export class PaymentVerifier {
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly options: VerifierOptions,
+  ) {}
+
+  /** What the operator's lists say, before anything is read or computed. */
+  refusalByLists({ requirements }: Payment): Reason | undefined {
+    const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = this.options.admission;
+    const asset = assetNameOf(requirements);
+    if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
+    const { payTo, amount } = requirements;
+    if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
+    return amount < (minAmounts.get(asset) ?? 0n) ? 'amount_too_small' : undefined;
+  }
+
+  /**
+   * The whole judgement: signature, terms, time, chain state, and what the payer has in flight.
+   *
+   * @param record - may still be on its way: the chain is asked meanwhile.
+   * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
+   */
+  async judge(payment: Payment, record: PayerRecord | Promise<PayerRecord>): Promise<Judgement> {
+    const sender = await this.#senderOf(payment);
+    if (this.options.senders.isSuspended(assetNameOf(payment.requirements))) {
+      return refuse('asset_suspended');
+    }
+    const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
+      const verdict = await verifyExact(payment, this.#context(view, sender));
+      if (!verdict.isValid) return verdict;
+      return this.#countInFlight(view, payment, (await record).inFlight, verdict);
+    });
+    return judgement.isValid && (await record).recentReverts >= REVERTS_MAX
+      ? refuse('payer_suspended')
+      : judgement;
+  }
+
+  /**
+   * Whether a payment is the one a settlement was made for. A signature that is byte for byte the
+   * accepted one needs no chain; any other is checked afresh.
+   *
+   * @throws ChainUnavailableError when the chain has to be asked and cannot be.
+   */
+  async match(payment: Payment, identity: PaymentIdentity, known: SettlementView): Promise<Match> {
+    const chain = this.chains.get(payment.requirements.chainId);
+    if (identity.signedTag === known.signedTag && chain !== undefined) {
+      const reason = termsMismatch(payment, chain);
+      return reason === undefined ? { kind: 'same' } : { kind: 'refused', reason };
+    }
+    const verdict = await this.judgeTerms(payment);
+    if (!verdict.isValid) return { kind: 'refused', reason: verdict.reason };
+    return { kind: identity.termsTag === known.termsTag ? 'same' : 'other_terms' };
+  }
+
+  /**
+   * Whether the payer signed this payment over these requirements, whatever became of it since.
+   *
+   * @throws ChainUnavailableError when the chain cannot be asked.
+   */
+  judgeTerms(payment: Payment): Promise<Verdict> {
+    return this.#throughViews(payment, (view) =>
+      verifyExact(payment, this.#context(view, undefined), 'terms'),
+    );
+  }
+
+  /**
+   * A refusal is believed only from a node that is not behind the others, and a yes only from one that
+   * is at the newest block any of them has shown.
+   */
+  async #throughViews<T extends Verdict>(
+    { requirements: { chainId } }: Payment,
+    judge: (view: ChainView) => Promise<T>,
+  ): Promise<T> {
+    const chain = this.chains.get(chainId);
+    if (chain === undefined)
+      throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+    const { value } = await chain.judge(judge, neededHead);
+    return value;
+  }
+
+  /** The account that would send this settlement. Which lane takes it is not known before. */
+  #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0));
+  }
+
+  #context(view: ChainView, sender: Sender | undefined): Parameters<typeof verifyExact>[1] {
+    return {
+      sender,
+      chain: view,
+      recoverSigner: this.options.recoverSigner,
+      now: Math.floor(Date.now() / 1000),
+      maxGas: this.options.maxGas,
+    };
+  }
+
+  /** What the payer has on its way counts against its balance and its Permit2 allowance. */
+  async #countInFlight(
+    view: ChainView,
+    { requirements: { asset, amount } }: Payment,
+    { balanceNeeded, allowanceNeeded, hasSponsoredPermit }: InFlight,
+    verdict: GoodVerdict,
+  ): Promise<Judgement> {
+    const { authorization } = verdict;
+    const isPermit2 = authorization.method === 'permit2';
+    const isSponsored = isPermit2 && authorization.sponsoredPermit !== undefined;
+    // Its nonce is that of the permit in flight, or counts on it: one after the other.
+    if (isSponsored && hasSponsoredPermit) return refuseByState('permit2_allowance_required');
+    const needsBalance = balanceNeeded > 0n;
+    const needsAllowance = isPermit2 && !isSponsored && allowanceNeeded > 0n;
+    const [balance, allowance] = await Promise.all([
+      needsBalance ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
+      needsAllowance ? readUint(view, permit2AllowanceCall(asset, authorization.from)) : undefined,
+    ]);
+    if (balance !== undefined && balance < amount + balanceNeeded) {
+      return refuseByState(
+        isPermit2 ? 'permit2_insufficient_balance' : 'invalid_exact_evm_insufficient_balance',
+      );
+    }
+    if (allowance !== undefined && allowance < amount + allowanceNeeded) {
+      return refuseByState('permit2_allowance_required');
+    }
+    return { ...verdict, means: { balance, allowance } };
+  }
+}
+
+function neededHead(verdict: Verdict): NeededHead {
+  if (verdict.isValid) return 'newest';
+  return verdict.isFromChainState ? 'near' : 'any';
+}
+
+async function readUint(view: ChainView, call: Call): Promise<bigint | undefined> {
+  return decodeUint(await view.call(call));
+}

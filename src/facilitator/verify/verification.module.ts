@@ -1,0 +1,50 @@
+import { Module } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
+import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
+import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import { LaneSenders } from './lane-senders.js';
+import { PaymentVerifier } from './payment-verifier.js';
+import { VerifyService } from './verify.service.js';
+
+@Module({
+  providers: [
+    {
+      provide: PaymentVerifier,
+      inject: [ChainRegistry, AppConfig, PinoLogger, LaneBoard],
+      useFactory: (
+        chains: ChainRegistry,
+        config: AppConfig,
+        logger: PinoLogger,
+        board: LaneBoard,
+      ) => {
+        const { implementation, recoverSigner } = loadSignerRecovery();
+        if (implementation === 'javascript') {
+          logger.warn('native secp256k1 is missing: signatures are checked in JavaScript, slower');
+        }
+        return new PaymentVerifier(chains, {
+          recoverSigner: config.hasRecoveryThread
+            ? RecoveryThread.start(recoverSigner, () => {
+                logger.error('the thread that recovers signers ended: the event loop does it now');
+              }).recoverSigner
+            : (...signed) => Promise.resolve(recoverSigner(...signed)),
+          maxGas: config.maxGasPerSettle,
+          admission: config.admission,
+          senders: new LaneSenders(board),
+        });
+      },
+    },
+    {
+      provide: VerifyService,
+      inject: [PaymentVerifier, SETTLEMENT_STORE],
+      useFactory: (verifier: PaymentVerifier, store: SettlementStore) =>
+        new VerifyService(verifier, store),
+    },
+  ],
+  exports: [PaymentVerifier, VerifyService],
+})
+export class VerificationModule {}

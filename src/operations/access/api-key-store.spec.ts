@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Scope } from '../../platform/config/access-settings.js';
+import { type ApiKeyRecord, createApiKey } from './api-key.js';
+import { ApiKeyStore } from './api-key-store.js';
+
+const scopes: readonly Scope[] = ['verify'];
+const fileOf = (...keys: readonly ApiKeyRecord[]): string => JSON.stringify({ version: 1, keys });
+
+describe('ApiKeyStore', () => {
+  let folder: string;
+  let events: string[];
+  let store: ApiKeyStore;
+  const first = createApiKey('first', scopes);
+  const second = createApiKey('second', scopes);
+
+  /** As Kubernetes mounts a secret: the file is a link into a folder that is itself a link. */
+  function mount(version: string, text: string): void {
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, 'keys.json'), text);
+    symlinkSync(version, join(folder, 'next'));
+    renameSync(join(folder, 'next'), join(folder, '..data'));
+  }
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'api-keys-'));
+    mount('..1', fileOf(first.record));
+    symlinkSync('..data/keys.json', join(folder, 'keys.json'));
+    events = [];
+    store = new ApiKeyStore(join(folder, 'keys.json'), {
+      loaded: (count) => events.push(`loaded ${count}`),
+      unusable: ({ message }) => events.push(message),
+    });
+    await store.start();
+    store.stop();
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('knows the keys of the file and no others', () => {
+    expect(store.find(first.key)).toEqual({ id: 'first', scopes: new Set(scopes) });
+    for (const key of [second.key, '', `${first.key} `, first.record.sha256, 'x'.repeat(10_000)]) {
+      expect(store.find(key)).toBeUndefined();
+    }
+  });
+
+  it('follows a mounted secret when it is swapped', async () => {
+    mount('..2', fileOf(second.record));
+    await store.reload();
+    expect(store.find(first.key)).toBeUndefined();
+    expect(store.find(second.key)?.id).toBe('second');
+    expect(events).toEqual(['loaded 1', 'loaded 1']);
+  });
+
+  it('keeps the keys it has while the file cannot be used, says so once, and recovers', async () => {
+    mount('..2', '{"version":1');
+    await store.reload();
+    await store.reload();
+    expect(store.find(first.key)?.id).toBe('first');
+    expect(store.status).toMatchObject({ keys: 1, code: 'api_keys_file_unusable' });
+    rmSync(join(folder, '..data'));
+    await store.reload();
+    expect(store.find(first.key)?.id).toBe('first');
+    expect(events.slice(1)).toEqual([
+      'API_KEYS_FILE: the file is not JSON',
+      'API_KEYS_FILE: the file cannot be read',
+    ]);
+    mount('..3', fileOf());
+    await store.reload();
+    expect(store.find(first.key)).toBeUndefined();
+    expect(store.status).toEqual({ keys: 0, loadedAt: store.status.loadedAt });
+  });
+
+  it('does not start without a usable file', async () => {
+    mount('..2', 'keys');
+    await expect(
+      new ApiKeyStore(join(folder, 'keys.json'), {
+        loaded: () => undefined,
+        unusable: () => undefined,
+      }).start(),
+    ).rejects.toThrow('API_KEYS_FILE: the file is not JSON');
+  });
+});

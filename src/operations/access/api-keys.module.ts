@@ -1,0 +1,59 @@
+import { type DynamicModule, Global, Module, type OnModuleDestroy } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { PinoLogger } from 'nestjs-pino';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../../platform/observability/health-indicators.js';
+import { ApiKeyGuard } from './api-key.guard.js';
+import { ApiKeyStore } from './api-key-store.js';
+
+/** Imported only where `API_KEYS_FILE` is set: an open service has no guard to run. */
+@Global()
+@Module({})
+export class ApiKeysModule implements OnModuleDestroy {
+  constructor(
+    private readonly keys: ApiKeyStore,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add({
+      name: 'apiKeys',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      // Never down: while a new file cannot be used, the keys read before are.
+      report: () => {
+        const { code } = this.keys.status;
+        return Promise.resolve({ isUp: true, facts: code === undefined ? {} : { code } });
+      },
+    });
+  }
+
+  static forRoot(file: string): DynamicModule {
+    return {
+      module: ApiKeysModule,
+      providers: [
+        {
+          provide: ApiKeyStore,
+          inject: [PinoLogger],
+          useFactory: async (logger: PinoLogger): Promise<ApiKeyStore> => {
+            const store = new ApiKeyStore(file, {
+              loaded: (count) => {
+                logger.info({ keys: count }, 'API keys read');
+              },
+              unusable: ({ message }) => {
+                logger.error({ reason: message }, 'API keys not read; the former ones stay in use');
+              },
+            });
+            await store.start();
+            return store;
+          },
+        },
+        { provide: APP_GUARD, useClass: ApiKeyGuard },
+      ],
+      exports: [ApiKeyStore],
+    };
+  }
+
+  onModuleDestroy(): void {
+    this.keys.stop();
+  }
+}

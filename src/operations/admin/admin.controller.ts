@@ -1,0 +1,86 @@
+import {
+  BadRequestException,
+  Controller,
+  Get,
+  NotFoundException,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { PinoLogger } from 'nestjs-pino';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { callerOf, RequireScope } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
+import { OpsOnly } from '../../platform/http/ops.js';
+import { AdminService, type LaneView } from './admin.service.js';
+
+/** What the operator page shows and does. The key comes in a header, so no other site can ask. */
+@Controller('admin/api')
+@RequireScope('admin')
+@OpsOnly()
+export class AdminController {
+  constructor(
+    private readonly admin: AdminService,
+    private readonly logger: PinoLogger,
+  ) {}
+
+  @Get('overview')
+  async overview(@Res() response: Response): Promise<void> {
+    sendPrivate(response, await asked(this.admin.overview()));
+  }
+
+  @Get('settlements')
+  async settlements(
+    @Query('search') search: unknown = '',
+    @Res() response: Response,
+  ): Promise<void> {
+    if (typeof search !== 'string' || search.length > 100) {
+      throw new BadRequestException('One settlement id, transaction hash or payer is expected.');
+    }
+    sendPrivate(response, { settlements: await asked(this.admin.settlements(search.trim())) });
+  }
+
+  @Post('lanes/:lane/pause')
+  async pause(
+    @Param('lane') lane: string,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    sendPrivate(response, await this.#setPaused(lane, true, request));
+  }
+
+  @Post('lanes/:lane/resume')
+  async resume(
+    @Param('lane') lane: string,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    sendPrivate(response, await this.#setPaused(lane, false, request));
+  }
+
+  async #setPaused(lane: string, isPaused: boolean, request: Request): Promise<LaneView> {
+    const by = callerOf(request) ?? '';
+    const changed = await asked(this.admin.setPaused(lane, isPaused, by));
+    if (changed === undefined) throw new NotFoundException();
+    this.logger.warn({ lane, by }, isPaused ? 'lane paused' : 'lane resumed');
+    return changed;
+  }
+}
+
+function sendPrivate(response: Response, body: unknown): void {
+  response.setHeader('Cache-Control', 'no-store');
+  sendJson(response, 200, body);
+}
+
+async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    throw new ServiceUnavailableException('Redis does not answer; ask again.');
+  }
+}

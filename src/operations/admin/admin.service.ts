@@ -1,0 +1,182 @@
+import { Injectable } from '@nestjs/common';
+import { formatEther } from 'viem';
+import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { VERSION } from '../../platform/config/version.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
+import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
+import type { LaneStatus } from '../../settlement/model/lane-status.js';
+import { LaneBoard, type PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
+import { type LanePause, LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
+import { LedgerOverview, type QueueView } from '../../settlement/ledger/queries/overview.js';
+import { type ProcessReport, ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { type SettlementStatus, StatusService } from '../../facilitator/status/status.service.js';
+
+/** A lane that has said nothing for this long has no writer. */
+const SILENT_MS = 5000;
+/** A lane that nobody has held for this long belongs to a key that is not ours any more. */
+const FORGOTTEN_MS = 24 * 3_600_000;
+const ATTEMPTS_SHOWN = 200;
+const SETTLEMENTS_SHOWN = 50;
+
+/** One account nonce in flight. */
+export interface AttemptView {
+  readonly accountNonce: number;
+  readonly kind: Attempt['kind'];
+  readonly settlementIds: readonly string[];
+  /** Newest last; each more after the first is a bump. */
+  readonly transactions: readonly string[];
+  readonly maxFeePerGasWei: string;
+  readonly ageMs: number;
+}
+
+export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei' | 'processId'> {
+  /** Id of the process that writes it. */
+  readonly process: string;
+  /** `silent` when no process speaks for it. */
+  readonly trouble: LaneStatus['trouble'] | 'silent' | null;
+  /** Whole native coins. */
+  readonly balance: string;
+  readonly paused: LanePause | null;
+  readonly attempts: readonly AttemptView[];
+}
+
+export interface NetworkView {
+  readonly network: string;
+  readonly queue: QueueView;
+  readonly headAgeMs: number | null;
+  readonly endpoints: { readonly reachable: number; readonly all: number };
+  readonly lanes: readonly LaneView[];
+}
+
+export interface Overview {
+  readonly version: string;
+  readonly at: number;
+  readonly apiKeys: ApiKeyStatus;
+  readonly processes: readonly ProcessReport[];
+  readonly networks: readonly NetworkView[];
+}
+
+/** What a person on call wants to see and may do. */
+@Injectable()
+export class AdminService {
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly board: LaneBoard,
+    private readonly pauses: LanePauses,
+    private readonly ledger: LedgerOverview,
+    private readonly processes: ProcessRegistry,
+    private readonly status: StatusService,
+    private readonly apiKeys: ApiKeyStore,
+  ) {}
+
+  /** @throws LedgerUnavailableError */
+  async overview(): Promise<Overview> {
+    const at = Date.now();
+    const [processes, lanes] = await Promise.all([this.processes.live(), this.#lanes(at)]);
+    const networks = await Promise.all(
+      this.chains.all.map(async (chain): Promise<NetworkView> => {
+        const head = chain.bestHead?.head;
+        return {
+          network: chain.config.network,
+          queue: await this.ledger.queue(chain.chainId),
+          headAgeMs: head === undefined ? null : Math.max(0, at - head.timestamp * 1000),
+          endpoints: {
+            reachable: chain.endpoints.filter(({ isReachable }) => isReachable === true).length,
+            all: chain.endpoints.length,
+          },
+          lanes: lanes.filter(({ chainId }) => chainId === chain.chainId),
+        };
+      }),
+    );
+    return { version: VERSION, at, apiKeys: this.apiKeys.status, processes, networks };
+  }
+
+  /**
+   * The newest settlements, or those that a text finds: a settlement's id, a transaction hash, or the
+   * address of a payer.
+   *
+   * @throws LedgerUnavailableError
+   */
+  async settlements(search: string): Promise<readonly SettlementStatus[]> {
+    if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
+      return this.status.byTransaction(search.toLowerCase() as `0x${string}`);
+    }
+    if (/^[\w-]{43}$/.test(search)) return this.#known([search]);
+    const payer = readAddress(search);
+    if (search !== '' && payer === undefined) return [];
+    const ids = await Promise.all(
+      this.chains.all.map(({ chainId }) =>
+        payer === undefined
+          ? this.ledger.newest(chainId, SETTLEMENTS_SHOWN)
+          : this.ledger.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
+      ),
+    );
+    const found = await this.#known(ids.flat());
+    return found
+      .sort((a, b) => (b.times?.['claimed'] ?? '').localeCompare(a.times?.['claimed'] ?? ''))
+      .slice(0, SETTLEMENTS_SHOWN);
+  }
+
+  /**
+   * @returns the lane afterwards; `undefined` when there is none of this name.
+   * @throws LedgerUnavailableError
+   */
+  async setPaused(lane: string, isPaused: boolean, by: string): Promise<LaneView | undefined> {
+    const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
+    if (known === undefined) return undefined;
+    if (isPaused) await this.pauses.pause(lane, known.chainId, { at: Date.now(), by });
+    else await this.pauses.resume(lane, known.chainId);
+    return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
+  }
+
+  async #lanes(now: number): Promise<readonly LaneView[]> {
+    const [lanes, pauses] = await Promise.all([this.board.all(), this.pauses.all()]);
+    const known = lanes
+      .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
+      .sort((a, b) => a.lane.localeCompare(b.lane));
+    return Promise.all(
+      known.map(async (status): Promise<LaneView> => {
+        const { balanceWei, processId, ...rest } = status;
+        const attempts = await this.ledger.attempts(status.chainId, status.lane);
+        const paused = pauses.get(status.lane) ?? null;
+        return {
+          ...rest,
+          process: processId,
+          trouble: troubleOf(status, paused),
+          balance: formatEther(BigInt(balanceWei)),
+          paused,
+          attempts: attempts.slice(0, ATTEMPTS_SHOWN).map((attempt) => viewOf(attempt, now)),
+        };
+      }),
+    );
+  }
+
+  async #known(ids: readonly string[]): Promise<SettlementStatus[]> {
+    const found = await Promise.all(ids.map((id) => this.status.byId(id)));
+    return found.filter((one) => one !== undefined);
+  }
+}
+
+/** A pause counts from the moment it is written, not from the lane's next report. */
+function troubleOf(
+  { silentMs, trouble }: PublishedStatus,
+  paused: LanePause | null,
+): LaneView['trouble'] {
+  if (silentMs > SILENT_MS) return 'silent';
+  if (paused !== null) return 'paused';
+  return trouble === 'paused' ? null : (trouble ?? null);
+}
+
+/** Signed bytes stay out: they are live until their nonce is used. */
+function viewOf(attempt: Attempt, now: number): AttemptView {
+  const { accountNonce, kind, settlementIds, transactions } = attempt;
+  return {
+    accountNonce,
+    kind,
+    settlementIds,
+    transactions: transactions.map(({ hash }) => hash),
+    maxFeePerGasWei: newestTransactionOf(attempt).maxFeePerGas.toString(),
+    ageMs: Math.max(0, now - (transactions[0]?.signedAt ?? now)),
+  };
+}

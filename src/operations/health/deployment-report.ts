@@ -1,0 +1,49 @@
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { Shared } from '../../platform/concurrency/shared.js';
+import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type { QueueBoard, QueueStatus } from '../../settlement/ledger/queries/queue-board.js';
+import { type LaneHealth, laneHealths } from './lane-health.js';
+import { type NetworkHealth, networkHealth } from './network-health.js';
+import { type QueueHealth, queueHealth } from './queue-health.js';
+
+/** However many probes and scrapes come, the ledger counts the queue this often at most. */
+const QUEUE_KEPT_MS = 1000;
+
+/**
+ * The state of the whole deployment as this process knows it: from the ledger, where every lane reports
+ * itself, and from what the RPC endpoints have shown already. Nothing here asks an RPC endpoint.
+ */
+export class DeploymentReport {
+  readonly #queues: Shared<readonly QueueStatus[]>;
+
+  constructor(
+    private readonly chains: ChainRegistry,
+    private readonly board: LaneBoard,
+    queues: QueueBoard,
+    private readonly headMaxAgeMs: number,
+  ) {
+    const chainIds = chains.all.map(({ chainId }) => chainId);
+    this.#queues = new Shared(() => queues.read(chainIds), QUEUE_KEPT_MS);
+  }
+
+  /** @throws LedgerUnavailableError */
+  async networks(): Promise<readonly NetworkHealth[]> {
+    return Promise.all(
+      this.chains.all.map(async (chain) => {
+        const lanes = await this.board.live(chain.chainId);
+        return networkHealth(chain, lanes, this.headMaxAgeMs, Date.now());
+      }),
+    );
+  }
+
+  /** @throws LedgerUnavailableError */
+  async lanes(): Promise<readonly LaneHealth[]> {
+    return laneHealths(await this.board.all());
+  }
+
+  /** @throws LedgerUnavailableError */
+  async queues(): Promise<readonly QueueHealth[]> {
+    const [statuses, lanes] = await Promise.all([this.#queues.get(), this.lanes()]);
+    return statuses.map((status) => queueHealth(status, lanes));
+  }
+}

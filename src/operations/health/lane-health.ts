@@ -1,0 +1,52 @@
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { LaneTrouble } from '../../settlement/model/lane-status.js';
+import {
+  LANE_SILENT_MS,
+  type PublishedStatus,
+} from '../../settlement/ledger/queries/lane-board.js';
+
+/** A lane as its writer last spoke of it. */
+export interface LaneHealth {
+  /** `<chainId>:<signer>` */
+  readonly lane: string;
+  readonly network: string;
+  readonly signer: string;
+  /** Why it takes no work; `no_owner` when no living process writes it. */
+  readonly code?: LaneTrouble | 'no_owner';
+  /** The process that writes it, or did last. */
+  readonly owner: string;
+  readonly settlementsLeft: number;
+  readonly balanceWei: string;
+  readonly inFlight: number;
+  readonly window: number;
+  readonly gaps: number;
+  /** Milliseconds the oldest transaction in flight has been without a block. */
+  readonly oldestInFlightMs: number;
+}
+
+/** A lane that nobody has written for this long is history: its key was taken out. */
+const REMEMBERED_MS = 3_600_000;
+
+/** The lanes of the deployment, those included that lost their writer within the last hour. */
+export function laneHealths(lanes: readonly PublishedStatus[]): readonly LaneHealth[] {
+  return lanes
+    .filter(({ silentMs }) => silentMs < REMEMBERED_MS)
+    .map((lane) => {
+      const code = lane.silentMs > LANE_SILENT_MS ? 'no_owner' : lane.trouble;
+      const { chainId, signer, processId, settlementsLeft, balanceWei } = lane;
+      const { inFlight, window, gaps, oldestInFlightMs } = lane;
+      return {
+        lane: lane.lane,
+        network: caip2Of(chainId),
+        signer,
+        ...(code !== undefined && { code }),
+        owner: processId,
+        settlementsLeft,
+        balanceWei,
+        inFlight,
+        window,
+        gaps,
+        oldestInFlightMs,
+      };
+    });
+}

@@ -1,0 +1,112 @@
+import type { BlockHeader } from '../../platform/chain/block.js';
+import { type EndpointHealth, LAG_MAX_BLOCKS } from '../../platform/chain/endpoint-health.js';
+import type { ContractName } from '../../platform/chain/endpoint-probe.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { LaneStatus } from '../../settlement/model/lane-status.js';
+
+/** Why a network cannot be settled on now. */
+export type NetworkTrouble =
+  'wrong_chain' | 'rpc_unreachable' | 'head_stale' | 'no_lane' | NonNullable<LaneStatus['trouble']>;
+
+/** Why an endpoint is not asked, or is the last choice. */
+export type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging';
+
+/** What the last probe and the calls since then have shown. An endpoint goes by its place in `RPC_URLS`. */
+export interface EndpointReport {
+  readonly endpoint: number;
+  readonly code?: EndpointTrouble;
+  /** Blocks behind the best endpoint. */
+  readonly lagBlocks: number;
+  readonly headAgeMs?: number;
+  /** What it can do; missing until it was asked. */
+  readonly hasFinalizedTag?: boolean;
+  readonly hasLogs?: boolean;
+  readonly acceptsBatches: boolean;
+}
+
+/** What can be said of one network without asking anybody now. */
+export interface NetworkHealth {
+  readonly network: string;
+  /** Whether all live processes together can settle on it. */
+  readonly canSettle: boolean;
+  readonly code?: NetworkTrouble;
+  readonly lanes: number;
+  readonly settlementsLeft: number;
+  readonly headAgeMs?: number;
+  readonly endpoints: readonly EndpointReport[];
+  /** Whether each contract that methods need is deployed; `unknown` until a node was asked. */
+  readonly contracts: Readonly<Record<ContractName, boolean | 'unknown'>>;
+}
+
+/** A head seen by a probe may be this much older than it is. */
+const PROBE_INTERVAL_MS = 10_000;
+
+/**
+ * @param lanes - of this network, those whose process lives.
+ * @param headMaxAgeMs - `HEAD_MAX_AGE_MS`; 0 for chains that mine on demand.
+ */
+export function networkHealth(
+  chain: EvmChain,
+  lanes: readonly LaneStatus[],
+  headMaxAgeMs: number,
+  now: number,
+): NetworkHealth {
+  const head = chain.bestHead?.head;
+  const headAgeMs = head && ageMs(head, now);
+  const code = troubleOf(chain, lanes, headAgeMs, headMaxAgeMs);
+  return {
+    network: chain.config.network,
+    canSettle: code === undefined,
+    ...(code !== undefined && { code }),
+    lanes: lanes.length,
+    settlementsLeft: lanes.reduce((sum, lane) => sum + lane.settlementsLeft, 0),
+    ...(headAgeMs !== undefined && { headAgeMs }),
+    endpoints: chain.endpoints.map((health, index) => endpointReport(health, index, now)),
+    contracts: {
+      permit2: chain.hasContract('permit2') ?? 'unknown',
+      permit2Proxy: chain.hasContract('permit2Proxy') ?? 'unknown',
+      multicall3: chain.hasContract('multicall3') ?? 'unknown',
+    },
+  };
+}
+
+function endpointReport(health: EndpointHealth, index: number, now: number): EndpointReport {
+  const { head, lag, hasFinalizedTag, hasLogs, endpoint } = health;
+  const code = endpointTrouble(health);
+  return {
+    endpoint: index,
+    ...(code !== undefined && { code }),
+    lagBlocks: Number(lag),
+    ...(head !== undefined && { headAgeMs: ageMs(head, now) }),
+    ...(hasFinalizedTag !== undefined && { hasFinalizedTag }),
+    ...(hasLogs !== undefined && { hasLogs }),
+    acceptsBatches: endpoint.acceptsBatches,
+  };
+}
+
+function endpointTrouble(health: EndpointHealth): EndpointTrouble | undefined {
+  if (health.isRightChain === false) return 'wrong_chain';
+  if (health.isReachable === false) return 'unreachable';
+  return health.lag > LAG_MAX_BLOCKS ? 'lagging' : undefined;
+}
+
+/** Milliseconds since a block's own time; a clock that is ahead of ours makes none. */
+function ageMs({ timestamp }: BlockHeader, now: number): number {
+  return Math.max(0, now - timestamp * 1000);
+}
+
+function troubleOf(
+  chain: EvmChain,
+  lanes: readonly LaneStatus[],
+  headAgeMs: number | undefined,
+  headMaxAgeMs: number,
+): NetworkTrouble | undefined {
+  if (!chain.isRightChain) return 'wrong_chain';
+  if (lanes.length === 0) return 'no_lane';
+  if (chain.endpoints.every(({ isReachable }) => isReachable === false)) return 'rpc_unreachable';
+  const isStale =
+    headMaxAgeMs > 0 && headAgeMs !== undefined && headAgeMs > headMaxAgeMs + PROBE_INTERVAL_MS;
+  if (isStale) return 'head_stale';
+  const troubles = lanes.map(({ trouble }) => trouble);
+  return troubles.every((trouble) => trouble !== undefined) ? troubles[0] : undefined;
+}

@@ -1,0 +1,73 @@
+import { Global, Module, type OnModuleInit } from '@nestjs/common';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import { QueueBoard } from '../../settlement/ledger/queries/queue-board.js';
+import { DeploymentReport } from './deployment-report.js';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../../platform/observability/health-indicators.js';
+
+/** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: DeploymentReport,
+      inject: [ChainRegistry, LaneBoard, QueueBoard, AppConfig],
+      useFactory: (
+        chains: ChainRegistry,
+        board: LaneBoard,
+        queues: QueueBoard,
+        { headMaxAgeMs }: AppConfig,
+      ) => new DeploymentReport(chains, board, queues, headMaxAgeMs),
+    },
+  ],
+  exports: [DeploymentReport],
+})
+export class SettlingHealthModule implements OnModuleInit {
+  constructor(
+    private readonly indicators: HealthIndicators,
+    private readonly deployment: DeploymentReport,
+  ) {}
+
+  onModuleInit(): void {
+    const timeoutMs = INDICATOR_TIMEOUT_MS;
+    this.indicators.add({
+      name: 'networks',
+      timeoutMs,
+      report: async () => {
+        const networks = await this.deployment.networks();
+        const isUp = networks.some(({ canSettle }) => canSettle);
+        return { isUp, facts: byName(networks, 'network') };
+      },
+    });
+    // A lane or a queue in trouble is named. Whether anything can be settled the networks say.
+    this.indicators.add({
+      name: 'lanes',
+      timeoutMs,
+      report: async () => ({ isUp: true, facts: byName(await this.deployment.lanes(), 'lane') }),
+    });
+    this.indicators.add({
+      name: 'queue',
+      timeoutMs,
+      report: async () => ({
+        isUp: true,
+        facts: byName(await this.deployment.queues(), 'network'),
+      }),
+    });
+  }
+}
+
+function byName<K extends string, T extends Readonly<Record<K, string>>>(
+  reports: readonly T[],
+  name: K,
+): Readonly<Record<string, Omit<T, K>>> {
+  return Object.fromEntries(
+    reports.map((report) => {
+      const { [name]: key, ...facts } = report;
+      return [key, facts];
+    }),
+  );
+}

@@ -1,0 +1,38 @@
+import type { Address } from 'viem';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
+
+/**
+ * Assets that are counted by name. Any token is served, so a label for each would let anybody who sends
+ * requests make series without end: those the operator named come first, then the built-in ones.
+ */
+const NAMED_MAX = 32;
+
+export const OTHER = 'other';
+
+/** Bounds the values of the label `asset`. */
+export class AssetLabels {
+  readonly #named: ReadonlySet<string>;
+
+  /** @param names - assets as in settings (`eip155:56/0x…`), the most important first. */
+  constructor(names: Iterable<string>) {
+    this.#named = new Set([...new Set(names)].slice(0, NAMED_MAX));
+  }
+
+  static of({ admission, batchSafeAssets, networks }: AppConfig): AssetLabels {
+    return new AssetLabels([
+      ...(admission.assetsAllow ?? []),
+      ...admission.minAmounts.keys(),
+      ...batchSafeAssets,
+      ...networks.flatMap(({ chainId, knownTokens }) =>
+        knownTokens.map(({ address }) => assetNameOf({ chainId, asset: address })),
+      ),
+    ]);
+  }
+
+  /** The token's address where it is one of those counted by name, else `other`. */
+  labelOf(chainId: number | undefined, asset: Address | undefined): string {
+    if (chainId === undefined || asset === undefined) return OTHER;
+    return this.#named.has(assetNameOf({ chainId, asset })) ? asset : OTHER;
+  }
+}

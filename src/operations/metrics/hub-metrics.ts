@@ -1,0 +1,68 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { HubHealth } from '../../hub/hub-health.service.js';
+import type { HubOperation, HubStats } from '../../hub/hub-stats.js';
+
+const OPERATIONS: readonly HubOperation[] = ['upload', 'download', 'remove'];
+
+/** Series of the file hub, as this process serves it. */
+export class HubMetrics {
+  readonly #operations: Counter<'operation'>;
+  readonly #bytes: Counter<'operation'>;
+  readonly #damaged: Counter;
+  readonly #up: Gauge;
+  readonly #free: Gauge;
+
+  constructor(
+    registry: Registry,
+    private readonly stats: Pick<HubStats, 'of' | 'damaged'>,
+    private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
+  ) {
+    const registers = [registry];
+    this.#operations = new Counter({
+      name: 'x402_hub_operations_total',
+      help: 'Operations of the file hub that were done.',
+      labelNames: ['operation'],
+      registers,
+    });
+    this.#bytes = new Counter({
+      name: 'x402_hub_payload_bytes_total',
+      help: 'Bytes of payloads stored and served.',
+      labelNames: ['operation'],
+      registers,
+    });
+    this.#damaged = new Counter({
+      name: 'x402_hub_damaged_reads_total',
+      help: 'Payloads that were not what was stored when they were read.',
+      registers,
+    });
+    this.#up = new Gauge({
+      name: 'x402_hub_up',
+      help: 'Whether the hub can store and find now: 1 or 0.',
+      registers,
+    });
+    this.#free = new Gauge({
+      name: 'x402_hub_storage_free_bytes',
+      help: 'Bytes that are free where the hub keeps its files, for storage that has an end.',
+      registers,
+    });
+  }
+
+  async refresh(): Promise<void> {
+    this.#operations.reset();
+    this.#bytes.reset();
+    for (const operation of OPERATIONS) {
+      const { count, bytes } = this.stats.of(operation);
+      this.#operations.inc({ operation }, count);
+      this.#bytes.inc({ operation }, bytes);
+    }
+    this.#damaged.reset();
+    this.#damaged.inc(this.stats.damaged);
+    const [trouble, free] = await Promise.all([
+      this.health.trouble(),
+      this.health.freeBytes().catch(() => undefined),
+    ]);
+    this.#up.set(trouble === undefined ? 1 : 0);
+    this.#free.remove();
+    if (free !== undefined) this.#free.set(free);
+  }
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { Attempt } from '../../settlement/model/attempt.js';
+import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
+import { errorMetrics } from './error-metrics.js';
+import { laneMetrics } from './lane-metrics.js';
+
+const SIGNER = '0x00000000000000000000000000000000000000aa';
+const LANE = `56:${SIGNER}`;
+const LABELS = `network="eip155:56",lane="${SIGNER}"`;
+
+const anAttempt = (settlementIds: readonly string[]): Attempt => ({
+  accountNonce: 7,
+  kind: settlementIds.length > 1 ? 'batch' : 'single',
+  settlementIds,
+  transactions: [],
+  allocatedAtBlock: 1n,
+});
+
+/** What the observer was told, as a scrape shows it. */
+async function scrapeAfter(
+  tell: (observer: LaneObserver) => void,
+  waitsMs: readonly number[] = [],
+): Promise<string[]> {
+  const registry = new Registry();
+  tell(laneMetrics(registry, () => Promise.resolve(waitsMs), errorMetrics(registry)));
+  await new Promise((resolve) => setImmediate(resolve));
+  return (await registry.metrics()).split('\n');
+}
+
+describe('lane metrics', () => {
+  it('shows every counter of a lane from the moment it is opened', async () => {
+    const lines = await scrapeAfter((observer) => {
+      observer.opened(LANE, { nextNonce: 0, inFlight: 0 });
+    });
+    expect(lines).toContain(`x402_lane_openings_total{${LABELS}} 1`);
+    for (const name of ['attempt_bumps', 'attempt_reorgs', 'lane_foreign_nonces']) {
+      expect(lines).toContain(`x402_${name}_total{${LABELS}} 0`);
+    }
+  });
+
+  it('measures the size of a batch and how long each of its settlements waited', async () => {
+    const lines = await scrapeAfter(
+      (observer) => {
+        observer.sent(LANE, anAttempt(['a', 'b', 'c']));
+      },
+      [20, 30, 40],
+    );
+    expect(lines).toContain(`x402_attempts_total{${LABELS},kind="batch"} 1`);
+    expect(lines).toContain('x402_attempt_settlements_sum{network="eip155:56"} 3');
+    expect(lines).toContain('x402_settlement_queue_wait_seconds_count{network="eip155:56"} 3');
+    expect(lines).toContain(
+      'x402_settlement_queue_wait_seconds_bucket{le="0.025",network="eip155:56"} 1',
+    );
+  });
+
+  it('counts a gap filler as an attempt, and as no batch', async () => {
+    const lines = await scrapeAfter((observer) => {
+      observer.sent(LANE, { ...anAttempt([]), kind: 'noop' });
+    });
+    expect(lines).toContain(`x402_attempts_total{${LABELS},kind="noop"} 1`);
+    expect(lines.filter((line) => line.startsWith('x402_attempt_settlements_'))).toEqual([]);
+  });
+
+  it('shares gas and fee among the settlements a transaction paid', async () => {
+    const lines = await scrapeAfter((observer) => {
+      const inclusion = {
+        transaction: '0x1',
+        blockNumber: 2n,
+        blockHash: '0x2',
+        isSuccess: true,
+        gasUsed: 120_000n,
+        effectiveGasPrice: 1_000_000_000n,
+        credited: new Map([
+          ['a', 0],
+          ['b', 1],
+        ]),
+      } as const;
+      observer.included(LANE, anAttempt(['a', 'b']), inclusion, 600);
+    });
+    expect(lines).toContain('x402_attempt_inclusion_seconds_sum{network="eip155:56"} 0.6');
+    expect(lines).toContain('x402_settlement_gas_sum{network="eip155:56"} 120000');
+    expect(lines).toContain('x402_settlement_gas_bucket{le="60000",network="eip155:56"} 2');
+    expect(lines).toContain('x402_settlement_fee_coins_sum{network="eip155:56"} 0.00012');
+    expect(lines).toContain(`x402_lane_fee_coins_total{${LABELS}} 0.00012`);
+  });
+
+  it('counts the end of each settlement, and measures finality of what was seen included', async () => {
+    const attempt = anAttempt(['a', 'b']);
+    const lines = await scrapeAfter((observer) => {
+      const inclusion = { gasUsed: 0n, effectiveGasPrice: 0n, credited: new Map() };
+      observer.included(LANE, attempt, inclusion as never, 1);
+      observer.ended(LANE, attempt, [
+        { id: 'a', state: 'finalized', isPaid: true },
+        { id: 'b', state: 'expired', isPaid: false, reason: 'permit2_deadline_expired' },
+      ]);
+    });
+    const ended = 'x402_settlements_total{network="eip155:56"';
+    expect(lines).toContain(`${ended},state="finalized",paid="true",reason=""} 1`);
+    expect(lines).toContain(
+      `${ended},state="expired",paid="false",reason="permit2_deadline_expired"} 1`,
+    );
+    expect(lines).toContain('x402_attempt_finality_seconds_count{network="eip155:56"} 1');
+  });
+
+  it('counts failures, those of the connection to the queue apart', async () => {
+    const lines = await scrapeAfter((observer) => {
+      observer.failed('56', 'queue', new Error('away'));
+      observer.failed(LANE, 'run', new Error('odd'));
+    });
+    expect(lines).toContain('x402_internal_errors_total{place="queue"} 1');
+    expect(lines).toContain('x402_internal_errors_total{place="lane"} 1');
+    expect(lines).toContain('x402_internal_errors_total{place="http"} 0');
+  });
+});

@@ -1,0 +1,234 @@
+import type { ParkReason } from '../../settlement/ledger/lane-store.js';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { Attempt } from '../../settlement/model/attempt.js';
+import type { CountError } from './error-metrics.js';
+import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
+
+/** Seconds. */
+const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+/** Seconds. Blocks of BNB Chain come every 0.45 s. */
+const BLOCK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 30, 60];
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 100];
+/** Gas units of one settlement: a share of a batch, or a transaction of its own. */
+const GAS_BUCKETS = [30_000, 45_000, 60_000, 80_000, 100_000, 130_000, 180_000, 250_000, 300_000];
+/** Native coins of one settlement: 60 000 gas at 0.05 gwei are 0.000003. */
+const FEE_BUCKETS = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 5e-4, 1e-3];
+const WEI_PER_COIN = 1e18;
+
+const LANE_LABELS = ['network', 'lane'] as const;
+type LaneLabels = Record<(typeof LANE_LABELS)[number], string>;
+
+/**
+ * Counts and times what lanes do.
+ *
+ * @param readQueueWaitsMs - how long settlements that have been sent had waited for it.
+ */
+const PARK_REASONS: readonly ParkReason[] = ['state_unreadable', 'search_failed'];
+
+export function laneMetrics(
+  registry: Registry,
+  readQueueWaitsMs: (
+    chainId: number,
+    settlementIds: readonly string[],
+  ) => Promise<readonly number[]>,
+  countError: CountError,
+): LaneObserver {
+  const series = laneSeries(registry);
+  /** When attempts were seen in a block, for as long as their lane remembers them. */
+  const includedAt = new WeakMap<Attempt, number>();
+
+  const noteWaits = async (lane: string, { settlementIds }: Attempt): Promise<void> => {
+    const { network } = labelsOf(lane);
+    const chainId = Number(lane.split(':')[0]);
+    for (const waitMs of await readQueueWaitsMs(chainId, settlementIds)) {
+      series.queueWaitSeconds.observe({ network }, waitMs / 1000);
+    }
+  };
+
+  return {
+    opened: (lane) => {
+      const labels = labelsOf(lane);
+      // An increase is seen only of a series that was there before it.
+      for (const counter of series.laneCounters) counter.inc(labels, 0);
+      const { network } = labels;
+      series.collectedAgain.inc({ network }, 0);
+      for (const reason of PARK_REASONS) series.parkings.inc({ network, reason }, 0);
+      series.opened.inc(labels);
+    },
+    lost: (lane) => {
+      series.lost.inc(labelsOf(lane));
+    },
+    sent: (lane, attempt) => {
+      const labels = labelsOf(lane);
+      series.attempts.inc({ ...labels, kind: attempt.kind });
+      if (attempt.kind === 'noop') return;
+      const { network } = labels;
+      series.batchSize.observe({ network }, attempt.settlementIds.length);
+      void noteWaits(lane, attempt);
+    },
+    broadcast: () => undefined,
+    bumped: (lane) => {
+      series.bumps.inc(labelsOf(lane));
+    },
+    rebroadcast: (lane) => {
+      series.rebroadcasts.inc(labelsOf(lane));
+    },
+    included: (lane, attempt, { gasUsed, effectiveGasPrice, credited }, latencyMs) => {
+      const labels = labelsOf(lane);
+      const { network } = labels;
+      includedAt.set(attempt, performance.now());
+      series.inclusionSeconds.observe({ network }, latencyMs / 1000);
+      const feeCoins = Number(gasUsed * effectiveGasPrice) / WEI_PER_COIN;
+      series.feeCoins.inc(labels, feeCoins);
+      const paid = credited.size;
+      for (let item = 0; item < paid; item += 1) {
+        series.settlementGas.observe({ network }, Number(gasUsed) / paid);
+        series.settlementFeeCoins.observe({ network }, feeCoins / paid);
+      }
+    },
+    reorged: (lane, attempt) => {
+      includedAt.delete(attempt);
+      series.reorgs.inc(labelsOf(lane));
+    },
+    ended: (lane, attempt, endings) => {
+      const { network } = labelsOf(lane);
+      for (const { state, isPaid, reason } of endings) {
+        const paid = String(isPaid);
+        series.settlements.inc({ network, state, paid, reason: reason ?? '' });
+      }
+      const included = attempt === undefined ? undefined : includedAt.get(attempt);
+      if (included === undefined || !endings.some(({ state }) => state === 'finalized')) return;
+      series.finalitySeconds.observe({ network }, (performance.now() - included) / 1000);
+    },
+    collectedAgain: (lane, { length }) => {
+      series.collectedAgain.inc({ network: labelsOf(lane).network }, length);
+    },
+    parked: (lane, _, reason) => {
+      series.parkings.inc({ network: labelsOf(lane).network, reason });
+    },
+    parkedNow: (chainId, count) => {
+      series.parked.set({ network: caip2Of(chainId) }, count);
+    },
+    restored: (lane) => {
+      series.restorations.inc(labelsOf(lane));
+    },
+    nonceUsedByOther: (lane) => {
+      series.foreignNonces.inc(labelsOf(lane));
+    },
+    batchReverted: (lane) => {
+      series.batchReverts.inc(labelsOf(lane));
+    },
+    failed: (_, what) => {
+      countError(what === 'queue' ? 'queue' : 'lane');
+    },
+  };
+}
+
+/** A lane is named `<chainId>:<signer>`. */
+function labelsOf(lane: string): LaneLabels {
+  const [chainId, signer = ''] = lane.split(':');
+  return { network: caip2Of(Number(chainId)), lane: signer };
+}
+
+function laneSeries(registry: Registry) {
+  const registers = [registry];
+  const laneCounter = (name: string, help: string): Counter<keyof LaneLabels> =>
+    new Counter({ name, help, labelNames: [...LANE_LABELS], registers });
+  const histogram = (name: string, help: string, buckets: number[]): Histogram<'network'> =>
+    new Histogram({ name, help, labelNames: ['network'], buckets, registers });
+
+  const laneCounters = {
+    opened: laneCounter(
+      'x402_lane_openings_total',
+      'Times a lane was opened, by a process that took it or found its record in doubt.',
+    ),
+    lost: laneCounter('x402_lane_losses_total', 'Times a process lost the lease of a lane.'),
+    bumps: laneCounter(
+      'x402_attempt_bumps_total',
+      'Transactions replaced at their account nonce by one with a higher fee.',
+    ),
+    rebroadcasts: laneCounter(
+      'x402_attempt_rebroadcasts_total',
+      'Transactions sent again, the same bytes, because no block had taken them.',
+    ),
+    reorgs: laneCounter(
+      'x402_attempt_reorgs_total',
+      'Included transactions whose block was replaced.',
+    ),
+    foreignNonces: laneCounter(
+      'x402_lane_foreign_nonces_total',
+      'Account nonces used by transactions that are not ours.',
+    ),
+    restorations: laneCounter(
+      'x402_lane_restorations_total',
+      'Times what a lane remembered was stored again in a ledger that went back.',
+    ),
+    batchReverts: laneCounter('x402_attempt_batch_reverts_total', 'Batches that reverted.'),
+    feeCoins: laneCounter('x402_lane_fee_coins_total', 'Gas money spent, in native coins.'),
+  };
+  return {
+    ...laneCounters,
+    laneCounters: Object.values(laneCounters),
+    attempts: new Counter({
+      name: 'x402_attempts_total',
+      help: 'Account nonces used: for a single settlement, a batch, or (noop) to fill a gap.',
+      labelNames: [...LANE_LABELS, 'kind'],
+      registers,
+    }),
+    settlements: new Counter({
+      name: 'x402_settlements_total',
+      help: 'Settlements that came to their end on chain, by state and reason.',
+      labelNames: ['network', 'state', 'paid', 'reason'],
+      registers,
+    }),
+    collectedAgain: new Counter({
+      name: 'x402_settlements_collected_again_total',
+      help: 'Settlements told as success that the chain took back, and that are collected again.',
+      labelNames: ['network'],
+      registers,
+    }),
+    parkings: new Counter({
+      name: 'x402_settlement_parkings_total',
+      help: 'Settlements that left their lane because their outcome could not be told, by reason.',
+      labelNames: ['network', 'reason'],
+      registers,
+    }),
+    parked: new Gauge({
+      name: 'x402_settlements_parked',
+      help: 'Settlements whose outcome cannot be told now; they are asked for again.',
+      labelNames: ['network'],
+      registers,
+    }),
+    batchSize: histogram(
+      'x402_attempt_settlements',
+      'Settlements in one transaction.',
+      BATCH_BUCKETS,
+    ),
+    queueWaitSeconds: histogram(
+      'x402_settlement_queue_wait_seconds',
+      'From the claim of a settlement until its first transaction is stored.',
+      WAIT_BUCKETS,
+    ),
+    inclusionSeconds: histogram(
+      'x402_attempt_inclusion_seconds',
+      'From the first send of a transaction until a block has it.',
+      BLOCK_BUCKETS,
+    ),
+    finalitySeconds: histogram(
+      'x402_attempt_finality_seconds',
+      'From inclusion until the block cannot be replaced.',
+      BLOCK_BUCKETS,
+    ),
+    settlementGas: histogram(
+      'x402_settlement_gas',
+      'Gas units of one paid settlement; in a batch, its equal share.',
+      GAS_BUCKETS,
+    ),
+    settlementFeeCoins: histogram(
+      'x402_settlement_fee_coins',
+      'Gas money of one paid settlement, in native coins; in a batch, its equal share.',
+      FEE_BUCKETS,
+    ),
+  };
+}

@@ -1,0 +1,144 @@
+import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Registry } from 'prom-client';
+import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { PaymentObserver } from '../../facilitator/payment-observer.js';
+import { DeploymentReport } from '../health/deployment-report.js';
+import { HubHealth } from '../../hub/hub-health.service.js';
+import { HubStats } from '../../hub/hub-stats.js';
+import { LaneObserver } from '../../settlement/lanes/lane-observer.js';
+import { QueueBoard } from '../../settlement/ledger/queries/queue-board.js';
+import { ResponseObserver } from '../../platform/observability/response-observer.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { RedisWatch } from '../../platform/redis/redis-watch.js';
+import { WalletHealth } from '../../wallet/wallet-health.js';
+import { WalletObserver } from '../../wallet/wallet-observer.js';
+import { AssetLabels } from './asset-labels.js';
+import { DeploymentMetrics } from './deployment-metrics.js';
+import { CountError, errorMetrics } from './error-metrics.js';
+import { HubMetrics } from './hub-metrics.js';
+import { laneMetrics } from './lane-metrics.js';
+import { MetricsController } from './metrics.controller.js';
+import { paymentMetrics } from './payment-metrics.js';
+import { RedisMetrics } from './redis-metrics.js';
+import { responseMetrics } from './response-metrics.js';
+import { rpcMetrics } from './rpc-metrics.js';
+import { type Sampler, ScrapeService } from './scrape.service.js';
+import { WalletGauges, walletMetrics } from './wallet-metrics.js';
+
+const REDIS_METRICS: Provider = {
+  provide: RedisMetrics,
+  inject: [Registry, RedisWatch],
+  useFactory: (registry: Registry, watch: RedisWatch) => new RedisMetrics(registry, watch),
+};
+
+const HUB_METRICS: Provider = {
+  provide: HubMetrics,
+  inject: [Registry, HubStats, HubHealth],
+  useFactory: (registry: Registry, stats: HubStats, health: HubHealth) =>
+    new HubMetrics(registry, stats, health),
+};
+
+/** Provides the observers that other modules tell of their work, and serves what was counted. */
+@Global()
+@Module({})
+export class MetricsModule {
+  /** What is counted follows the roles of this process. */
+  static forRoot(config: AppConfig): DynamicModule {
+    const { settles, usesChains, wallet } = config;
+    const hasHub = config.hasRole('hub');
+    const samplers = [
+      RedisMetrics,
+      ...(settles ? [DeploymentMetrics] : []),
+      ...(hasHub ? [HubMetrics] : []),
+      ...(wallet === undefined ? [] : [WalletGauges]),
+    ];
+    return {
+      module: MetricsModule,
+      controllers: [MetricsController],
+      providers: [
+        { provide: Registry, useFactory: () => new Registry() },
+        REDIS_METRICS,
+        { provide: CountError, inject: [Registry], useFactory: errorMetrics },
+        observer(ResponseObserver, responseMetrics),
+        ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
+        ...(settles ? settlingProviders(config) : []),
+        ...(hasHub ? [HUB_METRICS] : []),
+        ...(wallet === undefined ? [] : walletProviders(wallet)),
+        {
+          provide: ScrapeService,
+          inject: [Registry, ...samplers],
+          useFactory: (registry: Registry, ...given: Sampler[]) =>
+            new ScrapeService(registry, given),
+        },
+      ],
+      exports: [
+        ResponseObserver,
+        ...(usesChains ? [RpcObserver] : []),
+        ...(settles ? [PaymentObserver, LaneObserver] : []),
+        ...(wallet === undefined ? [] : [WalletObserver]),
+      ],
+    };
+  }
+}
+
+function settlingProviders(config: AppConfig): Provider[] {
+  return [
+    observer(PaymentObserver, (registry, countError) =>
+      paymentMetrics(registry, AssetLabels.of(config), countError),
+    ),
+    {
+      provide: LaneObserver,
+      inject: [Registry, QueueBoard, PinoLogger, CountError],
+      useFactory: (
+        registry: Registry,
+        queues: QueueBoard,
+        logger: PinoLogger,
+        countError: CountError,
+      ) =>
+        laneMetrics(registry, (chainId, ids) => waitsMs(queues, chainId, ids, logger), countError),
+    },
+    {
+      provide: DeploymentMetrics,
+      inject: [Registry, DeploymentReport, ProcessRegistry],
+      useFactory: (registry: Registry, deployment: DeploymentReport, processes: ProcessRegistry) =>
+        new DeploymentMetrics(registry, deployment, processes),
+    },
+  ];
+}
+
+function walletProviders(wallet: WalletConfig): Provider[] {
+  return [
+    observer(WalletObserver, (registry) => walletMetrics(registry, wallet)),
+    {
+      provide: WalletGauges,
+      inject: [Registry, WalletHealth],
+      useFactory: (registry: Registry, health: WalletHealth) => new WalletGauges(registry, health),
+    },
+  ];
+}
+
+function observer(
+  token: symbol,
+  create: (registry: Registry, countError: CountError) => unknown,
+): Provider {
+  return { provide: token, inject: [Registry, CountError], useFactory: create };
+}
+
+/** A measurement is not worth a failure: without the ledger there is none. */
+async function waitsMs(
+  queues: QueueBoard,
+  chainId: number,
+  ids: readonly string[],
+  logger: PinoLogger,
+): Promise<readonly number[]> {
+  try {
+    return await queues.waitsMs(chainId, ids);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) logger.error({ err: error }, 'queue waits');
+    return [];
+  }
+}

@@ -1,0 +1,20 @@
+import { Counter, type Registry } from 'prom-client';
+import type { CountError } from './error-metrics.js';
+import type { ResponseObserver } from '../../platform/observability/response-observer.js';
+
+/** Counts answers by route pattern, never by path: anybody can ask for any path. */
+export function responseMetrics(registry: Registry, countError: CountError): ResponseObserver {
+  const responses = new Counter({
+    name: 'x402_http_responses_total',
+    help: 'HTTP requests by route and status; closed: the client left before the answer.',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+  });
+  return {
+    responded: (route = 'unmatched', status) => {
+      responses.inc({ route, status: status === undefined ? 'closed' : String(status) });
+      // 503 says that something near is away; health and look-ups answer it on purpose.
+      if (status !== undefined && status >= 500 && status !== 503) countError('http');
+    },
+  };
+}

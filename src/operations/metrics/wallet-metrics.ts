@@ -1,0 +1,99 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { formatUnits, zeroAddress } from 'viem';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { WalletHealth } from '../../wallet/wallet-health.js';
+import type { WalletObserver } from '../../wallet/wallet-observer.js';
+import type { Sampler } from './scrape.service.js';
+
+/** Seconds. A custody provider answers in tenths; the longest time-out there may be is a minute. */
+const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const NATIVE_DECIMALS = 18;
+
+/** Counts what wallets do. Every label has values from a list of ours, or from the settings. */
+export function walletMetrics(
+  registry: Registry,
+  { assets }: Pick<WalletConfig, 'assets'>,
+): WalletObserver {
+  const registers = [registry];
+  const decisions = new Counter({
+    name: 'x402_wallet_decisions_total',
+    help: 'What was asked to be signed, and whether the rules allowed it; rule is what refused.',
+    labelNames: ['what', 'outcome', 'rule'],
+    registers,
+  });
+  const purchases = new Counter({
+    name: 'x402_wallet_purchases_total',
+    help: 'Purchases that were answered, by status, or turned away, by code.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'x402_wallet_budget_tokens_total',
+    help: 'Whole tokens charged to budgets (reserved), and what the chain has shown became of them.',
+    labelNames: ['step', 'network', 'asset'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'x402_wallet_provider_request_duration_seconds',
+    help: 'One request to the custody provider, its body included.',
+    labelNames: ['operation', 'outcome'],
+    buckets: BUCKETS,
+    registers,
+  });
+  const decimals = new Map(
+    assets.map(({ chainId, address, decimals: places }) => [
+      assetNameOf({ chainId, asset: address }),
+      places,
+    ]),
+  );
+
+  return {
+    decided: ({ what, rule }) => {
+      const outcome = rule === undefined ? 'allowed' : 'refused';
+      decisions.inc({ what, outcome, rule: rule ?? '' });
+    },
+    bought: ({ outcome }) => {
+      purchases.inc({ outcome });
+    },
+    counted: ({ step, spending: { chainId, asset, amount } }) => {
+      const known = decimals.get(assetNameOf({ chainId, asset }));
+      const places = asset === zeroAddress ? NATIVE_DECIMALS : known;
+      // Of a token nobody knows the decimals of, there is no number of tokens.
+      if (places === undefined) return;
+      const network = caip2Of(chainId);
+      tokens.inc({ step, network, asset }, Number(formatUnits(amount, places)));
+    },
+    providerCalled: ({ operation, outcome, durationMs }) => {
+      seconds.observe({ operation, outcome }, durationMs / 1000);
+    },
+  };
+}
+
+/** What the wallet of this process can do now. */
+export class WalletGauges implements Sampler {
+  readonly #journal: Gauge;
+  readonly #provider: Gauge;
+
+  constructor(
+    registry: Registry,
+    private readonly health: Pick<WalletHealth, 'journalIsWritable' | 'providerTrouble'>,
+  ) {
+    this.#journal = new Gauge({
+      name: 'x402_wallet_journal_up',
+      help: 'Whether the journal can be written on: 1 or 0. At 0 nothing is signed.',
+      registers: [registry],
+    });
+    this.#provider = new Gauge({
+      name: 'x402_wallet_provider_up',
+      help: 'Whether the newest request to the custody provider was answered as it should: 1 or 0.',
+      registers: [registry],
+    });
+  }
+
+  async refresh(): Promise<void> {
+    this.#journal.set((await this.health.journalIsWritable()) ? 1 : 0);
+    this.#provider.set(this.health.providerTrouble === undefined ? 1 : 0);
+  }
+}

@@ -1,0 +1,34 @@
+import { Global, Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { VERSION } from '../../platform/config/version.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+
+@Global()
+@Module({
+  providers: [
+    {
+      provide: ProcessRegistry,
+      inject: [LEDGER_REDIS, AppConfig, PinoLogger],
+      useFactory: async (
+        redis: Redis,
+        { roles }: AppConfig,
+        logger: PinoLogger,
+      ): Promise<ProcessRegistry> => {
+        const registry = new ProcessRegistry(
+          redis,
+          { roles: [...roles], version: VERSION },
+          (error) => {
+            logger.warn({ err: error }, 'this process could not report itself');
+          },
+        );
+        await registry.start();
+        return registry;
+      },
+    },
+  ],
+  exports: [ProcessRegistry],
+})
+export class ProcessesModule {}

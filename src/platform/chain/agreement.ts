@@ -1,0 +1,114 @@
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import type { ChainView } from './chain-view.js';
+import { isPresent } from './endpoint-health.js';
+
+/** What one endpoint said of a fact. */
+export interface Claim<T> {
+  readonly value: T;
+  /** Equal for what is the same fact: block hash, status, evidence. */
+  readonly key: string;
+  /**
+   * What it is said of, where endpoints may speak of different things for a moment and none of them is
+   * wrong: the block hash. Claims of different subjects wait; claims of one subject that differ are a
+   * disagreement.
+   */
+  readonly subject?: string;
+}
+
+export interface Question<T> {
+  /** For alerts and metrics: a few fixed words, nothing from outside. */
+  readonly what: string;
+  /** Throws {@link ChainUnavailableError} where the endpoint cannot say it now. */
+  readonly read: (view: ChainView) => Promise<Claim<T>>;
+  /** What one endpoint has said already. */
+  readonly known?: { readonly view: ChainView; readonly claim: Claim<T> };
+}
+
+export interface Panel {
+  readonly chainId: number;
+  /** In the order to ask them. */
+  readonly views: readonly ChainView[];
+  readonly onDisagreement: (what: string) => void;
+  /** An endpoint that should have answered did not: it may be stuck, and wants to be measured. */
+  readonly onMissingWitness: () => void;
+}
+
+/** Long enough for a node that is well; one that takes longer counts as silent here. */
+const WITNESS_TIMEOUT_MS = 1000;
+
+interface Said<T> {
+  readonly view: ChainView;
+  readonly claim: Claim<T>;
+}
+
+/**
+ * Asks two endpoints, and believes what both of them say. A third one decides where the first two
+ * differ. Where the others are absent (they have not answered for a while, or are stuck) one is
+ * believed alone: it is better to work on than to stand because a node is gone.
+ *
+ * @throws ChainUnavailableError when nobody answers, or a second one does not just now: ask again soon.
+ * @throws EndpointsDisagreeError when no two say the same.
+ */
+export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> {
+  const present = panel.views.filter(({ health }) => isPresent(health));
+  const asked = present.length === 0 ? panel.views : present;
+  const said: Said<T>[] = question.known === undefined ? [] : [question.known];
+  const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
+  let isAnyMissing = false;
+  while (waiting.length > 0 && !isSettled(said)) {
+    const answers = await Promise.all(
+      waiting.splice(0, Math.max(1, 2 - said.length)).map((view) => ask(view, question)),
+    );
+    said.push(...answers.filter((one) => one !== undefined));
+    isAnyMissing ||= answers.includes(undefined);
+  }
+  const agreed = agreedAmong(said);
+  if (said.length > 1) {
+    if (differ(said)) panel.onDisagreement(question.what);
+    if (agreed !== undefined) return agreed.value;
+    throw differ(said)
+      ? new EndpointsDisagreeError(panel.chainId, question.what)
+      : new ChainUnavailableError(panel.chainId, question.what);
+  }
+  const [only] = said;
+  if (isAnyMissing) panel.onMissingWitness();
+  // One that was there a moment ago has a second chance; if it stays away it is absent then.
+  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, said);
+  if (only === undefined || mayComeBack) {
+    throw new ChainUnavailableError(panel.chainId, question.what);
+  }
+  return only.claim.value;
+}
+
+async function ask<T>(view: ChainView, { read }: Question<T>): Promise<Said<T> | undefined> {
+  try {
+    return { view, claim: await read(view.within(WITNESS_TIMEOUT_MS)) };
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
+}
+
+function isSettled<T>(said: readonly Said<T>[]): boolean {
+  return agreedAmong(said) !== undefined;
+}
+
+/** What two of them say alike. */
+function agreedAmong<T>(said: readonly Said<T>[]): Claim<T> | undefined {
+  return said.find(({ claim: { key } }, index) =>
+    said.some((other, place) => place > index && other.claim.key === key),
+  )?.claim;
+}
+
+/** Whether two of them say different things of the same subject. */
+function differ<T>(said: readonly Said<T>[]): boolean {
+  return said.some(({ claim }) =>
+    said.some(({ claim: other }) => other.subject === claim.subject && other.key !== claim.key),
+  );
+}
+
+function isAnySilentPresent<T>(asked: readonly ChainView[], said: readonly Said<T>[]): boolean {
+  return asked.some(
+    ({ health }) => isPresent(health) && said.every(({ view }) => view.health !== health),
+  );
+}

@@ -1,0 +1,242 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+} from 'viem';
+import type { Settlement } from '../../protocol/evm/chain-reader.js';
+import { MULTICALL3 } from '../../protocol/evm/contracts.js';
+import { CallRunner } from './call-runner.js';
+import { ContractPresence } from './contract-presence.js';
+import { type EndpointHealth, newEndpointHealth } from './endpoint-health.js';
+import type { RpcEndpoint } from './rpc/rpc-endpoint.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import { IDENTITY_PRECOMPILE } from './simulation-support.js';
+
+const TOKEN: Address = `0x${'11'.repeat(20)}`;
+const PAYER: Address = `0x${'33'.repeat(20)}`;
+const PAYEE: Address = `0x${'44'.repeat(20)}`;
+const LANE: Address = `0x${'55'.repeat(20)}`;
+
+const result = (value: unknown): RpcOutcome => ({ kind: 'result', value });
+const error = (code: number, message = '', data?: unknown): RpcOutcome => ({
+  kind: 'error',
+  error: { code, message, data },
+});
+const SILENCE: RpcOutcome = { kind: 'silent', cause: 'timeout' };
+const word = (value: bigint): Hex => encodeAbiParameters([{ type: 'uint256' }], [value]);
+
+const SETTLEMENT: Settlement = {
+  call: { to: TOKEN, data: '0xe3ee160e' },
+  sender: { address: LANE, gasPriceWei: 5n, balanceWei: 10n ** 18n },
+  gas: 300_000n,
+  token: TOKEN,
+  payer: PAYER,
+  payTo: PAYEE,
+  amount: 10n,
+};
+
+interface Asked {
+  readonly method: string;
+  readonly call: Readonly<Record<string, unknown>>;
+  readonly params: readonly unknown[];
+  readonly apart: string | undefined;
+}
+
+/** A node that answers what the test says. */
+function aNode(answer: (asked: Asked) => RpcOutcome) {
+  const asked: Asked[] = [];
+  const endpoint = {
+    request(method: string, params: readonly unknown[], _: number, apart?: { kind: string }) {
+      const call = (params[0] ?? {}) as Asked['call'];
+      const one = { method, call, params, apart: apart?.kind };
+      asked.push(one);
+      return Promise.resolve(answer(one));
+    },
+  } as unknown as RpcEndpoint;
+  const health: EndpointHealth = newEndpointHealth(endpoint);
+  const contracts = new ContractPresence();
+  const runner = new CallRunner({ chainId: 56, health, contracts, timeoutMs: 1000 });
+  return { asked, health, conduct: contracts.conduct, runner };
+}
+
+const isControl = ({ call }: Asked): boolean => call['to'] === IDENTITY_PRECOMPILE;
+const call = { to: TOKEN, data: '0x95d89b41' } as const;
+
+describe('a call of foreign code', () => {
+  it.each<[string, RpcOutcome]>([
+    ['geth', error(-32_000, 'invalid opcode: INVALID')],
+    ['geth, out of gas', error(-32_000, 'out of gas')],
+    ['revm', error(-32_603, 'EVM error InvalidFEOpcode')],
+    ['nethermind', error(-32_015, 'VM execution error.', 'BadInstruction')],
+    ['erigon', error(-32_000, 'stack underflow (0 <=> 1)')],
+    ['whoever comes next', error(-32_099, 'Berechnung abgebrochen')],
+  ])('has failed when a call that cannot fail succeeds beside it: %s', async (_, failure) => {
+    const { runner, health, conduct } = aNode((asked) =>
+      isControl(asked) ? result('0x') : failure,
+    );
+    expect(await runner.call(call, 50_000n, 'latest')).toEqual({ status: 'halted' });
+    expect(conduct.trafficOf(TOKEN).kind).toBe('marked');
+    expect(health.coolsUntil).toBe(0);
+  });
+
+  it.each<[string, RpcOutcome]>([
+    ['a header that is not there', error(-32_000, 'header not found')],
+    ['a state that is not there', error(-32_000, 'missing trie node')],
+    ['the same words as a revert', error(-32_603, 'execution reverted')],
+  ])('says nothing when that one fails too: %s', async (_, failure) => {
+    const { runner, conduct } = aNode(() => failure);
+    await expect(runner.call(call, 50_000n, 'latest')).rejects.toThrow('no endpoint');
+    expect(conduct.trafficOf(TOKEN).kind).toBe('new');
+  });
+
+  it.each<[string, RpcOutcome]>([
+    ['an unknown method', error(-32_601)],
+    ['a rate limit', error(-32_005, 'limit exceeded')],
+    ['too many requests', error(429)],
+  ])('is not run, and not asked twice: %s', async (_, failure) => {
+    const { runner, asked } = aNode(() => failure);
+    await expect(runner.call(call, 50_000n, 'latest')).rejects.toThrow('no endpoint');
+    expect(asked).toHaveLength(1);
+  });
+
+  it('has what it returned the second time, when the first was a passing trouble', async () => {
+    let count = 0;
+    const { runner } = aNode((asked) => {
+      if (isControl(asked)) return result('0x');
+      count += 1;
+      return count === 1 ? error(-32_603, 'busy') : result('0x01');
+    });
+    expect(await runner.call(call, 50_000n, 'latest')).toEqual({
+      status: 'returned',
+      data: '0x01',
+    });
+  });
+
+  it('that has no answer while the node answers others is its own trouble, not the node’s', async () => {
+    const { runner, health } = aNode((asked) => (isControl(asked) ? result('0x') : SILENCE));
+    await expect(runner.call(call, 50_000n, 'latest')).rejects.toMatchObject({
+      name: 'CodeUnresponsiveError',
+    });
+    expect(health.coolsUntil).toBe(0);
+  });
+
+  it('never runs without a gas limit, and from its sender at its price', async () => {
+    const { runner, asked } = aNode(() => result('0x'));
+    await runner.call(call, 50_000n, 'latest', SETTLEMENT.sender);
+    expect(asked[0]?.call).toEqual({ ...call, from: LANE, gasPrice: '0x5', gas: '0xc350' });
+    expect(asked[0]?.params).toHaveLength(2);
+  });
+
+  it('is made for a sender that is too poor as if it were not', async () => {
+    const { runner, asked } = aNode(() => result('0x'));
+    await runner.call(call, 50_000n, 'latest', { address: LANE, gasPriceWei: 5n, balanceWei: 1n });
+    expect(asked[0]?.params[2]).toEqual({ [LANE]: { balance: '0x2625a0' } });
+  });
+});
+
+/** A node with `eth_simulateV1`. */
+const simulating = (calls: readonly object[]) =>
+  aNode(({ method }) =>
+    method === 'eth_simulateV1' ? result([{ calls }]) : error(-32_601, 'not this one'),
+  );
+const done = (returnData: Hex, gasUsed = 30_000) => ({
+  status: '0x1',
+  gasUsed: `0x${gasUsed.toString(16)}`,
+  returnData,
+});
+const failed = (gasUsed: number, more: object = {}) => ({
+  ...{ status: '0x0', gasUsed: `0x${gasUsed.toString(16)}`, returnData: '0x' },
+  ...more,
+});
+
+describe('a simulated settlement', () => {
+  it('pays when the balance of the payee grows by the amount', async () => {
+    const { runner, asked, conduct } = simulating([done(word(1n)), done('0x'), done(word(11n))]);
+    expect(await runner.simulate(SETTLEMENT)).toEqual({ status: 'paid', gasUsed: 30_000n });
+    expect(conduct.trafficOf(TOKEN).kind).toBe('open');
+    const { blockStateCalls } = asked.at(-1)?.call as {
+      blockStateCalls: [{ calls: readonly object[] }];
+    };
+    expect(blockStateCalls[0].calls[1]).toEqual({
+      ...{ to: TOKEN, data: '0xe3ee160e', from: LANE, gasPrice: '0x5', gas: '0x493e0' },
+    });
+  });
+
+  it.each<[string, readonly object[]]>([
+    ['does nothing', [done(word(1n)), done('0x'), done(word(1n))]],
+    ['moves less', [done(word(1n)), done('0x'), done(word(10n))]],
+    ['does not tell its balances', [done('0x'), done('0x'), done('0x')]],
+    ['wraps around', [done(word(2n ** 256n - 1n)), done('0x'), done(word(9n))]],
+  ])('does not when the token %s', async (_, calls) => {
+    expect(await simulating(calls).runner.simulate(SETTLEMENT)).toEqual({ status: 'unpaid' });
+  });
+
+  it('of a payer that pays itself moves nothing', async () => {
+    const { runner } = simulating([done(word(1n)), done('0x'), done(word(1n))]);
+    const effect = await runner.simulate({ ...SETTLEMENT, payTo: PAYER });
+    expect(effect.status).toBe('paid');
+  });
+
+  it.each<[string, object, object, string]>([
+    ['geth', failed(40_000, { error: { code: 3, data: '0x12' } }), { data: '0x12' }, 'new'],
+    ['anvil', failed(40_000, { returnData: '0x12' }), { data: '0x12' }, 'new'],
+    ['no data', failed(40_000), { status: 'reverted' }, 'new'],
+    ['nothing left', failed(300_000), { status: 'halted' }, 'marked'],
+    ['nothing left below another contract', failed(296_000), { status: 'halted' }, 'marked'],
+  ])('that fails is told with what the token said: %s', async (_, transfer, effect, kind) => {
+    const { runner, conduct } = simulating([done(word(1n)), transfer, done(word(1n))]);
+    expect(await runner.simulate(SETTLEMENT)).toMatchObject(effect);
+    expect(conduct.trafficOf(TOKEN).kind).toBe(kind);
+  });
+
+  it('marks a token that answers at great length', async () => {
+    const long: Hex = `0x${'00'.repeat(20_000)}`;
+    const { runner, conduct } = simulating([done(long), done('0x'), done(long)]);
+    await runner.simulate(SETTLEMENT);
+    expect(conduct.trafficOf(TOKEN).kind).toBe('marked');
+  });
+
+  describe('on a node without eth_simulateV1', () => {
+    const aggregated = (...balances: readonly [bigint, bigint]): Hex =>
+      encodeFunctionResult({
+        abi: multicall3Abi,
+        functionName: 'aggregate3',
+        result: [word(balances[0]), '0x' as const, word(balances[1])].map((returnData) => ({
+          success: true,
+          returnData,
+        })),
+      });
+    const without = (direct: RpcOutcome, watched: RpcOutcome) =>
+      aNode(({ method, call: { to } }) => {
+        if (method === 'eth_simulateV1') return error(-32_601);
+        return to === MULTICALL3 ? watched : direct;
+      });
+
+    it('pays when the transaction succeeds, and the balance grows where it is watched', async () => {
+      const { runner } = without(result('0x'), result(aggregated(1n, 11n)));
+      expect((await runner.simulate(SETTLEMENT)).status).toBe('paid');
+    });
+
+    it('does not when either says otherwise', async () => {
+      const idle = without(result('0x'), result(aggregated(1n, 1n)));
+      expect(await idle.runner.simulate(SETTLEMENT)).toEqual({ status: 'unpaid' });
+      const refusing = without(error(3, 'no', '0x12'), result(aggregated(1n, 11n)));
+      expect(await refusing.runner.simulate(SETTLEMENT)).toMatchObject({ status: 'reverted' });
+    });
+
+    it('believes the transaction alone on a chain without Multicall3', async () => {
+      const { runner } = without(result('0x'), result('0x'));
+      expect((await runner.simulate(SETTLEMENT)).status).toBe('paid');
+    });
+  });
+
+  it('of trusted code is one call', async () => {
+    const { runner, asked, conduct } = aNode(() => result('0x'));
+    conduct.trust([TOKEN]);
+    expect(await runner.simulate(SETTLEMENT)).toEqual({ status: 'paid', gasUsed: undefined });
+    expect(asked.map(({ method, apart }) => [method, apart])).toEqual([['eth_call', undefined]]);
+  });
+});

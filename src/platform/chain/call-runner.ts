@@ -1,0 +1,197 @@
+import { isHex } from 'viem';
+import { ChainUnavailableError, CodeUnresponsiveError } from '../../protocol/errors.js';
+import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
+import {
+  type CallOutcome,
+  type Effect,
+  READ_GAS,
+  type Sender,
+  type Settlement,
+} from '../../protocol/evm/chain-reader.js';
+import { quantity } from './block.js';
+import type { Traffic } from './code-conduct.js';
+import type { ContractPresence } from './contract-presence.js';
+import { type EndpointHealth, noteFailure } from './endpoint-health.js';
+import { decodeEffectCall, effectCall, EFFECT_CALL_GAS } from './effect-call.js';
+import { readCallOutcome } from './rpc/rpc-classes.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import { balanceOverride, senderFields } from './sender-fields.js';
+import { IDENTITY_PRECOMPILE } from './simulation-support.js';
+import { readSimulation, simulationOf } from './simulation.js';
+
+/** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
+const GOOD_TRANSFER_GAS = 200_000n;
+/** Long enough for a slow node, short enough to learn that it is the node. */
+const CONTROL_TIMEOUT_MS = 1000;
+
+export interface CallRunnerParts {
+  readonly chainId: number;
+  readonly health: EndpointHealth;
+  readonly contracts: ContractPresence;
+  readonly timeoutMs: number;
+}
+
+interface RunOptions {
+  readonly sender?: Sender | undefined;
+  readonly gas: bigint;
+  /** A block as JSON-RPC names it. */
+  readonly at: unknown;
+  readonly traffic: Traffic;
+}
+
+/**
+ * Runs code on one node without sending a transaction: with a gas limit, kept apart where the code is
+ * unknown or has burnt gas, and judged by the shape of the answer.
+ *
+ * Nodes name failures in words of their own, and their own troubles by the same codes. So whatever is
+ * not plain is asked again, beside a call that cannot fail: only where that one succeeds the failure is
+ * the code's own.
+ */
+export class CallRunner {
+  constructor(private readonly parts: CallRunnerParts) {}
+
+  /**
+   * @param at - a block as JSON-RPC names it.
+   * @throws CodeUnresponsiveError when this call has no answer and others have.
+   * @throws ChainUnavailableError when the endpoint does not answer.
+   */
+  async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
+    const { conduct } = this.parts.contracts;
+    const traffic = conduct.trafficOf(call.to);
+    const outcome = await this.#run(call, { sender, gas, at, traffic });
+    if (outcome.status === 'halted') conduct.noteBurn(call.to);
+    return outcome;
+  }
+
+  /** @throws as {@link call}. */
+  async simulate(settlement: Settlement): Promise<Effect> {
+    const { health, contracts } = this.parts;
+    const { conduct, simulation } = contracts;
+    const { call, gas, sender, token, payer } = settlement;
+    const traffic = conduct.trafficOf(token, payer);
+    if (conduct.isTrusted(token)) {
+      const outcome = await this.#run(call, { sender, gas, at: 'latest', traffic });
+      if (outcome.status === 'halted') conduct.noteBurn(token, payer);
+      return outcome.status === 'returned' ? { status: 'paid', gasUsed: undefined } : outcome;
+    }
+    return (await simulation.isSupported(health.endpoint))
+      ? this.#simulateWhole(settlement, traffic)
+      : this.#simulateByCalls(settlement, traffic);
+  }
+
+  /**
+   * The proof where the node can simulate several transactions on top of each other: the transfer is
+   * exactly what will be sent, and cannot tell.
+   *
+   * @throws as {@link call}.
+   */
+  async prove(settlement: Settlement): Promise<Effect> {
+    const { health, contracts } = this.parts;
+    const traffic = contracts.conduct.trafficOf(settlement.token, settlement.payer);
+    return (await contracts.simulation.isSupported(health.endpoint))
+      ? this.#simulateWhole(settlement, traffic)
+      : this.simulate(settlement);
+  }
+
+  async #simulateWhole(settlement: Settlement, traffic: Traffic): Promise<Effect> {
+    const { health, contracts } = this.parts;
+    const { conduct, simulation } = contracts;
+    const { token, payer, gas } = settlement;
+    const params = [simulationOf(settlement), 'latest'];
+    const answer = await this.#request('eth_simulateV1', params, traffic, gas + 2n * READ_GAS);
+    const simulated =
+      answer.kind === 'result' ? readSimulation(answer.value, settlement) : undefined;
+    if (simulated === undefined) {
+      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic);
+      // No call of it can make the whole fail: this node cannot do it, or has trouble.
+      simulation.doubt(health.endpoint);
+      throw this.#unavailable('eth_simulateV1');
+    }
+    const { effect, hasBurned } = simulated;
+    if (hasBurned) conduct.noteBurn(token, payer);
+    else if (effect.status === 'paid' && (effect.gasUsed ?? 0n) <= GOOD_TRANSFER_GAS) {
+      conduct.noteGood(token);
+    }
+    return effect;
+  }
+
+  /**
+   * The proof for nodes without it, in two calls: the transaction itself, and the same transfer between
+   * two looks at the payee's balance. The second is made by Multicall3, which a token can tell from the
+   * lane.
+   */
+  async #simulateByCalls(settlement: Settlement, traffic: Traffic): Promise<Effect> {
+    const { conduct } = this.parts.contracts;
+    const { call, sender, gas, token, payer, payTo } = settlement;
+    const watched = effectCall(call, balanceOfCall(token, payTo));
+    const [plain, proof] = await Promise.all([
+      this.#run(call, { sender, gas, at: 'latest', traffic }),
+      this.#run(watched, { sender, gas: gas + EFFECT_CALL_GAS, at: 'latest', traffic }),
+    ]);
+    if (plain.status === 'halted' || proof.status === 'halted') conduct.noteBurn(token, payer);
+    if (plain.status !== 'returned') return plain;
+    const effect =
+      proof.status === 'returned' ? decodeEffectCall(proof.data, settlement) : undefined;
+    if (effect?.status === 'paid') conduct.noteGood(token);
+    return effect ?? { status: 'unpaid' };
+  }
+
+  // ---------------------------------------------------------------- one call
+
+  async #run(call: Call, options: RunOptions): Promise<CallOutcome> {
+    const { gas, traffic } = options;
+    const params = callParams(call, options);
+    const ask = (): Promise<RpcOutcome> => this.#request('eth_call', params, traffic, gas);
+    const answer = await ask();
+    const outcome = readCallOutcome(answer);
+    if (outcome === undefined) {
+      throw answer.kind === 'silent'
+        ? await this.#silence('eth_call', traffic)
+        : this.#unavailable('eth_call');
+    }
+    if (outcome !== 'unclear') return outcome;
+    const [again, canRun] = await Promise.all([ask().then(readCallOutcome), this.#canRun(options)]);
+    if (!canRun || again === undefined) throw this.#unavailable('eth_call');
+    return again === 'unclear' ? { status: 'halted' } : again;
+  }
+
+  /** Whether a call that cannot fail succeeds under the same conditions. */
+  async #canRun(options: Omit<RunOptions, 'traffic'>): Promise<boolean> {
+    const params = callParams({ to: IDENTITY_PRECOMPILE, data: '0x' }, options);
+    const { endpoint } = this.parts.health;
+    const answer = await endpoint.request('eth_call', params, CONTROL_TIMEOUT_MS);
+    return answer.kind === 'result' && isHex(answer.value);
+  }
+
+  /** Whose fault it is that there is no answer: that of a node which answers nothing, or this call's. */
+  async #silence(operation: string, traffic: Traffic): Promise<ChainUnavailableError> {
+    const options = { gas: READ_GAS, at: 'latest' };
+    if (traffic.kind === 'open' || !(await this.#canRun(options))) {
+      return this.#unavailable(operation);
+    }
+    return new CodeUnresponsiveError(this.parts.chainId, operation);
+  }
+
+  #request(
+    method: string,
+    params: readonly unknown[],
+    traffic: Traffic,
+    gas: bigint,
+  ): Promise<RpcOutcome> {
+    const { health, timeoutMs } = this.parts;
+    return traffic.kind === 'open'
+      ? health.endpoint.request(method, params, timeoutMs)
+      : health.endpoint.request(method, params, timeoutMs, { ...traffic, gas });
+  }
+
+  #unavailable(operation: string): ChainUnavailableError {
+    noteFailure(this.parts.health);
+    return new ChainUnavailableError(this.parts.chainId, operation);
+  }
+}
+
+function callParams(call: Call, { sender, gas, at }: Omit<RunOptions, 'traffic'>): unknown[] {
+  const transaction = { ...senderFields(sender), ...call, gas: quantity(gas) };
+  const override = sender && balanceOverride(sender, gas);
+  return override === undefined ? [transaction, at] : [transaction, at, override];
+}

@@ -1,0 +1,246 @@
+import { isAddress, isHex, type Address, type Hex } from 'viem';
+import type { Call } from '../../protocol/evm/calls.js';
+import {
+  type CallOutcome,
+  type Effect,
+  READ_GAS,
+  type Sender,
+  type Settlement,
+} from '../../protocol/evm/chain-reader.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { type BlockHeader, quantity, readBlockHeader, readQuantity } from './block.js';
+import { CallRunner } from './call-runner.js';
+import type {
+  BlockPoint,
+  CallFromSomebody,
+  ChainQueries,
+  FullBlock,
+  LogFilter,
+  TransactionCall,
+} from './chain-queries.js';
+import type { ContractPresence } from './contract-presence.js';
+import { type EndpointHealth, noteAnswer, noteFailure, noteHead } from './endpoint-health.js';
+import { type FoundLog, type Receipt, readLogs, readReceipt } from './receipt.js';
+
+/** Long enough for a slow node, short enough to ask another one within a client's patience. */
+const READ_TIMEOUT_MS = 2500;
+/**
+ * Depth that counts as final where the chain has no `finalized` tag: a turn of sixteen blocks of one
+ * validator of BNB Chain, and some more.
+ */
+const FINAL_DEPTH_WITHOUT_TAG = 20n;
+
+/** Reads of one chain through one endpoint, so that they agree with each other. */
+export class ChainView implements ChainQueries {
+  constructor(
+    readonly chainId: number,
+    readonly permit2Proxy: Address,
+    readonly health: EndpointHealth,
+    private readonly contracts: ContractPresence,
+    private readonly timeoutMs = READ_TIMEOUT_MS,
+  ) {}
+
+  /** The same endpoint, given up sooner. */
+  within(timeoutMs: number): ChainView {
+    const { chainId, permit2Proxy, health, contracts } = this;
+    return new ChainView(chainId, permit2Proxy, health, contracts, timeoutMs);
+  }
+
+  // ---------------------------------------------------------------- blocks
+
+  async blockNumber(): Promise<bigint> {
+    return this.#quantity('eth_blockNumber', []);
+  }
+
+  async latestBlock(): Promise<BlockHeader> {
+    const latest = await this.#block('latest');
+    if (latest === undefined) throw this.#unavailable('latest block');
+    noteHead(this.health, latest);
+    return latest;
+  }
+
+  async finalizedBlock(latest: BlockHeader): Promise<BlockHeader | undefined> {
+    if (this.health.hasFinalizedTag !== false) return this.#block('finalized');
+    return latest.number < FINAL_DEPTH_WITHOUT_TAG
+      ? undefined
+      : this.block(latest.number - FINAL_DEPTH_WITHOUT_TAG);
+  }
+
+  async block(number: bigint): Promise<BlockHeader | undefined> {
+    const block = await this.#block(quantity(number));
+    if (block !== undefined && block.number !== number) throw this.#unavailable('block');
+    return block;
+  }
+
+  async #block(name: string): Promise<BlockHeader | undefined> {
+    return readBlockHeader(await this.#read('eth_getBlockByNumber', [name, false]));
+  }
+
+  async fullBlock(number: bigint): Promise<FullBlock | undefined> {
+    const value = await this.#read('eth_getBlockByNumber', [quantity(number), true]);
+    const header = readBlockHeader(value);
+    if (header === undefined) return undefined;
+    if (header.number !== number) throw this.#unavailable('full block');
+    const { transactions } = value as { readonly transactions?: unknown };
+    const read = Array.isArray(transactions) ? transactions.map(readTransaction) : [undefined];
+    // A block that is not read whole must not pass for one that does not hold what is looked for.
+    if (read.includes(undefined)) throw this.#unavailable('full block');
+    return { ...header, transactions: read.filter((one) => one !== undefined) };
+  }
+
+  async blockReceipts(number: bigint): Promise<readonly Receipt[] | undefined> {
+    const value = await this.#read('eth_getBlockReceipts', [quantity(number)]);
+    if (value === null) return undefined;
+    const read = Array.isArray(value) ? value.map(readReceipt) : [undefined];
+    if (read.includes(undefined)) throw this.#unavailable('eth_getBlockReceipts');
+    return read.filter((one) => one !== undefined);
+  }
+
+  // ---------------------------------------------------------------- transactions
+
+  async receipt(hash: Hex): Promise<Receipt | undefined> {
+    const receipt = readReceipt(await this.#read('eth_getTransactionReceipt', [hash]));
+    if (receipt !== undefined && receipt.hash !== hash) throw this.#unavailable('receipt');
+    return receipt;
+  }
+
+  async transaction(hash: Hex): Promise<TransactionCall | undefined> {
+    const transaction = readTransaction(await this.#read('eth_getTransactionByHash', [hash]));
+    if (transaction !== undefined && transaction.hash !== hash) {
+      throw this.#unavailable('transaction');
+    }
+    return transaction;
+  }
+
+  async logs({ address, topics, from, to }: LogFilter): Promise<readonly FoundLog[]> {
+    const filter = { address, topics, fromBlock: quantity(from), toBlock: quantity(to) };
+    const logs = readLogs(await this.#read('eth_getLogs', [filter]));
+    if (logs === undefined) throw this.#unavailable('eth_getLogs');
+    return logs;
+  }
+
+  // ---------------------------------------------------------------- accounts
+
+  async transactionCount(address: Address, at: BlockPoint | 'pending'): Promise<number> {
+    return Number(await this.#quantity('eth_getTransactionCount', [address, pointOf(at)]));
+  }
+
+  balance(address: Address, at: BlockPoint = 'latest'): Promise<bigint> {
+    return this.#quantity('eth_getBalance', [address, pointOf(at)]);
+  }
+
+  async hasCode(address: Address, at: BlockPoint = 'latest'): Promise<boolean> {
+    const code = await this.#read('eth_getCode', [address, pointOf(at)]);
+    if (!isHex(code)) throw this.#unavailable('eth_getCode');
+    return code !== '0x';
+  }
+
+  isContract(asset: Address): Promise<boolean> {
+    return this.contracts.isContract(asset, () => this.hasCode(asset));
+  }
+
+  // ---------------------------------------------------------------- gas
+
+  gasPrice(): Promise<bigint> {
+    return this.#quantity('eth_gasPrice', []);
+  }
+
+  async suggestedTip(): Promise<bigint | undefined> {
+    const { endpoint } = this.health;
+    const answer = await endpoint.request('eth_maxPriorityFeePerGas', [], this.timeoutMs);
+    if (answer.kind === 'silent') throw this.#unavailable('eth_maxPriorityFeePerGas');
+    return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
+  }
+
+  async estimateGas({ from, to, data, value }: CallFromSomebody): Promise<bigint> {
+    const call = { from, to, data, ...(value !== undefined && { value: quantity(value) }) };
+    const { endpoint } = this.health;
+    const answer = await endpoint.request('eth_estimateGas', [call], this.timeoutMs);
+    const gas = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
+    if (gas !== undefined) return gas;
+    // That a call reverts is no failure of the endpoint.
+    throw answer.kind === 'error'
+      ? new ChainUnavailableError(this.chainId, 'eth_estimateGas')
+      : this.#unavailable('eth_estimateGas');
+  }
+
+  // ---------------------------------------------------------------- calls
+
+  /** @param gas - {@link READ_GAS} when absent: no call runs without a limit. */
+  call(call: Call, gas = READ_GAS, at: BlockPoint = 'latest'): Promise<CallOutcome> {
+    return this.#run((runner) => runner.call(call, gas, pointOf(at)));
+  }
+
+  /** @param sender - whose call it is; the node's default when absent. */
+  callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
+    return this.#run((runner) => runner.call(call, gas, 'latest', sender));
+  }
+
+  simulate(settlement: Settlement): Promise<Effect> {
+    return this.#run((runner) => runner.simulate(settlement));
+  }
+
+  /** The same for trusted code too, which is else taken at its word; tells the gas where it can. */
+  prove(settlement: Settlement): Promise<Effect> {
+    return this.#run((runner) => runner.prove(settlement));
+  }
+
+  /** Whether calls of this token wait behind those of others, for it is new or has burnt gas. */
+  isKeptApart(token: Address, payer: Address): boolean {
+    return this.contracts.conduct.trafficOf(token, payer).kind !== 'open';
+  }
+
+  isTrusted(token: Address): boolean {
+    return this.contracts.conduct.isTrusted(token);
+  }
+
+  async #run<T>(work: (runner: CallRunner) => Promise<T>): Promise<T> {
+    const { chainId, health, contracts, timeoutMs } = this;
+    const done = await work(new CallRunner({ chainId, health, contracts, timeoutMs }));
+    noteAnswer(health);
+    return done;
+  }
+
+  /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
+  async #read(method: string, params: readonly unknown[]): Promise<unknown> {
+    const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
+    if (answer.kind !== 'result') throw this.#unavailable(method);
+    noteAnswer(this.health);
+    return answer.value;
+  }
+
+  /** What should be a number and is none must never pass for nought. */
+  async #quantity(method: string, params: readonly unknown[]): Promise<bigint> {
+    const number = readQuantity(await this.#read(method, params));
+    if (number === undefined) throw this.#unavailable(method);
+    return number;
+  }
+
+  #unavailable(operation: string): ChainUnavailableError {
+    noteFailure(this.health);
+    return new ChainUnavailableError(this.chainId, operation);
+  }
+}
+
+/** A block as JSON-RPC names it. */
+function pointOf(at: BlockPoint | 'pending'): unknown {
+  return typeof at === 'object' && 'blockNumber' in at ? quantity(at.blockNumber) : at;
+}
+
+function readTransaction(value: unknown): TransactionCall | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { hash, from, to, input } = value as Readonly<Record<string, unknown>>;
+  if (!isHex(hash)) return undefined;
+  return {
+    hash: hash.toLowerCase() as Hex,
+    from: readAddress(from),
+    to: readAddress(to) ?? null,
+    input: isHex(input) ? input : '0x',
+  };
+}
+
+function readAddress(value: unknown): Address | undefined {
+  return typeof value === 'string' && isAddress(value, { strict: false })
+    ? (value.toLowerCase() as Address)
+    : undefined;
+}

@@ -1,0 +1,40 @@
+import { decodeFunctionResult, type Hex, multicall3Abi } from 'viem';
+import { aggregateCall, type Call } from '../../protocol/evm/calls.js';
+import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
+import { grows } from './simulation.js';
+
+/** Gas of a watched transfer beyond that of the transfer: two looks at a balance, and Multicall3. */
+export const EFFECT_CALL_GAS = 2n * READ_GAS + 60_000n;
+
+/** A transfer between two looks at a balance, made by Multicall3. */
+export function effectCall(transfer: Call, balance: Call): Call {
+  return aggregateCall([balance, transfer, balance]);
+}
+
+/**
+ * What such a call brought about.
+ *
+ * @param data - what it returned; nothing on a chain without Multicall3, where nothing can be proved.
+ */
+export function decodeEffectCall(data: Hex, settlement: Settlement): Effect {
+  if (data === '0x') return { status: 'paid', gasUsed: undefined };
+  const [before, transfer, after] = readAggregated(data) ?? [];
+  const isPaid =
+    before?.success === true &&
+    transfer?.success === true &&
+    after?.success === true &&
+    grows(before.returnData, after.returnData, settlement);
+  return isPaid ? { status: 'paid', gasUsed: undefined } : { status: 'unpaid' };
+}
+
+/** The results of an `aggregate3`; `undefined` for what is none. */
+export function readAggregated(
+  data: Hex,
+): readonly { readonly success: boolean; readonly returnData: Hex }[] | undefined {
+  try {
+    return decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data });
+  } catch {
+    // Something else than Multicall3 answered.
+    return undefined;
+  }
+}

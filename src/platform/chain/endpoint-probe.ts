@@ -1,0 +1,128 @@
+import type { Address } from 'viem';
+import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
+import { readBlockHeader, readQuantity } from './block.js';
+import type { ChainObserver } from './chain-observer.js';
+import { type EndpointHealth, noteAnswer, noteFailure, noteHead } from './endpoint-health.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
+
+const PROBE_TIMEOUT_MS = 3000;
+/** JSON-RPC 2.0 §5.1. */
+const METHOD_NOT_FOUND = -32_601;
+/**
+ * Probes in a row that were answered without logs before an endpoint counts as one without: a search
+ * that is not made finds nothing, and a node that has trouble for a moment must not cause that.
+ */
+const REFUSALS_WITHOUT_LOGS = 3;
+
+/** Contracts that methods of this service need; `undefined` until a node was asked. */
+export type ContractName = 'permit2' | 'permit2Proxy' | 'multicall3';
+
+type Ask = (method: string, params: readonly unknown[]) => Promise<RpcOutcome>;
+type Codes = readonly (readonly [ContractName, RpcOutcome])[];
+
+/** Finds out what endpoints of one chain can do, and which contracts are on that chain. */
+export class EndpointProbe {
+  readonly #contracts = new Map<ContractName, boolean>();
+
+  constructor(
+    private readonly chainId: number,
+    private readonly permit2Proxy: Address,
+    private readonly observer: ChainObserver | undefined,
+  ) {}
+
+  /** `undefined` while no node could be asked. */
+  hasContract(name: ContractName): boolean | undefined {
+    return this.#contracts.get(name);
+  }
+
+  /** Everything that was known of this endpoint is found out anew. */
+  async probe(health: EndpointHealth): Promise<void> {
+    const { endpoint } = health;
+    endpoint.retryBatches();
+    const ask: Ask = (method, params) => endpoint.request(method, params, PROBE_TIMEOUT_MS);
+    const [chainId, latest, finalized, logs, contracts] = await Promise.all([
+      ask('eth_chainId', []),
+      ask('eth_getBlockByNumber', ['latest', false]),
+      ask('eth_getBlockByNumber', ['finalized', false]),
+      ask('eth_getLogs', [{ fromBlock: 'latest', toBlock: 'latest', address: MULTICALL3 }]),
+      this.#askForContracts(ask),
+    ]);
+    this.#noteReachable(health, chainId.kind === 'result');
+    if (chainId.kind !== 'result') return;
+    const seen = readQuantity(chainId.value);
+    if (seen !== undefined) this.noteChain(health, seen === BigInt(this.chainId));
+    if (health.isRightChain !== true) return;
+    this.#noteContracts(contracts);
+    health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
+    this.#noteLogs(health, logs);
+    const head = latest.kind === 'result' ? readBlockHeader(latest.value) : undefined;
+    if (head !== undefined) noteHead(health, head);
+  }
+
+  noteChain(health: EndpointHealth, isRightChain: boolean): void {
+    if (!isRightChain && health.isRightChain !== false) {
+      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'wrong_chain' });
+    }
+    health.isRightChain = isRightChain;
+  }
+
+  #noteReachable(health: EndpointHealth, isAnswering: boolean): void {
+    if (isAnswering) noteAnswer(health);
+    else noteFailure(health);
+    if (health.isReachable === isAnswering) return;
+    if (!isAnswering || health.isReachable !== undefined) {
+      const what = isAnswering ? 'reachable' : 'unreachable';
+      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what });
+    }
+    health.isReachable = isAnswering;
+  }
+
+  #noteLogs(health: EndpointHealth, outcome: RpcOutcome): void {
+    if (outcome.kind === 'silent') return;
+    if (outcome.kind === 'result' && Array.isArray(outcome.value)) {
+      health.refusedLogs = 0;
+      health.hasLogs = true;
+      return;
+    }
+    health.refusedLogs += 1;
+    const isDefinite = outcome.kind === 'error' && outcome.error.code === METHOD_NOT_FOUND;
+    if (!isDefinite && health.refusedLogs < REFUSALS_WITHOUT_LOGS) return;
+    if (health.hasLogs !== false) {
+      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'no_logs' });
+    }
+    health.hasLogs = false;
+  }
+
+  /** Asks for each contract until it is found; code does not go away again. */
+  async #askForContracts(ask: Ask): Promise<Codes> {
+    const addresses: readonly (readonly [ContractName, Address])[] = [
+      ['permit2', PERMIT2],
+      ['permit2Proxy', this.permit2Proxy],
+      ['multicall3', MULTICALL3],
+    ];
+    return Promise.all(
+      addresses
+        .filter(([name]) => this.#contracts.get(name) !== true)
+        .map(
+          async ([name, address]) => [name, await ask('eth_getCode', [address, 'latest'])] as const,
+        ),
+    );
+  }
+
+  #noteContracts(codes: Codes): void {
+    for (const [name, code] of codes) {
+      if (code.kind !== 'result' || typeof code.value !== 'string') continue;
+      const isPresent = code.value !== '0x';
+      const known = this.#contracts.get(name);
+      if (known === true || known === isPresent) continue;
+      this.#contracts.set(name, isPresent);
+      this.observer?.contractFound(name, isPresent);
+    }
+  }
+}
+
+/** A node that answers with an error does not have the method; one that is silent was not asked. */
+function answered(outcome: RpcOutcome, isGood: (value: unknown) => boolean): boolean | undefined {
+  if (outcome.kind === 'silent') return undefined;
+  return outcome.kind === 'result' && isGood(outcome.value);
+}

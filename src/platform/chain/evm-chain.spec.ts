@@ -1,0 +1,234 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import type { ChainView } from './chain-view.js';
+import type { EvmChain } from './evm-chain.js';
+import { aChain, failure, FakeChain, result, SILENT } from './fake-chain.builder.js';
+
+const ACCOUNT = '0x5555555555555555555555555555555555555555';
+
+const hashAt = (chain: EvmChain, number: bigint): Promise<string> =>
+  chain.agree({
+    what: 'test',
+    read: async (view) => {
+      const block = await view.block(number);
+      return { value: block?.hash ?? 'none', key: block?.hash ?? 'none' };
+    },
+  });
+
+describe('what is believed for good', () => {
+  it('is asked of two endpoints, which have to agree', async () => {
+    const alerts: string[] = [];
+    const truth = new FakeChain(10);
+    const { chain, nodes } = await aChain(truth, 2, {
+      observer: {
+        endpointChanged: () => undefined,
+        contractFound: () => undefined,
+        endpointsDisagree: (what) => alerts.push(what),
+      },
+    });
+    expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
+    const [liar] = nodes;
+    if (liar !== undefined) {
+      liar.lie = (method) =>
+        method === 'eth_getBlockByNumber'
+          ? result({ ...(truth.header(5) as object), hash: truth.blockHash(77) })
+          : undefined;
+    }
+    await expect(hashAt(chain, 5n)).rejects.toThrow(EndpointsDisagreeError);
+    expect(alerts).toEqual(['test']);
+    if (liar !== undefined) liar.lie = () => undefined;
+    expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
+  });
+
+  it('is decided by the third endpoint where the first two differ', async () => {
+    const truth = new FakeChain(10);
+    const { chain, nodes } = await aChain(truth, 3);
+    const [liar] = nodes;
+    if (liar !== undefined) {
+      liar.lie = (method) => (method === 'eth_getBlockByNumber' ? result(null) : undefined);
+    }
+    expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
+  });
+
+  it('waits for a second endpoint that failed just now, and does without one that stays away', async () => {
+    const truth = new FakeChain(10);
+    const { chain, nodes } = await aChain(truth, 2);
+    const second = nodes[1];
+    if (second === undefined) throw new Error('two nodes');
+    second.lie = () => SILENT;
+    await expect(hashAt(chain, 5n)).rejects.toThrow(ChainUnavailableError);
+    const health = chain.endpoints[1];
+    if (health !== undefined) health.failingSince = performance.now() - 2000;
+    expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
+    // It is asked again as soon as it answers.
+    second.lie = () => undefined;
+    await chain.probe();
+    const before = second.asked.length;
+    await hashAt(chain, 5n);
+    expect(second.asked.length).toBeGreaterThan(before);
+  });
+});
+
+describe('the final block', () => {
+  const final = async (chain: EvmChain): Promise<bigint | undefined> =>
+    (await chain.currentFinalizedBlock())?.number;
+
+  it('is the older one of what two endpoints say', async () => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 2);
+    expect(await final(chain)).toBe(17n);
+    if (nodes[1] !== undefined) nodes[1].lag = 2;
+    expect(await final(chain)).toBe(15n);
+  });
+
+  it('is none that a node names once and that does not exist, alone or not', async () => {
+    for (const count of [1, 2]) {
+      const truth = new FakeChain(20);
+      const { chain, nodes } = await aChain(truth, count);
+      const [liar] = nodes;
+      if (liar === undefined) throw new Error('a node');
+      liar.lie = (method, [name]) =>
+        method === 'eth_getBlockByNumber' && name === 'finalized'
+          ? result({ ...(truth.header(19) as object), number: '0x3b9aca00' })
+          : undefined;
+      // Alone it has nothing else to say; beside another one it cannot make more of it.
+      expect(await final(chain).catch(() => 'none')).toBe(count === 1 ? 'none' : 17n);
+      liar.lie = () => undefined;
+      expect(await final(chain)).toBe(17n);
+    }
+  });
+
+  it('is none that two endpoints have differently at the same height', async () => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 2);
+    const [liar] = nodes;
+    if (liar !== undefined) {
+      liar.lie = (method, [name]) =>
+        method === 'eth_getBlockByNumber' && (name === 'finalized' || name === '0x11')
+          ? result({ ...(truth.header(17) as object), hash: truth.blockHash(99) })
+          : undefined;
+    }
+    await expect(final(chain)).rejects.toThrow(EndpointsDisagreeError);
+  });
+});
+
+describe('the head', () => {
+  it('is the newest of all endpoints, and a leap has to be borne out', async () => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 2);
+    const [first, second] = nodes;
+    if (first === undefined || second === undefined) throw new Error('two nodes');
+    first.lag = 2;
+    await chain.probe();
+    expect(chain.newestKnownBlock).toBe(19n);
+    const leap = { ...(truth.header(19) as object), number: '0x3b9aca00' };
+    second.lie = (method, [name]) =>
+      method === 'eth_getBlockByNumber' && name === 'latest' ? result(leap) : undefined;
+    const view = chain.views()[0];
+    expect(view !== undefined && (await chain.isBehind(view))).toBe(false);
+    expect(chain.newestKnownBlock).toBeLessThan(20n);
+  });
+});
+
+describe('a judgement', () => {
+  const yes = (view: ChainView): Promise<string> => Promise.resolve(view.health.endpoint.name);
+
+  it('says yes only by a node at the newest block any node has shown', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    if (nodes[0] !== undefined) nodes[0].lag = 1;
+    expect(await chain.judge(yes, () => 'newest', true)).toEqual({
+      value: '56-1',
+      newestBlock: 19n,
+    });
+    expect((await chain.judge(yes, () => 'near', true)).value).toBe('56-0');
+  });
+
+  it('says no only by a node that is not far behind', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    if (nodes[0] !== undefined) nodes[0].lag = 3;
+    expect((await chain.judge(yes, () => 'near', true)).value).toBe('56-1');
+    expect((await chain.judge(yes, () => 'any', true)).value).toBe('56-1');
+  });
+
+  it('is not made when the node at the newest block does not answer', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    if (nodes[0] !== undefined) nodes[0].lag = 1;
+    const work = (view: ChainView): Promise<string> =>
+      view.health.endpoint.name === '56-1'
+        ? Promise.reject(new ChainUnavailableError(56, 'x'))
+        : yes(view);
+    await expect(chain.judge(work, () => 'newest', true)).rejects.toThrow(ChainUnavailableError);
+  });
+});
+
+describe('the count of transactions', () => {
+  it('is believed of one block, as two endpoints say', async () => {
+    const truth = new FakeChain(20);
+    truth.nonces = (block) => (block >= 18 ? 7 : 5);
+    const { chain, nodes } = await aChain(truth, 2);
+    expect(await chain.transactionCount(ACCOUNT)).toMatchObject({
+      latest: 7,
+      pending: 7,
+      finalized: 5,
+    });
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('a node');
+    liar.lie = (method) => (method === 'eth_getTransactionCount' ? result('0x64') : undefined);
+    await expect(chain.transactionCount(ACCOUNT)).rejects.toThrow(EndpointsDisagreeError);
+  });
+
+  it('does not count what is in the pool of one node alone', async () => {
+    const truth = new FakeChain(20);
+    truth.nonces = () => 5;
+    const { chain, nodes } = await aChain(truth, 2);
+    if (nodes[0] !== undefined) {
+      nodes[0].lie = (method, [, at]) =>
+        method === 'eth_getTransactionCount' && at === 'pending' ? result('0x64') : undefined;
+    }
+    expect(await chain.transactionCount(ACCOUNT)).toMatchObject({ latest: 5, pending: 5 });
+  });
+
+  it('is known although it is in doubt what is final', async () => {
+    const truth = new FakeChain(20);
+    truth.nonces = () => 5;
+    const { chain, nodes } = await aChain(truth, 1);
+    if (nodes[0] !== undefined) {
+      nodes[0].lie = (method, [name]) =>
+        method === 'eth_getBlockByNumber' && name === 'finalized'
+          ? result({ ...(truth.header(19) as object), number: '0x3b9aca00' })
+          : undefined;
+    }
+    expect(await chain.transactionCount(ACCOUNT)).toMatchObject({
+      latest: 5,
+      finalized: undefined,
+    });
+  });
+
+  it('never takes a missing number for nought', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 1);
+    if (nodes[0] !== undefined) {
+      nodes[0].lie = (method) => (method === 'eth_getTransactionCount' ? result(null) : undefined);
+    }
+    await expect(chain.transactionCount(ACCOUNT)).rejects.toThrow(ChainUnavailableError);
+  });
+});
+
+describe('an endpoint that hangs', () => {
+  it('is joined by the next one', async () => {
+    const { chain } = await aChain(new FakeChain(20), 2);
+    const hung = new Promise<string>(() => undefined);
+    const startedAt = performance.now();
+    const name = await chain.withView(({ health: { endpoint } }) =>
+      endpoint.name === '56-0' ? hung : Promise.resolve(endpoint.name),
+    );
+    expect(name).toBe('56-1');
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it('is asked last while it fails', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    if (nodes[0] !== undefined) nodes[0].lie = () => failure();
+    await chain.probe();
+    expect(chain.views().map(({ health }) => health.endpoint.name)).toEqual(['56-1', '56-0']);
+  });
+});

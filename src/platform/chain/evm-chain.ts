@@ -1,0 +1,288 @@
+import type { Address, Hex } from 'viem';
+import type { Secret } from '../config/secret.js';
+import type { NetworkConfig } from '../config/app-config.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import { agree, type Panel, type Question } from './agreement.js';
+import type { BlockHeader } from './block.js';
+import type { ChainObserver } from './chain-observer.js';
+import { ChainView } from './chain-view.js';
+import { ContractPresence } from './contract-presence.js';
+import {
+  byPreference,
+  compareHeads,
+  type EndpointHealth,
+  LAG_MAX_BLOCKS,
+  newEndpointHealth,
+  noteLeastTip,
+} from './endpoint-health.js';
+import { type ContractName, EndpointProbe } from './endpoint-probe.js';
+import { agreeOnFinalized } from './finality.js';
+import { Heads } from './heads.js';
+import { attempt, firstAnswer } from './hedge.js';
+import { judgeNearHead, type NeededHead } from './judgement.js';
+import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
+import type { RpcCaller } from './rpc/rpc-caller.js';
+import { RpcEndpoint } from './rpc/rpc-endpoint.js';
+import type { RpcObserver } from './rpc/rpc-observer.js';
+import { countAt, countTransactions, type TransactionCounts } from './transaction-counts.js';
+import { UseSearch } from './use-search/use-search.js';
+
+/** Everything learned of an endpoint is learned anew this often: no mistake of a node lasts longer. */
+const PROBE_INTERVAL_MS = 8000;
+const SEND_TIMEOUT_MS = 5000;
+/** A look at all heads serves those who judge payments for this long. */
+const HEADS_KEPT_MS = 150;
+/** A disagreement is told once in this time. */
+const ALERT_INTERVAL_MS = 1000;
+
+export interface EvmChainParts {
+  readonly rpcObserver?: RpcObserver;
+  readonly observer?: ChainObserver;
+  /** Makes the connection to an endpoint; over HTTP when absent. */
+  readonly connect?: (name: string, url: Secret<string>, onWrongChain: () => void) => RpcCaller;
+}
+
+/** One network, seen through all its endpoints. */
+export class EvmChain {
+  readonly chainId: number;
+  readonly permit2Proxy: Address;
+  readonly endpoints: readonly EndpointHealth[];
+  /** Who used an authorization. */
+  readonly uses: UseSearch;
+  readonly #presence = new ContractPresence();
+  readonly #probe: EndpointProbe;
+  readonly #heads: Heads;
+  readonly #alertedAt = new Map<string, number>();
+  #probeTimer: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly config: NetworkConfig,
+    private readonly parts: EvmChainParts = {},
+  ) {
+    this.chainId = config.chainId;
+    this.permit2Proxy = config.permit2Proxy;
+    this.#probe = new EndpointProbe(config.chainId, config.permit2Proxy, parts.observer);
+    const connect =
+      parts.connect ??
+      ((name, url, onWrongChain) =>
+        new RpcEndpoint(name, config.chainId, url, onWrongChain, parts.rpcObserver));
+    this.endpoints = config.rpcUrls.map((url, index): EndpointHealth => {
+      const onWrongChain = (): void => {
+        this.#probe.noteChain(health, false);
+      };
+      const endpoint = connect(`${config.chainId}-${index}`, url, onWrongChain);
+      const health = newEndpointHealth(endpoint);
+      return health;
+    });
+    const onDisagreement = this.#noteDisagreement;
+    this.#heads = new Heads(this.endpoints, () => this.views(), onDisagreement);
+    this.uses = new UseSearch(this);
+  }
+
+  /** Tokens whose code the operator vouches for. */
+  trust(tokens: readonly Address[]): void {
+    this.#presence.conduct.trust([this.permit2Proxy, ...tokens]);
+  }
+
+  /** Probes once, then all the time; a network lost at boot comes back by itself. */
+  async start(): Promise<void> {
+    await this.probe();
+    this.#probeTimer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS);
+    this.#probeTimer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#probeTimer);
+    await Promise.all(this.endpoints.map(({ endpoint }) => endpoint.close()));
+  }
+
+  async probe(): Promise<void> {
+    await Promise.all(this.endpoints.map((health) => this.#probe.probe(health)));
+    compareHeads(this.endpoints.filter(({ isReachable }) => isReachable === true));
+  }
+
+  /** Whether some endpoint may be on the right chain; only proof takes a network out. */
+  get isRightChain(): boolean {
+    return this.endpoints.some((health) => health.isRightChain !== false);
+  }
+
+  /** `undefined` while no node could be asked. */
+  hasContract(name: ContractName): boolean | undefined {
+    return this.#probe.hasContract(name);
+  }
+
+  // ---------------------------------------------------------------- one endpoint
+
+  /** Views in the order to try them; at least one unless every endpoint serves another chain. */
+  views(): ChainView[] {
+    return byPreference(this.endpoints).map(
+      (health) => new ChainView(this.chainId, this.permit2Proxy, health, this.#presence),
+    );
+  }
+
+  /**
+   * Runs reads through the best endpoint, and through the next one when it does not answer, or not
+   * soon: then both may be under way, and the first to come to its end is taken. The reads must not do
+   * anything that may not be done twice.
+   *
+   * @throws ChainUnavailableError when none answers.
+   */
+  async withView<T>(use: (view: ChainView) => Promise<T>): Promise<T> {
+    const done = await firstAnswer(this.views(), use);
+    if (done !== undefined) return done.value;
+    throw new ChainUnavailableError(this.chainId, 'any call');
+  }
+
+  // ---------------------------------------------------------------- heads
+
+  /** The newest block any endpoint has shown. */
+  get bestHead(): EndpointHealth | undefined {
+    let best: EndpointHealth | undefined;
+    for (const health of this.endpoints) {
+      if (health.head === undefined || health.isRightChain === false) continue;
+      if (best?.head === undefined || health.head.number > best.head.number) best = health;
+    }
+    return best;
+  }
+
+  /** The number of the newest block any endpoint has shown lately; 0 when none has. */
+  get newestKnownBlock(): bigint {
+    return this.#heads.newestKnown;
+  }
+
+  /**
+   * @throws ChainUnavailableError when a leap of this head is not borne out.
+   */
+  confirmLeap(
+    view: ChainView,
+    latest: BlockHeader,
+    before: BlockHeader | undefined,
+  ): Promise<void> {
+    return this.#heads.confirmLeap(view, latest, before);
+  }
+
+  /**
+   * Judges something through the best endpoint that is near enough to the newest block any endpoint
+   * has shown. The others are asked for their heads at the same time.
+   *
+   * @param need - how near, by what the judgement says.
+   * @param isFresh - whether the heads have to be asked for now; else a look of this moment serves.
+   * @returns also the newest block, which the judgement knew if it had to.
+   * @throws ChainUnavailableError when no endpoint is near enough.
+   */
+  async judge<T>(
+    work: (view: ChainView) => Promise<T>,
+    need: (value: T) => NeededHead,
+    isFresh = false,
+  ): Promise<{ readonly value: T; readonly newestBlock: bigint }> {
+    return judgeNearHead(
+      {
+        chainId: this.chainId,
+        views: () => this.views(),
+        measure: () => this.#heads.measure(isFresh ? 0 : HEADS_KEPT_MS),
+        needsHead: isFresh,
+      },
+      work,
+      need,
+    );
+  }
+
+  /**
+   * Whether the endpoint of this view is behind others by more than is believable. It is asked before
+   * a payment is refused by what this endpoint said.
+   */
+  async isBehind({ health }: ChainView): Promise<boolean> {
+    if (byPreference(this.endpoints).length < 2) return false;
+    const behind = (await this.#heads.measure(0)).behind(health);
+    return behind === undefined || behind > LAG_MAX_BLOCKS;
+  }
+
+  // ---------------------------------------------------------------- two endpoints
+
+  /**
+   * Asks for what will be believed for good: two endpoints have to say the same, where there are two
+   * that answer and keep up.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  agree<T>(question: Question<T>): Promise<T> {
+    return agree(this.#panel(), question);
+  }
+
+  /** @throws ChainUnavailableError, EndpointsDisagreeError */
+  finalizedBlock(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
+    return agreeOnFinalized(this.#panel(), view, latest);
+  }
+
+  /** The newest final block, for those who do not follow the chain. */
+  async currentFinalizedBlock(): Promise<BlockHeader | undefined> {
+    return this.withView(async (view) => this.finalizedBlock(view, await view.latestBlock()));
+  }
+
+  /**
+   * How many transactions of an account there are: in the newest block, in the pools, and for good.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  async transactionCount(address: Address): Promise<TransactionCounts> {
+    const blocks = await this.withView(async (view) => {
+      const latest = await view.latestBlock();
+      // What is final may be in doubt without the newest count being so.
+      const finalized = await attempt(() => this.finalizedBlock(view, latest)).catch(noneInDoubt);
+      return { latest, finalized: finalized?.value };
+    });
+    return countTransactions(this.#panel(), address, blocks);
+  }
+
+  /**
+   * How many account nonces of an account are used in one block.
+   *
+   * @throws ChainUnavailableError, EndpointsDisagreeError
+   */
+  transactionCountAt(address: Address, block: BlockHeader): Promise<number> {
+    return countAt(this.#panel(), address, block);
+  }
+
+  #panel(): Panel {
+    return {
+      chainId: this.chainId,
+      views: this.views(),
+      onDisagreement: this.#noteDisagreement,
+      onMissingWitness: () => void this.#heads.measure(HEADS_KEPT_MS),
+    };
+  }
+
+  readonly #noteDisagreement = (what: string): void => {
+    const now = performance.now();
+    this.parts.rpcObserver?.disagreed({ chainId: this.chainId, what });
+    if (now - (this.#alertedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ALERT_INTERVAL_MS) return;
+    this.#alertedAt.set(what, now);
+    this.parts.observer?.endpointsDisagree(what);
+  };
+
+  // ---------------------------------------------------------------- sending
+
+  /** Sends to every endpoint at once; the same bytes may be sent any number of times. */
+  async broadcast(raw: Hex): Promise<readonly SendResult[]> {
+    const targets = this.endpoints.filter((health) => health.isRightChain !== false);
+    return Promise.all(
+      targets.map(async (health) => {
+        const answer = await health.endpoint.request(
+          'eth_sendRawTransaction',
+          [raw],
+          SEND_TIMEOUT_MS,
+        );
+        const result = readSendResult(answer);
+        if (result.kind === 'underpriced' && result.leastTipWei !== undefined) {
+          noteLeastTip(health, result.leastTipWei);
+        }
+        return result;
+      }),
+    );
+  }
+}
+
+function noneInDoubt(error: unknown): undefined {
+  if (!(error instanceof EndpointsDisagreeError)) throw error;
+  return undefined;
+}

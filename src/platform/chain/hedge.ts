@@ -1,0 +1,71 @@
+import { within } from '../concurrency/timing.js';
+import {
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+  EndpointsDisagreeError,
+} from '../../protocol/errors.js';
+import type { ChainView } from './chain-view.js';
+
+/** An endpoint that has not answered by then is joined by the next one. */
+const HEDGE_MS = 700;
+/** Every call has a time limit of its own. */
+const FOREVER_MS = 600_000;
+
+/** `undefined` when the endpoint did not answer. */
+export type Done<T> = { readonly value: T } | undefined;
+
+/**
+ * What an endpoint answers. Where two contradict each other, asking through another one does not help.
+ *
+ * @param onUnresponsive - told when the endpoint answers, but not what a contract does.
+ */
+export async function attempt<T>(
+  work: () => Promise<T>,
+  onUnresponsive: (error: CodeUnresponsiveError) => void = () => undefined,
+): Promise<Done<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (error instanceof CodeUnresponsiveError) onUnresponsive(error);
+    if (!(error instanceof ChainUnavailableError) || error instanceof EndpointsDisagreeError) {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Asks endpoints in their order: the next one when one does not answer, or not soon. Then both may be
+ * under way, and the first to come to its end is taken.
+ *
+ * @throws CodeUnresponsiveError when one answers, but not what a contract does.
+ */
+export async function firstAnswer<T>(
+  views: readonly ChainView[],
+  use: (view: ChainView) => Promise<T>,
+): Promise<Done<T>> {
+  const waiting = [...views];
+  const running = new Set<Promise<Done<T>>>();
+  const unresponsive: CodeUnresponsiveError[] = [];
+  const note = (error: CodeUnresponsiveError): void => {
+    unresponsive.push(error);
+  };
+  const startNext = (): void => {
+    const view = waiting.shift();
+    if (view === undefined) return;
+    const run: Promise<Done<T>> = attempt(() => use(view), note).finally(() => running.delete(run));
+    // It may fail when nobody waits for it any more.
+    run.catch(() => undefined);
+    running.add(run);
+  };
+  startNext();
+  while (running.size > 0) {
+    const patienceMs = waiting.length > 0 ? HEDGE_MS : FOREVER_MS;
+    const answer = await within(patienceMs, Promise.race(running));
+    if (answer.inTime && answer.value !== undefined) return answer.value;
+    if (!answer.inTime || running.size === 0) startNext();
+  }
+  const [first] = unresponsive;
+  if (first !== undefined) throw first;
+  return undefined;
+}

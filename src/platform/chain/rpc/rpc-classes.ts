@@ -1,0 +1,125 @@
+import { type Hex, isHex } from 'viem';
+import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
+import type { RpcError, RpcOutcome } from './rpc-outcome.js';
+
+/**
+ * What node answers mean. A call is judged by the shape of its answer alone. Of a raw transaction
+ * clients give little but texts, so this is the one file that looks at those; its test holds the
+ * recorded samples.
+ */
+
+/** Geth's code for a revert, which others have taken over. */
+const EXECUTION_REVERTED = 3;
+/**
+ * Codes of JSON-RPC 2.0 (§5.1), EIP-1474 and of rate limits that say that nothing was run: parse error,
+ * invalid request, unknown method, invalid parameters, resource not found or unavailable, method not
+ * supported, limit exceeded, version not supported, and what providers answer to too many requests.
+ */
+const NOT_RUN: ReadonlySet<number> = new Set([
+  -32_700, -32_600, -32_601, -32_602, -32_001, -32_002, -32_004, -32_005, -32_006, -32_016, -32_029,
+  -32_097, 429,
+]);
+
+/** Bytes of what a contract returned, or of its revert data, that are looked at. */
+const RETURNED_MAX_BYTES = 32_768;
+
+/**
+ * A simulated call.
+ *
+ * @returns `unclear` for an error object that may be the call's own failure or the node's: whoever asked
+ * finds out by asking for something that cannot fail. `undefined` when the node did not run the call.
+ */
+export function readCallOutcome(outcome: RpcOutcome): CallOutcome | 'unclear' | undefined {
+  if (outcome.kind === 'result') {
+    return isHex(outcome.value)
+      ? { status: 'returned', data: boundedHex(outcome.value) }
+      : undefined;
+  }
+  if (outcome.kind !== 'error') return undefined;
+  const { error } = outcome;
+  const data = revertDataOf(error);
+  if (data !== undefined || error.code === EXECUTION_REVERTED) {
+    return { status: 'reverted', data: data && boundedHex(data) };
+  }
+  return NOT_RUN.has(error.code) ? undefined : 'unclear';
+}
+
+/** Whole bytes; more than anything this service reads is cut off. */
+export function boundedHex(data: Hex): Hex {
+  return data.slice(0, 2 + 2 * RETURNED_MAX_BYTES) as Hex;
+}
+
+/** Geth gives the data itself; some clients nest it or put a word before it. */
+export function revertDataOf({ data }: Pick<RpcError, 'data'>): Hex | undefined {
+  if (isHex(data)) return data;
+  if (typeof data === 'string') return readHexAtEnd(data);
+  if (typeof data === 'object' && data !== null && 'data' in data && isHex(data.data)) {
+    return data.data;
+  }
+  return undefined;
+}
+
+function readHexAtEnd(text: string): Hex | undefined {
+  const hex = /0x[0-9a-fA-F]*$/.exec(text)?.[0];
+  return isHex(hex) ? hex : undefined;
+}
+
+/**
+ * What a node did with a raw transaction.
+ *
+ * - `accepted`, `already_known`: it is in the pool of this node.
+ * - `underpriced`: another transaction of this nonce is there, or the fee is below this node's least.
+ * - `nonce_too_low`: a transaction of this nonce is mined.
+ * - `no_funds`, `rejected`: this node refused the bytes before its pool.
+ * - `unknown`: anything else. The transaction may be in the pool.
+ */
+export type SendResult =
+  | { readonly kind: 'accepted' | 'already_known' | 'nonce_too_low' | 'no_funds' | 'unknown' }
+  | { readonly kind: 'rejected' }
+  | {
+      readonly kind: 'underpriced';
+      /** The least tip this node takes, in wei, where it says so. */
+      readonly leastTipWei: bigint | undefined;
+    };
+
+const SEND_ERRORS: readonly (readonly [RegExp, Exclude<SendResult['kind'], 'underpriced'>])[] = [
+  [
+    /already known|known transaction|already imported|alreadyknown|already exists/i,
+    'already_known',
+  ],
+  [
+    /nonce too low|nonce is too low|oldnonce|ownnoncealreadyused|invalid nonce; got/i,
+    'nonce_too_low',
+  ],
+  [/insufficient funds|insufficientfunds|insufficient balance for/i, 'no_funds'],
+  [
+    /intrinsic gas|exceeds block gas limit|gas limit (?:reached|too high|exceeds)|exceeds (?:the )?transaction gas limit|oversized data|invalid sender|invalid chain|chain ?id|tx type not supported|transaction type not supported|exceeds the configured cap/i,
+    'rejected',
+  ],
+];
+
+const UNDERPRICED =
+  /underpriced|fee too low|feetoolow|gas price too low|max fee per gas less than block base fee|tip cap.*minimum needed|below (?:the )?minimum/i;
+
+export function readSendResult(outcome: RpcOutcome): SendResult {
+  if (outcome.kind === 'result') return { kind: 'accepted' };
+  if (outcome.kind === 'silent') return { kind: 'unknown' };
+  const { message } = outcome.error;
+  if (UNDERPRICED.test(message)) return { kind: 'underpriced', leastTipWei: leastTipOf(message) };
+  const known = SEND_ERRORS.find(([pattern]) => pattern.test(message));
+  return { kind: known?.[1] ?? 'unknown' };
+}
+
+const LEAST_TIP = /minimum needed:?\s*(\d+(?:\.\d+)?)\s*(gwei|wei)?/i;
+const WEI_PER_GWEI_DECIMALS = 9;
+
+/** `gas tip cap 0.1 gwei, minimum needed 1 gwei` and the older form in plain wei. */
+function leastTipOf(message: string): bigint | undefined {
+  const match = LEAST_TIP.exec(message);
+  const amount = match?.[1];
+  if (amount === undefined) return undefined;
+  const [whole = '0', fraction = ''] = amount.split('.');
+  if (match?.[2]?.toLowerCase() !== 'gwei') return BigInt(whole);
+  const digits = fraction.slice(0, WEI_PER_GWEI_DECIMALS).padEnd(WEI_PER_GWEI_DECIMALS, '0');
+  return BigInt(whole + digits);
+}

@@ -1,0 +1,112 @@
+import { type Hex, isHex } from 'viem';
+import { balanceOfCall } from '../../protocol/evm/calls.js';
+import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
+import { quantity, readQuantity } from './block.js';
+import { boundedHex, revertDataOf } from './rpc/rpc-classes.js';
+import { balanceOverride, senderFields } from './sender-fields.js';
+
+/** The argument of `eth_simulateV1`: balance, settlement, balance, in one state. */
+export function simulationOf({ call, sender, gas, token, payTo }: Settlement): object {
+  const balance = { ...balanceOfCall(token, payTo), gas: quantity(READ_GAS) };
+  const transfer = { ...senderFields(sender), ...call, gas: quantity(gas) };
+  const stateOverrides = sender && balanceOverride(sender, gas);
+  const calls = [balance, transfer, balance];
+  return {
+    blockStateCalls: [{ calls, ...(stateOverrides !== undefined && { stateOverrides }) }],
+  };
+}
+
+export interface SimulationResult {
+  readonly effect: Effect;
+  /** Whether any of the calls used up what it was given, or answered at great length. */
+  readonly hasBurned: boolean;
+}
+
+/** Reads what a node simulated; `undefined` for what is no simulation of three calls. */
+export function readSimulation(
+  value: unknown,
+  settlement: Settlement,
+): SimulationResult | undefined {
+  const [block] = Array.isArray(value) ? (value as unknown[]) : [];
+  if (typeof block !== 'object' || block === null || !('calls' in block)) return undefined;
+  const [before, transfer, after] = Array.isArray(block.calls) ? block.calls.map(readCall) : [];
+  if (before === undefined || transfer === undefined || after === undefined) return undefined;
+  const hasBurned =
+    hasUsedUp(before, READ_GAS) ||
+    hasUsedUp(after, READ_GAS) ||
+    hasUsedUp(transfer, settlement.gas);
+  return { effect: effectOf(before, transfer, after, settlement), hasBurned };
+}
+
+interface SimulatedCall {
+  readonly isSuccess: boolean;
+  readonly gasUsed: bigint;
+  /** What it returned, or its revert data. */
+  readonly data: Hex;
+  readonly isLong: boolean;
+}
+
+function readCall(value: unknown): SimulatedCall | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { status, gasUsed, returnData, error } = value as Readonly<Record<string, unknown>>;
+  const used = readQuantity(gasUsed);
+  if ((status !== '0x1' && status !== '0x0') || used === undefined) return undefined;
+  const own = isHex(returnData) ? returnData : '0x';
+  // Geth gives revert data in the error, others where the result would be.
+  const inError =
+    typeof error === 'object' && error !== null && 'data' in error
+      ? revertDataOf({ data: error.data })
+      : undefined;
+  const data = own === '0x' ? (inError ?? own) : own;
+  return {
+    isSuccess: status === '0x1',
+    gasUsed: used,
+    data: boundedHex(data),
+    isLong: data.length > LONG_ANSWER,
+  };
+}
+
+/** Characters of hex that no honest token answers with. */
+const LONG_ANSWER = 16_384;
+
+function hasUsedUp({ isSuccess, gasUsed, isLong }: SimulatedCall, gas: bigint): boolean {
+  return isLong || (!isSuccess && isAlmost(gasUsed, gas));
+}
+
+/** A call within a call leaves a 64th of its gas to the caller (EIP-150). */
+function isAlmost(gasUsed: bigint, gas: bigint): boolean {
+  return gasUsed * 10n >= gas * 9n;
+}
+
+function effectOf(
+  before: SimulatedCall,
+  transfer: SimulatedCall,
+  after: SimulatedCall,
+  settlement: Settlement,
+): Effect {
+  if (!transfer.isSuccess) {
+    return transfer.data === '0x' && isAlmost(transfer.gasUsed, settlement.gas)
+      ? { status: 'halted' }
+      : { status: 'reverted', data: transfer.data };
+  }
+  const hasGrown =
+    before.isSuccess && after.isSuccess && grows(before.data, after.data, settlement);
+  return hasGrown ? { status: 'paid', gasUsed: transfer.gasUsed } : { status: 'unpaid' };
+}
+
+/**
+ * Whether a payee has the amount more than before. One that pays itself has the same: there only the
+ * receipt shows whether anything was transferred.
+ */
+export function grows(before: Hex, after: Hex, { payer, payTo, amount }: Settlement): boolean {
+  const [first, last] = [readWord(before), readWord(after)];
+  if (first === undefined || last === undefined) return false;
+  return payer === payTo ? last >= first : last - first >= amount;
+}
+
+function readWord(data: Hex): bigint | undefined {
+  return data.length >= WORD_END ? BigInt(data.slice(0, WORD_END)) : undefined;
+}
+
+/** Characters of `0x` and one word. */
+const WORD_END = 66;

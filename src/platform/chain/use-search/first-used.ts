@@ -1,0 +1,75 @@
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { type AuthorizationRef, isAuthorizationUsed } from '../authorization-use.js';
+import type { ChainView } from '../chain-view.js';
+import type { SearchBudget } from './budget.js';
+
+/** Where the state of past blocks says that an authorization was first used. */
+export type FirstUsed =
+  /** In this block, and no other. */
+  | { readonly kind: 'in'; readonly block: bigint }
+  /** Not in the range: it is unused at its end, or was used before it began. */
+  | { readonly kind: 'outside' }
+  /** In this block or an older one: nodes keep the state of their newest blocks only. */
+  | { readonly kind: 'not_after'; readonly block: bigint };
+
+/**
+ * Finds the block that used an authorization by asking whether it was used in past ones: in leaps from
+ * the newest backwards, then by halves. It needs neither logs nor blocks, and some calls whatever the
+ * number of transactions.
+ *
+ * @throws BudgetSpentError
+ */
+export async function firstUsedBlock(
+  view: ChainView,
+  ref: AuthorizationRef,
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+  budget: SearchBudget,
+): Promise<FirstUsed> {
+  const at = (block: bigint): Promise<boolean | undefined> => usedAt(view, ref, block, budget);
+  const atEnd = await at(to);
+  if (atEnd === undefined) return { kind: 'not_after', block: to };
+  if (!atEnd) return { kind: 'outside' };
+  const before = from > 0n ? from - 1n : 0n;
+  let used = to;
+  for (let leap = 1n; used > before; leap *= 2n) {
+    const back = used - leap > before ? used - leap : before;
+    const wasUsed = await at(back);
+    if (wasUsed === undefined) return { kind: 'not_after', block: used };
+    if (!wasUsed) return halve(at, back, used);
+    used = back;
+  }
+  return { kind: 'outside' };
+}
+
+async function halve(
+  at: (block: bigint) => Promise<boolean | undefined>,
+  unusedAt: bigint,
+  firstKnown: bigint,
+): Promise<FirstUsed> {
+  let unused = unusedAt;
+  let used = firstKnown;
+  while (used - unused > 1n) {
+    const middle = (unused + used) / 2n;
+    const wasUsed = await at(middle);
+    if (wasUsed === undefined) return { kind: 'not_after', block: used };
+    if (wasUsed) used = middle;
+    else unused = middle;
+  }
+  return { kind: 'in', block: used };
+}
+
+/** `undefined` where the token does not say, or this node does not have the state any more. */
+async function usedAt(
+  view: ChainView,
+  ref: AuthorizationRef,
+  block: bigint,
+  budget: SearchBudget,
+): Promise<boolean | undefined> {
+  budget.spend();
+  try {
+    return await isAuthorizationUsed(view, ref, { blockNumber: block });
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,228 @@
+import type { Hex } from 'viem';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import {
+  AUTHORIZATION_CANCELED_TOPIC,
+  AUTHORIZATION_USED_TOPIC,
+  TRANSFER_TOPIC,
+} from '../../../protocol/schemes/exact/evidence.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/exact/presented.js';
+import { addressWord, uintWord } from '../../../protocol/evm/words.js';
+import type { AuthorizationRef } from '../authorization-use.js';
+import type { LogFilter } from '../chain-queries.js';
+import type { ChainView } from '../chain-view.js';
+import type { FoundLog } from '../receipt.js';
+import { type BlockIndex, isSameAuthorization } from './block-index.js';
+import { BudgetSpentError, type SearchBudget } from './budget.js';
+import { firstUsedBlock } from './first-used.js';
+
+/** Blocks to look through; both ends count. */
+export interface BlockRange {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** What one endpoint shows of who used an authorization. */
+export type Scanned =
+  | { readonly kind: 'found'; readonly transaction: Hex }
+  /**
+   * In the blocks from this one to the end of the range nobody did, in a way that can be read.
+   * `undefined` when none of them could be read.
+   */
+  | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
+
+export interface Scan {
+  readonly view: ChainView;
+  readonly ref: AuthorizationRef;
+  readonly range: BlockRange;
+  readonly index: BlockIndex;
+  readonly budget: SearchBudget;
+  /** Whether what the logs do not show has to be borne out by the state of past blocks. */
+  readonly isThorough: boolean;
+}
+
+/** Providers bound the range of one look-up; most allow at least this many blocks. */
+const RANGE_BLOCKS = 5000n;
+/** Those that do not are asked for fewer, down to this many. */
+const RANGE_LEAST_BLOCKS = 50n;
+/** How often one step is asked of one endpoint. */
+const TRIES = 3;
+/** An endpoint that has kept us waiting this long is not asked again. */
+const QUICK_MS = 300;
+/** More transfers than this are not looked at one by one: the state tells which block it was. */
+const CANDIDATES_MAX = 8;
+/** Blocks that are read at once. */
+const BLOCKS_AT_ONCE = 4n;
+
+/**
+ * Looks for the transaction that used an authorization, at one endpoint, newest blocks first. By logs
+ * where the node has them: the event of EIP-3009 names the authorization; Permit2 leaves none, so the
+ * transfers of the payer are looked through. Else by the state of past blocks, and by the blocks.
+ *
+ * @throws ChainUnavailableError when the endpoint lags or does not answer.
+ */
+export async function scan(task: Scan): Promise<Scanned> {
+  const { view, range, budget } = task;
+  // What is not found is not there only where the node has these blocks.
+  budget.spend();
+  if ((await insist(() => view.blockNumber())) < range.to) {
+    throw new ChainUnavailableError(view.chainId, 'the blocks that are searched');
+  }
+  const progress: Progress = { readFrom: undefined };
+  try {
+    const transaction = await searchWith(task, progress);
+    if (transaction !== undefined) return { kind: 'found', transaction };
+  } catch (error) {
+    if (!(error instanceof BudgetSpentError)) throw error;
+  }
+  return { kind: 'not_found', readFrom: progress.readFrom };
+}
+
+interface Progress {
+  readFrom: bigint | undefined;
+}
+
+async function searchWith(task: Scan, progress: Progress): Promise<Hex | undefined> {
+  if (task.view.health.hasLogs !== false) {
+    try {
+      const found = await searchLogs(task, progress);
+      if (found !== undefined || !task.isThorough) return found;
+      return await searchUsedBlock(task, progress);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+    }
+  }
+  return searchBlocks(task, progress);
+}
+
+// ------------------------------------------------------------------ logs
+
+async function searchLogs(task: Scan, progress: Progress): Promise<Hex | undefined> {
+  const { range, ref } = task;
+  let most = RANGE_BLOCKS;
+  let to = range.to;
+  while (to >= range.from) {
+    const from = to - most + 1n > range.from ? to - most + 1n : range.from;
+    let logs: readonly FoundLog[];
+    try {
+      logs = await insist(() => readLogs(task, from, to));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError) || to - from < RANGE_LEAST_BLOCKS) throw error;
+      // Too many blocks for this provider, perhaps.
+      most /= 10n;
+      continue;
+    }
+    const newestFirst = [...logs].reverse();
+    const found =
+      ref.method === 'eip3009'
+        ? newestFirst[0]?.transactionHash
+        : await presenterAmong(task, newestFirst, { from, to });
+    if (found !== undefined) return found;
+    progress.readFrom = from;
+    if (from === 0n) break;
+    to = from - 1n;
+  }
+  return undefined;
+}
+
+function readLogs(
+  { view, ref, budget }: Scan,
+  from: bigint,
+  to: bigint,
+): Promise<readonly FoundLog[]> {
+  const { method, asset, payer, nonce, payTo } = ref;
+  const payerTopic: Hex = `0x${addressWord(payer)}`;
+  const topics: LogFilter['topics'] =
+    method === 'eip3009'
+      ? [
+          [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC],
+          payerTopic,
+          `0x${uintWord(nonce)}`,
+        ]
+      : [TRANSFER_TOPIC, payerTopic, payTo === undefined ? null : `0x${addressWord(payTo)}`];
+  budget.spend();
+  return view.logs({ address: asset, topics, from, to });
+}
+
+/** The transaction among those of transfers whose calldata presents the authorization. */
+async function presenterAmong(
+  task: Scan,
+  transfers: readonly FoundLog[],
+  range: BlockRange,
+): Promise<Hex | undefined> {
+  const { view, ref, budget } = task;
+  const amountData = ref.amount === undefined ? undefined : `0x${uintWord(ref.amount)}`;
+  const fitting = transfers.filter(({ data }) => amountData === undefined || data === amountData);
+  let candidates = new Set(fitting.map(({ transactionHash }) => transactionHash));
+  if (candidates.size > CANDIDATES_MAX) {
+    const first = await firstUsedBlock(view, ref, range, budget);
+    if (first.kind === 'outside') return undefined;
+    const isPossible = ({ blockNumber }: FoundLog): boolean =>
+      first.kind === 'in' ? blockNumber === first.block : blockNumber <= first.block;
+    candidates = new Set(fitting.filter(isPossible).map(({ transactionHash }) => transactionHash));
+  }
+  for (const hash of candidates) {
+    budget.spend();
+    const transaction = await insist(() => view.transaction(hash));
+    if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
+    const { to, input } = transaction;
+    const presented = presentedAuthorizations(to, input, view.permit2Proxy);
+    if (presented.some((one) => isSameAuthorization(one, ref))) return hash;
+  }
+  return undefined;
+}
+
+// ------------------------------------------------------------------ blocks
+
+/** A node whose logs are not complete may still know in which block it was. */
+async function searchUsedBlock(task: Scan, progress: Progress): Promise<Hex | undefined> {
+  const { view, ref, range, index, budget } = task;
+  const first = await firstUsedBlock(view, ref, range, budget);
+  if (first.kind !== 'in') return undefined;
+  progress.readFrom = first.block < range.to ? first.block + 1n : undefined;
+  const found = await insist(() => index.find(view, ref, first.block, budget));
+  progress.readFrom = range.from;
+  return found;
+}
+
+/** Without logs: the state tells which block it was, or which it was not, and the block is read. */
+async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undefined> {
+  const { view, ref, range, index, budget } = task;
+  const first = await firstUsedBlock(view, ref, range, budget);
+  if (first.kind === 'outside') {
+    progress.readFrom = range.from;
+    return undefined;
+  }
+  if (first.kind === 'in') {
+    const found = await insist(() => index.find(view, ref, first.block, budget));
+    progress.readFrom = range.from;
+    return found;
+  }
+  if (first.block < range.to) progress.readFrom = first.block + 1n;
+  for (let to = first.block; to >= range.from; to -= BLOCKS_AT_ONCE) {
+    const from = to - BLOCKS_AT_ONCE + 1n > range.from ? to - BLOCKS_AT_ONCE + 1n : range.from;
+    const numbers = Array.from({ length: Number(to - from) + 1 }, (_, step) => to - BigInt(step));
+    const found = await Promise.all(
+      numbers.map((number) => insist(() => index.find(view, ref, number, budget))),
+    );
+    const use = found.find((hash) => hash !== undefined);
+    if (use !== undefined) return use;
+    progress.readFrom = from;
+  }
+  return undefined;
+}
+
+/**
+ * A search takes several reads, each of which needs the one before: where an endpoint fails now and
+ * then, a search that began anew each time would hardly ever come to its end.
+ */
+async function insist<T>(read: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    const askedAt = performance.now();
+    try {
+      return await read();
+    } catch (error) {
+      const isQuick = performance.now() - askedAt < QUICK_MS;
+      if (!(error instanceof ChainUnavailableError) || !isQuick || count === TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
+import { settlementCall } from '../../../protocol/evm/calls.js';
+import { uintWord } from '../../../protocol/evm/words.js';
+import {
+  anAcceptedPayment,
+  aPermit2Authorization,
+} from '../../../protocol/payment/accepted-payment.builder.js';
+import { type AuthorizationRef, refOf } from '../authorization-use.js';
+import {
+  aChain,
+  failure,
+  FakeChain,
+  type FakeNode,
+  type FakeTransaction,
+  hash32,
+  paymentLogs,
+  result,
+  transferLog,
+} from '../fake-chain.builder.js';
+
+const eip3009 = anAcceptedPayment();
+const permit2 = anAcceptedPayment({ authorization: aPermit2Authorization() });
+const word = (value: bigint): Hex => `0x${uintWord(value)}`;
+
+function transactionOf(
+  { authorization, asset }: typeof eip3009,
+  hash: bigint,
+  logs: FakeTransaction['logs'] = [],
+): FakeTransaction {
+  const { to, data } = settlementCall(authorization, asset);
+  return { hash: hash32(hash), to, input: data, logs };
+}
+
+/** The state of the authorization: used from a block on. */
+function usedFrom(truth: FakeChain, ref: AuthorizationRef, block: number): void {
+  const bit = ref.method === 'eip3009' ? 1n : 1n << (ref.nonce & 0xffn);
+  truth.call = (at) => word(at >= block ? bit : 0n);
+}
+
+const noLogs =
+  (...more: string[]): FakeNode['lie'] =>
+  (method) =>
+    method === 'eth_getLogs' || more.includes(method)
+      ? failure('method not found', -32_601)
+      : undefined;
+
+describe.each([
+  ['EIP-3009', eip3009, paymentLogs(refOf(eip3009))],
+  ['Permit2', permit2, [transferLog(refOf(permit2))]],
+])('who used a payment by %s', (_, payment, logs) => {
+  const ref = refOf(payment);
+  const copy = transactionOf(payment, 1n, logs);
+
+  function aTruth(): FakeChain {
+    const truth = new FakeChain(20);
+    truth.mine({ hash: hash32(7), to: hash32(3).slice(0, 42) as Hex, input: '0x' }, copy);
+    usedFrom(truth, ref, truth.head);
+    for (let blocks = 0; blocks < 5; blocks += 1) truth.mine();
+    return truth;
+  }
+  const range = { from: 10n, to: 25n };
+  const found = { kind: 'found', use: { transaction: copy.hash, blockNumber: 20n } };
+
+  it.each([1, 2])('is found by logs, with %i endpoints', async (count) => {
+    const { chain } = await aChain(aTruth(), count);
+    expect(await chain.uses.find(ref, range)).toMatchObject(found);
+  });
+
+  it.each([
+    ['receipts of blocks', []],
+    ['single receipts', ['eth_getBlockReceipts']],
+    ['blocks alone, where there is no state either', ['eth_getBlockReceipts', 'eth_call']],
+  ])('is found without logs by %s', async (_name, more) => {
+    const { chain, nodes } = await aChain(aTruth(), 2);
+    for (const node of nodes) node.lie = noLogs(...more);
+    await chain.probe();
+    expect(await chain.uses.find(ref, range, 'lane')).toMatchObject(found);
+  });
+
+  it('is not said to be nobody when neither logs nor blocks can be had', async () => {
+    const { chain, nodes } = await aChain(aTruth(), 1);
+    for (const node of nodes) {
+      node.lie = (method, [, isFull]) =>
+        method === 'eth_getBlockByNumber' && isFull === true
+          ? failure('no')
+          : noLogs('eth_getBlockReceipts', 'eth_call')(method, []);
+    }
+    await chain.probe();
+    const outcome = await chain.uses.find(ref, range, 'lane').catch((error: unknown) => error);
+    expect(outcome).not.toMatchObject({ readFrom: 10n });
+  });
+
+  it('is told apart from a use before the range', async () => {
+    const { chain } = await aChain(aTruth(), 2);
+    const later = { from: 21n, to: 25n };
+    expect(await chain.uses.find(ref, later)).toEqual({ kind: 'not_found', readFrom: 21n });
+  });
+
+  it('is found although one node hides its logs', async () => {
+    const { chain, nodes } = await aChain(aTruth(), 2);
+    if (nodes[0] !== undefined) {
+      nodes[0].lie = (method) => (method === 'eth_getLogs' ? result([]) : undefined);
+    }
+    expect(await chain.uses.find(ref, range, 'lane')).toMatchObject(found);
+  });
+
+  it('is not believed of one node that invents the receipt', async () => {
+    const truth = aTruth();
+    const { chain, nodes } = await aChain(truth, 2);
+    if (nodes[1] !== undefined) {
+      nodes[1].lie = (method) =>
+        method === 'eth_getTransactionReceipt'
+          ? result({ ...(truth.receipt(copy.hash) as object), status: '0x0', logs: [] })
+          : undefined;
+    }
+    await expect(chain.uses.find(ref, range)).rejects.toThrow();
+  });
+
+  it('is searched for once by all who ask at the same time', async () => {
+    const { chain, nodes } = await aChain(aTruth(), 1);
+    const before = nodes[0]?.asked.length ?? 0;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => chain.uses.find(ref, range)),
+    );
+    expect(answers.every(({ kind }) => kind === 'found')).toBe(true);
+    await chain.uses.find(ref, range);
+    expect((nodes[0]?.asked.length ?? 0) - before).toBeLessThan(8);
+  });
+});
+
+describe('a search', () => {
+  const ref = refOf(permit2);
+
+  it('among thousands of transfers from payer to payee asks for some transactions only', async () => {
+    const truth = new FakeChain(20);
+    const plain = (hash: bigint): FakeTransaction => ({
+      hash: hash32(hash),
+      to: permit2.asset,
+      input: '0xa9059cbb',
+      logs: [transferLog(ref)],
+    });
+    for (let block = 0n; block < 100n; block += 1n) {
+      truth.mine(
+        ...Array.from({ length: 30 }, (_, place) => plain(1000n + block * 30n + BigInt(place))),
+      );
+    }
+    truth.mine(plain(5n), transactionOf(permit2, 1n, [transferLog(ref)]));
+    const used = truth.head;
+    usedFrom(truth, ref, used);
+    for (let block = 0n; block < 50n; block += 1n) truth.mine(plain(9000n + block));
+    const { chain, nodes } = await aChain(truth, 1);
+    const before = nodes[0]?.asked.length ?? 0;
+    const range = { from: 0n, to: BigInt(truth.head) };
+    expect(await chain.uses.find(ref, range)).toMatchObject({
+      kind: 'found',
+      use: { transaction: hash32(1), blockNumber: BigInt(used), logIndex: 0 },
+    });
+    expect((nodes[0]?.asked.length ?? 0) - before).toBeLessThan(30);
+  });
+
+  it('that costs too much ends without an answer, and says so', async () => {
+    const truth = new FakeChain(1000);
+    usedFrom(truth, ref, 1);
+    const { chain, nodes } = await aChain(truth, 1);
+    if (nodes[0] !== undefined) nodes[0].lie = noLogs('eth_call');
+    await chain.probe();
+    const before = nodes[0]?.asked.length ?? 0;
+    const outcome = await chain.uses.find(ref, { from: 0n, to: 999n });
+    expect(outcome).toMatchObject({ kind: 'not_found' });
+    expect(outcome).not.toMatchObject({ readFrom: 0n });
+    expect((nodes[0]?.asked.length ?? 0) - before).toBeLessThan(80);
+  });
+
+  it('does not keep a lane waiting, which hears when it has ended', async () => {
+    const truth = new FakeChain(20);
+    truth.mine(transactionOf(permit2, 1n, [transferLog(ref)]));
+    usedFrom(truth, ref, 20);
+    const { chain } = await aChain(truth, 1);
+    const range = { from: 10n, to: 20n };
+    await new Promise<void>((resolve) => {
+      expect(chain.uses.look(ref, range, resolve)).toBe('searching');
+    });
+    expect(chain.uses.look(ref, range, () => undefined)).toMatchObject({ kind: 'found' });
+  });
+
+  it('of strangers leaves room for lanes', async () => {
+    const truth = new FakeChain(20);
+    truth.mine(transactionOf(permit2, 1n, [transferLog(ref)]));
+    usedFrom(truth, ref, 20);
+    const { chain, nodes } = await aChain(truth, 1);
+    const range = { from: 10n, to: 20n };
+    const stuck = new Promise<never>(() => undefined);
+    const node = nodes[0];
+    if (node === undefined) throw new Error('a node');
+    const ask = node.request.bind(node);
+    node.request = () => stuck;
+    const strangers = Array.from({ length: 80 }, (_, index) =>
+      chain.uses.find({ ...ref, nonce: BigInt(index) + 1000n }, range),
+    );
+    // The line is full: the last ones are told that nothing is known.
+    expect(await strangers.at(-1)).toEqual({ kind: 'not_found', readFrom: undefined });
+    node.request = ask;
+    expect(await chain.uses.find(ref, range, 'lane')).toMatchObject({ kind: 'found' });
+  });
+});

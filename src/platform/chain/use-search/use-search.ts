@@ -1,0 +1,289 @@
+import type { Address, Hex } from 'viem';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
+import { TRANSFER_TOPIC } from '../../../protocol/schemes/exact/evidence.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/exact/presented.js';
+import { addressWord, uintWord } from '../../../protocol/evm/words.js';
+import type { Claim, Question } from '../agreement.js';
+import type { AuthorizationRef, AuthorizationUse } from '../authorization-use.js';
+import type { ChainView } from '../chain-view.js';
+import { isPresent } from '../endpoint-health.js';
+import type { Receipt } from '../receipt.js';
+import { BlockIndex, isSameAuthorization, usesIn } from './block-index.js';
+import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
+import { type BlockRange, scan, type Scanned } from './scan.js';
+
+/** What a search has shown; both kinds hold for two endpoints where there are two. */
+export type UseOutcome =
+  | { readonly kind: 'found'; readonly use: AuthorizationUse }
+  /**
+   * In the blocks from this one to the end of the range no transaction used it, in a way that can be
+   * read. `undefined` when nothing is known: not found is not absent.
+   */
+  | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
+
+/** What a search needs of its chain. */
+export interface SearchedChain {
+  readonly chainId: number;
+  readonly permit2Proxy: Address;
+  views(): readonly ChainView[];
+  agree<T>(question: Question<T>): Promise<T>;
+}
+
+/** Who asks: lanes, for an outcome that is waited for; anybody else, for a name. */
+export type Searcher = 'lane' | 'anybody';
+
+/** Calls and milliseconds that a search at one endpoint may take. */
+const BUDGETS: Readonly<Record<Searcher, readonly [calls: number, ms: number]>> = {
+  lane: [300, 20_000],
+  anybody: [60, 3000],
+};
+/** Searches at once and in line. Lanes have places of their own: nobody asks them away. */
+const SLOTS: Readonly<Record<Searcher, readonly [running: number, waiting: number]>> = {
+  lane: [4, 10_000],
+  anybody: [4, 64],
+};
+/** Results that are remembered, and for how long: mistakes of nodes and replaced blocks pass. */
+const KEPT_MAX = 2000;
+const KEPT_MS = 8000;
+/** After an endpoint failed. */
+const AGAIN_MS = 250;
+
+interface Running {
+  readonly range: BlockRange;
+  readonly result: Promise<UseOutcome>;
+}
+
+interface Failed {
+  readonly at: number;
+  readonly error: unknown;
+}
+
+interface Kept {
+  readonly range: BlockRange;
+  readonly outcome: UseOutcome;
+  readonly at: number;
+}
+
+const UNREAD = { kind: 'not_found', readFrom: undefined } as const;
+
+/**
+ * Finds who used an authorization. The same search is made once for all who ask at the same time; it
+ * is bounded in calls and time, and what it found is remembered for a moment.
+ */
+export class UseSearch {
+  readonly #index: BlockIndex;
+  readonly #slots = { lane: new Slots(...SLOTS.lane), anybody: new Slots(...SLOTS.anybody) };
+  readonly #running = new Map<string, Running>();
+  readonly #kept = new Map<string, Kept>();
+  readonly #failed = new Map<string, Failed>();
+
+  constructor(private readonly chain: SearchedChain) {
+    this.#index = new BlockIndex(chain.permit2Proxy);
+  }
+
+  /**
+   * Searches, or waits for the same search of somebody else.
+   *
+   * @throws ChainUnavailableError when the chain cannot be asked just now.
+   */
+  async find(
+    ref: AuthorizationRef,
+    range: BlockRange,
+    searcher: Searcher = 'anybody',
+  ): Promise<UseOutcome> {
+    const key = keyOf(ref);
+    const kept = this.#keptOf(key);
+    if (kept !== undefined && covers(kept, range)) return kept.outcome;
+    const running = this.#running.get(key);
+    if (running !== undefined && running.range.from <= range.from && running.range.to >= range.to) {
+      return running.result;
+    }
+    return this.#start(key, ref, range, searcher);
+  }
+
+  /**
+   * The same for those who cannot wait: begins a search if there is none, and says what is known.
+   *
+   * @param range - the authorization is used at its end; a search that ended a little before serves.
+   * @param onDone - called when a search that this began has come to its end.
+   * @param searcher - a search by `anybody` that fails has found nothing; one of a lane is made again.
+   * @throws what the last such search failed with, where that is no trouble of the chain.
+   */
+  look(
+    ref: AuthorizationRef,
+    range: BlockRange,
+    onDone: () => void,
+    searcher: Searcher = 'lane',
+  ): UseOutcome | 'searching' {
+    const key = `${keyOf(ref)} ${range.from}`;
+    const kept = this.#keptOf(key);
+    if (kept !== undefined) return kept.outcome;
+    const failed = this.#failed.get(key);
+    if (failed !== undefined && !(failed.error instanceof ChainUnavailableError)) {
+      this.#failed.delete(key);
+      throw failed.error;
+    }
+    const isTooSoon = failed !== undefined && performance.now() - failed.at < AGAIN_MS;
+    if (this.#running.has(key) || isTooSoon) return 'searching';
+    this.#start(key, ref, range, searcher)
+      .catch((error: unknown) => {
+        if (searcher === 'lane' || !(error instanceof ChainUnavailableError)) return;
+        this.#keep(key, { range, outcome: UNREAD, at: performance.now() });
+      })
+      .finally(onDone)
+      .catch(() => undefined);
+    return 'searching';
+  }
+
+  #start(
+    key: string,
+    ref: AuthorizationRef,
+    range: BlockRange,
+    searcher: Searcher,
+  ): Promise<UseOutcome> {
+    const result = this.#slots[searcher]
+      .run(() => this.#search(ref, range, searcher))
+      .then((done) => {
+        const outcome = done?.value ?? UNREAD;
+        this.#failed.delete(key);
+        if (done !== undefined) this.#keep(key, { range, outcome, at: performance.now() });
+        return outcome;
+      })
+      .catch((error: unknown) => {
+        if (this.#failed.size >= KEPT_MAX) this.#failed.clear();
+        this.#failed.set(key, { at: performance.now(), error });
+        throw error;
+      })
+      .finally(() => {
+        if (this.#running.get(key)?.result === result) this.#running.delete(key);
+      });
+    this.#running.set(key, { range, result });
+    return result;
+  }
+
+  async #search(ref: AuthorizationRef, range: BlockRange, searcher: Searcher): Promise<UseOutcome> {
+    const all = this.chain.views();
+    const present = all.filter(({ health }) => isPresent(health));
+    const views = (present.length === 0 ? all : present).slice(0, 3);
+    const readFrom: (bigint | undefined)[] = [];
+    for (const view of views) {
+      const scanned = await this.#scan(view, ref, range, searcher);
+      if (scanned?.kind === 'found') return this.#confirm(ref, scanned.transaction);
+      if (scanned !== undefined) readFrom.push(scanned.readFrom);
+      if (readFrom.length === 2) break;
+    }
+    const needed = views.filter(({ health }) => isPresent(health)).length > 1 ? 2 : 1;
+    if (readFrom.length < needed) {
+      throw new ChainUnavailableError(this.chain.chainId, 'a search');
+    }
+    // What one of them did not read, or cannot, is not known to be absent.
+    return { kind: 'not_found', readFrom: leastOf(readFrom) };
+  }
+
+  async #scan(
+    view: ChainView,
+    ref: AuthorizationRef,
+    range: BlockRange,
+    searcher: Searcher,
+  ): Promise<Scanned | undefined> {
+    const budget = new SearchBudget(...BUDGETS[searcher]);
+    try {
+      const isThorough = searcher === 'lane';
+      return await scan({ view, ref, range, index: this.#index, budget, isThorough });
+    } catch (error) {
+      if (error instanceof BudgetSpentError) return UNREAD;
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return undefined;
+    }
+  }
+
+  /** What one endpoint found is evidence when another one has the same receipt. */
+  async #confirm(ref: AuthorizationRef, hash: Hex): Promise<UseOutcome> {
+    const read = async (view: ChainView): Promise<Claim<AuthorizationUse | undefined>> => {
+      const [receipt, transaction] = await Promise.all([
+        view.receipt(hash),
+        view.transaction(hash),
+      ]);
+      if (receipt === undefined || transaction === undefined) {
+        throw new ChainUnavailableError(view.chainId, 'receipt');
+      }
+      const { to, input } = transaction;
+      const presented = presentedAuthorizations(to, input, this.chain.permit2Proxy);
+      const isUser =
+        receipt.isSuccess &&
+        (ref.method === 'eip3009'
+          ? usesIn(receipt.logs, ref)
+          : presented.some((one) => isSameAuthorization(one, ref)));
+      const logIndex = transferOf(ref, receipt, presented);
+      const value = isUser
+        ? { transaction: hash, blockNumber: receipt.blockNumber, logIndex }
+        : undefined;
+      const key = `${receipt.blockHash} ${isUser} ${logIndex ?? ''}`;
+      return { value, key, subject: receipt.blockHash };
+    };
+    const use = await this.chain.agree({ what: 'receipt', read });
+    if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');
+    return { kind: 'found', use };
+  }
+
+  #keptOf(key: string): Kept | undefined {
+    const kept = this.#kept.get(key);
+    return kept !== undefined && performance.now() - kept.at < KEPT_MS ? kept : undefined;
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+/**
+ * The transfer that a transaction made for exactly this payment. Several of the same payer, payee and
+ * amount stand in the order in which their authorizations were presented.
+ */
+function transferOf(
+  ref: AuthorizationRef,
+  { isSuccess, logs }: Receipt,
+  presented: ReturnType<typeof presentedAuthorizations>,
+): number | undefined {
+  const { asset, payer, payTo, amount, method } = ref;
+  if (!isSuccess || payTo === undefined || amount === undefined) return undefined;
+  const alike = presented.filter(
+    (one) => one.token === asset && one.from === payer && one.to === payTo && one.amount === amount,
+  );
+  const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
+  if (place < 0) return undefined;
+  const transfers = logs.filter(
+    ({ address, topics, data }) =>
+      address === asset &&
+      topics[0] === TRANSFER_TOPIC &&
+      topics[1] === `0x${addressWord(payer)}` &&
+      topics[2] === `0x${addressWord(payTo)}` &&
+      data === `0x${uintWord(amount)}`,
+  );
+  return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
+}
+
+function covers(kept: Kept, range: BlockRange): boolean {
+  if (isFoundIn(kept, range)) return true;
+  return kept.range.from <= range.from && kept.range.to >= range.to;
+}
+
+function isFoundIn({ outcome }: Kept, { from, to }: BlockRange): boolean {
+  if (outcome.kind !== 'found') return false;
+  const { blockNumber } = outcome.use;
+  return blockNumber >= from && blockNumber <= to;
+}
+
+/** The highest of the blocks down to which each has read; `undefined` when one has read none. */
+function leastOf(readFrom: readonly (bigint | undefined)[]): bigint | undefined {
+  return readFrom.reduce((most, one) =>
+    most === undefined || one === undefined ? undefined : one > most ? one : most,
+  );
+}
+
+function keyOf({ method, asset, payer, nonce, payTo, amount }: AuthorizationRef): string {
+  return [method, asset, payer, nonce, payTo ?? '', amount ?? ''].join(' ');
+}

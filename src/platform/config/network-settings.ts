@@ -1,0 +1,93 @@
+import type { Address, Hex } from 'viem';
+import { z } from 'zod';
+import { EXACT_PERMIT2_PROXY } from '../../protocol/evm/contracts.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
+import { Secret } from './secret.js';
+import {
+  addressSetting,
+  decimalSetting,
+  describeIssues,
+  type GivenSettings,
+  listOf,
+  privateKeySetting,
+  rpcUrlSetting,
+} from './settings.js';
+
+/** Settings that exist once per chain: `NAME_<chainId>`. */
+export const ChainSettings = z.object({
+  RPC_URLS: listOf(rpcUrlSetting).optional(),
+  SIGNER_KEYS: listOf(privateKeySetting).optional(),
+  EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
+  /** Gwei; here in wei. */
+  MAX_GAS_PRICE_GWEI: decimalSetting(9).default(5_000_000_000n),
+  /** Whole native coins a day (UTC); here in wei. */
+  GAS_BUDGET_DAILY: decimalSetting(18).optional(),
+  GAS_BUDGET_PAYEE_DAILY: decimalSetting(18).optional(),
+});
+
+export interface NetworkConfig {
+  readonly chainId: number;
+  /** CAIP-2. */
+  readonly network: string;
+  readonly rpcUrls: readonly Secret<string>[];
+  /** Whether the endpoints are the built-in public ones, which are for trying out. */
+  readonly usesPublicEndpoints: boolean;
+  /** One lane each. */
+  readonly signerKeys: readonly Secret<Hex>[];
+  readonly permit2Proxy: Address;
+  readonly maxGasPriceWei: bigint;
+  /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
+  readonly dailyGasBudgetWei: bigint | undefined;
+  readonly dailyPayeeGasBudgetWei: bigint | undefined;
+  readonly knownTokens: readonly BuiltInToken[];
+}
+
+/**
+ * The settings of one chain.
+ *
+ * @param sharedKeys - of `SIGNER_KEYS`, for chains without keys of their own.
+ * @param problems - takes what is wrong.
+ */
+export function readNetwork(
+  chainId: number,
+  given: GivenSettings,
+  sharedKeys: readonly Hex[],
+  problems: string[],
+): NetworkConfig {
+  const suffix = `_${chainId}`;
+  const own = Object.fromEntries(
+    Object.keys(ChainSettings.shape).map((name) => [name, given[name + suffix]]),
+  );
+  const parsed = ChainSettings.safeParse(own);
+  if (!parsed.success) problems.push(...describeIssues(parsed.error, suffix));
+  const settings = parsed.success ? parsed.data : ChainSettings.parse({});
+  const builtIn = BUILT_IN_NETWORKS.find((network) => network.chainId === chainId);
+  const rpcUrls = settings.RPC_URLS ?? builtIn?.publicRpcUrls ?? [];
+  if (rpcUrls.length === 0 && parsed.success) {
+    problems.push(`RPC_URLS${suffix}: is required, for ${caip2Of(chainId)} has no built-in one`);
+  }
+  const keys = settings.SIGNER_KEYS ?? sharedKeys;
+  if (new Set(keys).size < keys.length) problems.push(`SIGNER_KEYS${suffix}: a key is given twice`);
+  return {
+    chainId,
+    network: caip2Of(chainId),
+    rpcUrls: rpcUrls.map((url) => new Secret(url)),
+    usesPublicEndpoints: settings.RPC_URLS === undefined,
+    signerKeys: keys.map((key) => new Secret(key)),
+    permit2Proxy: settings.EXACT_PERMIT2_PROXY,
+    maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
+    dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
+    dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,
+    knownTokens: builtIn?.tokens ?? [],
+  };
+}
+
+/** Assets (`eip155:56/0x…`) whose payments may share a transaction unless settings say otherwise. */
+export function builtInBatchSafeAssets(): string[] {
+  return BUILT_IN_NETWORKS.flatMap(({ chainId, tokens }) =>
+    tokens
+      .filter((token) => token.isBatchSafe)
+      .map((token) => `${caip2Of(chainId)}/${token.address}`),
+  );
+}

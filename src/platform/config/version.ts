@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs';
+
+/** The version in package.json, which lies above the compiled and the source tree alike. */
+export const VERSION: string = (
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  }
+).version;

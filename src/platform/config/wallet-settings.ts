@@ -1,0 +1,284 @@
+import { createPrivateKey } from 'node:crypto';
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { BuiltInToken, TransferMethod } from './built-in-networks.js';
+import { Secret } from './secret.js';
+import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
+
+/** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
+
+const secretText = (name: string) =>
+  z.string().min(32, `must be at least 32 characters; for example: openssl rand -hex 32 (${name})`);
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** `eip155:56/0x…=SYMBOL:18`, and for EIP-3009 `:name:version` of its EIP-712 domain. */
+const WALLET_ASSET =
+  /^(eip155:[1-9]\d{0,14})\/(0x[0-9a-fA-F]{40})=(\w{1,12}):(\d|1[0-8])(?::([^:,]{1,64}):([^:,]{1,16}))?$/;
+
+const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform((text, context) => {
+  const [, network, address, symbol, decimals, name, version] = WALLET_ASSET.exec(text) ?? [];
+  if (network === undefined || address === undefined || symbol === undefined) {
+    context.addIssue(
+      'must be assets such as eip155:56/0x…=USDX:18 or eip155:56/0x…=USDX:18:USD X:1',
+    );
+    return z.NEVER;
+  }
+  const domain = name === undefined || version === undefined ? undefined : { name, version };
+  return {
+    chainId: Number(network.slice('eip155:'.length)),
+    address: address.toLowerCase() as Address,
+    symbol,
+    decimals: Number(decimals),
+    methods: domain === undefined ? ['permit2'] : ['eip3009', 'permit2'],
+    eip712: domain,
+  };
+});
+
+const hostName = z
+  .string()
+  .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
+  .transform((name) => name.toLowerCase());
+
+/** Credentials go there: without TLS only to this machine. */
+const privyUrlSetting = z
+  .url({ protocol: /^https?$/, error: 'must be an https URL' })
+  .refine(
+    (text) => text.startsWith('https:') || LOOPBACK.has(new URL(text).hostname),
+    'must be an https URL',
+  )
+  .transform((text) => text.replace(/\/+$/, ''));
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Base64 of a PKCS #8 P-256 key; Privy's dashboard puts `wallet-auth:` in front of it. */
+const authorizationKeySetting = z
+  .string()
+  .transform((text) => text.replace(/^wallet-(auth|api):/, ''))
+  .refine(isP256Key, 'must be a P-256 private key, PKCS #8 in base64');
+
+function isP256Key(text: string): boolean {
+  try {
+    const der = Buffer.from(text, 'base64');
+    const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    return key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
+
+const PRIVY_METHODS = ['personal_sign', 'eth_signTransaction'] as const;
+
+export const WALLET_SETTINGS = {
+  WALLET_PROVIDER: z.enum(['off', 'local', 'privy']).default('off'),
+  /** Where owners and MCP clients reach this service. */
+  WALLET_PUBLIC_URL: httpUrl.optional(),
+  WALLET_TOKEN_SECRET: secretText('WALLET_TOKEN_SECRET').optional(),
+  /** Tokens that it signed stay valid. */
+  WALLET_TOKEN_SECRET_PREVIOUS: secretText('WALLET_TOKEN_SECRET_PREVIOUS').optional(),
+  /** Seals the journal, and what wallet processes keep in Redis. */
+  WALLET_SEAL_SECRET: secretText('WALLET_SEAL_SECRET').optional(),
+  WALLET_SEAL_SECRET_PREVIOUS: secretText('WALLET_SEAL_SECRET_PREVIOUS').optional(),
+  /** Of an agent's token. */
+  WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
+  WALLET_LEGACY_LOGIN: flagSetting.default('false'),
+  WALLET_OWNERS: listOf(addressSetting).optional(),
+  WALLET_ADMIN_KEYS: listOf(secretText('WALLET_ADMIN_KEYS')).default([]),
+  WALLET_ASSETS: listOf(walletAssetSetting).default([]),
+  /** Whole tokens; here in 10^-18. The limits a new wallet starts with, per asset. */
+  WALLET_MAX_PER_PAYMENT: decimalSetting(18).default(10n ** 18n),
+  WALLET_BUDGET: decimalSetting(18).default(10n * 10n ** 18n),
+  WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
+  WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
+  WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
+  /** Keys under it are written anew under the other one. */
+  WALLET_KEYSTORE_SECRET_PREVIOUS: secretText('WALLET_KEYSTORE_SECRET_PREVIOUS').optional(),
+  WALLET_PRIVY_APP_ID: z.string().optional(),
+  WALLET_PRIVY_APP_SECRET: z.string().optional(),
+  WALLET_PRIVY_AUTHORIZATION_KEY: authorizationKeySetting.optional(),
+  WALLET_PRIVY_API_URL: privyUrlSetting.default('https://api.privy.io'),
+  /** One request to Privy, and how long after the first it is still repeated. */
+  WALLET_PRIVY_TIMEOUT_MS: integerSetting(100, 60_000).default(10_000),
+  /** What Privy's own policy allows a new wallet besides payments. */
+  WALLET_PRIVY_METHODS: listOf(
+    z.enum(PRIVY_METHODS, { error: `must be a list of ${PRIVY_METHODS.join(', ')}` }),
+  ).default([]),
+  WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
+  /** Hosts, or host:port, that may be fetched from though their address is not public. */
+  WALLET_FETCH_ALLOW: listOf(
+    z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
+  ).default([]),
+  WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
+  /** One purchase, from its first request to its answer. */
+  WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
+  /** Requests a minute: of one address before it has signed in, and of one wallet after. */
+  WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
+  /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
+  WALLET_MCP_HOSTS: listOf(hostName).default([]),
+  /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
+  WALLET_MCP_ORIGINS: listOf(hostName).default([]),
+};
+
+/** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
+export const WALLET_FILE_SETTINGS = [
+  'WALLET_TOKEN_SECRET',
+  'WALLET_TOKEN_SECRET_PREVIOUS',
+  'WALLET_SEAL_SECRET',
+  'WALLET_SEAL_SECRET_PREVIOUS',
+  'WALLET_ADMIN_KEYS',
+  'WALLET_KEYSTORE_SECRET',
+  'WALLET_KEYSTORE_SECRET_PREVIOUS',
+  'WALLET_PRIVY_APP_SECRET',
+  'WALLET_PRIVY_AUTHORIZATION_KEY',
+];
+
+/** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
+export interface WalletAsset {
+  readonly chainId: number;
+  /** Lower case. */
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly methods: readonly TransferMethod[];
+  /** EIP-712 domain, where the token has EIP-3009. */
+  readonly eip712: { readonly name: string; readonly version: string } | undefined;
+}
+
+export type ProviderConfig =
+  { readonly kind: 'local'; readonly dir: string; readonly secret: RotatingSecret } | PrivyConfig;
+
+/** A secret in use, and the one before it while it is being replaced. */
+export interface RotatingSecret {
+  readonly current: Secret<string>;
+  readonly previous: Secret<string> | undefined;
+}
+
+export interface PrivyConfig {
+  readonly kind: 'privy';
+  readonly appId: Secret<string>;
+  readonly appSecret: Secret<string>;
+  /** Owns the wallets and signs each request about one. PKCS #8, base64. */
+  readonly authorizationKey: Secret<string>;
+  /** Without a slash at its end. */
+  readonly apiUrl: string;
+  readonly timeoutMs: number;
+  readonly extraMethods: readonly (typeof PRIVY_METHODS)[number][];
+}
+
+export interface WalletConfig {
+  readonly provider: ProviderConfig;
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  readonly tokenSecret: RotatingSecret;
+  readonly sealSecret: RotatingSecret;
+  readonly tokenTtlSeconds: number;
+  readonly hasLegacyLogin: boolean;
+  /** Who may have a wallet; anybody when absent. */
+  readonly owners: ReadonlySet<Address> | undefined;
+  readonly adminKeys: readonly Secret<string>[];
+  readonly assets: readonly WalletAsset[];
+  /** Of a new wallet, in 10^-18 of each token. */
+  readonly maxPerPayment: bigint;
+  readonly budget: bigint;
+  readonly windowHours: number;
+  readonly auditDir: string;
+  readonly fetchAllow: ReadonlySet<string>;
+  readonly fetchMaxBytes: number;
+  readonly fetchTimeoutMs: number;
+  readonly requestsPerMinute: number;
+  /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
+  readonly mcpHosts: readonly string[];
+  readonly mcpOrigins: readonly string[];
+}
+
+export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
+
+interface NetworkTokens {
+  readonly chainId: number;
+  readonly knownTokens: readonly BuiltInToken[];
+}
+
+/**
+ * The wallet's part of the configuration; `undefined` when it is off.
+ *
+ * @param problems - takes what is missing for the chosen provider.
+ */
+export function readWallet(
+  settings: WalletSettings,
+  networks: readonly NetworkTokens[],
+  port: number,
+  problems: string[],
+): WalletConfig | undefined {
+  const required = (name: keyof WalletSettings): string => {
+    const value = settings[name];
+    if (typeof value === 'string') return value;
+    problems.push(`${name}: is required by WALLET_PROVIDER=${settings.WALLET_PROVIDER}`);
+    return '';
+  };
+  const rotating = (
+    name: 'WALLET_TOKEN_SECRET' | 'WALLET_SEAL_SECRET' | 'WALLET_KEYSTORE_SECRET',
+  ): RotatingSecret => {
+    const previous = settings[`${name}_PREVIOUS`];
+    return {
+      current: new Secret(required(name)),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    };
+  };
+  if (settings.WALLET_PROVIDER === 'off') return undefined;
+  for (const { chainId } of settings.WALLET_ASSETS) {
+    if (networks.some((network) => network.chainId === chainId)) continue;
+    problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
+  }
+  const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  const publicHost = new URL(publicUrl).hostname;
+  return {
+    provider:
+      settings.WALLET_PROVIDER === 'privy'
+        ? {
+            kind: 'privy',
+            appId: new Secret(required('WALLET_PRIVY_APP_ID')),
+            appSecret: new Secret(required('WALLET_PRIVY_APP_SECRET')),
+            authorizationKey: new Secret(required('WALLET_PRIVY_AUTHORIZATION_KEY')),
+            apiUrl: settings.WALLET_PRIVY_API_URL,
+            timeoutMs: settings.WALLET_PRIVY_TIMEOUT_MS,
+            extraMethods: settings.WALLET_PRIVY_METHODS,
+          }
+        : {
+            kind: 'local',
+            dir: settings.WALLET_KEYSTORE_DIR,
+            secret: rotating('WALLET_KEYSTORE_SECRET'),
+          },
+    publicUrl: publicUrl.replace(/\/+$/, ''),
+    tokenSecret: rotating('WALLET_TOKEN_SECRET'),
+    sealSecret: rotating('WALLET_SEAL_SECRET'),
+    tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,
+    hasLegacyLogin: settings.WALLET_LEGACY_LOGIN === 'true',
+    owners: settings.WALLET_OWNERS && new Set(settings.WALLET_OWNERS),
+    adminKeys: settings.WALLET_ADMIN_KEYS.map((key) => new Secret(key)),
+    assets: [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)],
+    maxPerPayment: settings.WALLET_MAX_PER_PAYMENT,
+    budget: settings.WALLET_BUDGET,
+    windowHours: settings.WALLET_BUDGET_WINDOW_HOURS,
+    auditDir: settings.WALLET_AUDIT_DIR,
+    fetchAllow: new Set(settings.WALLET_FETCH_ALLOW.map((host) => host.toLowerCase())),
+    fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
+    fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
+    requestsPerMinute: settings.WALLET_RATE_LIMIT,
+    mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
+    mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
+  };
+}
+
+/** Tokens in doubt are left out: a wrong number of decimals would be a wrong limit. */
+function builtInAssets({ chainId, knownTokens }: NetworkTokens): WalletAsset[] {
+  return knownTokens
+    .filter(({ doubt }) => doubt === undefined)
+    .map(({ address, symbol, decimals, methods, eip712 }) => ({
+      chainId,
+      address,
+      symbol,
+      decimals,
+      methods,
+      eip712,
+    }));
+}

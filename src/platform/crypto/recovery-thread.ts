@@ -1,0 +1,95 @@
+import { Worker } from 'node:worker_threads';
+import type { Address, Hex } from 'viem';
+import type { RecoverSigner, RecoverSignerSoon } from '../../protocol/schemes/exact/verdict.js';
+import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
+
+/** What is used of a worker thread. */
+export interface RecoveryPort {
+  postMessage(question: RecoveryQuestion): void;
+  on(event: 'message', listener: (answer: RecoveryAnswer) => void): void;
+  on(event: 'error' | 'exit', listener: () => void): void;
+}
+
+interface Waiting {
+  readonly signed: Signed;
+  readonly resolve: (signer: Address | undefined) => void;
+}
+
+/** The first of many are on their way to the node while the last are still recovered. */
+const MESSAGE_MAX = 8;
+
+/**
+ * Recovers signers beside the event loop. What was asked within one turn of the loop goes to the
+ * thread in one message; a lone signature is recovered here, for the way there and back would take
+ * longer. When the thread ends, all of them are recovered here.
+ */
+export class RecoveryThread {
+  readonly #asked = new Map<number, readonly Waiting[]>();
+  #next: Waiting[] = [];
+  #lastId = 0;
+  #isGone = false;
+
+  /** @param onGone - told once, when the thread has ended. */
+  constructor(
+    private readonly port: RecoveryPort,
+    private readonly recoverHere: RecoverSigner,
+    onGone: () => void,
+  ) {
+    port.on('message', (answer) => {
+      this.#take(answer);
+    });
+    const end = (): void => {
+      if (this.#isGone) return;
+      this.#isGone = true;
+      for (const batch of this.#asked.values()) this.#recoverAll(batch);
+      this.#asked.clear();
+      onGone();
+    };
+    port.on('error', end);
+    port.on('exit', end);
+  }
+
+  static start(recoverHere: RecoverSigner, onGone: () => void): RecoveryThread {
+    const worker = new Worker(new URL('./recovery-worker.js', import.meta.url));
+    const thread = new RecoveryThread(worker, recoverHere, onGone);
+    worker.unref();
+    return thread;
+  }
+
+  readonly recoverSigner: RecoverSignerSoon = (digest: Hex, signature: Hex) =>
+    new Promise((resolve) => {
+      if (this.#next.length === 0) {
+        setImmediate(() => {
+          this.#ask();
+        });
+      }
+      this.#next.push({ signed: [digest, signature], resolve });
+    });
+
+  #ask(): void {
+    const batch = this.#next;
+    this.#next = [];
+    if (batch.length < 2 || this.#isGone) {
+      this.#recoverAll(batch);
+      return;
+    }
+    for (let start = 0; start < batch.length; start += MESSAGE_MAX) {
+      const part = batch.slice(start, start + MESSAGE_MAX);
+      this.#lastId += 1;
+      this.#asked.set(this.#lastId, part);
+      this.port.postMessage({ id: this.#lastId, items: part.map(({ signed }) => signed) });
+    }
+  }
+
+  #take({ id, signers }: RecoveryAnswer): void {
+    const batch = this.#asked.get(id) ?? [];
+    this.#asked.delete(id);
+    batch.forEach(({ resolve }, index) => {
+      resolve(signers[index]);
+    });
+  }
+
+  #recoverAll(batch: readonly Waiting[]): void {
+    for (const { signed, resolve } of batch) resolve(this.recoverHere(...signed));
+  }
+}

@@ -1,0 +1,55 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../config/app-config.js';
+import { StartError } from '../../protocol/errors.js';
+import { markOps } from './ops.js';
+import { limitServer } from './server-limits.js';
+
+/**
+ * The operators' port: the same application behind a second server, which marks what comes through it.
+ * It is open before the public one and until the process ends, so that a drain can be watched.
+ */
+@Injectable()
+export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  #server: Server | undefined;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly adapter: HttpAdapterHost,
+    private readonly logger: PinoLogger,
+  ) {}
+
+  /** @throws StartError when the port cannot be had. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { ops } = this.config;
+    if (ops === undefined) {
+      this.logger.info('OPS_PORT is not set: no metrics, no operator page, no detailed health');
+      return;
+    }
+    const answer = this.adapter.httpAdapter.getInstance<RequestListener>();
+    const server = createServer((request, response) => {
+      markOps(request);
+      answer(request, response);
+    });
+    limitServer(server);
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', ({ message }) => {
+        reject(new StartError(`OPS_PORT: ${message}`));
+      });
+      server.listen(ops.port, ops.host, resolve);
+    });
+    this.logger.info(`Operators are served at ${ops.host}:${ops.port}`);
+  }
+
+  onApplicationShutdown(): void {
+    this.#server?.close();
+    this.#server?.closeAllConnections();
+  }
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import type { Response } from 'express';
+
+const FOLDER = new URL('../../../public/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** A file of `public/`, read once: the pages are few, small and part of the service. */
+export class StaticFile {
+  readonly #bytes: Buffer;
+  readonly #type: string;
+
+  /** @throws Error when there is no such file. */
+  constructor(name: string) {
+    this.#bytes = readFileSync(new URL(name, FOLDER));
+    this.#type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+  }
+
+  send(response: Response): void {
+    response.setHeader('Content-Type', this.#type);
+    response.setHeader('Content-Length', this.#bytes.length);
+    // A new version of the service brings new pages under the same names.
+    response.setHeader('Cache-Control', 'no-cache');
+    response.end(this.#bytes);
+  }
+}

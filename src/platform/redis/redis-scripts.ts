@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { type ChainableCommander, type Redis, ReplyError } from 'ioredis';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+
+/** A Lua script and the name it goes by in errors. */
+export interface Script {
+  readonly name: string;
+  readonly lua: string;
+  readonly sha: string;
+}
+
+export function script(name: string, lua: string): Script {
+  return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+export type ScriptArgument = string | number;
+export type ScriptReply = string | number | null | readonly ScriptReply[];
+
+/**
+ * Runs a script by its hash, and with its text where Redis does not know it yet.
+ *
+ * @throws LedgerUnavailableError when Redis does not answer or refuses: the script may have run.
+ */
+export function runScript(
+  redis: Redis,
+  which: Script,
+  args: readonly ScriptArgument[],
+): Promise<ScriptReply> {
+  return runKeyedScript(redis, which, [], args);
+}
+
+/** {@link runScript} for a script that declares its keys. */
+export async function runKeyedScript(
+  redis: Redis,
+  { name, lua, sha }: Script,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+): Promise<ScriptReply> {
+  try {
+    return (await redis.evalsha(sha, keys.length, ...keys, ...args)) as ScriptReply;
+  } catch (error) {
+    if (!isMissingScript(error)) throw new LedgerUnavailableError(name, error);
+  }
+  return ledgerCall(name, redis.eval(lua, keys.length, ...keys, ...args) as Promise<ScriptReply>);
+}
+
+/**
+ * Runs commands in one MULTI. What one of them answers with an error is an error of the whole.
+ *
+ * @throws LedgerUnavailableError
+ */
+export async function runTransaction(
+  name: string,
+  transaction: ChainableCommander,
+): Promise<readonly unknown[]> {
+  const results = await ledgerCall(name, transaction.exec());
+  if (results === null) throw new LedgerUnavailableError(name, 'the transaction was discarded');
+  return results.map(([error, value]) => {
+    if (error !== null) throw new LedgerUnavailableError(name, error);
+    return value;
+  });
+}
+
+/** Turns every failure of a command into one the callers know. */
+export async function ledgerCall<T>(name: string, reply: Promise<T>): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    throw new LedgerUnavailableError(name, error);
+  }
+}
+
+function isMissingScript(error: unknown): boolean {
+  return error instanceof ReplyError && (error as Error).message.startsWith('NOSCRIPT');
+}

@@ -1,0 +1,91 @@
+import type { Address, Hex } from 'viem';
+import type { Eip3009Claim, Permit2Claim } from '../payment/payment.js';
+import { isUint256 } from '../payment/wire-values.js';
+import type { SponsoredPermit } from '../schemes/exact/sponsored-permit.js';
+
+/** A well-formed EIP-3009 authorization: every field fits its EIP-712 type. */
+export interface Eip3009Authorization {
+  readonly method: 'eip3009';
+  readonly from: Address;
+  readonly to: Address;
+  /** Atomic units. */
+  readonly value: bigint;
+  /** Unix seconds. */
+  readonly validAfter: bigint;
+  /** Unix seconds. */
+  readonly validBefore: bigint;
+  /** 32 bytes. */
+  readonly nonce: Hex;
+  /** The signature to present on chain: inner signature of an ERC-6492 wrapper, v as 27 or 28. */
+  readonly signature: Hex;
+}
+
+/** A well-formed Permit2 permit for the x402 exact proxy. */
+export interface Permit2Authorization {
+  readonly method: 'permit2';
+  readonly from: Address;
+  readonly token: Address;
+  /** Atomic units. */
+  readonly amount: bigint;
+  readonly spender: Address;
+  readonly nonce: bigint;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly witnessTo: Address;
+  /** Unix seconds. */
+  readonly witnessValidAfter: bigint;
+  readonly signature: Hex;
+  /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
+  readonly sponsoredPermit: SponsoredPermit | undefined;
+}
+
+export type Authorization = Eip3009Authorization | Permit2Authorization;
+
+/** The claim as an authorization, or `undefined` when no wallet can have signed it. */
+export function asEip3009Authorization(
+  claim: Eip3009Claim,
+  signature: Hex,
+): Eip3009Authorization | undefined {
+  const { from, to, value, validAfter, validBefore, nonce } = claim;
+  if (from === undefined || to === undefined || nonce === undefined) return undefined;
+  if (!claim.hasValidChecksums) return undefined;
+  if (![value, validAfter, validBefore].every(isUint256)) return undefined;
+  return { method: 'eip3009', from, to, value, validAfter, validBefore, nonce, signature };
+}
+
+/** The claim as an authorization, or `undefined` when no wallet can have signed it. */
+export function asPermit2Authorization(
+  claim: Permit2Claim,
+  signature: Hex,
+  sponsoredPermit: SponsoredPermit | undefined,
+): Permit2Authorization | undefined {
+  const { from, token, amount, spender, nonce, deadline, witnessTo, witnessValidAfter } = claim;
+  if (![amount, nonce, deadline, witnessValidAfter].every(isUint256)) return undefined;
+  return {
+    method: 'permit2',
+    from,
+    token,
+    amount,
+    spender,
+    nonce,
+    deadline,
+    witnessTo,
+    witnessValidAfter,
+    signature,
+    sponsoredPermit,
+  };
+}
+
+export function payerOf(authorization: Authorization): Address {
+  return authorization.from;
+}
+
+/** Unix seconds at which the chain stops accepting the authorization. */
+export function deadlineOf(authorization: Authorization): bigint {
+  return authorization.method === 'eip3009' ? authorization.validBefore : authorization.deadline;
+}
+
+/** The nonce of the authorization (not of an account), as one number whatever its spelling. */
+export function authorizationNonceOf(authorization: Authorization): bigint {
+  return authorization.method === 'eip3009' ? BigInt(authorization.nonce) : authorization.nonce;
+}

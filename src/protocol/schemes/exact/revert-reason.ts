@@ -1,0 +1,106 @@
+import { decodeErrorResult, type Hex, parseAbi } from 'viem';
+import type { Reason } from '../../reasons.js';
+
+/**
+ * What tokens, Permit2 and the proxy say when they refuse. Permit2's own errors are not in the
+ * proxy's interface, but they come through it.
+ */
+const ERRORS = parseAbi([
+  'error Error(string)',
+  'error AuthorizationExpired()',
+  'error AuthorizationNotYetValid()',
+  'error AuthorizationAlreadyUsed()',
+  'error AuthorizationUsedOrCanceled()',
+  'error InvalidSignatureV()',
+  'error InvalidSignatureS()',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  'error InvalidNonce()',
+  'error InvalidSigner()',
+  'error InvalidSignature()',
+  'error InvalidSignatureLength()',
+  'error InvalidContractSignature()',
+  'error SignatureExpired(uint256 signatureDeadline)',
+  'error InvalidAmount(uint256 maxAmount)',
+]);
+const PROXY_ERRORS = parseAbi([
+  'error InvalidAmount()',
+  'error InvalidOwner()',
+  'error InvalidDestination()',
+  'error PaymentTooEarly()',
+  'error Permit2612AmountMismatch()',
+]);
+
+const BY_NAME: Readonly<Record<string, readonly [eip3009: Reason, permit2: Reason]>> = {
+  AuthorizationExpired: [
+    'invalid_exact_evm_payload_authorization_valid_before',
+    'permit2_deadline_expired',
+  ],
+  AuthorizationNotYetValid: [
+    'invalid_exact_evm_payload_authorization_valid_after',
+    'permit2_not_yet_valid',
+  ],
+  AuthorizationAlreadyUsed: ['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce'],
+  AuthorizationUsedOrCanceled: ['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce'],
+  InvalidSignatureV: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  InvalidSignatureS: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  ERC20InsufficientBalance: [
+    'invalid_exact_evm_insufficient_balance',
+    'permit2_insufficient_balance',
+  ],
+  InvalidNonce: ['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce'],
+  InvalidSigner: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  InvalidSignature: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  InvalidSignatureLength: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  InvalidContractSignature: ['invalid_exact_evm_signature', 'invalid_permit2_signature'],
+  SignatureExpired: [
+    'invalid_exact_evm_payload_authorization_valid_before',
+    'permit2_deadline_expired',
+  ],
+  InvalidAmount: ['invalid_exact_evm_transaction_failed', 'permit2_invalid_amount'],
+  InvalidOwner: ['invalid_exact_evm_transaction_failed', 'permit2_invalid_owner'],
+  InvalidDestination: ['invalid_exact_evm_transaction_failed', 'permit2_invalid_destination'],
+  PaymentTooEarly: [
+    'invalid_exact_evm_payload_authorization_valid_after',
+    'permit2_payment_too_early',
+  ],
+  Permit2612AmountMismatch: [
+    'invalid_exact_evm_transaction_failed',
+    'permit2_2612_amount_mismatch',
+  ],
+};
+
+/** Texts of `Error(string)`, as FiatToken-style and OpenZeppelin-style tokens write them. */
+const BY_TEXT: readonly (readonly [RegExp, keyof typeof BY_NAME])[] = [
+  [/authorization.*(?:expired|valid before)/i, 'AuthorizationExpired'],
+  [/authorization.*not.*valid/i, 'AuthorizationNotYetValid'],
+  [/authorization.*used/i, 'AuthorizationAlreadyUsed'],
+  [/transfer.*exceeds.*balance|insufficient.*balance/i, 'ERC20InsufficientBalance'],
+  [/invalid.*signature/i, 'InvalidSignature'],
+];
+
+/** The reason that revert data stands for, where it is one that is known. */
+export function reasonOfRevert(
+  data: Hex | undefined,
+  method: 'eip3009' | 'permit2',
+): Reason | undefined {
+  if (data === undefined || data.length < 10) return undefined;
+  const decoded = decode(data);
+  const name =
+    decoded?.errorName === 'Error'
+      ? BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1]
+      : decoded?.errorName;
+  return name === undefined ? undefined : BY_NAME[name]?.[method === 'eip3009' ? 0 : 1];
+}
+
+function decode(
+  data: Hex,
+): { readonly errorName: string; readonly args?: readonly unknown[] | undefined } | undefined {
+  for (const abi of [ERRORS, PROXY_ERRORS]) {
+    try {
+      return decodeErrorResult({ abi, data });
+    } catch {
+      // Not an error of this list.
+    }
+  }
+  return undefined;
+}

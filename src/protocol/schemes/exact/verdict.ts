@@ -1,0 +1,60 @@
+import type { Address, Hex } from 'viem';
+import type { Reason } from '../../reasons.js';
+import type { Authorization } from '../../evm/authorization.js';
+import type { ChainReader, Sender } from '../../evm/chain-reader.js';
+
+/**
+ * Seconds an authorization must stay valid from now, so that it can still be mined: the margin of the
+ * reference facilitator, and about thirteen blocks of BNB Chain.
+ */
+export const EXPIRY_MARGIN_SECONDS = 6n;
+
+/** Recovers the signer of a 65-byte signature; `undefined` when there is none. */
+export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
+
+/** The same where many are recovered at a time. */
+export type RecoverSignerSoon = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
+
+export interface VerifyContext {
+  readonly chain: ChainReader;
+  readonly recoverSigner: RecoverSignerSoon;
+  /** Unix seconds of the host clock. */
+  readonly now: number;
+  /** Gas one settlement may cost; a transfer that needs more is refused. */
+  readonly maxGas: bigint;
+  /** The account of ours that would send the settlement; `undefined` while none is known. */
+  readonly sender: Sender | undefined;
+}
+
+export interface GoodVerdict {
+  readonly isValid: true;
+  readonly authorization: Authorization;
+  /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
+  readonly payerHasCode: boolean;
+}
+
+export interface Refusal {
+  readonly isValid: false;
+  readonly reason: Reason;
+  /** Whether the refusal was read from chain state, which another request may be changing. */
+  readonly isFromChainState: boolean;
+}
+
+export type Verdict = GoodVerdict | Refusal;
+
+/**
+ * How much of the payment is judged. `terms` stops before anything that changes with time: it answers
+ * whether the payer signed exactly this payment to this seller.
+ */
+export type VerifyScope = 'full' | 'terms';
+
+export const refuse = (reason: Reason): Refusal => ({
+  isValid: false,
+  reason,
+  isFromChainState: false,
+});
+export const refuseByState = (reason: Reason): Refusal => ({
+  isValid: false,
+  reason,
+  isFromChainState: true,
+});

@@ -1,0 +1,110 @@
+import type { Eip3009Claim, Payment } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
+import { asEip3009Authorization } from '../../evm/authorization.js';
+import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
+import { unwrapErc6492, withNormalizedV } from '../../evm/signature.js';
+import { eip3009Digest, rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
+import {
+  EXPIRY_MARGIN_SECONDS,
+  refuse,
+  refuseByState,
+  type Verdict,
+  type VerifyContext,
+  type VerifyScope,
+} from './verdict.js';
+
+/** The exact scheme with EIP-3009, V1 and V2; checks in the order of the reference. */
+export async function verifyEip3009(
+  payment: Payment,
+  claim: Eip3009Claim,
+  context: VerifyContext,
+  scope: VerifyScope,
+): Promise<Verdict> {
+  const { chain } = context;
+  const { requirements } = payment;
+  const { asset, tokenName: name, tokenVersion: version } = requirements;
+  const frame = wrongFrame(payment);
+  if (frame !== undefined) return refuse(frame);
+
+  const wrapped = claim.signature && unwrapErc6492(claim.signature);
+  const sent = wrapped?.inner ?? claim.signature ?? '0x';
+  const signature = withNormalizedV(sent);
+  let authorization = asEip3009Authorization(claim, signature);
+  const domain: TokenDomain | undefined =
+    typeof name === 'string' && typeof version === 'string'
+      ? { name, version, chainId: chain.chainId, token: asset }
+      : undefined;
+  const digest = authorization && domain && eip3009Digest(authorization, domain);
+  const isSignedByKey =
+    digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
+  const now = scope === 'full' ? BigInt(context.now) : undefined;
+  const broken = firstBrokenTerm(payment, claim, now);
+
+  // All reads a good payment needs leave at once; those a bad one does not need are not made.
+  const isPromising = isSignedByKey && broken === undefined && scope === 'full';
+  const assetIsContract = isPromising ? started(chain.isContract(asset)) : undefined;
+  const simulation =
+    isPromising && authorization !== undefined
+      ? started(simulate(authorization, requirements, context))
+      : undefined;
+  const payerHasCode = claim.from !== undefined && (await chain.hasCode(claim.from));
+
+  if (wrapped !== undefined && !payerHasCode) return refuseByState('eip6492_factory_not_allowed');
+  if (authorization === undefined || domain === undefined || digest === undefined) {
+    return refuse('invalid_exact_evm_signature');
+  }
+  // A contract gives every byte of its signature a meaning of its own.
+  if (payerHasCode) authorization = { ...authorization, signature: sent };
+  const isSigned = payerHasCode
+    ? await isSignedByContract(context, authorization.from, digest, sent)
+    : isSignedByKey;
+  if (!isSigned) return refuse('invalid_exact_evm_signature');
+  rememberTokenDomain(domain);
+  if (broken !== undefined) return refuse(broken);
+  if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
+  if (!(await (assetIsContract ?? chain.isContract(asset)))) {
+    return refuse('asset_not_deployed_contract');
+  }
+  const failure = await (simulation ?? simulate(authorization, requirements, context));
+  if (failure === undefined) return { isValid: true, authorization, payerHasCode };
+  return refuseFailed(failure, authorization, requirements, context);
+}
+
+/**
+ * The first broken one of the checks that need neither the chain nor the signature.
+ *
+ * @param now - Unix seconds; absent when time does not matter any more.
+ */
+export function termsMismatchOfEip3009(
+  payment: Payment,
+  claim: Eip3009Claim,
+  now?: bigint,
+): Reason | undefined {
+  return wrongFrame(payment) ?? firstBrokenTerm(payment, claim, now);
+}
+
+function wrongFrame({ requirements, accepted, dialect }: Payment): Reason | undefined {
+  if (accepted.scheme !== 'exact') return 'invalid_exact_evm_scheme';
+  if (!dialect.isAcceptedNetworkKnown) return 'invalid_exact_evm_network_mismatch';
+  if (!requirements.tokenName || !requirements.tokenVersion) {
+    return 'invalid_exact_evm_missing_eip712_domain';
+  }
+  return accepted.network === requirements.networkAsSent
+    ? undefined
+    : 'invalid_exact_evm_network_mismatch';
+}
+
+function firstBrokenTerm(
+  { requirements, dialect }: Payment,
+  claim: Eip3009Claim,
+  now: bigint | undefined,
+): Reason | undefined {
+  if (claim.to !== requirements.payTo) return 'invalid_exact_evm_recipient_mismatch';
+  if (now !== undefined) {
+    if (claim.validBefore < now + EXPIRY_MARGIN_SECONDS) {
+      return 'invalid_exact_evm_payload_authorization_valid_before';
+    }
+    if (claim.validAfter > now) return 'invalid_exact_evm_payload_authorization_valid_after';
+  }
+  return claim.value === requirements.amount ? undefined : dialect.valueMismatchReason;
+}

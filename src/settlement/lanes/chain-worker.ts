@@ -1,0 +1,112 @@
+import type { Address } from 'viem';
+import type { LaneStore } from '../ledger/lane-store.js';
+import type { LaneObserver } from './lane-observer.js';
+import type { LaneRunner } from './lane-runner.js';
+import { type LaneSlot, slotFor } from './state/lane-slot.js';
+import type { ParkedFollower } from './following/parked-follower.js';
+import type { LaneHeads } from './ports.js';
+
+/** The job consumer of a chain. */
+export interface JobConsumer {
+  start(): void;
+  stop(): Promise<void>;
+  finished(ids: readonly string[]): void;
+}
+
+export interface ChainWorkerOptions {
+  readonly chainId: number;
+  readonly store: LaneStore;
+  readonly heads: LaneHeads & { start(): void; stop(): Promise<void> };
+  readonly jobs: JobConsumer;
+  readonly parked: ParkedFollower;
+  readonly observer: LaneObserver;
+  /** Lanes that this process has the keys of. */
+  readonly lanes: readonly LaneRunner[];
+  /** A runner that follows a lane without its key. */
+  readonly follow: (lane: string, signer: Address) => LaneRunner;
+}
+
+/** A settlement whose job has not brought it here by then is brought by the sweep. */
+const OVERDUE_MS = 1000;
+const SWEPT_AT_ONCE = 500;
+
+/** What a process does for one chain: its own lanes, those that nobody has the key of, and what is parked. */
+export class ChainWorker {
+  readonly #own: readonly LaneSlot[];
+  readonly #orphans = new Map<string, LaneSlot>();
+  #isConsuming = false;
+
+  constructor(private readonly options: ChainWorkerOptions) {
+    this.#own = options.lanes.map(slotFor);
+  }
+
+  get chainId(): number {
+    return this.options.chainId;
+  }
+
+  get ownLanes(): readonly LaneSlot[] {
+    return this.#own;
+  }
+
+  get slots(): readonly LaneSlot[] {
+    return [...this.#own, ...this.#orphans.values()];
+  }
+
+  /** Blocks are watched from the start: a lane that falls to this process must not wait for a head. */
+  start(): void {
+    this.options.heads.start();
+  }
+
+  async stop(): Promise<void> {
+    const { jobs, heads } = this.options;
+    await Promise.all([this.#isConsuming ? jobs.stop() : undefined, heads.stop()]);
+  }
+
+  notifyWork(): void {
+    for (const { runner } of this.slots) runner.notifyWork();
+  }
+
+  /** A search has ended that a lane may wait for. */
+  notifyNews(): void {
+    for (const { runner } of this.slots) runner.state.news.notify();
+  }
+
+  // ---------------------------------------------------------------- lanes
+
+  /** A slot for a lane whose key no living process has, to be followed to the end of what is in flight. */
+  slotForOrphan(lane: string): LaneSlot {
+    const known = this.#orphans.get(lane);
+    if (known !== undefined) return known;
+    const signer = lane.slice(lane.indexOf(':') + 1) as Address;
+    const slot = slotFor(this.options.follow(lane, signer));
+    this.#orphans.set(lane, slot);
+    return slot;
+  }
+
+  orphanEnded(slot: LaneSlot): void {
+    this.#orphans.delete(slot.runner.lane);
+  }
+
+  /** A process that holds a lane which can send takes jobs of the chain; another one takes none. */
+  async adjustConsumer(): Promise<void> {
+    const shouldConsume = this.#own.some(({ held }) => held !== undefined);
+    if (shouldConsume === this.#isConsuming) return;
+    this.#isConsuming = shouldConsume;
+    if (shouldConsume) this.options.jobs.start();
+    else await this.options.jobs.stop();
+  }
+
+  // ---------------------------------------------------------------- every second
+
+  async sweep(): Promise<void> {
+    if (!this.slots.some(({ held }) => held !== undefined)) return;
+    const { store, chainId, jobs, observer, parked } = this.options;
+    const ids = await store.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
+    const ready = ids.length > 0 ? await store.ready(chainId, ids) : 0;
+    const swept = await store.sweep(chainId, SWEPT_AT_ONCE);
+    jobs.finished(swept.expired);
+    await parked.round();
+    observer.parkedNow(chainId, await store.parkedCount(chainId));
+    if (ready + swept.ready > 0) this.notifyWork();
+  }
+}

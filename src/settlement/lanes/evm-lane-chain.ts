@@ -1,0 +1,56 @@
+import type { Address, Hex } from 'viem';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { LaneChain } from './ports.js';
+
+/** An endpoint that takes longer has not answered. */
+const PATIENCE_MS = 1000;
+
+/** The chain as lanes read it, through all endpoints. */
+export class EvmLaneChain implements LaneChain {
+  constructor(private readonly chain: EvmChain) {}
+
+  get chainId(): number {
+    return this.chain.chainId;
+  }
+
+  get newestKnownBlock(): bigint {
+    return this.chain.newestKnownBlock;
+  }
+
+  transactionCount(signer: Address): Promise<TransactionCounts> {
+    return this.chain.transactionCount(signer);
+  }
+
+  /** All are asked at once: a lane that changes hands must not wait for one after the other. */
+  async hasCode(address: Address): Promise<boolean> {
+    const answers = await Promise.all(
+      this.chain.views().map(async (view): Promise<boolean | undefined> => {
+        try {
+          return await view.within(PATIENCE_MS).hasCode(address);
+        } catch (error) {
+          if (!(error instanceof ChainUnavailableError)) throw error;
+          return undefined;
+        }
+      }),
+    );
+    if (answers.every((answer) => answer === undefined)) {
+      throw new ChainUnavailableError(this.chainId, 'the code of a signer');
+    }
+    return answers.includes(true);
+  }
+
+  balance(address: Address): Promise<bigint> {
+    return this.chain.withView((view) => view.balance(address));
+  }
+
+  broadcast(raw: Hex): Promise<readonly SendResult[]> {
+    return this.chain.broadcast(raw);
+  }
+
+  canBatch(): boolean {
+    return this.chain.hasContract('multicall3') === true;
+  }
+}

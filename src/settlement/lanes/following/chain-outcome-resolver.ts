@@ -1,0 +1,272 @@
+import type { Address } from 'viem';
+import {
+  type AuthorizationUse,
+  isAuthorizationUsed,
+  refOf,
+} from '../../../platform/chain/authorization-use.js';
+import type { BlockHeader } from '../../../platform/chain/block.js';
+import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
+import { deadlineOf } from '../../../protocol/evm/authorization.js';
+import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
+import { usedReasonOf } from '../../../protocol/schemes/exact/used.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import { type AcceptedPayment, callOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Ending, LaneStore, SentBefore } from '../../ledger/lane-store.js';
+import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+
+/**
+ * An attempt may still be mined, was mined without paying, is said to have failed, or can never be
+ * mined.
+ */
+type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
+
+/** Blocks before the attempt in which the authorization may have been used without our knowing. */
+const LOOK_BACK_BLOCKS = 5000n;
+
+export interface ChainOutcomeResolverOptions {
+  readonly chain: EvmChain;
+  readonly store: LaneStore;
+  readonly maxGas: bigint;
+  /** Told when a search has ended: what waits for it can be judged again. */
+  readonly onSearched: () => void;
+  /** Whether a transaction from this address is one of ours, whatever the ledger remembers of it. */
+  readonly isOwnSigner: (address: Address) => Promise<boolean>;
+}
+
+/**
+ * Judges settlements that were not paid by the attempt that carried them, by the state of one
+ * finalized block: nothing read here can be taken back by the chain. Two endpoints have to say the
+ * same; where they do not, or where who used an authorization is still searched for, it waits.
+ */
+export class ChainOutcomeResolver implements OutcomeResolver {
+  constructor(private readonly options: ChainOutcomeResolverOptions) {}
+
+  /**
+   * @param inclusion - where the attempt was finalized; absent while it may still land.
+   * @throws ChainUnavailableError when no endpoint can be asked, or only one that lags.
+   */
+  async judge(
+    id: string,
+    payment: AcceptedPayment,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion | undefined,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict> {
+    const isUsed = await this.#isUsed(payment, finalized);
+    if (isUsed === undefined) return { kind: 'waiting' };
+    if (isUsed) {
+      const { attempt } = tracked;
+      const sent = {
+        sinceBlock: attempt.allocatedAtBlock,
+        hashes: attempt.transactions.map(({ hash }) => hash),
+      };
+      return this.#judgeUsed(id, payment, sent, fateOf(inclusion), finalized);
+    }
+    if (isExpired(payment, finalized.timestamp)) {
+      return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
+    }
+    if (inclusion === undefined) return { kind: 'waiting' };
+    const isSettling = tracked.isSettledBy(inclusion.transaction);
+    if (tracked.attempt.kind === 'batch' || !isSettling) return { kind: 'requeue' };
+    return ended({
+      id,
+      state: 'reverted',
+      isPaid: false,
+      transaction: inclusion.transaction,
+      blockNumber: inclusion.blockNumber,
+      blockHash: inclusion.blockHash,
+      reason: await this.#revertReason(payment, inclusion, { blockHash: finalized.hash }),
+    });
+  }
+
+  /**
+   * What becomes of a settlement that no attempt in flight carries, by a final block. It may be used
+   * all the same.
+   *
+   * @throws ChainUnavailableError
+   */
+  async judgeAgain(
+    id: string,
+    payment: AcceptedPayment,
+    sent: SentBefore,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict> {
+    const isUsed = await this.#isUsed(payment, finalized);
+    if (isUsed === undefined) return { kind: 'waiting' };
+    if (isUsed) return this.#judgeUsed(id, payment, sent, 'dead', finalized);
+    if (isExpired(payment, finalized.timestamp)) {
+      return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
+    }
+    return { kind: 'requeue' };
+  }
+
+  /**
+   * In a final block, as two endpoints say. A token that answers each of them differently, or does not
+   * answer, waits alone: unknown is not unused.
+   */
+  async #isUsed(payment: AcceptedPayment, { hash }: BlockHeader): Promise<boolean | undefined> {
+    const ref = refOf(payment);
+    try {
+      return await this.options.chain.agree({
+        what: 'authorization state',
+        read: async (view) => {
+          const isUsed = await isAuthorizationUsed(view, ref, { blockHash: hash });
+          return { value: isUsed, key: String(isUsed), subject: hash };
+        },
+      });
+    } catch (error) {
+      if (error instanceof EndpointsDisagreeError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Used, but not as its attempt should have. When somebody copied our transaction after it was sent,
+   * the payee has its money by our doing; in any other case the payment was presented elsewhere.
+   */
+  async #judgeUsed(
+    id: string,
+    payment: AcceptedPayment,
+    sent: SentBefore,
+    fate: AttemptFate,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict> {
+    const searched = this.#searchUse(payment, sent.sinceBlock, finalized.number);
+    if (searched === 'searching') return { kind: 'searching' };
+    if (searched === 'unknown') return { kind: 'waiting' };
+    const { use } = searched;
+    const isOurs = use !== undefined && sent.hashes.includes(use.transaction);
+    // Its receipt is yet to be seen.
+    if (fate === 'in_flight' && (isOurs || use === undefined)) return { kind: 'waiting' };
+    const place = use && { transaction: use.transaction, blockNumber: use.blockNumber };
+    if (isOurs) {
+      const { logIndex } = use;
+      // It was taken for dead or failed, and is neither: the node that said so was wrong.
+      const isContradicted = fate === 'dead' || fate === 'failed';
+      if (isContradicted && logIndex !== undefined && (await this.#isCredited(id, use))) {
+        return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
+      }
+      const reason = 'invalid_exact_evm_transfer_event_mismatch';
+      return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
+    }
+    // The ledger may have lost the attempt, or the whole lane: the chain has not.
+    if (use !== undefined && (await this.#isForgotten(id, use))) {
+      const { logIndex = 0 } = use;
+      return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
+    }
+    if (use !== undefined && (await this.#isCopy(id, use, sent.sinceBlock))) {
+      const { logIndex } = use;
+      const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
+      return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
+    }
+    return ended({
+      id,
+      state: 'foreign',
+      isPaid: false,
+      ...place,
+      reason: usedReasonOf(payment.authorization),
+    });
+  }
+
+  /**
+   * Who used it. Only a use since the broadcast decides anything, and there not found is not absent;
+   * an older one is named as a courtesy.
+   *
+   * @returns `unknown` when that cannot be told.
+   */
+  #searchUse(
+    payment: AcceptedPayment,
+    sinceBlock: bigint,
+    until: bigint,
+  ): { readonly use: AuthorizationUse | undefined } | 'unknown' | 'searching' {
+    // A block of the time before the broadcast does not tell what happened since.
+    if (until < sinceBlock) return 'unknown';
+    const ref = refOf(payment);
+    const { onSearched } = this.options;
+    const { uses } = this.options.chain;
+    if (until > sinceBlock) {
+      const since = { from: sinceBlock + 1n, to: until };
+      const outcome = uses.look(ref, since, onSearched);
+      if (outcome === 'searching') return 'searching';
+      if (outcome.kind === 'found') return outcome;
+      const { readFrom } = outcome;
+      if (readFrom === undefined || readFrom > since.from) return 'unknown';
+    }
+    const from = sinceBlock > LOOK_BACK_BLOCKS ? sinceBlock - LOOK_BACK_BLOCKS : 0n;
+    const before = { from, to: sinceBlock };
+    const outcome = uses.look(ref, before, onSearched, 'anybody');
+    if (outcome === 'searching') return 'searching';
+    return { use: outcome.kind === 'found' ? outcome.use : undefined };
+  }
+
+  async #isCopy(id: string, use: AuthorizationUse, sentAtBlock: bigint): Promise<boolean> {
+    return use.blockNumber > sentAtBlock && this.#isCredited(id, use);
+  }
+
+  /** Whether the transfer is this settlement's: one log pays for one. */
+  async #isCredited(id: string, { transaction, logIndex }: AuthorizationUse): Promise<boolean> {
+    if (logIndex === undefined) return false;
+    const { store, chain } = this.options;
+    return store.credit(chain.chainId, transaction, logIndex, id);
+  }
+
+  /** A transaction of one of our own signers that made exactly this payment. */
+  async #isForgotten(id: string, use: AuthorizationUse): Promise<boolean> {
+    const { transaction, logIndex } = use;
+    if (logIndex === undefined) return false;
+    const { chain, isOwnSigner } = this.options;
+    const from = await chain.agree({
+      what: 'transaction sender',
+      read: async (view) => {
+        const value = (await view.transaction(transaction))?.from;
+        return { value, key: String(value), subject: transaction };
+      },
+    });
+    if (from === undefined || !(await isOwnSigner(from))) return false;
+    return this.#isCredited(id, use);
+  }
+
+  /** What the contracts say to the same call on the state that is final now. */
+  async #revertReason(
+    payment: AcceptedPayment,
+    inclusion: Inclusion,
+    at: BlockPoint,
+  ): Promise<Reason> {
+    if (inclusion.isSuccess) return 'invalid_exact_evm_transfer_event_mismatch';
+    const { chain, maxGas } = this.options;
+    try {
+      const outcome = await chain.withView((view) => view.call(callOf(payment), maxGas, at));
+      const data = outcome.status === 'reverted' ? outcome.data : undefined;
+      const reason = reasonOfRevert(data, payment.authorization.method);
+      return reason ?? 'invalid_exact_evm_transaction_failed';
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return 'invalid_exact_evm_transaction_failed';
+    }
+  }
+}
+
+function fateOf(inclusion: Inclusion | undefined): AttemptFate {
+  if (inclusion === undefined) return 'in_flight';
+  return inclusion.isSuccess ? 'mined' : 'failed';
+}
+
+function ended(ending: Ending): OutcomeVerdict {
+  return { kind: 'ended', ending };
+}
+
+/** EIP-3009 wants a block time below `validBefore`, Permit2 one not above `deadline`. */
+function isExpired({ authorization }: AcceptedPayment, blockTime: number): boolean {
+  const deadline = deadlineOf(authorization);
+  const now = BigInt(blockTime);
+  return authorization.method === 'eip3009' ? deadline <= now : deadline < now;
+}
+
+function expiryReasonOf({ authorization }: AcceptedPayment): Reason {
+  return authorization.method === 'eip3009'
+    ? 'invalid_exact_evm_payload_authorization_valid_before'
+    : 'permit2_deadline_expired';
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { refOf } from '../../../platform/chain/authorization-use.js';
+import { readBlockHeader } from '../../../platform/chain/block.js';
+import { readReceipt } from '../../../platform/chain/receipt.js';
+import {
+  aChain,
+  FakeChain,
+  hash32,
+  paymentLogs,
+  result,
+} from '../../../platform/chain/fake-chain.builder.js';
+import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { ChainReceiptReader } from './chain-receipt-reader.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+
+const SIGNER = '0x5555555555555555555555555555555555555555';
+const payment = anAcceptedPayment();
+const HASH = hash32(1);
+
+/** What the reader needs of an attempt. */
+const tracked = {
+  accountNonce: 4,
+  attempt: { accountNonce: 4, transactions: [{ hash: HASH }] },
+  items: [{ id: 'a', payment }],
+} as unknown as TrackedAttempt;
+
+describe('ChainReceiptReader', () => {
+  async function world(isSuccess = true) {
+    const truth = new FakeChain(20);
+    truth.nonces = (block) => (block >= 20 ? 5 : 4);
+    const logs = isSuccess ? paymentLogs(refOf(payment)) : [];
+    truth.mine({ hash: HASH, to: payment.asset, input: '0x', isSuccess, logs });
+    const { chain, nodes } = await aChain(truth, 2);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    const [liar, witness] = nodes;
+    if (view === undefined || latest === undefined || liar === undefined || witness === undefined) {
+      throw new Error('two nodes');
+    }
+    const reader = new ChainReceiptReader(chain, SIGNER);
+    const look = () => reader.look({ view, latest }, [tracked]);
+    const confirmed = async (): Promise<boolean | undefined> => {
+      const inclusion = (await look()).included.get(tracked);
+      return inclusion && reader.isConfirmed(view, tracked, inclusion);
+    };
+    return { truth, chain, liar, witness, view, latest, reader, look, confirmed };
+  }
+
+  it('takes a transaction for included when two nodes have the same evidence', async () => {
+    const { confirmed, witness } = await world();
+    expect(await confirmed()).toBe(true);
+    witness.lag = 1;
+    expect(await confirmed()).toBe(false);
+  });
+
+  it('does not when one node says that a reverted one succeeded', async () => {
+    const { truth, liar, confirmed } = await world(false);
+    liar.lie = (method) =>
+      method === 'eth_getTransactionReceipt'
+        ? result({
+            ...(truth.receipt(HASH) as object),
+            status: '0x1',
+            logs: paymentLogs(refOf(payment)).map((log, index) => ({
+              ...log,
+              logIndex: `0x${index}`,
+            })),
+          })
+        : undefined;
+    expect(await confirmed()).toBe(false);
+    liar.lie = () => undefined;
+    expect(await confirmed()).toBe(true);
+  });
+
+  it('does not when one node leaves the logs out, or gives the receipt of another transaction', async () => {
+    const { truth, liar, look, confirmed } = await world();
+    liar.lie = (method) =>
+      method === 'eth_getTransactionReceipt'
+        ? result({ ...(truth.receipt(HASH) as object), logs: [] })
+        : undefined;
+    expect(await confirmed()).toBe(false);
+    expect(readReceipt({ ...(truth.receipt(HASH) as object), logs: null })).toBeUndefined();
+    liar.lie = (method) =>
+      method === 'eth_getTransactionReceipt'
+        ? result({ ...(truth.receipt(HASH) as object), transactionHash: hash32(2) })
+        : undefined;
+    await expect(look()).rejects.toThrow();
+  });
+
+  it('does not believe one node alone that more nonces are used than blocks hold', async () => {
+    const { liar, look } = await world();
+    liar.lie = (method) => (method === 'eth_getTransactionCount' ? result('0x64') : undefined);
+    expect(await look()).toMatchObject({ usedNonces: 5 });
+    liar.lie = () => undefined;
+    expect(await look()).toMatchObject({ usedNonces: 5 });
+  });
+
+  it('takes a block for replaced when two nodes say so', async () => {
+    const { truth, liar, witness, view, latest, reader } = await world();
+    const block = { number: 20n, hash: truth.blockHash(20) };
+    const replaced = () => reader.replacedBlocks({ view, latest }, [block]);
+    const another = { ...(truth.header(20) as object), hash: hash32(99) };
+    const lie: typeof liar.lie = (method) =>
+      method === 'eth_getBlockByNumber' ? result(another) : undefined;
+    expect((await replaced()).size).toBe(0);
+    liar.lie = lie;
+    expect((await replaced()).size).toBe(0);
+    witness.lie = lie;
+    expect([...(await replaced())]).toEqual([block.hash]);
+  });
+});

@@ -1,0 +1,195 @@
+import type { Claim } from '../../../platform/chain/agreement.js';
+import type { BlockHeader } from '../../../platform/chain/block.js';
+import type { ChainView } from '../../../platform/chain/chain-view.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Receipt } from '../../../platform/chain/receipt.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { creditLogs } from '../../../protocol/schemes/exact/evidence.js';
+import { newestTransactionOf } from '../../model/attempt.js';
+import type { Address, Hex } from 'viem';
+import type { InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+
+/** Reads from the chain which attempts are mined. Says nothing about what is not found. */
+export class ChainReceiptReader implements ReceiptReader {
+  constructor(
+    private readonly chain: EvmChain,
+    private readonly signer: Address,
+  ) {}
+
+  /**
+   * Looks for the newest transaction of every attempt, and for all others of those whose nonce is
+   * used: any of them may be the one that was mined. What is found is what one endpoint says.
+   *
+   * @throws ChainUnavailableError
+   */
+  async look(
+    { view, latest }: Pick<Head, 'view' | 'latest'>,
+    attempts: readonly TrackedAttempt[],
+  ): Promise<InclusionLook> {
+    const [count, newest] = await Promise.all([
+      view.transactionCount(this.signer, 'latest'),
+      Promise.all(attempts.map((one) => view.receipt(newestTransactionOf(one.attempt).hash))),
+    ]);
+    const included = new Map<TrackedAttempt, Inclusion>();
+    await Promise.all(
+      attempts.map(async (tracked, index) => {
+        const receipt =
+          newest[index] ??
+          (tracked.accountNonce < count ? await olderReceipt(view, tracked) : undefined);
+        if (receipt !== undefined) included.set(tracked, inclusionOf(tracked, receipt));
+      }),
+    );
+    return { usedNonces: await this.#believedCount(count, latest, attempts, included), included };
+  }
+
+  /**
+   * Nonces that are used by what was found need nobody's word. That others are used, too, is believed
+   * only when a second endpoint counts them.
+   */
+  async #believedCount(
+    count: number,
+    latest: BlockHeader,
+    attempts: readonly TrackedAttempt[],
+    included: ReadonlyMap<TrackedAttempt, Inclusion>,
+  ): Promise<number> {
+    const unexplained = attempts.some((one) => one.accountNonce < count && !included.has(one));
+    const newest = attempts.at(-1)?.accountNonce ?? count;
+    if (!unexplained && count <= newest + 1) return count;
+    try {
+      return await this.chain.transactionCountAt(this.signer, latest);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      // While nobody can say it, what was found is all that is known.
+      const first = attempts.find((one) => !included.has(one));
+      return first === undefined ? newest + 1 : Math.min(count, first.accountNonce);
+    }
+  }
+
+  /** How many account nonces of the signer are used for good. @throws ChainUnavailableError */
+  finalNonces(finalized: BlockHeader): Promise<number> {
+    return this.chain.transactionCountAt(this.signer, finalized);
+  }
+
+  /** Looks for any transaction of an attempt at every endpoint, all at once. */
+  async lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined> {
+    const found = await Promise.all(
+      this.chain.views().map(async (view) => ({ view, inclusion: await lookAt(view, tracked) })),
+    );
+    return found.find((seen): seen is SeenInclusion => seen.inclusion !== undefined);
+  }
+
+  /**
+   * Whether a second endpoint has the same evidence: the block, that the transaction succeeded or did
+   * not, and whom it paid.
+   *
+   * @param view - the endpoint that showed it.
+   * @returns `false` while the other one does not show the transaction, or shows something else.
+   */
+  async isConfirmed(
+    view: ChainView,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion,
+  ): Promise<boolean> {
+    const read = async (witness: ChainView): Promise<Claim<Inclusion>> => {
+      const receipt = await witness.receipt(inclusion.transaction);
+      if (receipt === undefined) throw new ChainUnavailableError(witness.chainId, 'receipt');
+      return claimOf(inclusionOf(tracked, receipt));
+    };
+    const known = { view, claim: claimOf(inclusion) };
+    try {
+      const agreed = await this.chain.agree({ what: 'receipt', read, known });
+      return keyOf(agreed) === keyOf(inclusion);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return false;
+    }
+  }
+
+  /**
+   * Which of these blocks are not on the chain any more: another block has taken their place, and a
+   * second endpoint says so, too.
+   *
+   * @throws ChainUnavailableError
+   */
+  async replacedBlocks(
+    { view, latest }: Pick<Head, 'view' | 'latest'>,
+    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
+  ): Promise<ReadonlySet<Hex>> {
+    const distinct = new Map(blocks.map((block) => [block.hash, block]));
+    const replaced = await Promise.all(
+      [...distinct.values()].map(async ({ number, hash }) => {
+        const seen = await view.block(number);
+        // A node that does not have the block yet lags; that is no proof against it.
+        if (seen === undefined && latest.number < number) return undefined;
+        if (seen?.hash === hash) return undefined;
+        return (await this.#isReplaced(view, number, hash)) ? hash : undefined;
+      }),
+    );
+    return new Set(replaced.filter((hash) => hash !== undefined));
+  }
+
+  async #isReplaced(view: ChainView, number: bigint, hash: Hex): Promise<boolean> {
+    // Endpoints hear of a new block one after the other: that they differ for a moment is no lie.
+    const claim = (isGone: boolean): Claim<boolean> => ({
+      value: isGone,
+      key: String(isGone),
+      subject: String(isGone),
+    });
+    const read = async (witness: ChainView): Promise<Claim<boolean>> =>
+      claim((await witness.block(number))?.hash !== hash);
+    try {
+      const known = { view, claim: claim(true) };
+      return await this.chain.agree({ what: 'replaced block', read, known });
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return false;
+    }
+  }
+}
+
+async function olderReceipt(
+  view: ChainView,
+  { attempt }: TrackedAttempt,
+): Promise<Receipt | undefined> {
+  const older = attempt.transactions.slice(0, -1).reverse();
+  const receipts = await Promise.all(older.map(({ hash }) => view.receipt(hash)));
+  return receipts.find((receipt) => receipt !== undefined);
+}
+
+/** A receipt as one endpoint has it; none where it does not answer. */
+async function lookAt(view: ChainView, tracked: TrackedAttempt): Promise<Inclusion | undefined> {
+  try {
+    const receipts = await Promise.all(
+      tracked.attempt.transactions.map(({ hash }) => view.receipt(hash)),
+    );
+    const receipt = receipts.find((one) => one !== undefined);
+    return receipt && inclusionOf(tracked, receipt);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
+}
+
+function claimOf(inclusion: Inclusion): Claim<Inclusion> {
+  return { value: inclusion, key: keyOf(inclusion), subject: inclusion.blockHash };
+}
+
+function keyOf({ blockHash, isSuccess, credited }: Inclusion): string {
+  const paid = [...credited].map(([id, logIndex]) => `${id}:${logIndex}`).sort();
+  return [blockHash, isSuccess, ...paid].join(' ');
+}
+
+function inclusionOf(tracked: TrackedAttempt, receipt: Receipt): Inclusion {
+  const { hash, blockNumber, blockHash, isSuccess, gasUsed, effectiveGasPrice, logs } = receipt;
+  return {
+    transaction: hash,
+    blockNumber,
+    blockHash,
+    isSuccess,
+    gasUsed,
+    effectiveGasPrice,
+    credited: isSuccess ? creditLogs(tracked.items, logs) : new Map(),
+  };
+}

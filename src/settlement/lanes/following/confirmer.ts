@@ -1,0 +1,229 @@
+import type { Hex } from 'viem';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { settleAll } from '../../../platform/concurrency/settle-all.js';
+import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import type { HeldLane, LaneStore, StoredInclusion } from '../../ledger/lane-store.js';
+import { inclusionChanges } from './inclusion-changes.js';
+import type { InclusionRate } from './inclusion-rate.js';
+import { isPassing } from '../lane-errors.js';
+import type { LaneObserver } from '../lane-observer.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { GasEstimates, InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+
+export interface ConfirmerOptions {
+  readonly store: LaneStore;
+  readonly state: LaneState;
+  readonly reader: ReceiptReader;
+  readonly gasEstimates: GasEstimates;
+  readonly rate: InclusionRate;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** What one look at the newest block showed. */
+export interface Look {
+  /** Account nonces below this are used on chain. */
+  readonly usedNonces: number;
+  /** Not mined; their nonce is used all the same. */
+  readonly missing: readonly TrackedAttempt[];
+  readonly waiting: readonly TrackedAttempt[];
+}
+
+interface Found {
+  readonly tracked: TrackedAttempt;
+  readonly inclusion: Inclusion;
+}
+
+interface Confirmation extends Found {
+  readonly isConfirmed: boolean;
+}
+
+/** Included this soon after it was sent counts as smooth. */
+const SMOOTH_BLOCKS = 2n;
+/** Confirmations are asked for at once, and no longer than this. */
+const CONFIRMATIONS_MOST = 128;
+const CONFIRMATION_MS = 5000;
+
+/**
+ * Keeps the ledger's word about inclusion what the chain shows: which attempts are mined, in which block,
+ * and what they paid. A second endpoint is asked beside the lane.
+ */
+export class Confirmer {
+  readonly #confirmations: SideTasks<Confirmation>;
+
+  constructor(private readonly options: ConfirmerOptions) {
+    this.#confirmations = new SideTasks({
+      most: CONFIRMATIONS_MOST,
+      mostOfGroup: CONFIRMATIONS_MOST,
+      limitMs: CONFIRMATION_MS,
+      onResult: () => {
+        options.state.news.notify();
+      },
+      clock: options.clock,
+    });
+  }
+
+  reset(): void {
+    this.#confirmations.clear();
+  }
+
+  // ---------------------------------------------------------------- looking
+
+  /** @throws ChainUnavailableError, LeaseLostError, LedgerUnavailableError. It may be repeated. */
+  async look(held: HeldLane, head: Head): Promise<Look> {
+    const { pending } = this.options.state;
+    const looking = this.#lookAt(head, pending);
+    await settleAll<unknown>([looking, this.#dropReplaced(held, head)]);
+    const { usedNonces, included } = await looking;
+    for (const [tracked, inclusion] of included) {
+      this.found(tracked, { view: head.view, inclusion });
+    }
+    const unseen = pending.filter((tracked) => !included.has(tracked));
+    return {
+      usedNonces,
+      missing: unseen.filter(({ accountNonce }) => accountNonce < usedNonces),
+      waiting: unseen.filter(({ accountNonce }) => accountNonce >= usedNonces),
+    };
+  }
+
+  async #lookAt(head: Head, pending: readonly TrackedAttempt[]): Promise<InclusionLook> {
+    return pending.length === 0 ? NOTHING : this.options.reader.look(head, pending);
+  }
+
+  /** One endpoint has an attempt in a block: that is written when a second one says the same. */
+  found(tracked: TrackedAttempt, { view, inclusion }: SeenInclusion): void {
+    const { reader } = this.options;
+    const key = `${tracked.accountNonce}:${inclusion.blockHash}`;
+    this.#confirmations.start(key, '', async () => ({
+      tracked,
+      inclusion,
+      isConfirmed: await reader.isConfirmed(view, tracked, inclusion),
+    }));
+  }
+
+  /**
+   * Writes what was confirmed since this was last called.
+   *
+   * @returns whether something was not: the same block has to be looked at again.
+   */
+  async collect(held: HeldLane, head: Head): Promise<boolean> {
+    const confirmed: Confirmation[] = [];
+    let isInDoubt = false;
+    for (const result of this.#confirmations.collect()) {
+      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'done' && result.value.isConfirmed) confirmed.push(result.value);
+      else isInDoubt = true;
+    }
+    await this.#include(held, confirmed, head);
+    return isInDoubt;
+  }
+
+  // ---------------------------------------------------------------- writing
+
+  async #include(held: HeldLane, found: readonly Found[], head: Head): Promise<void> {
+    const { state } = this.options;
+    const mine = found.filter(
+      ({ tracked }) =>
+        tracked.inclusion === undefined && state.get(tracked.accountNonce) === tracked,
+    );
+    if (mine.length === 0) return;
+    const smooth = await settleAll(
+      mine.map(({ tracked, inclusion }) => this.#includeOne(held, tracked, inclusion, head)),
+    );
+    state.blockTook(smooth.filter(Boolean).length);
+  }
+
+  /** @returns whether it was included soon. */
+  async #includeOne(
+    held: HeldLane,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion,
+    head: Head,
+  ): Promise<boolean> {
+    const { rate, gasEstimates, observer, clock } = this.options;
+    await this.#write(held, tracked, inclusion);
+    tracked.inclusion = inclusion;
+    tracked.seenAtHead = head.latest.hash;
+    const latencyMs = clock.now() - tracked.sentAt;
+    rate.noteInclusion(latencyMs, inclusion.credited.size);
+    const [only] = tracked.items;
+    if (inclusion.isSuccess && tracked.attempt.kind === 'single' && only !== undefined) {
+      if (tracked.isSettledBy(inclusion.transaction)) {
+        gasEstimates.note(only.payment, inclusion.gasUsed);
+      }
+    }
+    observer.included(held.lane, tracked.attempt, inclusion, latencyMs);
+    return inclusion.blockNumber - tracked.attempt.allocatedAtBlock <= SMOOTH_BLOCKS;
+  }
+
+  /** Brings the ledger to what the chain shows of every settlement of an attempt. */
+  async #write(
+    held: HeldLane,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion | undefined,
+  ): Promise<void> {
+    const { store } = this.options;
+    const { accountNonce, attempt } = tracked;
+    const { include, uninclude } = inclusionChanges(tracked, inclusion);
+    if (uninclude.length > 0) {
+      await store.uninclude(held, accountNonce, uninclude);
+      for (const id of uninclude) tracked.stored.delete(id);
+    }
+    if (inclusion === undefined || include.length === 0) return;
+    const { transaction, blockNumber, blockHash } = inclusion;
+    const block = { transaction, number: blockNumber, hash: blockHash };
+    await store.include(held, accountNonce, block, attempt.settlementIds.length, include);
+    for (const { id, logIndex } of include) {
+      const stored: StoredInclusion = { transaction, blockNumber, blockHash, logIndex };
+      tracked.stored.set(id, stored);
+    }
+  }
+
+  /** No block has an attempt: whatever the ledger says of it is taken back. */
+  async forget(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
+    await this.#write(held, tracked, undefined);
+    tracked.inclusion = undefined;
+  }
+
+  /**
+   * Blocks that were taken back: what they held is on its way again, with the same bytes. That is asked
+   * of what this process has seen included, and of what a former writer of the lane has stored.
+   */
+  async #dropReplaced(held: HeldLane, head: Head): Promise<void> {
+    const blocks = this.options.state.attempts.flatMap((tracked) =>
+      blocksOf(tracked).map((block) => ({ tracked, ...block })),
+    );
+    if (blocks.length === 0) return;
+    const gone = await this.options.reader.replacedBlocks(head, blocks);
+    const replaced = new Set<TrackedAttempt>();
+    for (const { tracked, hash } of blocks) {
+      if (gone.has(hash)) replaced.add(tracked);
+      else if (tracked.inclusion?.blockHash === hash) tracked.seenAtHead = head.latest.hash;
+    }
+    await settleAll([...replaced].map((tracked) => this.#drop(held, tracked, head)));
+  }
+
+  async #drop(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<void> {
+    await this.forget(held, tracked);
+    // It goes out again at once, for what it offered.
+    tracked.sentAtBlock = 0n;
+    tracked.pricedAtBlock = head.latest.number;
+    this.options.observer.reorged(held.lane, tracked.attempt);
+  }
+}
+
+const NOTHING: InclusionLook = { usedNonces: 0, included: new Map() };
+
+/** The blocks that an attempt is said to be in. */
+function blocksOf({
+  inclusion,
+  stored,
+}: TrackedAttempt): readonly { readonly number: bigint; readonly hash: Hex }[] {
+  if (inclusion !== undefined) {
+    return [{ number: inclusion.blockNumber, hash: inclusion.blockHash }];
+  }
+  const byHash = new Map([...stored.values()].map((one) => [one.blockHash, one.blockNumber]));
+  return [...byHash].map(([hash, number]) => ({ number, hash }));
+}

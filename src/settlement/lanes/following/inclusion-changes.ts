@@ -1,0 +1,36 @@
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+
+export interface InclusionChanges {
+  /** The block does not pay them, or is not part of the chain any more. */
+  readonly uninclude: readonly string[];
+  readonly include: readonly { readonly id: string; readonly logIndex: number }[];
+}
+
+/**
+ * What has to be written so that the ledger says of every settlement of an attempt what the chain shows.
+ * It depends on nothing but the two of them: after a takeover, or another block in the place of one that
+ * was replaced, it comes to the same end.
+ *
+ * @param inclusion - where the attempt is mined now; `undefined` when no block has it.
+ */
+export function inclusionChanges(
+  { payments, stored }: Pick<TrackedAttempt, 'payments' | 'stored'>,
+  inclusion: Inclusion | undefined,
+): InclusionChanges {
+  const uninclude: string[] = [];
+  const include: { readonly id: string; readonly logIndex: number }[] = [];
+  for (const id of payments.keys()) {
+    const logIndex = inclusion?.credited.get(id);
+    const known = stored.get(id);
+    if (inclusion === undefined || logIndex === undefined) {
+      if (known !== undefined) uninclude.push(id);
+      continue;
+    }
+    const isKnown =
+      known?.transaction === inclusion.transaction &&
+      known.blockHash === inclusion.blockHash &&
+      known.logIndex === logIndex;
+    if (!isKnown) include.push({ id, logIndex });
+  }
+  return { uninclude, include };
+}

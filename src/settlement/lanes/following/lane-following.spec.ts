@@ -1,0 +1,276 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aLaneWorld, CHAIN_ID, GWEI, LANE, type LaneWorld } from '../lane-world.builder.js';
+
+/** What a lane does with what it has sent, head by head. */
+describe('a lane that follows', () => {
+  let lane: LaneWorld;
+
+  beforeEach(async () => {
+    lane = await aLaneWorld();
+  });
+
+  const states = (...ids: string[]) => ids.map((id) => lane.store.claims.stateOf(id));
+
+  it('brings what a block pays to its end when the block is final', async () => {
+    await lane.send('a', 'b');
+    expect(states('a', 'b')).toEqual(['broadcast', 'broadcast']);
+    lane.chain.mine(lane.newest(0), { pays: ['a', 'b'] });
+    await lane.follow();
+    expect(states('a', 'b')).toEqual(['included', 'included']);
+    lane.chain.finalize();
+    await lane.follow();
+    expect(states('a', 'b')).toEqual(['finalized', 'finalized']);
+    expect(lane.state.attempts).toEqual([]);
+    expect(lane.finished).toEqual(['a', 'b']);
+  });
+
+  it('tells nothing that a second endpoint does not confirm', async () => {
+    lane.chain.confirms = false;
+    await lane.send('a');
+    lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    await lane.follow();
+    lane.chain.finalize();
+    await lane.follow();
+    expect(states('a')).toEqual(['broadcast']);
+    lane.chain.confirms = true;
+    await lane.follow();
+    expect(states('a')).toEqual(['finalized']);
+  });
+
+  describe('a block that was replaced', () => {
+    it('is taken back, and its bytes go out again at once', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      const sent = lane.chain.sent.length;
+      lane.chain.replaceFrom(lane.chain.latest);
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+      expect(lane.told).toContain('reorged');
+      expect(lane.chain.sent.length).toBeGreaterThan(sent);
+    });
+
+    it('and now fails one item, before the takeover by another process: each is derived anew', async () => {
+      await lane.send('a', 'b');
+      const transaction = lane.newest(0);
+      lane.chain.mine(transaction, { pays: ['a', 'b'] });
+      await lane.follow();
+      expect(states('a', 'b')).toEqual(['included', 'included']);
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane.chain.mine(transaction, { pays: ['a'] });
+      lane = await lane.successor();
+      await lane.follow();
+      expect(states('a', 'b')).toEqual(['included', 'broadcast']);
+      lane.chain.finalize();
+      await lane.follow();
+      expect(states('a', 'b')).toEqual(['finalized', 'queued']);
+    });
+
+    it('before the takeover, and nothing has taken its place: nothing stays included', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane = await lane.successor();
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+    });
+
+    it('of a told success whose attempt then fails: it is collected again, and nobody is told failure', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      lane.store.claims.tell('a');
+      const transaction = lane.newest(0);
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane.chain.mine(transaction, { isSuccess: false });
+      lane.chain.verdicts.set('a', {
+        kind: 'ended',
+        ending: { id: 'a', state: 'reverted', isPaid: false },
+      });
+      lane.chain.finalize();
+      await lane.follow(5);
+      expect(states('a')).toEqual(['queued']);
+      expect(lane.told).toContain('collectedAgain');
+      expect(lane.finished).toEqual([]);
+      await lane.store.sweep(CHAIN_ID, 10);
+      await lane.send();
+      lane.chain.mine(lane.newest(1), { pays: ['a'] });
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow();
+      expect(states('a')).toEqual(['finalized']);
+    });
+  });
+
+  describe('an outcome that cannot be told', () => {
+    it.each(['hangs', 'fails'] as const)(
+      'is parked after three tries (%s), and the lane goes on meanwhile',
+      async (verdict) => {
+        await lane.send('burner');
+        await lane.send('good');
+        lane.chain.mine(lane.newest(0), { isSuccess: false });
+        lane.chain.mine(lane.newest(1), { pays: ['good'] });
+        lane.chain.verdicts.set('burner', verdict);
+        lane.chain.finalize();
+        await lane.follow();
+        // Nobody waits for the one that hangs.
+        expect(states('burner', 'good')).toEqual(['broadcast', 'finalized']);
+        for (let round = 0; round < 6; round += 1) {
+          await lane.clock.pass(2000);
+          lane.chain.finalize();
+          await lane.follow();
+        }
+        expect(lane.store.claims.stageOf('burner')).toBe('parked');
+        expect(lane.told).toContain('parked');
+        expect(lane.state.attempts).toEqual([]);
+      },
+    );
+
+    it('is not held against the settlement while the chain stands still', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { isSuccess: false });
+      lane.chain.verdicts.set('a', 'fails');
+      lane.chain.finalize();
+      for (let round = 0; round < 10; round += 1) {
+        await lane.follow();
+        await lane.clock.pass(2000);
+      }
+      expect(lane.store.claims.stageOf('a')).toBe('attempt');
+    });
+  });
+
+  describe('what no block takes', () => {
+    it('is outbid at its nonce, within the budget by what it costs more', async () => {
+      await lane.send('a');
+      lane.chain.latest += 8n;
+      await lane.follow();
+      const [before, after] = lane.state.get(0)?.attempt.transactions ?? [];
+      expect(after?.maxFeePerGas).toBeGreaterThanOrEqual(((before?.maxFeePerGas ?? 0n) * 9n) / 8n);
+      expect(after?.isNoop).toBe(false);
+    });
+
+    it('and is over the budget when outbid: it is cancelled within it, never a unit above', async () => {
+      const laneWei = 100_000n * GWEI;
+      lane = await aLaneWorld({ budgets: { laneWei } });
+      await lane.send('a');
+      lane.chain.latest += 8n;
+      await lane.follow();
+      expect(lane.newest(0).isNoop).toBe(true);
+      const day = new Date(lane.clock.now()).toISOString().slice(0, 10);
+      expect(lane.store.gas.spentOn(CHAIN_ID, LANE, day)).toBeLessThanOrEqual(laneWei / GWEI);
+      expect(states('a')).toEqual(['broadcast']);
+      lane.chain.mine(lane.newest(0));
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow();
+      expect(states('a')).toEqual(['queued']);
+    });
+
+    it('since no pool has it at all: a no-op takes its nonce, each item goes alone, batches get smaller', async () => {
+      lane.chain.sendResults = [{ kind: 'rejected' }];
+      await lane.send('a', 'b', 'c', 'd');
+      lane.chain.sendResults = [{ kind: 'accepted' }];
+      lane.chain.mine();
+      await lane.follow();
+      expect(lane.newest(0).isNoop).toBe(true);
+      expect(lane.state.batchMost).toBe(2);
+      lane.chain.mine(lane.newest(0));
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow();
+      expect(states('a', 'b', 'c', 'd')).toEqual(Array(4).fill('queued'));
+      const taken = await lane.store.take(lane.lease, 10);
+      expect(taken.every(({ goesAlone }) => goesAlone)).toBe(true);
+    });
+
+    it('keeps the settlements of every transaction of its nonce: an older one may be mined', async () => {
+      await lane.send('a');
+      const first = lane.newest(0);
+      lane.chain.latest += 8n;
+      await lane.follow();
+      lane.chain.mine(first, { pays: ['a'] });
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow();
+      expect(states('a')).toEqual(['finalized']);
+    });
+  });
+
+  describe('account nonces', () => {
+    it('a gap that shows while the lane runs is filled', async () => {
+      await lane.send('a');
+      // The nonce of another attempt was given out, and nothing is stored for it.
+      await lane.store.setNext(lane.lease, 1, 2);
+      lane.state.next = 2;
+      await lane.send('b');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      expect(lane.state.get(1)).toBeUndefined();
+      await lane.clock.pass(2000);
+      lane.chain.mine();
+      await lane.follow();
+      expect(lane.state.trouble).toBe('nonce_gap');
+      expect(lane.newest(1).isNoop).toBe(true);
+      await lane.follow();
+      lane.chain.mine();
+      await lane.follow();
+      expect(lane.state.trouble).toBeUndefined();
+      expect(lane.state.attempts.map(({ accountNonce }) => accountNonce)).toEqual([0, 1, 2]);
+    });
+
+    it('a node that counts more than there are is not believed while another one counts less', async () => {
+      lane.chain.lies = [5, 0];
+      await lane.send('a');
+      await lane.follow();
+      expect(lane.state.next).toBe(1);
+      expect(lane.state.attempts).toHaveLength(1);
+      lane.chain.lies = [0, 0];
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      expect(states('a')).toEqual(['included']);
+    });
+
+    it('one that is finally used by a transaction not ours gives its settlements back', async () => {
+      await lane.send('a');
+      lane.chain.used = 1;
+      lane.chain.latest += 1n;
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+      lane.chain.finalize();
+      await lane.follow();
+      await lane.clock.pass(2000);
+      await lane.follow();
+      expect(states('a')).toEqual(['queued']);
+      expect(lane.told).toContain('nonceUsedByOther:0');
+    });
+
+    it('one that a single node calls final is not given up while another one does not', async () => {
+      await lane.send('a');
+      lane.chain.lies = [1, 0];
+      lane.chain.finalize();
+      for (let round = 0; round < 5; round += 1) {
+        await lane.follow();
+        await lane.clock.pass(2000);
+      }
+      expect(states('a')).toEqual(['broadcast']);
+    });
+  });
+
+  describe('a process without the key', () => {
+    it('follows what is on its way to its end, and signs nothing', async () => {
+      await lane.send('a');
+      const transaction = lane.newest(0);
+      const heir = await lane.successor({ isFollowing: true });
+      lane.chain.latest += 20n;
+      await heir.follow();
+      expect(heir.state.get(0)?.attempt.transactions).toHaveLength(1);
+      heir.chain.mine(transaction, { pays: ['a'] });
+      await heir.follow();
+      heir.chain.finalize();
+      await heir.follow();
+      expect(states('a')).toEqual(['finalized']);
+      expect(heir.following.isWaiting).toBe(false);
+    });
+  });
+});

@@ -1,0 +1,285 @@
+import type { Address, Hex } from 'viem';
+import type { BlockHeader } from '../../../platform/chain/block.js';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import type { HeldLane, LaneStore } from '../../ledger/lane-store.js';
+import type { Broadcaster } from '../sending/broadcaster.js';
+import type { Confirmer } from './confirmer.js';
+import { isPassing, ReopenLane } from '../lane-errors.js';
+import type { LaneObserver } from '../lane-observer.js';
+import { GAPS_MOST } from '../opening/lane-opening.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { Outcomes } from './outcomes.js';
+import { pushFor } from '../sending/pool-push.js';
+import type { LaneChain, ReceiptReader, SeenInclusion } from '../ports.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import type { UnresolvedUses } from './unresolved-uses.js';
+
+export interface LaneFollowingOptions {
+  readonly signer: Address;
+  readonly chain: LaneChain;
+  readonly store: LaneStore;
+  readonly state: LaneState;
+  readonly broadcaster: Broadcaster;
+  readonly reader: ReceiptReader;
+  readonly confirmer: Confirmer;
+  readonly outcomes: Outcomes;
+  readonly unresolved: UnresolvedUses;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** The chain is not taking what it is sent. */
+const STALL_BLOCKS = 6n;
+/** A gap, and a nonce that somebody else has used, are believed when they last this long. */
+const BELIEVED_AFTER_MS = 1500;
+/** After a count that nobody vouched for. */
+const DOUBT_MS = 10_000;
+const SEARCHES_MOST = 16;
+const SEARCH_MS = 5000;
+
+/** What came of a search beside the lane. */
+type Finding =
+  | { readonly kind: 'found'; readonly tracked: TrackedAttempt; readonly seen: SeenInclusion }
+  /** Its nonce is finally used, and no endpoint knows a transaction of ours with it. */
+  | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
+  | { readonly kind: 'nothing' }
+  /** Account nonces below this are used on chain, by more than one endpoint's word. */
+  | { readonly kind: 'counted'; readonly used: number };
+
+const COUNT = 'count';
+
+/** Follows the attempts of a lane from block to block until each has come to its end. */
+export class LaneFollowing {
+  readonly #searches: SideTasks<Finding>;
+  #lookedAt: Hex | undefined;
+  #stalledAtBlock = 0n;
+  #gapSince: number | undefined;
+  #doubtsUntil = 0;
+
+  constructor(private readonly options: LaneFollowingOptions) {
+    this.#searches = new SideTasks({
+      most: SEARCHES_MOST,
+      mostOfGroup: SEARCHES_MOST,
+      limitMs: SEARCH_MS,
+      onResult: () => {
+        options.state.news.notify();
+      },
+      clock: options.clock,
+    });
+  }
+
+  /** What a lane that was opened anew begins with. */
+  reset(): void {
+    this.#searches.clear();
+    this.options.confirmer.reset();
+    this.options.outcomes.reset();
+    this.options.unresolved.clear();
+    this.#lookedAt = undefined;
+    this.#gapSince = undefined;
+  }
+
+  /** Whether a block is awaited for something. */
+  get isWaiting(): boolean {
+    return this.options.state.hasAttempts || this.options.unresolved.size > 0;
+  }
+
+  /**
+   * Draws the conclusions of one head, and of what was found out beside the lane. Never waits for
+   * foreign code or a search.
+   *
+   * @returns whether the same block has nothing more to tell.
+   * @throws ReopenLane, ChainUnavailableError, LeaseLostError, LedgerUnavailableError. It may be
+   *   repeated.
+   */
+  async follow(held: HeldLane, head: Head): Promise<boolean> {
+    const { confirmer, outcomes, state } = this.options;
+    const isInDoubt = await confirmer.collect(held, head);
+    await outcomes.collect(held, head);
+    await this.#collect(held, head);
+    if (isInDoubt) this.#lookedAt = undefined;
+    // An attempt sent since the last look may have been too late for a block that was looked at.
+    const isSaidUsed = takeSaidUsed(state.attempts);
+    if (this.#lookedAt !== head.latest.hash || isSaidUsed) await this.#look(held, head);
+    await outcomes.finalize(held, head);
+    outcomes.followUses(head);
+    return this.#lookedAt === head.latest.hash;
+  }
+
+  async #look(held: HeldLane, head: Head): Promise<void> {
+    const { confirmer, outcomes, state } = this.options;
+    if (!state.hasAttempts) {
+      this.#lookedAt = head.latest.hash;
+      return;
+    }
+    const minedBefore = state.mined.length;
+    const { usedNonces, missing, waiting } = await confirmer.look(held, head);
+    this.#searchMissing(missing, head.finalized);
+    await this.#pushOn(held, waiting, usedNonces, head);
+    outcomes.expire(waiting, head);
+    this.#doubtCount(usedNonces);
+    const wasReplaced = state.mined.length < minedBefore;
+    this.#lookedAt = missing.length > 0 || wasReplaced ? undefined : head.latest.hash;
+  }
+
+  // ---------------------------------------------------------------- the way there
+
+  /** Sends again what is not taken, with more to offer where that alone can help. */
+  async #pushOn(
+    held: HeldLane,
+    waiting: readonly TrackedAttempt[],
+    usedNonces: number,
+    head: Head,
+  ): Promise<void> {
+    const { state, broadcaster, observer } = this.options;
+    const now = head.latest.number;
+    for (const tracked of waiting) {
+      const push = pushFor({
+        refusal: tracked.refusal,
+        isTaken: tracked.isTaken,
+        transactions: tracked.attempt.transactions.length,
+        blocksSinceSent: now - tracked.sentAtBlock,
+        blocksSincePriced: now - tracked.pricedAtBlock,
+        isFirst: tracked.accountNonce === usedNonces,
+      });
+      if (push === 'wait') continue;
+      if (push === 'cancel') state.tooLarge(tracked.attempt.settlementIds.length);
+      if (push === 'outbid' && (await this.#replaces('outbid', held, tracked, head))) continue;
+      if (push === 'cancel' && (await this.#replaces('cancel', held, tracked, head))) continue;
+      tracked.sentAtBlock = now;
+      observer.rebroadcast(held.lane, tracked.attempt);
+      void broadcaster.broadcast(tracked);
+    }
+    const oldest = waiting[0];
+    if (oldest === undefined || now - oldest.attempt.allocatedAtBlock < STALL_BLOCKS) return;
+    if (now - this.#stalledAtBlock >= STALL_BLOCKS) {
+      this.#stalledAtBlock = now;
+      state.stalled();
+    }
+  }
+
+  async #replaces(
+    how: 'outbid' | 'cancel',
+    held: HeldLane,
+    tracked: TrackedAttempt,
+    head: Head,
+  ): Promise<boolean> {
+    const replaced = await this.options.broadcaster[how](held, tracked, head);
+    return replaced === 'replaced' || replaced === 'cancelled';
+  }
+
+  // ---------------------------------------------------------------- account nonces
+
+  /**
+   * Attempts whose nonce is used on chain by a transaction that this node does not know as ours. Only
+   * when that is final, by the word of every endpoint that answers, and none of them knows one of ours,
+   * somebody else has used the nonce.
+   */
+  #searchMissing(missing: readonly TrackedAttempt[], finalized: BlockHeader | undefined): void {
+    if (finalized === undefined) return;
+    for (const tracked of missing) {
+      this.#searches.start(`${tracked.accountNonce}`, '', () => this.#search(tracked, finalized));
+    }
+  }
+
+  async #search(tracked: TrackedAttempt, finalized: BlockHeader): Promise<Finding> {
+    const { reader } = this.options;
+    if (tracked.accountNonce >= (await reader.finalNonces(finalized))) return { kind: 'nothing' };
+    const seen = await reader.lookEverywhere(tracked);
+    return seen === undefined ? { kind: 'gone', tracked } : { kind: 'found', tracked, seen };
+  }
+
+  /** Gaps, and a chain that is ahead of the lane: both begin with a doubt of one node's count. */
+  #doubtCount(usedNonces: number): void {
+    const { state, clock, chain, signer } = this.options;
+    const now = clock.steady();
+    const isAhead = usedNonces > state.next;
+    const hasGap = state.gapsFrom(usedNonces, 1).length > 0;
+    state.hasGap = hasGap && this.#gapSince !== undefined;
+    if (!hasGap) this.#gapSince = undefined;
+    else this.#gapSince ??= now;
+    const isOldGap = this.#gapSince !== undefined && now - this.#gapSince >= BELIEVED_AFTER_MS;
+    if (!(isAhead || isOldGap) || now < this.#doubtsUntil) return;
+    this.#searches.start(COUNT, '', async () => {
+      const { latest } = await chain.transactionCount(signer);
+      return { kind: 'counted', used: latest };
+    });
+  }
+
+  async #collect(held: HeldLane, head: Head): Promise<void> {
+    for (const result of this.#searches.collect()) {
+      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'done') await this.#conclude(held, result.value, head);
+    }
+  }
+
+  async #conclude(held: HeldLane, finding: Finding, head: Head): Promise<void> {
+    const { state, confirmer, clock } = this.options;
+    switch (finding.kind) {
+      case 'nothing':
+        return;
+      case 'counted':
+        await this.#correct(held, finding.used, head);
+        return;
+      case 'found':
+        confirmer.found(finding.tracked, finding.seen);
+        return;
+      case 'gone': {
+        const { tracked } = finding;
+        const isOurs = state.get(tracked.accountNonce) === tracked;
+        if (!isOurs || tracked.inclusion !== undefined) return;
+        // Seen twice: a receipt may come a moment after the block.
+        tracked.missingSince ??= clock.steady();
+        if (clock.steady() - tracked.missingSince < BELIEVED_AFTER_MS) return;
+        await this.#giveUpNonce(held, tracked);
+      }
+    }
+  }
+
+  async #giveUpNonce(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
+    const { observer, confirmer, store, outcomes, state } = this.options;
+    const { accountNonce, attempt, payments } = tracked;
+    observer.nonceUsedByOther(held.lane, accountNonce);
+    await confirmer.forget(held, tracked);
+    if (payments.size > 0) {
+      await store.requeue(held, accountNonce, attempt.allocatedAtBlock, [...payments.keys()]);
+    }
+    await outcomes.close(held, tracked);
+    state.work.notify();
+  }
+
+  /** @param used - account nonces below this are used on chain. */
+  async #correct(held: HeldLane, used: number, head: Head): Promise<void> {
+    const { state, store, broadcaster, clock } = this.options;
+    if (used > state.next) throw new ReopenLane('the chain is ahead of it');
+    const gaps = state.gapsFrom(used, GAPS_MOST + 1);
+    if (gaps.length === 0) {
+      this.#doubtsUntil = clock.steady() + DOUBT_MS;
+      return;
+    }
+    if (gaps.length > GAPS_MOST) {
+      // Nothing was ever signed for them: they are given out again.
+      if (!(await store.setNext(held, state.next, used))) throw new ReopenLane('another nonce');
+      state.next = used;
+      return;
+    }
+    for (const nonce of gaps) {
+      const filler = await broadcaster.fillGap(held, nonce, head);
+      if (filler !== undefined) state.filled(filler);
+      // Nothing to pay it with now: the nodes are not asked again at once.
+      else this.#doubtsUntil = clock.steady() + DOUBT_MS;
+    }
+  }
+}
+
+/** Whether a node said of any attempt that its nonce is used, since this was last asked. */
+function takeSaidUsed(attempts: readonly TrackedAttempt[]): boolean {
+  let isAny = false;
+  for (const tracked of attempts) {
+    if (!tracked.isSaidUsed) continue;
+    tracked.isSaidUsed = false;
+    isAny = true;
+  }
+  return isAny;
+}

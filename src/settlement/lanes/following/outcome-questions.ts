@@ -1,0 +1,146 @@
+import type { BlockHeader } from '../../../platform/chain/block.js';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { ParkReason } from '../../ledger/lane-store.js';
+import { isPassing } from '../lane-errors.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import { Tries } from './tries.js';
+import type { UnresolvedUses } from './unresolved-uses.js';
+
+export interface OutcomeQuestionsOptions {
+  readonly state: LaneState;
+  readonly resolver: OutcomeResolver;
+  readonly unresolved: UnresolvedUses;
+  /** Told of what should not happen. */
+  readonly onError: (error: unknown) => void;
+  readonly clock: Clock;
+}
+
+/** Questions under way at once, altogether and of one asset, and how long one may take. */
+const MOST = 64;
+const MOST_OF_ASSET = 8;
+const LIMIT_MS = 2000;
+/** A search says by itself when it has ended; this is how often it is asked for at least. */
+const SEARCH_PAUSE_MS = 500;
+
+/** What a question is about. */
+export type Subject =
+  | { readonly kind: 'attempt'; readonly tracked: TrackedAttempt; readonly isFinal: boolean }
+  | { readonly kind: 'unresolved'; readonly sinceBlock: bigint };
+
+export interface Question {
+  readonly id: string;
+  readonly payment: AcceptedPayment;
+  readonly subject: Subject;
+  /** The block by which it is judged. */
+  readonly finalized: BlockHeader;
+}
+
+export type Answer =
+  | { readonly kind: 'verdict'; readonly question: Question; readonly verdict: OutcomeVerdict }
+  /** Nothing could be told, and the last try is over. */
+  | { readonly kind: 'unknown'; readonly question: Question; readonly why: ParkReason };
+
+/**
+ * Asks beside a lane what became of settlements. The questions run the code of tokens and search the
+ * chain: each is bounded in time, those of one asset in number, and each is tried a few times.
+ */
+export class OutcomeQuestions {
+  readonly #tasks: SideTasks<OutcomeVerdict>;
+  readonly #asked = new Map<string, Question>();
+  readonly #tries = new Tries();
+
+  constructor(private readonly options: OutcomeQuestionsOptions) {
+    this.#tasks = new SideTasks({
+      most: MOST,
+      mostOfGroup: MOST_OF_ASSET,
+      limitMs: LIMIT_MS,
+      onResult: () => {
+        options.state.news.notify();
+      },
+      clock: options.clock,
+    });
+  }
+
+  reset(): void {
+    this.#tasks.clear();
+    this.#asked.clear();
+    this.#tries.clear();
+  }
+
+  /** Asks, unless it is being asked already, or was a moment ago. */
+  ask(about: Omit<Question, 'finalized'>, { finalized }: Head): void {
+    const { id, payment } = about;
+    if (finalized === undefined) return;
+    if (!this.#tries.mayTry(id, this.options.clock.steady())) return;
+    const question: Question = { ...about, finalized };
+    const isAsked = this.#tasks.start(id, assetNameOf(payment), () => this.#judge(question));
+    if (isAsked) this.#asked.set(id, question);
+  }
+
+  #judge({ id, payment, subject, finalized }: Question): Promise<OutcomeVerdict> {
+    const { resolver, unresolved } = this.options;
+    if (subject.kind === 'attempt') {
+      const { tracked, isFinal } = subject;
+      const inclusion = isFinal ? tracked.inclusion : undefined;
+      return resolver.judge(id, payment, tracked, inclusion, finalized);
+    }
+    const use = unresolved.get(id);
+    if (use === undefined) return Promise.resolve({ kind: 'waiting' });
+    // Nothing that the ledger knows of was sent for it: no copy of ours can have used it.
+    const { sentBefore = { sinceBlock: use.sinceBlock, hashes: [] } } = use.taken;
+    return resolver.judgeAgain(id, payment, sentBefore, finalized);
+  }
+
+  /** What was found out since this was last called, of what the lane still has. */
+  collect(head: Head): readonly Answer[] {
+    return this.#tasks.collect().flatMap((result): readonly Answer[] => {
+      const question = this.#asked.get(result.key);
+      this.#asked.delete(result.key);
+      if (question === undefined || !this.#isOpen(question)) return [];
+      if (result.kind === 'done') return this.#answerOf(question, result.value, head);
+      if (result.kind === 'failed' && !isPassing(result.error)) this.options.onError(result.error);
+      const why = result.kind === 'late' ? 'state_unreadable' : 'search_failed';
+      return this.#unknown(question, why, head);
+    });
+  }
+
+  #answerOf(question: Question, verdict: OutcomeVerdict, head: Head): readonly Answer[] {
+    if (verdict.kind === 'waiting') return this.#unknown(question, 'search_failed', head);
+    if (verdict.kind === 'searching' || isTooEarly(question, verdict)) {
+      this.#tries.wait(question.id, this.options.clock.steady() + SEARCH_PAUSE_MS);
+      return [];
+    }
+    this.#tries.forget(question.id);
+    return [{ kind: 'verdict', question, verdict }];
+  }
+
+  /** Nothing was found out. It is tried again a few times. */
+  #unknown(question: Question, why: ParkReason, { latest }: Head): readonly Answer[] {
+    const { id, subject } = question;
+    const isLast = this.#tries.failed(id, this.options.clock.steady(), latest.number);
+    // What may still land is asked for as long as it may.
+    if (!isLast || (subject.kind === 'attempt' && !subject.isFinal)) return [];
+    this.#tries.forget(id);
+    return [{ kind: 'unknown', question, why }];
+  }
+
+  /** Whether the lane still has it, at the attempt that it was asked for. */
+  #isOpen({ id, subject }: Question): boolean {
+    const { state, unresolved } = this.options;
+    if (subject.kind === 'unresolved') return unresolved.get(id) !== undefined;
+    const { tracked, isFinal } = subject;
+    if (state.get(tracked.accountNonce) !== tracked || !tracked.payments.has(id)) return false;
+    return isFinal === (tracked.inclusion !== undefined);
+  }
+}
+
+/** That it is unused in a block before the one that showed it used says nothing. */
+function isTooEarly({ subject, finalized }: Question, { kind }: OutcomeVerdict): boolean {
+  if (kind !== 'requeue' || subject.kind === 'attempt') return false;
+  return finalized.number <= subject.sinceBlock;
+}

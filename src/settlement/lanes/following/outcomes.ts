@@ -1,0 +1,228 @@
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { deadlineOf } from '../../../protocol/evm/authorization.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
+import type { LaneEvents } from '../lane-events.js';
+import type { LaneObserver } from '../lane-observer.js';
+import type { LaneState } from '../state/lane-state.js';
+import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
+import type {
+  AssetSuspensions,
+  BatchSuspensions,
+  LaneChain,
+  OutcomeResolver,
+  OutcomeVerdict,
+} from '../ports.js';
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import type { UnresolvedUses } from './unresolved-uses.js';
+
+export interface OutcomesOptions {
+  readonly chain: Pick<LaneChain, 'chainId'>;
+  readonly store: LaneStore;
+  readonly state: LaneState;
+  readonly resolver: OutcomeResolver;
+  readonly suspensions: BatchSuspensions;
+  readonly assetSuspensions: AssetSuspensions;
+  readonly unresolved: UnresolvedUses;
+  readonly events: LaneEvents;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** When a parked settlement is asked for again. */
+const PARKED_MS = 15_000;
+
+/**
+ * Brings settlements to their end. The questions that decide (they run the code of tokens, and search the
+ * chain) are asked beside the lane, each bounded in time; what cannot be told after some tries is parked,
+ * so that nobody waits for it. All writes are made in the lane's own turns.
+ */
+export class Outcomes {
+  readonly #questions: OutcomeQuestions;
+
+  constructor(private readonly options: OutcomesOptions) {
+    const onError = (error: unknown): void => {
+      options.observer.failed(`${options.chain.chainId}`, 'outcome', error);
+    };
+    this.#questions = new OutcomeQuestions({ ...options, onError });
+  }
+
+  reset(): void {
+    this.#questions.reset();
+  }
+
+  // ---------------------------------------------------------------- asking
+
+  /** Ends what a final block shows paid, and asks for what it does not. */
+  async finalize(held: HeldLane, head: Head): Promise<void> {
+    const { finalized, latest } = head;
+    if (finalized === undefined) return;
+    for (const tracked of this.options.state.mined) {
+      const { inclusion, seenAtHead } = tracked;
+      if (inclusion === undefined || inclusion.blockNumber > finalized.number) continue;
+      // Final is a block that is part of the chain the finality was read of.
+      if (seenAtHead !== latest.hash) continue;
+      await this.#endPaid(held, tracked, inclusion);
+      for (const item of tracked.items) {
+        this.#questions.ask(
+          { ...item, subject: { kind: 'attempt', tracked, isFinal: true } },
+          head,
+        );
+      }
+      if (tracked.payments.size === 0) await this.close(held, tracked);
+    }
+  }
+
+  /** Asks for settlements that can not be paid any more, while their attempt is still on its way. */
+  expire(waiting: readonly TrackedAttempt[], head: Head): void {
+    const { finalized } = head;
+    if (finalized === undefined) return;
+    for (const tracked of waiting) {
+      for (const item of tracked.items) {
+        if (deadlineOf(item.payment.authorization) > BigInt(finalized.timestamp)) continue;
+        this.#questions.ask(
+          { ...item, subject: { kind: 'attempt', tracked, isFinal: false } },
+          head,
+        );
+      }
+    }
+  }
+
+  /** Asks for those that were found used when they should have been sent again. */
+  followUses(head: Head): void {
+    for (const { taken, sinceBlock } of this.options.unresolved.all) {
+      const { id, payment } = taken;
+      this.#questions.ask({ id, payment, subject: { kind: 'unresolved', sinceBlock } }, head);
+    }
+  }
+
+  // ---------------------------------------------------------------- answers
+
+  /** Writes what was found out since this was last called. */
+  async collect(held: HeldLane, head: Head): Promise<void> {
+    for (const answer of this.#questions.collect(head)) {
+      const { id, subject } = answer.question;
+      if (answer.kind === 'unknown') await this.#park(held, id, subject, answer.why);
+      else await this.#conclude(held, answer.question, answer.verdict);
+      if (subject.kind === 'attempt') await this.#closeIfDone(held, subject.tracked);
+    }
+  }
+
+  async #conclude(held: HeldLane, question: Question, verdict: OutcomeVerdict): Promise<void> {
+    const { id, subject } = question;
+    if (verdict.kind === 'ended') {
+      this.#noteEvidence(question, verdict.ending);
+      await this.#end(held, subject, [verdict.ending]);
+    } else if (subject.kind === 'attempt') {
+      await this.#requeue(held, subject.tracked, id);
+    } else {
+      // The block that showed it used is gone: it can be sent after all.
+      await this.#giveBack(held, id);
+    }
+  }
+
+  /** A transaction that succeeded and paid nobody is held against the asset. */
+  #noteEvidence({ payment, subject }: Question, { state }: Ending): void {
+    if (subject.kind !== 'attempt' || state !== 'reverted') return;
+    const { inclusion } = subject.tracked;
+    if (inclusion?.isSuccess !== true) return;
+    this.options.assetSuspensions.noteWithoutEvidence(assetNameOf(payment));
+  }
+
+  // ---------------------------------------------------------------- writing
+
+  async #endPaid(held: HeldLane, tracked: TrackedAttempt, { credited }: Inclusion): Promise<void> {
+    const paid = [...credited]
+      .filter(([id]) => tracked.payments.has(id))
+      .map(([id, logIndex]): Ending => ({ id, state: 'finalized', isPaid: true, logIndex }));
+    await this.#end(held, { kind: 'attempt', tracked, isFinal: true }, paid);
+  }
+
+  async #end(held: HeldLane, subject: Subject, endings: readonly Ending[]): Promise<void> {
+    if (endings.length === 0) return;
+    const { store, observer, events, unresolved } = this.options;
+    const tracked = subject.kind === 'attempt' ? subject.tracked : undefined;
+    if (await this.#refuseUnsent(held, subject, endings)) return;
+    const { collectedAgain } = await store.finish(held, tracked?.accountNonce, endings);
+    const ended = endings.filter(({ id }) => !collectedAgain.includes(id));
+    observer.ended(held.lane, tracked?.attempt, ended);
+    if (collectedAgain.length > 0) observer.collectedAgain(held.lane, collectedAgain);
+    for (const { id, state } of endings) {
+      const payment = tracked?.payments.get(id);
+      tracked?.payments.delete(id);
+      tracked?.stored.delete(id);
+      unresolved.resolved(id);
+      if (state === 'reverted' && payment !== undefined) {
+        await store.noteRevert(payment.chainId, payment.authorization.from);
+      }
+    }
+    events.finished(ended.map(({ id }) => id));
+  }
+
+  /** What was never sent, and was presented elsewhere, is refused like anything else of its kind. */
+  async #refuseUnsent(
+    held: HeldLane,
+    subject: Subject,
+    endings: readonly Ending[],
+  ): Promise<boolean> {
+    const { store, unresolved, events } = this.options;
+    if (subject.kind !== 'unresolved') return false;
+    const refusals = endings.flatMap(({ id, isPaid, reason }) =>
+      isPaid || reason === undefined || unresolved.get(id)?.taken.sentBefore !== undefined
+        ? []
+        : [{ id, reason }],
+    );
+    if (refusals.length === 0) return false;
+    await store.refuse(held, refusals);
+    for (const { id } of refusals) unresolved.resolved(id);
+    events.finished(refusals.map(({ id }) => id));
+    return true;
+  }
+
+  async #requeue(held: HeldLane, tracked: TrackedAttempt, id: string): Promise<void> {
+    const { accountNonce, attempt } = tracked;
+    await this.options.store.requeue(held, accountNonce, attempt.allocatedAtBlock, [id]);
+    tracked.payments.delete(id);
+    this.options.state.work.notify();
+  }
+
+  async #giveBack(held: HeldLane, id: string): Promise<void> {
+    await this.options.store.giveBack(held, [id]);
+    this.options.unresolved.resolved(id);
+  }
+
+  async #park(held: HeldLane, id: string, subject: Subject, why: ParkReason): Promise<void> {
+    const { store, observer, unresolved, clock, events } = this.options;
+    const parking = { id, why, retryAtMs: clock.now() + PARKED_MS };
+    if (subject.kind === 'attempt') {
+      const { accountNonce, attempt, payments } = subject.tracked;
+      await store.park(held, accountNonce, attempt.allocatedAtBlock, [parking]);
+      payments.delete(id);
+    } else {
+      await store.park(held, undefined, subject.sinceBlock, [parking]);
+      unresolved.resolved(id);
+    }
+    observer.parked(held.lane, id, why);
+    events.finished([id]);
+  }
+
+  // ---------------------------------------------------------------- the end of a nonce
+
+  async #closeIfDone(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
+    if (tracked.payments.size > 0 || tracked.inclusion === undefined) return;
+    await this.close(held, tracked);
+  }
+
+  /** The nonce is final, and nothing of it is left to be found out. */
+  async close(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
+    const { store, state, observer, suspensions } = this.options;
+    const { accountNonce, inclusion, attempt, assets } = tracked;
+    const costWei = (inclusion?.gasUsed ?? 0n) * (inclusion?.effectiveGasPrice ?? 0n);
+    await store.closeAttempt(held, accountNonce, costWei);
+    state.closed(accountNonce);
+    if (attempt.kind !== 'batch' || inclusion === undefined || inclusion.isSuccess) return;
+    observer.batchReverted(held.lane, attempt);
+    for (const asset of assets) suspensions.noteRevert(asset);
+  }
+}

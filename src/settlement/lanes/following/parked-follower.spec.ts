@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClock } from '../../../platform/concurrency/clock.builder.js';
+import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import { aPayment, CHAIN_ID, LANE, recordingObserver, TestChain } from '../lane-world.builder.js';
+import { ParkedFollower } from './parked-follower.js';
+
+describe('ParkedFollower', () => {
+  let clock: TestClock;
+  let chain: TestChain;
+  let store: MemoryLaneStore;
+  let follower: ParkedFollower;
+  let told: string[];
+  let finished: string[];
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    chain = new TestChain();
+    store = new MemoryLaneStore(() => clock.now());
+    told = [];
+    finished = [];
+    follower = new ParkedFollower({
+      chainId: CHAIN_ID,
+      store,
+      heads: { current: chain.head } as never,
+      resolver: chain,
+      events: {
+        finished: (ids) => {
+          finished.push(...ids);
+        },
+        troubleChanged: () => undefined,
+      },
+      observer: recordingObserver(told),
+      clock,
+    });
+    await park('a');
+  });
+
+  async function park(id: string): Promise<void> {
+    const held = await store.acquire(LANE, CHAIN_ID, 'p', 1e9);
+    if (held === undefined) throw new Error('the lane is not free');
+    store.claims.claim(id, aPayment(1));
+    await store.ready(CHAIN_ID, [id]);
+    await store.take(held, 1);
+    const why = 'state_unreadable';
+    await store.park(held, undefined, 5n, [{ id, why, retryAtMs: clock.now() }]);
+  }
+
+  async function rounds(count: number): Promise<void> {
+    for (let round = 0; round < count; round += 1) {
+      await follower.round();
+      await clock.pass(1000);
+    }
+  }
+
+  it('ends what can be told at last', async () => {
+    const ending = { id: 'a', state: 'foreign', isPaid: true } as const;
+    chain.verdicts.set('a', { kind: 'ended', ending });
+    await rounds(2);
+    expect(store.claims.stateOf('a')).toBe('foreign');
+    expect(finished).toEqual(['a']);
+    expect(told).toContain('ended');
+  });
+
+  it('sends again what is unused', async () => {
+    chain.verdicts.set('a', { kind: 'requeue' });
+    await rounds(2);
+    expect(store.claims.stageOf('a')).toBe('ready');
+  });
+
+  it('waits for a search, and asks again what it found', async () => {
+    chain.verdicts.set('a', { kind: 'searching' });
+    await rounds(5);
+    expect(store.claims.stageOf('a')).toBe('parked');
+    chain.verdicts.set('a', {
+      kind: 'ended',
+      ending: { id: 'a', state: 'foreign', isPaid: false },
+    });
+    await rounds(2);
+    expect(store.claims.stateOf('a')).toBe('foreign');
+  });
+
+  it.each(['hangs', 'fails'] as const)('asks less and less often while it %s', async (verdict) => {
+    chain.verdicts.set('a', verdict);
+    await rounds(400);
+    const asked = chain.asked.length;
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(8);
+    expect(store.claims.stageOf('a')).toBe('parked');
+  });
+});

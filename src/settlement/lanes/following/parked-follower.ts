@@ -1,0 +1,101 @@
+import type { BlockHeader } from '../../../platform/chain/block.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { LaneStore, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
+import { isPassing } from '../lane-errors.js';
+import type { LaneEvents } from '../lane-events.js';
+import type { LaneObserver } from '../lane-observer.js';
+import type { LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
+
+export interface ParkedFollowerOptions {
+  readonly chainId: number;
+  readonly store: LaneStore;
+  readonly heads: LaneHeads;
+  readonly resolver: OutcomeResolver;
+  readonly events: LaneEvents;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+const AT_ONCE = 16;
+const OF_ASSET = 4;
+const QUESTION_MS = 10_000;
+/** A search that it waits for may take this long; the ledger keeps it for us a little longer. */
+const SEARCH_MS = 25_000;
+const FIRST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/**
+ * Asks again for settlements whose outcome could not be told, beside all lanes: whoever works on the
+ * chain does it, with pauses that double, until it can be told.
+ */
+export class ParkedFollower {
+  readonly #answers: SideTasks<OutcomeVerdict>;
+  readonly #asked = new Map<
+    string,
+    { readonly parked: ParkedSettlement; readonly since: number }
+  >();
+
+  constructor(private readonly options: ParkedFollowerOptions) {
+    this.#answers = new SideTasks({
+      most: AT_ONCE,
+      mostOfGroup: OF_ASSET,
+      limitMs: QUESTION_MS,
+      onResult: () => undefined,
+      clock: options.clock,
+    });
+  }
+
+  /** One round: writes what was found out since the last one, and asks for what is due. */
+  async round(): Promise<void> {
+    await this.#write();
+    const finalized = this.options.heads.current?.finalized;
+    if (finalized === undefined) return;
+    for (const { parked } of this.#asked.values()) this.#ask(parked, finalized);
+    const room = AT_ONCE - this.#asked.size;
+    if (room <= 0) return;
+    for (const parked of await this.options.store.dueParked(this.options.chainId, room)) {
+      this.#ask(parked, finalized);
+    }
+  }
+
+  #ask(parked: ParkedSettlement, finalized: BlockHeader): void {
+    const { id, payment, sentBefore } = parked;
+    const isAsked = this.#answers.start(id, assetNameOf(payment), () =>
+      this.options.resolver.judgeAgain(id, payment, sentBefore, finalized),
+    );
+    // Where there is no room it is due again by itself.
+    if (!isAsked || this.#asked.has(id)) return;
+    this.#asked.set(id, { parked, since: this.options.clock.steady() });
+  }
+
+  async #write(): Promise<void> {
+    const { store, chainId, events, observer } = this.options;
+    const unparkings = this.#answers.collect().flatMap((result): Unparking[] => {
+      const asked = this.#asked.get(result.key);
+      if (asked === undefined) return [];
+      const isSearching = result.kind === 'done' && result.value.kind === 'searching';
+      if (isSearching && this.options.clock.steady() - asked.since < SEARCH_MS) return [];
+      this.#asked.delete(result.key);
+      if (result.kind === 'failed' && !isPassing(result.error)) {
+        observer.failed(`${chainId}`, 'parked', result.error);
+      }
+      return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];
+    });
+    if (unparkings.length === 0) return;
+    const { collectedAgain } = await store.unpark(chainId, unparkings);
+    const endings = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
+    const ended = endings.filter(({ id }) => !collectedAgain.includes(id));
+    if (ended.length > 0) observer.ended(`${chainId}`, undefined, ended);
+    if (collectedAgain.length > 0) observer.collectedAgain(`${chainId}`, collectedAgain);
+    events.finished(ended.map(({ id }) => id));
+  }
+
+  #unparkingOf({ id, why, tries }: ParkedSettlement, verdict?: OutcomeVerdict): Unparking {
+    if (verdict?.kind === 'ended') return { kind: 'ended', ending: verdict.ending };
+    if (verdict?.kind === 'requeue') return { kind: 'requeue', id };
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries, 16), LONGEST_PAUSE_MS);
+    return { kind: 'again', id, why, retryAtMs: this.options.clock.now() + pauseMs };
+  }
+}

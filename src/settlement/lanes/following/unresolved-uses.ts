@@ -1,0 +1,46 @@
+import { isUsedReason } from '../../../protocol/schemes/exact/used.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import type { TakenSettlement } from '../../ledger/lane-store.js';
+
+export interface UnresolvedUse {
+  readonly taken: TakenSettlement;
+  /** The block at which it was found used, or an older one. */
+  readonly sinceBlock: bigint;
+}
+
+/**
+ * Settlements that were unused when they were accepted, and that turned out to be used when they should
+ * have been sent. Somebody may have copied an attempt of ours, or the ledger may have lost one: then the
+ * payee has its money by our doing. Nothing is said of them before a final block tells.
+ */
+export class UnresolvedUses {
+  readonly #uses = new Map<string, UnresolvedUse>();
+
+  get size(): number {
+    return this.#uses.size;
+  }
+
+  get all(): readonly UnresolvedUse[] {
+    return [...this.#uses.values()];
+  }
+
+  get(id: string): UnresolvedUse | undefined {
+    return this.#uses.get(id);
+  }
+
+  /** Forgets all: a lane that is opened anew finds them among the settlements it takes. */
+  clear(): void {
+    this.#uses.clear();
+  }
+
+  resolved(id: string): void {
+    this.#uses.delete(id);
+  }
+
+  /** @returns whether the refusal of this settlement has to wait for finality. */
+  holds(taken: TakenSettlement, reason: Reason, blockNumber: bigint): boolean {
+    if (!isUsedReason(reason)) return false;
+    this.#uses.set(taken.id, { taken, sinceBlock: blockNumber });
+    return true;
+  }
+}

@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
+import { LedgerEpochChangedError } from '../../protocol/errors.js';
+import type { Attempt } from '../model/attempt.js';
+import type { HeldLane } from '../ledger/lane-store.js';
+import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
+import { ChainWorker } from './chain-worker.js';
+import { LaneLeases } from './lane-leases.js';
+import type { LaneRunner } from './lane-runner.js';
+import { CHAIN_ID, LANE, recordingObserver } from './lane-world.builder.js';
+
+const LEASE_MS = 3000;
+
+/** A runner that works until it is told to stop, or is made to fail. */
+class TestRunner {
+  runs: HeldLane[] = [];
+  end: (error?: unknown) => void = () => undefined;
+  isPaused = false;
+
+  constructor(
+    readonly lane: string,
+    readonly hasKey: boolean,
+  ) {}
+
+  run(held: HeldLane): Promise<void> {
+    this.runs.push(held);
+    return new Promise((resolve, reject) => {
+      this.end = (error) => {
+        if (error instanceof Error) reject(error);
+        else resolve();
+      };
+    });
+  }
+
+  stop(): void {
+    this.end();
+  }
+
+  notifyWork(): void {
+    // Nobody listens here.
+  }
+}
+
+describe('LaneLeases', () => {
+  let clock: TestClock;
+  let store: MemoryLaneStore;
+  let told: string[];
+  let runner: TestRunner;
+  let followers: TestRunner[];
+  let consuming: string[];
+
+  beforeEach(() => {
+    clock = new TestClock();
+    store = new MemoryLaneStore(() => clock.now());
+    told = [];
+    followers = [];
+    consuming = [];
+    runner = new TestRunner(LANE, true);
+  });
+
+  function aProcess(processId: string, own: readonly TestRunner[] = [runner]): LaneLeases {
+    const observer = recordingObserver(told);
+    const worker = new ChainWorker({
+      chainId: CHAIN_ID,
+      store,
+      heads: { start: () => undefined, stop: () => Promise.resolve() } as never,
+      jobs: {
+        start: () => consuming.push('start'),
+        stop: () => Promise.resolve(void consuming.push('stop')),
+        finished: () => undefined,
+      },
+      parked: { round: () => Promise.resolve() } as never,
+      observer,
+      lanes: own as unknown as LaneRunner[],
+      follow: (lane) => {
+        const follower = new TestRunner(lane, false);
+        followers.push(follower);
+        return follower as unknown as LaneRunner;
+      },
+    });
+    return new LaneLeases({
+      store,
+      workers: [worker],
+      processId,
+      leaseMs: LEASE_MS,
+      countWorkers: () => Promise.resolve(1),
+      observer,
+    });
+  }
+
+  it('takes a free lane, and reads the queue of its chain while it holds it', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    expect(leases.heldLanes).toEqual([LANE]);
+    expect(runner.runs).toHaveLength(1);
+    expect(consuming).toEqual(['start']);
+  });
+
+  it('is told to stop while it asks for a lane: what it gets is free for others at once', async () => {
+    const leases = aProcess('p1');
+    const { acquire } = store;
+    store.acquire = async (...args) => {
+      const held = await acquire.apply(store, args);
+      await leases.stop();
+      return held;
+    };
+    await leases.acquireFree();
+    expect(runner.runs).toEqual([]);
+    store.acquire = acquire;
+    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+  });
+
+  it('hands its lanes over when it stops', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    await leases.stop();
+    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+  });
+
+  it('stops a lane whose lease it could not keep', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    await clock.pass(LEASE_MS + 1);
+    await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS);
+    await leases.renewHeld();
+    await turns();
+    expect(leases.heldLanes).toEqual([]);
+    await leases.acquireFree();
+    expect(leases.heldLanes).toEqual([]);
+  });
+
+  it('takes its lane anew when the ledger went back', async () => {
+    const leases = aProcess('p1');
+    const goBack = store.snapshot();
+    await leases.acquireFree();
+    goBack();
+    runner.end(new LedgerEpochChangedError('a step'));
+    await turns();
+    await leases.acquireFree();
+    expect(runner.runs).toHaveLength(2);
+    expect(runner.runs[1]?.epoch).not.toBe(runner.runs[0]?.epoch);
+  });
+
+  it('a bug in what it asks for is reported, and does not end it', async () => {
+    const leases = aProcess('p1');
+    store.acquire = () => Promise.reject(new TypeError('a bug'));
+    await leases.acquireFree();
+    expect(told).toContain('failed');
+  });
+
+  describe('a lane whose key was taken out while its transactions are on their way', () => {
+    const attempt: Attempt = {
+      accountNonce: 0,
+      kind: 'noop',
+      settlementIds: [],
+      transactions: [],
+      allocatedAtBlock: 1n,
+    };
+
+    beforeEach(async () => {
+      const held = await store.acquire(LANE, CHAIN_ID, 'gone', LEASE_MS);
+      if (held === undefined) throw new Error('not free');
+      await store.setNext(held, undefined, 1);
+      const day = '2026-11-21';
+      const budget = { costGwei: 1n, laneGwei: undefined, payeeGwei: undefined, day };
+      await store.fillGap(held, attempt, budget);
+      await clock.pass(LEASE_MS + 1);
+    });
+
+    it('is followed by any worker of its chain', async () => {
+      const leases = aProcess('p2', []);
+      await leases.adoptOrphans();
+      expect(leases.heldLanes).toEqual([LANE]);
+      expect(followers.map(({ lane }) => lane)).toEqual([LANE]);
+      // It has no lane that can send: the jobs go to those who have.
+      expect(consuming).toEqual([]);
+    });
+
+    it('by one of them', async () => {
+      await aProcess('p2', []).adoptOrphans();
+      const other = aProcess('p3', []);
+      await other.adoptOrphans();
+      expect(other.heldLanes).toEqual([]);
+    });
+
+    it('until nothing of it is left', async () => {
+      const leases = aProcess('p2', []);
+      await leases.adoptOrphans();
+      followers[0]?.end();
+      await turns();
+      expect(leases.heldLanes).toEqual([]);
+      expect(await store.acquire(LANE, CHAIN_ID, 'p3', LEASE_MS)).toBeDefined();
+    });
+  });
+});

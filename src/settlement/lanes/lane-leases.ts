@@ -1,0 +1,216 @@
+import { LeaseLostError, LedgerUnavailableError } from '../../protocol/errors.js';
+import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
+import type { ChainWorker } from './chain-worker.js';
+import type { LaneObserver } from './lane-observer.js';
+import type { LaneSlot } from './state/lane-slot.js';
+
+export interface LaneLeasesOptions {
+  readonly store: LaneStore;
+  readonly workers: readonly ChainWorker[];
+  readonly processId: string;
+  readonly leaseMs: number;
+  /** Processes of the deployment that work on lanes. @throws LedgerUnavailableError */
+  readonly countWorkers: () => Promise<number>;
+  readonly observer: LaneObserver;
+}
+
+/** A free lane is noticed this soon: with a lease of 3 s, 3.5 s after its writer died. */
+const ACQUIRE_INTERVAL_MS = 500;
+const ORPHANS_INTERVAL_MS = 2000;
+/** Lanes without a key that one process follows. */
+const ORPHANS_MOST = 16;
+/** A process that holds its share lets others come first by waiting this many rounds. */
+const MODESTY_ROUNDS = 4;
+
+/** Holds the lanes of this process: takes free ones, keeps their leases, and hands them over. */
+export class LaneLeases {
+  #timers: NodeJS.Timeout[] = [];
+  #stopListening: () => void = () => undefined;
+  #isStopping = false;
+  #isAcquiring = false;
+  #isAdopting = false;
+
+  constructor(private readonly options: LaneLeasesOptions) {}
+
+  async start(): Promise<void> {
+    const { workers, store, leaseMs } = this.options;
+    for (const worker of workers) worker.start();
+    // A ledger that went back has other leases than this process remembers.
+    this.#stopListening = store.onEpochChange(() => void this.acquireFree());
+    await this.acquireFree();
+    this.#timers = [
+      setInterval(() => void this.acquireFree(), ACQUIRE_INTERVAL_MS),
+      setInterval(() => void this.adoptOrphans(), ORPHANS_INTERVAL_MS),
+      setInterval(() => void this.renewHeld(), leaseMs / 3),
+    ];
+  }
+
+  /** The lanes this process holds now. */
+  get heldLanes(): readonly string[] {
+    return this.#slots.filter(({ held }) => held !== undefined).map(({ runner }) => runner.lane);
+  }
+
+  get #slots(): readonly LaneSlot[] {
+    return this.options.workers.flatMap(({ slots }) => slots);
+  }
+
+  get #ownSlots(): readonly LaneSlot[] {
+    return this.options.workers.flatMap(({ ownLanes }) => ownLanes);
+  }
+
+  /** Stops taking work, lets what is being signed be sent, and gives the lanes to the others. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#stopListening();
+    for (const { runner } of this.#slots) runner.stop();
+    await Promise.all(
+      this.#slots.map(async (slot) => {
+        await slot.running;
+        await this.#release(slot.held);
+        slot.held = undefined;
+      }),
+    );
+    await Promise.all(this.options.workers.map((worker) => worker.stop()));
+  }
+
+  async #release(held: HeldLane | undefined): Promise<void> {
+    if (held === undefined) return;
+    try {
+      await this.options.store.release(held);
+    } catch (error) {
+      // It ends by itself, or is another process's already.
+      this.#report(held.lane, 'release', error);
+    }
+  }
+
+  // ---------------------------------------------------------------- taking
+
+  async acquireFree(): Promise<void> {
+    if (this.#isAcquiring || this.#isStopping) return;
+    this.#isAcquiring = true;
+    try {
+      for (const worker of this.options.workers) {
+        for (const slot of worker.ownLanes) {
+          if (slot.held === undefined && slot.running === undefined) {
+            await this.#tryAcquire(worker, slot);
+          }
+        }
+      }
+    } catch (error) {
+      this.#report('all', 'acquire', error);
+    } finally {
+      this.#isAcquiring = false;
+    }
+  }
+
+  /** Lanes with transactions on their way whose key was taken out are followed by whoever works here. */
+  async adoptOrphans(): Promise<void> {
+    if (this.#isAdopting || this.#isStopping) return;
+    this.#isAdopting = true;
+    try {
+      for (const worker of this.options.workers) await this.#adoptOrphansOf(worker);
+    } catch (error) {
+      this.#report('all', 'orphans', error);
+    } finally {
+      this.#isAdopting = false;
+    }
+  }
+
+  async #adoptOrphansOf(worker: ChainWorker): Promise<void> {
+    const { store } = this.options;
+    const known = worker.slots.map(({ runner }) => runner.lane);
+    const room = ORPHANS_MOST - (known.length - worker.ownLanes.length);
+    if (room <= 0) return;
+    for (const lane of (await store.orphans(worker.chainId, known)).slice(0, room)) {
+      const slot = worker.slotForOrphan(lane);
+      await this.#acquire(worker, slot);
+      if (slot.held === undefined) worker.orphanEnded(slot);
+    }
+  }
+
+  async #tryAcquire(worker: ChainWorker, slot: LaneSlot): Promise<void> {
+    if (slot.passed < MODESTY_ROUNDS && (await this.#hasShare())) {
+      slot.passed += 1;
+      return;
+    }
+    slot.passed = 0;
+    await this.#acquire(worker, slot);
+  }
+
+  /** Whether this process holds as many lanes as would be its share among the living workers. */
+  async #hasShare(): Promise<boolean> {
+    const own = this.#ownSlots.filter(({ held }) => held !== undefined).length;
+    if (own === 0) return false;
+    const workers = await this.options.countWorkers();
+    return own >= Math.ceil(this.#ownSlots.length / Math.max(1, workers));
+  }
+
+  async #acquire(worker: ChainWorker, slot: LaneSlot): Promise<void> {
+    const { store, processId, leaseMs } = this.options;
+    const { lane } = slot.runner;
+    const held = await store.acquire(lane, worker.chainId, processId, leaseMs);
+    if (held === undefined) return;
+    // It was told to stop while it asked: what it got goes to another process at once.
+    if (this.#isStopping) await this.#release(held);
+    else this.#begin(worker, slot, held);
+  }
+
+  #begin(worker: ChainWorker, slot: LaneSlot, held: HeldLane): void {
+    slot.held = held;
+    slot.running = this.#run(worker, slot, held);
+    void this.#adjust(worker);
+  }
+
+  async #run(worker: ChainWorker, slot: LaneSlot, held: HeldLane): Promise<void> {
+    try {
+      await slot.runner.run(held);
+    } catch (error) {
+      this.options.observer.lost(slot.runner.lane, error);
+    }
+    if (this.#isStopping) return;
+    // One that only followed has come to its end: the lease is not needed any more.
+    if (!slot.runner.hasKey) await this.#release(slot.held);
+    slot.held = undefined;
+    slot.running = undefined;
+    if (!slot.runner.hasKey) worker.orphanEnded(slot);
+    await this.#adjust(worker);
+  }
+
+  async #adjust(worker: ChainWorker): Promise<void> {
+    try {
+      await worker.adjustConsumer();
+    } catch (error) {
+      this.#report(`${worker.chainId}`, 'queue', error);
+    }
+  }
+
+  // ---------------------------------------------------------------- keeping
+
+  async renewHeld(): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => this.#renew(slot)));
+  }
+
+  async #renew(slot: LaneSlot): Promise<void> {
+    const { held, runner } = slot;
+    if (held === undefined) return;
+    try {
+      await this.options.store.renew(held, this.options.leaseMs);
+    } catch (error) {
+      // A lease that could not be renewed in time is lost when a script says so.
+      if (error instanceof LeaseLostError) {
+        if (slot.held === held) slot.held = undefined;
+        runner.stop();
+      } else {
+        this.#report(runner.lane, 'renew', error);
+      }
+    }
+  }
+
+  /** Redis may be away for a moment; everything else somebody has to look at. */
+  #report(subject: string, what: string, error: unknown): void {
+    if (error instanceof LedgerUnavailableError || error instanceof LeaseLostError) return;
+    this.options.observer.failed(subject, what, error);
+  }
+}

@@ -1,0 +1,90 @@
+import type { PinoLogger } from 'nestjs-pino';
+import { FacilitatorError } from '../../protocol/errors.js';
+import { newestTransactionOf } from '../model/attempt.js';
+import type { LaneObserver } from './lane-observer.js';
+
+/** Lanes in the log: one line for each step of a settlement, alerts where somebody has to look. */
+export function laneLog(logger: PinoLogger): LaneObserver {
+  return {
+    opened: (lane, facts) => {
+      logger.info({ lane, ...facts }, 'lane opened');
+    },
+    lost: (lane, error) => {
+      logger.warn({ lane, reason: nameOf(error) }, 'lane given up');
+    },
+    sent: (lane, { accountNonce, kind, settlementIds, transactions }) => {
+      const hash = transactions.at(-1)?.hash;
+      logger.debug({ lane, accountNonce, kind, settlementIds, hash }, 'attempt sent');
+    },
+    broadcast: ({ accountNonce, settlementIds }, results) => {
+      const kinds = results.map(({ kind }) => kind);
+      if (kinds.some((kind) => kind === 'accepted' || kind === 'already_known')) return;
+      logger.warn({ accountNonce, settlementIds, kinds }, 'no endpoint took a transaction');
+    },
+    bumped: (lane, attempt) => {
+      const { hash, maxFeePerGas } = newestTransactionOf(attempt);
+      const { accountNonce, settlementIds } = attempt;
+      logger.info(
+        { lane, accountNonce, settlementIds, hash, maxFeePerGas: maxFeePerGas.toString() },
+        'attempt replaced with a higher fee',
+      );
+    },
+    rebroadcast: (lane, { accountNonce, settlementIds }) => {
+      logger.debug({ lane, accountNonce, settlementIds }, 'attempt sent again');
+    },
+    included: (lane, { accountNonce, settlementIds }, inclusion, latencyMs) => {
+      const { transaction, blockNumber, isSuccess } = inclusion;
+      logger.debug(
+        {
+          lane,
+          accountNonce,
+          settlementIds,
+          transaction,
+          blockNumber: blockNumber.toString(),
+          isSuccess,
+          latencyMs,
+        },
+        'attempt included',
+      );
+    },
+    reorged: (lane, { accountNonce, settlementIds }) => {
+      logger.error({ lane, accountNonce, settlementIds }, 'a block that paid was replaced');
+    },
+    ended: (lane, attempt, endings) => {
+      const accountNonce = attempt?.accountNonce;
+      for (const { id, state, isPaid, transaction, reason } of endings) {
+        logger.debug(
+          { lane, accountNonce, settlementId: id, state, isPaid, transaction, reason },
+          'settlement ended',
+        );
+      }
+    },
+    collectedAgain: (lane, settlementIds) => {
+      logger.error({ lane, settlementIds }, 'a told success was taken back: it is collected again');
+    },
+    parked: (lane, settlementId, why) => {
+      logger.error({ lane, settlementId, why }, 'the outcome of a settlement cannot be told now');
+    },
+    parkedNow: () => undefined,
+    restored: (lane, attempts) => {
+      logger.error({ lane, attempts }, 'the ledger went back: attempts were stored again');
+    },
+    nonceUsedByOther: (lane, accountNonce) => {
+      logger.error(
+        { lane, accountNonce },
+        'an account nonce was used by a transaction that is not ours: the key is used elsewhere',
+      );
+    },
+    batchReverted: (lane, { accountNonce, settlementIds }) => {
+      logger.warn({ lane, accountNonce, settlementIds }, 'a batch reverted');
+    },
+    failed: (subject, what, error) => {
+      logger.error({ subject, what, err: error }, 'lane failure');
+    },
+  };
+}
+
+/** Our own errors have names that say it all; texts of others may hold what no log may hold. */
+function nameOf(error: unknown): string {
+  return error instanceof FacilitatorError ? error.code : 'unexpected';
+}

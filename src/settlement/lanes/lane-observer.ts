@@ -1,0 +1,34 @@
+import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import type { Attempt } from '../model/attempt.js';
+import type { Ending, ParkReason } from '../ledger/lane-store.js';
+import type { Inclusion } from './state/tracked-attempt.js';
+
+/** What lanes tell about their work; for logs and metrics. */
+export interface LaneObserver {
+  opened(lane: string, facts: { readonly nextNonce: number; readonly inFlight: number }): void;
+  lost(lane: string, error: unknown): void;
+  sent(lane: string, attempt: Attempt): void;
+  broadcast(attempt: Attempt, results: readonly SendResult[]): void;
+  bumped(lane: string, attempt: Attempt): void;
+  rebroadcast(lane: string, attempt: Attempt): void;
+  included(lane: string, attempt: Attempt, inclusion: Inclusion, latencyMs: number): void;
+  /** A block that had included an attempt was replaced. Its settlements may have been told success. */
+  reorged(lane: string, attempt: Attempt): void;
+  /** @param attempt - `undefined` for settlements whose attempts were dead before. */
+  ended(lane: string, attempt: Attempt | undefined, endings: readonly Ending[]): void;
+  /** Somebody was told success for these, and the chain took it back: they are collected again. */
+  collectedAgain(lane: string, settlementIds: readonly string[]): void;
+  /** The outcome of a settlement cannot be told now. It is asked for again beside the lanes. */
+  parked(lane: string, settlementId: string, why: ParkReason): void;
+  /** How many are parked on a chain. */
+  parkedNow(chainId: number, count: number): void;
+  /** The ledger went back, and this process has stored what it remembers of a lane. */
+  restored(lane: string, attempts: number): void;
+  /** An account nonce was used by a transaction that is not ours. */
+  nonceUsedByOther(lane: string, accountNonce: number): void;
+  batchReverted(lane: string, attempt: Attempt): void;
+  failed(lane: string, what: string, error: unknown): void;
+}
+
+/** Who listens beside the log. */
+export const LaneObserver = Symbol('LaneObserver');

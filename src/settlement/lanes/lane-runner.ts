@@ -1,0 +1,290 @@
+import type { Address } from 'viem';
+import type { Head } from '../../platform/chain/head-watcher.js';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { ChainUnavailableError, LeaseLostError } from '../../protocol/errors.js';
+import type { BatchRules } from '../model/grouping.js';
+import type { LaneStatus } from '../model/lane-status.js';
+import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
+import { Broadcaster, type DailyBudgets } from './sending/broadcaster.js';
+import { Confirmer } from './following/confirmer.js';
+import { GasBalance } from './sending/gas-balance.js';
+import { InclusionRate } from './following/inclusion-rate.js';
+import { isPassing, ReopenLane } from './lane-errors.js';
+import type { LaneEvents } from './lane-events.js';
+import { LaneFollowing } from './following/lane-following.js';
+import type { LaneObserver } from './lane-observer.js';
+import { LaneOpening } from './opening/lane-opening.js';
+import { LaneReadiness } from './sending/lane-readiness.js';
+import { LaneSending } from './sending/lane-sending.js';
+import { LaneState } from './state/lane-state.js';
+import { Outcomes } from './following/outcomes.js';
+import type {
+  AssetSuspensions,
+  BatchSimulator,
+  BatchSuspensions,
+  FeeMarkets,
+  GasEstimates,
+  LaneChain,
+  LaneHeads,
+  OutcomeResolver,
+  ReceiptReader,
+  TransactionSigner,
+} from './ports.js';
+import { UnresolvedUses } from './following/unresolved-uses.js';
+
+/** What all lanes of a chain have in common. */
+export interface ChainParts {
+  readonly chain: LaneChain;
+  readonly heads: LaneHeads;
+  readonly store: LaneStore;
+  readonly fees: FeeMarkets;
+  readonly resolver: OutcomeResolver;
+  readonly gasEstimates: GasEstimates;
+  readonly suspensions: BatchSuspensions;
+  readonly assetSuspensions: AssetSuspensions;
+  readonly budgets: DailyBudgets;
+  readonly events: LaneEvents;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+export interface LaneRunnerOptions extends ChainParts {
+  /** `<chainId>:<signer>` */
+  readonly lane: string;
+  readonly address: Address;
+  /** `undefined` where this process has no key of the lane: it follows what is on its way. */
+  readonly signer: TransactionSigner | undefined;
+  readonly reader: ReceiptReader;
+  /** @param onDecided - told when it has something to tell of what it was given before. */
+  readonly simulatorFor: (onDecided: () => void) => BatchSimulator;
+  readonly processId: string;
+  readonly windowMax: number;
+  /** Milliseconds; 0 for a chain that mines on demand. */
+  readonly headMaxAgeMs: number;
+  readonly batchRules: Omit<BatchRules, 'maxGas'>;
+}
+
+/** How long a lane rests after something it needs did not answer. */
+const REST_MS = 500;
+/** How often a lane looks for work that nobody told it of. */
+const LOOK_FOR_WORK_MS = 1000;
+/** After a look that did not settle what it saw: a second endpoint needs a moment for a new block. */
+const LOOK_AGAIN_MS = 50;
+
+/**
+ * One lane, worked on by the process that holds its lease: takes ready settlements, sends them with
+ * consecutive account nonces, and follows every transaction to its end.
+ */
+export class LaneRunner {
+  readonly lane: string;
+  readonly state: LaneState;
+  readonly #opening: LaneOpening;
+  readonly #sending: LaneSending;
+  readonly #following: LaneFollowing;
+  readonly #gasBalance: GasBalance;
+  readonly #readiness: LaneReadiness;
+  readonly #rate: InclusionRate;
+  #isRunning = false;
+
+  constructor(private readonly options: LaneRunnerOptions) {
+    const { lane, address: signer, clock, events, chain, windowMax, reader } = options;
+    this.lane = lane;
+    const onTrouble = (): void => {
+      events.troubleChanged(lane);
+    };
+    const state = new LaneState(windowMax, onTrouble, clock);
+    const broadcaster = new Broadcaster(options);
+    const unresolved = new UnresolvedUses();
+    const gasBalance = new GasBalance(chain, signer, clock);
+    const rate = new InclusionRate(clock);
+    const simulator = options.simulatorFor(() => {
+      state.work.notify();
+    });
+    const readiness = new LaneReadiness({ ...options, state, gasBalance });
+    const own = {
+      ...options,
+      simulator,
+      readiness,
+      signer,
+      state,
+      broadcaster,
+      unresolved,
+      gasBalance,
+      rate,
+    };
+    const confirmer = new Confirmer(own);
+    const outcomes = new Outcomes(own);
+    this.state = state;
+    this.#gasBalance = gasBalance;
+    this.#readiness = readiness;
+    this.#rate = rate;
+    this.#opening = new LaneOpening(own);
+    this.#sending = new LaneSending(own);
+    this.#following = new LaneFollowing({ ...own, reader, confirmer, outcomes });
+  }
+
+  /** Whether this process can send on the lane, and not only follow it. */
+  get hasKey(): boolean {
+    return this.options.signer !== undefined;
+  }
+
+  /** Something became ready on this lane's chain. */
+  notifyWork(): void {
+    this.state.work.notify();
+  }
+
+  /** Whether a block is awaited for something in flight. */
+  get isWaitingForBlocks(): boolean {
+    return this.#isRunning && this.#following.isWaiting;
+  }
+
+  set isPaused(isPaused: boolean) {
+    this.state.isPaused = isPaused;
+    this.state.work.notify();
+  }
+
+  /** Stops taking work; what is in flight is left to the next writer of the lane. */
+  stop(): void {
+    this.#isRunning = false;
+    this.state.work.notify();
+    this.state.news.notify();
+  }
+
+  /**
+   * Works until stopped. One that only follows works until nothing is left to be followed.
+   *
+   * @throws LeaseLostError when the lane is another process's, LedgerEpochChangedError when the ledger
+   *   went back: it is acquired again, and what is remembered is stored again.
+   */
+  async run(held: HeldLane): Promise<void> {
+    this.#isRunning = true;
+    const stopListening = this.options.heads.onHead(() => {
+      this.state.news.notify();
+    });
+    try {
+      do await this.#workUntilTrouble(held);
+      while (this.#isGoing());
+    } finally {
+      this.#isRunning = false;
+      stopListening();
+    }
+  }
+
+  #isGoing(): boolean {
+    return this.#isRunning;
+  }
+
+  async #workUntilTrouble(held: HeldLane): Promise<void> {
+    const { observer, clock } = this.options;
+    try {
+      const head = await this.#firstHead();
+      this.#sending.reset();
+      this.#following.reset();
+      await this.#opening.open(held, head, () => this.#isRunning);
+      await this.#runLoops(held);
+    } catch (error) {
+      if (error instanceof LeaseLostError || isEpochChange(error)) throw error;
+      if (!isPassing(error)) observer.failed(this.lane, 'run', error);
+      this.state.trouble = 'resyncing';
+      if (this.#isRunning) await clock.sleep(REST_MS);
+    }
+  }
+
+  async #firstHead(): Promise<Head> {
+    for (;;) {
+      const head = this.options.heads.current;
+      if (head !== undefined) return head;
+      if (!this.#isRunning) throw new ReopenLane('it was stopped');
+      await this.state.news.wait(REST_MS);
+    }
+  }
+
+  /** Both loops, until one of them cannot go on and the other has come to a stop too. */
+  async #runLoops(held: HeldLane): Promise<void> {
+    const failures: unknown[] = [];
+    const isGoing = (): boolean => this.#isRunning && failures.length === 0;
+    const loops = [this.#followLoop(held, isGoing)];
+    if (this.hasKey) loops.push(this.#sendLoop(held, isGoing));
+    await Promise.all(
+      loops.map((loop) =>
+        loop.catch((error: unknown) => {
+          failures.push(error);
+          this.state.work.notify();
+          this.state.news.notify();
+        }),
+      ),
+    );
+    // That the lane is lost says more than whatever else went wrong.
+    const lost = failures.find((error) => error instanceof LeaseLostError || isEpochChange(error));
+    if (failures.length > 0) throw lost ?? failures[0];
+  }
+
+  async #sendLoop(held: HeldLane, isGoing: () => boolean): Promise<void> {
+    while (isGoing()) {
+      await this.state.work.wait(LOOK_FOR_WORK_MS);
+      if (isGoing()) await this.#sending.sendReady(held, isGoing);
+    }
+  }
+
+  async #followLoop(held: HeldLane, isGoing: () => boolean): Promise<void> {
+    while (isGoing()) {
+      await this.state.news.wait(LOOK_FOR_WORK_MS);
+      const head = this.options.heads.current;
+      if (!this.hasKey && !this.#following.isWaiting) {
+        this.stop();
+        return;
+      }
+      if (!isGoing() || head === undefined || !this.#following.isWaiting) continue;
+      try {
+        const isConclusive = await this.#following.follow(held, head);
+        if (!isConclusive) await this.#lookAgainSoon();
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+        await this.#lookAgainSoon();
+      }
+    }
+  }
+
+  async #lookAgainSoon(): Promise<void> {
+    await this.options.clock.sleep(LOOK_AGAIN_MS);
+    this.state.news.notify();
+  }
+
+  // ---------------------------------------------------------------- status
+
+  status(): LaneStatus {
+    const { chain, address, processId, batchRules, clock } = this.options;
+    const { state } = this;
+    const { attempts, next } = state;
+    const oldest = state.pending[0];
+    return {
+      lane: this.lane,
+      chainId: chain.chainId,
+      signer: address,
+      processId,
+      trouble: state.trouble,
+      balanceWei: this.#gasBalance.balanceWei.toString(),
+      settlementsLeft: this.#readiness.settlementsLeft(),
+      inFlight: state.inFlight,
+      window: state.windowSize,
+      gaps: state.gapsFrom(attempts[0]?.accountNonce ?? next, state.windowSize).length,
+      nextNonce: next,
+      oldestNonce: attempts[0]?.accountNonce ?? next,
+      oldestInFlightMs: oldest === undefined ? 0 : clock.now() - oldest.allocatedAt,
+      inclusionMs: this.#rate.inclusionMs,
+      gasPriceWei: this.#readiness.gasPriceWei.toString(),
+      suspendedAssets: this.options.assetSuspensions.suspended,
+      perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
+    };
+  }
+
+  /** Refreshes what the status says while there is no work. */
+  async refresh(): Promise<void> {
+    this.state.work.notify();
+    await this.#gasBalance.refresh();
+  }
+}
+
+function isEpochChange(error: unknown): boolean {
+  return error instanceof Error && error.name === 'LedgerEpochChangedError';
+}

@@ -1,0 +1,423 @@
+import type { Address, Hex } from 'viem';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import type { Head } from '../../platform/chain/head-watcher.js';
+import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../protocol/payment/accepted-payment.builder.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { SignedTransaction } from '../model/attempt.js';
+import type { FeeMarket } from '../model/gas-price.js';
+import type { HeldLane } from '../ledger/lane-store.js';
+import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
+import { Broadcaster } from './sending/broadcaster.js';
+import { Confirmer } from './following/confirmer.js';
+import { GasBalance } from './sending/gas-balance.js';
+import { InclusionRate } from './following/inclusion-rate.js';
+import { LaneFollowing } from './following/lane-following.js';
+import type { LaneObserver } from './lane-observer.js';
+import { LaneOpening } from './opening/lane-opening.js';
+import { LaneReadiness } from './sending/lane-readiness.js';
+import { LaneSending } from './sending/lane-sending.js';
+import { LaneState } from './state/lane-state.js';
+import { Outcomes } from './following/outcomes.js';
+import type {
+  InclusionLook,
+  LaneHeads,
+  OutcomeVerdict,
+  SeenInclusion,
+  TransactionOrder,
+  TransactionSigner,
+} from './ports.js';
+import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
+import { UnresolvedUses } from './following/unresolved-uses.js';
+
+export const CHAIN_ID = 56;
+export const SIGNER: Address = `0x${'aa'.repeat(20)}`;
+export const LANE = `${CHAIN_ID}:${SIGNER}`;
+export const GWEI = 1_000_000_000n;
+const LEASE_MS = 600_000;
+
+/** A payment that nothing else has the nonce of. */
+export function aPayment(
+  n: number | bigint,
+  overrides: Partial<AcceptedPayment> = {},
+): AcceptedPayment {
+  const nonce: Hex = `0x${n.toString(16).padStart(64, '0')}`;
+  return anAcceptedPayment({ authorization: anEip3009Authorization({ nonce }), ...overrides });
+}
+
+const hashOf = (n: number, fork: string): Hex => `0x${fork}${n.toString(16).padStart(62, '0')}`;
+
+export interface TestRecheck {
+  readonly refusals?: readonly { readonly id: string; readonly reason: Reason }[];
+  readonly undecided?: readonly string[];
+}
+
+/** A chain that does what a test says: mines what was sent, replaces blocks, lies, hangs. */
+export class TestChain {
+  readonly chainId = CHAIN_ID;
+  latest = 100n;
+  finalized = 90n;
+  fork = '00';
+  /** Extra transactions that endpoints count; one entry an endpoint. */
+  lies: number[] = [0];
+  confirms = true;
+  sendResults: readonly SendResult[] = [{ kind: 'accepted' }];
+  readonly sent: Hex[] = [];
+  /** Used nonces, final ones of them, and where transactions are mined, by hash. */
+  used = 0;
+  finalUsed = 0;
+  readonly #mined = new Map<Hex, Inclusion>();
+  readonly #blocks = new Map<bigint, Hex>();
+  timestamp = 1_700_000_000;
+  verdicts = new Map<string, OutcomeVerdict | 'hangs' | 'fails'>();
+  asked: string[] = [];
+  market: FeeMarket = {
+    baseFeePerGas: 0n,
+    suggestedTip: GWEI,
+    urgentTip: GWEI,
+    leastTip: 0n,
+    cap: 10n * GWEI,
+  };
+  recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' = () => ({});
+  gas = 100_000n;
+
+  // ---------------------------------------------------------------- what a test does
+
+  get head(): Head {
+    const block = (number: bigint): BlockHeader => ({
+      ...{ number, hash: this.blockHash(number), timestamp: this.timestamp },
+      ...{ baseFeePerGas: 0n, gasLimit: 30_000_000n },
+    });
+    return { latest: block(this.latest), finalized: block(this.finalized), view: {} as never };
+  }
+
+  blockHash(number: bigint): Hex {
+    const hash = this.#blocks.get(number) ?? hashOf(Number(number), this.fork);
+    this.#blocks.set(number, hash);
+    return hash;
+  }
+
+  /** A new block, with a transaction of the lane that pays these. */
+  mine(
+    transaction?: SignedTransaction,
+    { pays = [] as readonly string[], isSuccess = true } = {},
+  ): void {
+    this.latest += 1n;
+    if (transaction === undefined) return;
+    const credited = new Map(pays.map((id, index) => [id, index]));
+    this.#mined.set(transaction.hash, {
+      ...{ transaction: transaction.hash, blockNumber: this.latest, isSuccess, credited },
+      ...{ blockHash: this.blockHash(this.latest), gasUsed: 50_000n, effectiveGasPrice: GWEI },
+    });
+    this.used += 1;
+  }
+
+  finalize(): void {
+    this.latest += 1n;
+    this.finalized = this.latest;
+    this.finalUsed = this.used;
+  }
+
+  /** Blocks from this one on are replaced by empty ones. */
+  replaceFrom(number: bigint): void {
+    this.fork = `${Number(this.fork) + 11}`;
+    for (const [hash, { blockNumber }] of this.#mined) {
+      if (blockNumber < number) continue;
+      this.#mined.delete(hash);
+      this.used -= 1;
+    }
+    for (const block of [...this.#blocks.keys()]) if (block >= number) this.#blocks.delete(block);
+    this.latest += 1n;
+  }
+
+  // ---------------------------------------------------------------- LaneChain
+
+  get newestKnownBlock(): bigint {
+    return this.latest;
+  }
+
+  /** What all endpoints agree about; where they do not, nobody can say it. */
+  #agreed(count: number): Promise<number> {
+    const [lie = 0, ...others] = this.lies;
+    return others.every((other) => other === lie)
+      ? Promise.resolve(count + lie)
+      : Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a count'));
+  }
+
+  async transactionCount(): Promise<{ readonly latest: number; readonly pending: number }> {
+    const count = await this.#agreed(this.used);
+    return { latest: count, pending: count };
+  }
+
+  finalNonces(): Promise<number> {
+    return this.#agreed(this.finalUsed);
+  }
+
+  hasCode(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  balance(): Promise<bigint> {
+    return Promise.resolve(10n ** 18n);
+  }
+
+  broadcast(raw: Hex): Promise<readonly SendResult[]> {
+    this.sent.push(raw);
+    return Promise.resolve(this.sendResults);
+  }
+
+  canBatch(): boolean {
+    return true;
+  }
+
+  // ---------------------------------------------------------------- ReceiptReader
+
+  look(_: unknown, attempts: readonly TrackedAttempt[]): Promise<InclusionLook> {
+    const included = attempts.flatMap((tracked) => {
+      const inclusion = this.#inclusionOf(tracked);
+      return inclusion === undefined ? [] : [[tracked, inclusion] as const];
+    });
+    return Promise.resolve({
+      usedNonces: this.used + (this.lies[0] ?? 0),
+      included: new Map(included),
+    });
+  }
+
+  lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined> {
+    const inclusion = this.#inclusionOf(tracked);
+    return Promise.resolve(inclusion && { view: {} as never, inclusion });
+  }
+
+  #inclusionOf({ attempt }: TrackedAttempt): Inclusion | undefined {
+    return attempt.transactions.map(({ hash }) => this.#mined.get(hash)).find(Boolean);
+  }
+
+  replacedBlocks(
+    _: unknown,
+    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
+  ): Promise<ReadonlySet<Hex>> {
+    const gone = blocks.filter(
+      ({ number, hash }) => number <= this.latest && this.blockHash(number) !== hash,
+    );
+    return Promise.resolve(new Set(gone.map(({ hash }) => hash)));
+  }
+
+  isConfirmed(): Promise<boolean> {
+    return Promise.resolve(this.confirms);
+  }
+
+  // ---------------------------------------------------------------- OutcomeResolver
+
+  judge(id: string): Promise<OutcomeVerdict> {
+    this.asked.push(id);
+    const verdict = this.verdicts.get(id) ?? { kind: 'requeue' };
+    if (verdict === 'hangs') return new Promise(() => undefined);
+    if (verdict === 'fails') {
+      return Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a search'));
+    }
+    return Promise.resolve(verdict);
+  }
+
+  judgeAgain(id: string): Promise<OutcomeVerdict> {
+    return this.judge(id);
+  }
+}
+
+class TestSigner implements TransactionSigner {
+  readonly address = SIGNER;
+  readonly noop = { to: SIGNER, data: '0x' } as const;
+  #signed = 0;
+
+  constructor(private readonly clock: TestClock) {}
+
+  sign({ call, accountNonce, gas, fees, isNoop }: TransactionOrder): SignedTransaction {
+    this.#signed += 1;
+    const hash = hashOf(this.#signed, 'ee');
+    const raw: Hex = `0x${accountNonce.toString(16).padStart(4, '0')}${call.to.slice(2)}`;
+    return { hash, raw, gas, isNoop, signedAt: this.clock.now(), ...fees };
+  }
+}
+
+/** What was told to observers, as `name` or `name:detail`. */
+export function recordingObserver(told: string[]): LaneObserver {
+  const note =
+    (name: string) =>
+    (...args: unknown[]): void => {
+      const detail = args.find((one) => typeof one === 'number' || typeof one === 'boolean');
+      told.push(detail === undefined ? name : `${name}:${String(detail)}`);
+    };
+  return new Proxy({} as LaneObserver, { get: (_, name) => note(String(name)) });
+}
+
+export interface LaneWorldOptions {
+  readonly budgets?: { readonly laneWei?: bigint; readonly payeeWei?: bigint };
+  /** A process without the key. */
+  readonly isFollowing?: boolean;
+  readonly windowMax?: number;
+}
+
+/** One lane of one process, on a chain, a ledger and a clock of a test. */
+export class LaneWorld {
+  readonly told: string[] = [];
+  readonly finished: string[] = [];
+  readonly state: LaneState;
+  readonly opening: LaneOpening;
+  readonly sending: LaneSending;
+  readonly following: LaneFollowing;
+  held: HeldLane | undefined;
+
+  constructor(
+    readonly clock: TestClock,
+    readonly chain: TestChain,
+    readonly store: MemoryLaneStore,
+    { budgets, isFollowing = false, windowMax = 64 }: LaneWorldOptions = {},
+  ) {
+    const observer = recordingObserver(this.told);
+    const signer = isFollowing ? undefined : new TestSigner(clock);
+    const events = {
+      finished: (ids: readonly string[]): void => {
+        this.finished.push(...ids);
+      },
+      troubleChanged: (): void => undefined,
+    };
+    const state = new LaneState(windowMax, () => undefined, clock);
+    const fees = { market: () => Promise.resolve(chain.market) };
+    const gasEstimates = { typical: 100_000n, note: () => undefined };
+    const suspensions = { noteRevert: () => undefined, isSuspended: () => false };
+    const assetSuspensions = {
+      suspended: [],
+      noteWithoutEvidence: (asset: string): void => {
+        this.told.push(`without evidence:${asset}`);
+      },
+    };
+    const shared = {
+      chain,
+      store,
+      state,
+      events,
+      observer,
+      clock,
+      fees,
+      gasEstimates,
+      suspensions,
+      assetSuspensions,
+    };
+    const broadcaster = new Broadcaster({
+      ...shared,
+      signer,
+      budgets: { laneWei: budgets?.laneWei, payeeWei: budgets?.payeeWei },
+    });
+    const unresolved = new UnresolvedUses();
+    const own = { ...shared, signer: SIGNER, broadcaster, unresolved, reader: chain };
+    const confirmer = new Confirmer({ ...own, rate: new InclusionRate(clock) });
+    const outcomes = new Outcomes({ ...own, resolver: chain });
+    this.state = state;
+    this.opening = new LaneOpening(own);
+    this.following = new LaneFollowing({ ...own, confirmer, outcomes });
+    const heads: LaneHeads = {
+      get current() {
+        return chain.head;
+      },
+      onHead: () => () => undefined,
+      look: () => undefined,
+      lookIfIdle: () => undefined,
+    };
+    const gasBalance = new GasBalance(chain, SIGNER, clock);
+    const readiness = new LaneReadiness({
+      ...shared,
+      ...{ address: SIGNER, heads, gasBalance, headMaxAgeMs: 0 },
+    });
+    this.sending = new LaneSending({
+      ...own,
+      heads,
+      readiness,
+      simulator: {
+        hasDecided: false,
+        clear: () => undefined,
+        recheck: async (ready) => {
+          const answer = chain.recheck(ready.map(({ id }) => id));
+          if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
+          if (answer === 'hangs') return new Promise(() => undefined);
+          const refusals = ready.flatMap((item) => {
+            const reason = answer.refusals?.find(({ id }) => id === item.id)?.reason;
+            return reason === undefined ? [] : [{ item, reason }];
+          });
+          const undecided = ready.filter(({ id }) => answer.undecided?.includes(id));
+          const others = [...refusals.map(({ item }) => item), ...undecided];
+          const items = ready.filter((item) => !others.includes(item));
+          const groups = items.length === 0 ? [] : [{ items, gas: chain.gas }];
+          return [{ groups, refusals, undecided, blockNumber: chain.latest }];
+        },
+      },
+      batchRules: { maxItems: 32, safeAssets: new Set(), optOut: new Set() },
+      headMaxAgeMs: 0,
+    });
+  }
+
+  /** Another process, on the same chain and ledger, after the lease of this one has run out. */
+  async successor(options: LaneWorldOptions = {}): Promise<LaneWorld> {
+    await this.clock.pass(LEASE_MS + 1);
+    const next = new LaneWorld(this.clock, this.chain, this.store, options);
+    await next.open('p2');
+    return next;
+  }
+
+  async open(processId = 'p1'): Promise<void> {
+    this.held = await this.store.acquire(LANE, CHAIN_ID, processId, LEASE_MS);
+    this.sending.reset();
+    this.following.reset();
+    await this.opening.open(this.lease, this.chain.head, () => true);
+  }
+
+  get lease(): HeldLane {
+    if (this.held === undefined) throw new Error('the lane is not held');
+    return this.held;
+  }
+
+  /** Claims, and makes ready, settlements of these names. */
+  async claim(...ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      const n = BigInt(`0x${Buffer.from(id).toString('hex')}`);
+      this.store.claims.claim(id, aPayment(n));
+    }
+    await this.store.ready(CHAIN_ID, ids);
+  }
+
+  async send(...ids: readonly string[]): Promise<void> {
+    await this.claim(...ids);
+    await this.sending.sendReady(this.lease, () => true);
+    await this.clock.pass(0);
+  }
+
+  /** As many looks at the newest head as it takes for what is beside the lane to come in. */
+  async follow(looks = 3): Promise<void> {
+    for (let look = 0; look < looks; look += 1) {
+      await this.following.follow(this.lease, this.chain.head);
+      await this.clock.pass(0);
+    }
+  }
+
+  newest(accountNonce: number): SignedTransaction {
+    const transaction = this.state.get(accountNonce)?.attempt.transactions.at(-1);
+    if (transaction === undefined) throw new Error(`nothing is tracked at ${accountNonce}`);
+    return transaction;
+  }
+}
+
+export async function aLaneWorld(options: LaneWorldOptions = {}): Promise<LaneWorld> {
+  const clock = new TestClock();
+  const world = new LaneWorld(
+    clock,
+    new TestChain(),
+    new MemoryLaneStore(() => clock.now()),
+    options,
+  );
+  await world.open();
+  return world;
+}

@@ -1,0 +1,188 @@
+import type { Redis } from 'ioredis';
+import type { Address } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { HeadWatcher } from '../../platform/chain/head-watcher.js';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
+import { workChannel } from '../ledger/keys.js';
+import type { LaneBoard } from '../ledger/queries/lane-board.js';
+import type { LanePauses } from '../ledger/queries/lane-pauses.js';
+import type { LaneStore } from '../ledger/lane-store.js';
+import type { ProcessRegistry } from '../ledger/process-registry.js';
+import { AssetSuspension } from './sending/asset-suspension.js';
+import { BatchSuspension } from './sending/batch-suspension.js';
+import { ChainWorker } from './chain-worker.js';
+import { EvmLaneChain } from './evm-lane-chain.js';
+import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
+import { FeeOracle } from './sending/fee-oracle.js';
+import { LearnedGasEstimates } from './sending/gas-estimates.js';
+import { ChainReceiptReader } from './following/chain-receipt-reader.js';
+import type { LaneEvents } from './lane-events.js';
+import { LaneLeases } from './lane-leases.js';
+import type { LaneObserver } from './lane-observer.js';
+import { LaneReporter } from './lane-reporter.js';
+import { type ChainParts, LaneRunner } from './lane-runner.js';
+import { LaneSigner } from './sending/lane-signer.js';
+import { ParkedFollower } from './following/parked-follower.js';
+import { Rechecker } from './sending/rechecker.js';
+import { SettlementWorker } from '../queue/settlement-worker.js';
+
+export interface LanesOptions {
+  readonly config: AppConfig;
+  readonly chains: ChainRegistry;
+  readonly store: LaneStore;
+  readonly board: LaneBoard;
+  readonly processes: ProcessRegistry;
+  readonly pauses: LanePauses;
+  readonly subscriber: Redis;
+  /** A connection of its own for each reader of a queue. */
+  readonly connectWorker: () => Redis;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** The lanes of this process, put together from the settings. */
+export class Lanes {
+  readonly #workers: readonly ChainWorker[];
+  readonly #leases: LaneLeases;
+  readonly #reporter: LaneReporter;
+
+  constructor(private readonly options: LanesOptions) {
+    const { config, chains, store, processes, pauses, board, observer } = options;
+    this.#workers = config.networks.flatMap((network) => {
+      const chain = chains.get(network.chainId);
+      return chain === undefined ? [] : [this.#workerFor(network, chain)];
+    });
+    this.#leases = new LaneLeases({
+      store,
+      workers: this.#workers,
+      processId: processes.process,
+      leaseMs: config.laneLeaseMs,
+      countWorkers: async () =>
+        (await processes.live()).filter(({ roles }) => roles.includes('worker')).length,
+      observer,
+    });
+    this.#reporter = new LaneReporter({
+      workers: this.#workers,
+      paused: () => pauses.all(),
+      publish: (status) => board.publish(status),
+      observer,
+    });
+  }
+
+  /** The lanes this process holds now. */
+  get heldLanes(): readonly string[] {
+    return this.#leases.heldLanes;
+  }
+
+  async start(): Promise<void> {
+    const { subscriber } = this.options;
+    subscriber.on('message', (channel: string) => {
+      this.#workers.find(({ chainId }) => workChannel(chainId) === channel)?.notifyWork();
+    });
+    const channels = this.#workers.map(({ chainId }) => workChannel(chainId));
+    if (channels.length > 0) await subscriber.subscribe(...channels);
+    await this.#leases.start();
+    await this.#reporter.start();
+  }
+
+  /** Stops taking work, lets what is being signed be sent, and gives the lanes to the others. */
+  async stop(): Promise<void> {
+    this.#reporter.stop();
+    await this.#leases.stop();
+  }
+
+  #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
+    const { config, store, board, observer, clock, connectWorker, processes } = this.options;
+    const { chainId } = chain;
+    const heads: HeadWatcher = new HeadWatcher(chain, () =>
+      worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
+    );
+    const jobs = new SettlementWorker({
+      chainId,
+      store,
+      connect: connectWorker,
+      onReady: () => {
+        worker.notifyWork();
+      },
+      onError: (error) => {
+        observer.failed(`${chainId}`, 'queue', error);
+      },
+    });
+    const events: LaneEvents = {
+      finished: (ids) => {
+        jobs.finished(ids);
+      },
+      troubleChanged: (lane) => {
+        void this.#reporter.reportLane(lane);
+      },
+    };
+    const gasEstimates = new LearnedGasEstimates(config.maxGasPerSettle);
+    const assetSuspensions = new AssetSuspension();
+    const parts: ChainParts = {
+      chain: new EvmLaneChain(chain),
+      heads,
+      store,
+      fees: new FeeOracle(chain),
+      resolver: new ChainOutcomeResolver({
+        chain,
+        store,
+        maxGas: config.maxGasPerSettle,
+        onSearched: () => {
+          worker.notifyNews();
+        },
+        isOwnSigner: async (address) => {
+          const isOwn = (lane: string): boolean => lane === `${chainId}:${address}`;
+          if (worker.ownLanes.some(({ runner }) => isOwn(runner.lane))) return true;
+          return (await board.all()).some(({ lane }) => isOwn(lane));
+        },
+      }),
+      gasEstimates,
+      suspensions: new BatchSuspension(),
+      assetSuspensions,
+      budgets: { laneWei: network.dailyGasBudgetWei, payeeWei: network.dailyPayeeGasBudgetWei },
+      events,
+      observer,
+      clock,
+    };
+    const runnerFor = (address: Address, signer: LaneSigner | undefined): LaneRunner =>
+      new LaneRunner({
+        ...parts,
+        lane: `${chainId}:${address}`,
+        address,
+        signer,
+        reader: new ChainReceiptReader(chain, address),
+        simulatorFor: (onDecided) =>
+          new Rechecker(chain, gasEstimates, assetSuspensions, {
+            maxGas: config.maxGasPerSettle,
+            onDecided,
+            onError: (error) => {
+              observer.failed(`${chainId}:${address}`, 'recheck', error);
+            },
+          }),
+        processId: processes.process,
+        windowMax: config.laneWindowMax,
+        headMaxAgeMs: config.headMaxAgeMs,
+        batchRules: {
+          maxItems: config.batchMaxItems,
+          safeAssets: config.batchSafeAssets,
+          optOut: config.batchOptOut,
+        },
+      });
+    const worker: ChainWorker = new ChainWorker({
+      chainId,
+      store,
+      heads,
+      jobs,
+      parked: new ParkedFollower({ ...parts, chainId }),
+      observer,
+      lanes: network.signerKeys.map((key) => {
+        const signer = new LaneSigner(key, chainId, clock);
+        return runnerFor(signer.address, signer);
+      }),
+      follow: (_, address) => runnerFor(address, undefined),
+    });
+    return worker;
+  }
+}

@@ -1,0 +1,156 @@
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import type { Attempt } from '../../model/attempt.js';
+import type {
+  HeldLane,
+  LaneStore,
+  OpenedLane,
+  StoredInclusion,
+  StoredSettlement,
+} from '../../ledger/lane-store.js';
+import type { Address } from 'viem';
+import type { Broadcaster } from '../sending/broadcaster.js';
+import { ReopenLane } from '../lane-errors.js';
+import type { LaneObserver } from '../lane-observer.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { LaneChain } from '../ports.js';
+import { TrackedAttempt } from '../state/tracked-attempt.js';
+
+/** How long transactions that the ledger does not know may hold a lane up. */
+const POOL_PATIENCE_MS = 10_000;
+const ASK_AGAIN_MS = 500;
+/** Gaps that are filled at once. A lane that is further ahead of the chain goes back instead. */
+export const GAPS_MOST = 64;
+
+export interface LaneOpeningOptions {
+  readonly signer: Address;
+  readonly chain: LaneChain;
+  readonly store: LaneStore;
+  readonly state: LaneState;
+  readonly broadcaster: Broadcaster;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** Learns from the ledger and the chain where a lane stands, before anything is allocated. */
+export class LaneOpening {
+  /** The ledger in which everything that this process remembers of the lane is stored. */
+  #epoch: string | undefined;
+
+  constructor(private readonly options: LaneOpeningOptions) {}
+
+  /** @throws ReopenLane, ChainUnavailableError, LeaseLostError, LedgerUnavailableError. */
+  async open(held: HeldLane, head: Head, isGoing: () => boolean): Promise<void> {
+    const { store, state, broadcaster, observer } = this.options;
+    state.trouble = 'resyncing';
+    await this.#restore(held);
+    const opened = await store.open(held);
+    this.#epoch = held.epoch;
+    const attempts = opened.attempts.map((attempt) => this.#track(attempt, opened, head));
+    // What follows a lane without its key has nothing to allocate.
+    if (!broadcaster.hasKey) {
+      state.open(attempts, false);
+      state.next = opened.next ?? 0;
+    } else {
+      const { signer, chain } = this.options;
+      state.open(attempts, await chain.hasCode(signer));
+      state.next = await this.#nextNonce(held, opened.next, isGoing);
+      await this.#fillGaps(held, head);
+    }
+    for (const tracked of attempts) void broadcaster.broadcast(tracked);
+    observer.opened(held.lane, { nextNonce: state.next, inFlight: state.attempts.length });
+    state.trouble = undefined;
+    state.work.notify();
+    state.news.notify();
+  }
+
+  /**
+   * A ledger that went back (a failover, a restore) may have lost attempts that this process has sent:
+   * they are stored again before anything is concluded from what it says.
+   */
+  async #restore(held: HeldLane): Promise<void> {
+    const { store, state } = this.options;
+    if (this.#epoch === undefined || this.#epoch === held.epoch) return;
+    await store.restoreAttempts(held, state.remembered, state.next);
+    this.options.observer.restored(held.lane, state.remembered.length);
+  }
+
+  #track(attempt: Attempt, { settlements }: OpenedLane, head: Head): TrackedAttempt {
+    const own = attempt.settlementIds.flatMap((id): StoredSettlement[] => {
+      const settlement = settlements.get(id);
+      return settlement?.accountNonce === attempt.accountNonce ? [settlement] : [];
+    });
+    const payments = new Map(
+      own.map(({ id, payment }): [string, AcceptedPayment] => [id, payment]),
+    );
+    const stored = own.flatMap(({ id, inclusion }): [string, StoredInclusion][] =>
+      inclusion === undefined ? [] : [[id, inclusion]],
+    );
+    const nowMs = this.options.clock.now();
+    const atBlock = head.latest.number;
+    return new TrackedAttempt({ attempt, payments, stored: new Map(stored), atBlock, nowMs });
+  }
+
+  // ---------------------------------------------------------------- account nonces
+
+  /**
+   * The next account nonce. Where the ledger does not know it, or the chain is already past it, the
+   * chain decides, once what is in the pools has come through; what stays there for long is not waited
+   * for. A count beyond what is known has to be heard twice: a nonce that is too low is noticed when it
+   * is sent, one that is too high waits for others that nobody will use.
+   */
+  async #nextNonce(
+    held: HeldLane,
+    known: number | undefined,
+    isGoing: () => boolean,
+  ): Promise<number> {
+    const { store, observer, clock } = this.options;
+    const deadline = clock.steady() + POOL_PATIENCE_MS;
+    let before: number | undefined;
+    for (;;) {
+      const counts = await this.#counts(known);
+      if (counts === undefined) return known ?? 0;
+      const { latest, pending } = counts;
+      if (known !== undefined && latest <= known) return known;
+      const isSure = latest === 0 || latest === before;
+      if (isSure && (latest === pending || clock.steady() > deadline)) {
+        if (known !== undefined) observer.nonceUsedByOther(held.lane, known);
+        if (await store.setNext(held, known, latest)) return latest;
+        throw new ReopenLane('its record was changed');
+      }
+      before = latest;
+      if (!isGoing()) throw new ReopenLane('it was stopped');
+      await clock.sleep(ASK_AGAIN_MS);
+    }
+  }
+
+  /**
+   * @returns `undefined` where nobody can say it now, or no two endpoints agree, and the lane can do
+   *   without.
+   */
+  async #counts(known: number | undefined): Promise<Counts | undefined> {
+    const { chain, signer } = this.options;
+    try {
+      return await chain.transactionCount(signer);
+    } catch (error) {
+      if (known === undefined || !(error instanceof ChainUnavailableError)) throw error;
+      return undefined;
+    }
+  }
+
+  async #fillGaps(held: HeldLane, head: Head): Promise<void> {
+    const { state, broadcaster } = this.options;
+    if (state.gapsFrom(0, 1).length === 0) return;
+    const counts = await this.#counts(state.next);
+    // What cannot be told now shows while the lane runs.
+    if (counts === undefined) return;
+    for (const nonce of state.gapsFrom(counts.latest, GAPS_MOST)) {
+      const filler = await broadcaster.fillGap(held, nonce, head);
+      if (filler !== undefined) state.filled(filler);
+    }
+  }
+}
+
+type Counts = Awaited<ReturnType<LaneChain['transactionCount']>>;

@@ -1,0 +1,183 @@
+import type { Address, Hex } from 'viem';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { Head } from '../../platform/chain/head-watcher.js';
+import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
+import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import type { Call } from '../../protocol/evm/calls.js';
+import type { Sender } from '../../protocol/evm/chain-reader.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import type { SignedTransaction } from '../model/attempt.js';
+import type { FeeMarket, Fees } from '../model/gas-price.js';
+import type { BatchRules } from '../model/grouping.js';
+import type { Ending, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
+import type { Rechecked } from './sending/rechecked.js';
+import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
+
+/** What a lane needs of the chain, its signer and the judgement of payments; tests have their own. */
+
+/** Reads of the chain that concern a lane's own account. All are bounded in time. */
+export interface LaneChain {
+  readonly chainId: number;
+
+  /** The number of the newest block that any endpoint has shown lately. */
+  readonly newestKnownBlock: bigint;
+
+  /**
+   * How many transactions of an account there are, by the word of two endpoints where there are two.
+   *
+   * @throws ChainUnavailableError when nobody can say it now, or they do not agree.
+   */
+  transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
+
+  /** Whether any endpoint says so. @throws ChainUnavailableError when none answers within a second. */
+  hasCode(address: Address): Promise<boolean>;
+
+  /** Wei. @throws ChainUnavailableError */
+  balance(address: Address): Promise<bigint>;
+
+  /** Sends the bytes to every endpoint; any number of times. */
+  broadcast(raw: Hex): Promise<readonly SendResult[]>;
+
+  /** Whether several settlements can go in one transaction. */
+  canBatch(): boolean;
+}
+
+export interface LaneHeads {
+  readonly current: Head | undefined;
+  /** @returns how to stop listening. */
+  onHead(listener: (head: Head) => void): () => void;
+  /** Looks now rather than when the next look is due. */
+  look(): void;
+  /** Ends a rest that was taken because nobody waited for blocks. */
+  lookIfIdle(): void;
+}
+
+/** Signs for the account of a lane. */
+export interface TransactionSigner {
+  readonly address: Address;
+  /** Only uses an account nonce up. */
+  readonly noop: Call;
+  sign(order: TransactionOrder): SignedTransaction;
+}
+
+export interface TransactionOrder {
+  readonly call: Call;
+  readonly accountNonce: number;
+  readonly gas: bigint;
+  readonly fees: Fees;
+  readonly isNoop: boolean;
+}
+
+export interface FeeMarkets {
+  /** @throws ChainUnavailableError when the market is not known and cannot be asked for. */
+  market(head: Head): Promise<FeeMarket>;
+}
+
+/** What one look at a block showed about a lane. */
+export interface InclusionLook {
+  /** Account nonces below this are used on chain. */
+  readonly usedNonces: number;
+  readonly included: ReadonlyMap<TrackedAttempt, Inclusion>;
+}
+
+/** Where an attempt was mined, as one endpoint says. */
+export interface SeenInclusion {
+  readonly view: ChainView;
+  readonly inclusion: Inclusion;
+}
+
+/** Reads from the chain which attempts are mined. Says nothing about what is not found. */
+export interface ReceiptReader {
+  /** @throws ChainUnavailableError */
+  look(
+    head: Pick<Head, 'view' | 'latest'>,
+    attempts: readonly TrackedAttempt[],
+  ): Promise<InclusionLook>;
+
+  /** Looks for any transaction of an attempt at every endpoint that answers. */
+  lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined>;
+
+  /** Which of these blocks are not part of the chain any more. @throws ChainUnavailableError */
+  replacedBlocks(
+    head: Pick<Head, 'view' | 'latest'>,
+    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
+  ): Promise<ReadonlySet<Hex>>;
+
+  /** Whether a second endpoint has the same evidence, where there is one. */
+  isConfirmed(view: ChainView, tracked: TrackedAttempt, inclusion: Inclusion): Promise<boolean>;
+
+  /**
+   * How many account nonces are used for good.
+   *
+   * @throws ChainUnavailableError when nobody can say it now, or they do not agree.
+   */
+  finalNonces(finalized: BlockHeader): Promise<number>;
+}
+
+/** What became of a settlement that its attempt did not pay. */
+export type OutcomeVerdict =
+  | { readonly kind: 'ended'; readonly ending: Ending }
+  /** It is unused and can still be paid: it goes back to the queue, to be sent alone. */
+  | { readonly kind: 'requeue' }
+  /** It may still be paid by the attempt, or nobody can tell now. */
+  | { readonly kind: 'waiting' }
+  /** Who used it is being searched for; it is asked for again when that has come to its end. */
+  | { readonly kind: 'searching' };
+
+export interface OutcomeResolver {
+  /** @throws ChainUnavailableError when its outcome cannot be told now. */
+  judge(
+    id: string,
+    payment: AcceptedPayment,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion | undefined,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict>;
+
+  /** The same of one that no attempt in flight carries. @throws ChainUnavailableError */
+  judgeAgain(
+    id: string,
+    payment: AcceptedPayment,
+    sent: SentBefore,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict>;
+}
+
+/** The last look before money is spent; see `rechecker.ts`. */
+export interface BatchSimulator {
+  /** Whether {@link BatchSimulator.recheck} has something to tell of what it was given before. */
+  readonly hasDecided: boolean;
+
+  /** Forgets what is under way: the settlements were given back to the ledger. */
+  clear(): void;
+
+  /**
+   * @returns what is decided by now; the rest comes with a later call.
+   * @throws ChainUnavailableError when the chain cannot be asked at all.
+   */
+  recheck(
+    ready: readonly TakenSettlement[],
+    rules: BatchRules,
+    sender: Sender,
+  ): Promise<readonly Rechecked<TakenSettlement>[]>;
+}
+
+/** What settlements of a kind cost. */
+export interface GasEstimates {
+  /** Gas of a typical settlement. */
+  readonly typical: bigint;
+  note(payment: AcceptedPayment, gas: bigint): unknown;
+}
+
+/** Assets whose batches reverted lately. */
+export interface BatchSuspensions {
+  noteRevert(asset: string): void;
+  isSuspended(asset: string): boolean;
+}
+
+/** Assets whose transactions succeeded and paid nobody. */
+export interface AssetSuspensions {
+  readonly suspended: readonly string[];
+  noteWithoutEvidence(asset: string): void;
+}

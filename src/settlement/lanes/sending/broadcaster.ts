@@ -1,0 +1,248 @@
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { aggregateCall, type Call } from '../../../protocol/evm/calls.js';
+import { callOf } from '../../../protocol/payment/accepted-payment.js';
+import {
+  type Attempt,
+  mostCostOf,
+  newestTransactionOf,
+  type SignedTransaction,
+} from '../../model/attempt.js';
+import { bumpedFees, feesFor, type Fees, WEI_PER_GWEI } from '../../model/gas-price.js';
+import type {
+  AllocateResult,
+  GasBudget,
+  HeldLane,
+  LaneStore,
+  TakenSettlement,
+} from '../../ledger/lane-store.js';
+import type { LaneObserver } from '../lane-observer.js';
+import { isTakenBy, refusalOf } from './pool-push.js';
+import type { FeeMarkets, LaneChain, TransactionSigner } from '../ports.js';
+import type { SendGroup } from './rechecked.js';
+import { TrackedAttempt } from '../state/tracked-attempt.js';
+
+export type Sent =
+  | { readonly kind: 'sent'; readonly tracked: TrackedAttempt }
+  | { readonly kind: 'price_cap' }
+  | Exclude<AllocateResult, { kind: 'ok' }>;
+
+/** - `no_room`: no higher fee is possible. - `no_key`: this process only follows the lane. */
+export type Replaced = 'replaced' | 'cancelled' | 'no_room' | 'no_key';
+
+/** Wei; `undefined` for no limit. */
+export interface DailyBudgets {
+  readonly laneWei: bigint | undefined;
+  readonly payeeWei: bigint | undefined;
+}
+
+export interface BroadcasterOptions {
+  readonly chain: LaneChain;
+  readonly store: LaneStore;
+  /** `undefined` where this process has no key of the lane and only follows it. */
+  readonly signer: TransactionSigner | undefined;
+  readonly fees: FeeMarkets;
+  readonly budgets: DailyBudgets;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** What goes out with the next account nonce of a lane. */
+export interface SendOrder {
+  readonly accountNonce: number;
+  readonly group: SendGroup<TakenSettlement>;
+  readonly head: Head;
+  /** A block in which none of the authorizations was used. */
+  readonly blockNumber: bigint;
+}
+
+/** A transfer of nothing to oneself. */
+const NOOP_GAS = 21_000n;
+
+/** Signs, stores and sends the transactions of one lane. */
+export class Broadcaster {
+  constructor(private readonly options: BroadcasterOptions) {}
+
+  get hasKey(): boolean {
+    return this.options.signer !== undefined;
+  }
+
+  /**
+   * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce
+   * before anything leaves this process; what the nodes answer decides nothing.
+   *
+   * @throws LeaseLostError, LedgerUnavailableError: whether the nonce is allocated is then in the
+   *   ledger.
+   */
+  async send(held: HeldLane, order: SendOrder): Promise<Sent> {
+    const { accountNonce, group, head, blockNumber } = order;
+    const { store, signer, observer } = this.options;
+    const fees = feesFor(await this.options.fees.market(head));
+    if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
+    const { items, gas } = group;
+    const call = callFor(items);
+    const attempt: Attempt = {
+      accountNonce,
+      kind: items.length > 1 ? 'batch' : 'single',
+      settlementIds: items.map(({ id }) => id),
+      transactions: [signer.sign({ call, accountNonce, gas, fees, isNoop: false })],
+      allocatedAtBlock: newerOf(blockNumber, this.options.chain.newestKnownBlock),
+    };
+    const allocated = await store.allocate(held, attempt, this.#budgetFor(attempt));
+    if (allocated.kind !== 'ok') return allocated;
+    const payments = new Map(items.map(({ id, payment }) => [id, payment]));
+    const tracked = this.#track(attempt, payments, head);
+    observer.sent(held.lane, attempt);
+    return { kind: 'sent', tracked };
+  }
+
+  /**
+   * Uses an account nonce up that was allocated, of which nothing is stored, and which the chain has
+   * not seen used: it would hold up those above it. It costs gas like any other, so it waits where the
+   * budget of the lane is spent.
+   */
+  async fillGap(
+    held: HeldLane,
+    accountNonce: number,
+    head: Head,
+  ): Promise<TrackedAttempt | undefined> {
+    const { store, signer, observer } = this.options;
+    const fees = feesFor(await this.options.fees.market(head));
+    if (fees === undefined || signer === undefined) return undefined;
+    const call = signer.noop;
+    const attempt: Attempt = {
+      accountNonce,
+      kind: 'noop',
+      settlementIds: [],
+      transactions: [signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true })],
+      allocatedAtBlock: head.latest.number,
+    };
+    const { kind } = await store.fillGap(held, attempt, this.#budgetFor(attempt));
+    if (kind !== 'ok') return undefined;
+    const tracked = this.#track(attempt, new Map(), head);
+    observer.sent(held.lane, attempt);
+    return tracked;
+  }
+
+  #track(attempt: Attempt, payments: TrackedAttempt['payments'], head: Head): TrackedAttempt {
+    const atBlock = head.latest.number;
+    const nowMs = this.options.clock.now();
+    const tracked = new TrackedAttempt({ attempt, payments, atBlock, nowMs });
+    void this.broadcast(tracked);
+    return tracked;
+  }
+
+  /** Sends the newest bytes of an attempt to every endpoint; any number of times. Never throws. */
+  async broadcast(tracked: TrackedAttempt): Promise<void> {
+    const { chain, observer } = this.options;
+    const sent = newestTransactionOf(tracked.attempt);
+    try {
+      const results = await chain.broadcast(sent.raw);
+      if (isTakenBy(results)) tracked.isTaken = true;
+      // Another transaction may have taken its place meanwhile.
+      if (newestTransactionOf(tracked.attempt) === sent) tracked.refusal = refusalOf(results);
+      if (results.some(({ kind }) => kind === 'nonce_too_low')) tracked.isSaidUsed = true;
+      observer.broadcast(tracked.attempt, results);
+    } catch (error) {
+      observer.failed(`${chain.chainId}`, 'broadcast', error);
+    }
+  }
+
+  /**
+   * Replaces an attempt by one that offers an eighth more, at the same account nonce, with the same
+   * settlements as long as any of them is live. What the budgets do not allow is cancelled.
+   */
+  async outbid(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
+    const { signer } = this.options;
+    if (signer === undefined) return 'no_key';
+    const call = this.#sameCalls(tracked);
+    const { isNoop, gas } = newestTransactionOf(tracked.attempt);
+    if (isNoop || call === undefined) return this.cancel(held, tracked, head);
+    const fees = await this.#feesOver(tracked, head);
+    if (fees === undefined) return 'no_room';
+    const { accountNonce } = tracked;
+    const transaction = signer.sign({ call, accountNonce, gas, fees, isNoop: false });
+    if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
+    return this.cancel(held, tracked, head);
+  }
+
+  /**
+   * Replaces an attempt by a no-op at the same account nonce. It costs no more than what was reserved
+   * for the nonce, so there is room for it in any budget.
+   */
+  async cancel(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
+    const { signer } = this.options;
+    if (signer === undefined) return 'no_key';
+    const fees = await this.#feesOver(tracked, head);
+    if (fees === undefined) return 'no_room';
+    const { accountNonce } = tracked;
+    const call = signer.noop;
+    const noop = signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
+    return (await this.#storeAndSend(held, tracked, head, noop)) ? 'cancelled' : 'no_room';
+  }
+
+  /** What no pool ever had may be offered for the same again, where the cap leaves no room above it. */
+  async #feesOver({ attempt, isTaken }: TrackedAttempt, head: Head): Promise<Fees | undefined> {
+    const previous = newestTransactionOf(attempt);
+    const { maxFeePerGas, maxPriorityFeePerGas } = previous;
+    return (
+      bumpedFees(previous, await this.options.fees.market(head)) ??
+      (isTaken ? undefined : { maxFeePerGas, maxPriorityFeePerGas })
+    );
+  }
+
+  /** The same calls as before, so that whichever of the transactions lands pays the same. */
+  #sameCalls({ attempt, payments }: TrackedAttempt): Call | undefined {
+    const items = attempt.settlementIds.flatMap((id) => {
+      const payment = payments.get(id);
+      return payment === undefined ? [] : [{ payment }];
+    });
+    if (items.length === 0) return undefined;
+    const calls = items.map(({ payment }) => callOf(payment));
+    // One that is left of a batch goes the way of the batch: its gas limit is that of one.
+    return attempt.kind === 'batch' ? aggregateCall(calls) : callFor(items);
+  }
+
+  async #storeAndSend(
+    held: HeldLane,
+    tracked: TrackedAttempt,
+    head: Head,
+    transaction: SignedTransaction,
+  ): Promise<boolean> {
+    const { store, observer } = this.options;
+    const attempt: Attempt = {
+      ...tracked.attempt,
+      transactions: [...tracked.attempt.transactions, transaction],
+    };
+    const { kind } = await store.replace(held, attempt, this.#budgetFor(attempt));
+    if (kind === 'budget') return false;
+    tracked.attempt = attempt;
+    tracked.pricedAtBlock = head.latest.number;
+    tracked.sentAtBlock = head.latest.number;
+    tracked.refusal = undefined;
+    observer.bumped(held.lane, attempt);
+    void this.broadcast(tracked);
+    return true;
+  }
+
+  #budgetFor(attempt: Attempt): GasBudget {
+    const { budgets, clock } = this.options;
+    return {
+      costGwei: (mostCostOf(attempt) + WEI_PER_GWEI - 1n) / WEI_PER_GWEI,
+      laneGwei: budgets.laneWei === undefined ? undefined : budgets.laneWei / WEI_PER_GWEI,
+      payeeGwei: budgets.payeeWei === undefined ? undefined : budgets.payeeWei / WEI_PER_GWEI,
+      day: new Date(clock.now()).toISOString().slice(0, 10),
+    };
+  }
+}
+
+/** The moment of a broadcast is the newest block that any endpoint had shown by then. */
+function newerOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function callFor(items: readonly { readonly payment: Parameters<typeof callOf>[0] }[]): Call {
+  const calls = items.map(({ payment }) => callOf(payment));
+  const [only] = calls;
+  return calls.length === 1 && only !== undefined ? only : aggregateCall(calls);
+}

@@ -1,0 +1,88 @@
+import { leastTipOf } from '../../../platform/chain/endpoint-health.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { ChainView } from '../../../platform/chain/chain-view.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { leastTipToOffer, type FeeMarket } from '../../model/gas-price.js';
+
+/** A suggested tip is asked for again after this many milliseconds, at a new head. */
+const TIP_FRESH_MS = 2000;
+/** One that cannot be asked for again serves this long. */
+const TIP_KEPT_MS = 10_000;
+const TIP_TIMEOUT_MS = 1000;
+
+/** Wei, and when they were asked for. */
+interface Tips {
+  readonly low: bigint;
+  readonly high: bigint;
+  readonly at: number;
+}
+
+/** What gas costs on one chain at the moment. */
+export class FeeOracle {
+  #tips: Tips | undefined;
+
+  constructor(private readonly chain: EvmChain) {}
+
+  /** @throws ChainUnavailableError when no tip is known and none can be asked for. */
+  async market(head: Head): Promise<FeeMarket> {
+    const cap = this.chain.config.maxGasPriceWei;
+    const baseFeePerGas = head.latest.baseFeePerGas ?? 0n;
+    const learned = this.chain.endpoints
+      .filter(({ isRightChain }) => isRightChain !== false)
+      .map(leastTipOf);
+    const { low, high } = await this.#suggestedTips(head);
+    return {
+      baseFeePerGas,
+      suggestedTip: low,
+      urgentTip: high,
+      leastTip: leastTipToOffer(learned, cap - baseFeePerGas),
+      cap,
+    };
+  }
+
+  async #suggestedTips(head: Head): Promise<Tips> {
+    const now = performance.now();
+    const known = this.#tips;
+    if (known !== undefined && now - known.at <= TIP_FRESH_MS) return known;
+    try {
+      this.#tips = { ...(await this.#askForTips(head)), at: now };
+      return this.#tips;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      if (known === undefined || now - known.at > TIP_KEPT_MS) throw error;
+      return known;
+    }
+  }
+
+  /** Of two endpoints: one of them may be far off. */
+  async #askForTips(head: Head): Promise<Omit<Tips, 'at'>> {
+    const views = this.chain.views().slice(0, 2);
+    const answers = await Promise.all(
+      views.map((view) => tipOf(view.within(TIP_TIMEOUT_MS), head)),
+    );
+    const [first, second = first] = answers.filter((tip) => tip !== undefined);
+    if (first === undefined || second === undefined) {
+      throw new ChainUnavailableError(this.chain.chainId, 'a tip');
+    }
+    return first < second ? { low: first, high: second } : { low: second, high: first };
+  }
+}
+
+async function tipOf(view: ChainView, head: Head): Promise<bigint | undefined> {
+  try {
+    return await askTip(view, head);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    return undefined;
+  }
+}
+
+/** Nodes without a tip of their own still say what gas costs altogether. */
+async function askTip(view: ChainView, { latest }: Head): Promise<bigint> {
+  const tip = await view.suggestedTip();
+  if (tip !== undefined) return tip;
+  const price = await view.gasPrice();
+  const baseFee = latest.baseFeePerGas ?? 0n;
+  return price > baseFee ? price - baseFee : 0n;
+}

@@ -1,0 +1,66 @@
+import type { Address } from 'viem';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { mostCostOf } from '../../model/attempt.js';
+import type { LaneChain } from '../ports.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+
+const READ_INTERVAL_MS = 2000;
+/** What was read this long ago says nothing any more. */
+const KEPT_MS = 15_000;
+
+/** The gas money of one signer. */
+export class GasBalance {
+  #balanceWei: bigint | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(
+    private readonly chain: LaneChain,
+    private readonly signer: Address,
+    private readonly clock: Clock,
+  ) {}
+
+  get balanceWei(): bigint {
+    return this.#balanceWei ?? 0n;
+  }
+
+  /**
+   * Makes sure that the balance is known. Where it is, it is read again beside the caller.
+   *
+   * @throws ChainUnavailableError when it is not known, or only from long ago.
+   */
+  async refresh(): Promise<void> {
+    const age = this.clock.steady() - this.#readAt;
+    if (age < READ_INTERVAL_MS) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    if (age < KEPT_MS) this.#reading.catch(ignoreUnavailable);
+    else await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    this.#balanceWei = await this.chain.balance(this.signer);
+    this.#readAt = this.clock.steady();
+  }
+
+  /**
+   * How many settlements the money pays for, after what is in flight has cost all it may. Unknown
+   * counts as none.
+   *
+   * @param costWei - what one settlement costs at the price of now.
+   */
+  settlementsLeft(inFlight: Iterable<TrackedAttempt>, costWei: bigint): number {
+    if (this.#balanceWei === undefined) return 0;
+    let free = this.#balanceWei;
+    for (const { attempt } of inFlight) free -= mostCostOf(attempt);
+    if (free <= 0n) return 0;
+    return costWei === 0n ? Number.MAX_SAFE_INTEGER : Number(free / costWei);
+  }
+}
+
+/** The next caller hears of it, once what is known has become too old. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof ChainUnavailableError)) throw error;
+}

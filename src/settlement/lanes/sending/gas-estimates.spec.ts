@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { LearnedGasEstimates } from './gas-estimates.js';
+
+describe('the gas book', () => {
+  it('adds a margin to the most that was seen, up to the cap', () => {
+    const book = new LearnedGasEstimates(150_000n);
+    const payment = anAcceptedPayment();
+    expect(book.limitFor(payment)).toBeUndefined();
+    expect(book.note(payment, 100_000n)).toBe(120_000n);
+    expect(book.note(payment, 60_000n)).toBe(120_000n);
+    expect(book.note(payment, 140_000n)).toBe(150_000n);
+    expect(book.note(payment, 150_001n)).toBeUndefined();
+    expect(book.limitFor(payment)).toBe(150_000n);
+  });
+
+  it('forgets what it learned first when there are too many kinds', () => {
+    const book = new LearnedGasEstimates(300_000n);
+    const kindOf = (index: number) =>
+      anAcceptedPayment({ asset: `0x${index.toString(16).padStart(40, '0')}` });
+    for (let index = 0; index <= 2000; index += 1) book.note(kindOf(index), 50_000n);
+    expect(book.limitFor(kindOf(0))).toBeUndefined();
+    expect(book.limitFor(kindOf(2000))).toBe(60_000n);
+  });
+});

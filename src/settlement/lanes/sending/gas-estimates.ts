@@ -1,0 +1,66 @@
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+
+/** Room over what was seen: storage may be warm now and cold when the transaction is mined. */
+const MARGIN_NUMERATOR = 6n;
+const MARGIN_DENOMINATOR = 5n;
+
+/** Kinds of settlements that are remembered at once. */
+const KNOWN_MAX = 2000;
+
+/**
+ * What settlements of each token and method cost, learned from estimates and receipts. A simulation is
+ * run with the limit that follows from it, so a transaction is never sent with less gas than it was
+ * seen to need.
+ */
+export class LearnedGasEstimates {
+  readonly #most = new Map<string, bigint>();
+
+  /** @param cap - `MAX_GAS_PER_SETTLE`. */
+  constructor(private readonly cap: bigint) {}
+
+  /** The limit to simulate and send with; `undefined` when nothing is known of this kind yet. */
+  limitFor(payment: AcceptedPayment): bigint | undefined {
+    const most = this.#most.get(profileOf(payment));
+    return most === undefined ? undefined : this.#withMargin(most);
+  }
+
+  /** Notes gas that was needed, and returns the limit that follows; `undefined` when it is too much. */
+  note(payment: AcceptedPayment, gas: bigint): bigint | undefined {
+    if (gas > this.cap) return undefined;
+    const profile = profileOf(payment);
+    const most = this.#most.get(profile) ?? 0n;
+    if (gas > most) this.#learn(profile, gas);
+    return this.#withMargin(gas > most ? gas : most);
+  }
+
+  /** A typical settlement, for saying how many more the gas money pays for. */
+  get typical(): bigint {
+    const seen = [...this.#most.values()];
+    return seen.length === 0
+      ? UNSEEN_GAS
+      : seen.reduce((sum, gas) => sum + gas) / BigInt(seen.length);
+  }
+
+  #learn(profile: string, gas: bigint): void {
+    // Anybody can make tokens and wallets: what was learned first is forgotten, and estimated again.
+    const [oldest] = this.#most.keys();
+    if (oldest !== undefined && this.#most.size >= KNOWN_MAX) this.#most.delete(oldest);
+    this.#most.set(profile, gas);
+  }
+
+  #withMargin(gas: bigint): bigint {
+    const limit = (gas * MARGIN_NUMERATOR) / MARGIN_DENOMINATOR;
+    return limit < this.cap ? limit : this.cap;
+  }
+}
+
+/** An EIP-3009 transfer of a proxied stablecoin on BNB Chain is reported to take about this much. */
+const UNSEEN_GAS = 105_000n;
+
+function profileOf(payment: AcceptedPayment): string {
+  const { authorization, payerHasCode } = payment;
+  const isSponsored =
+    authorization.method === 'permit2' && authorization.sponsoredPermit !== undefined;
+  const wallet = payerHasCode ? authorization.from : 'key';
+  return `${assetNameOf(payment)} ${authorization.method} ${isSponsored} ${wallet}`;
+}

@@ -1,0 +1,97 @@
+import type { Address } from 'viem';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import type { Sender } from '../../../protocol/evm/chain-reader.js';
+import { effectivePrice, type Fees, feesFor } from '../../model/gas-price.js';
+import type { LaneTrouble } from '../../model/lane-status.js';
+import type { GasBalance } from './gas-balance.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { FeeMarkets, GasEstimates, LaneHeads } from '../ports.js';
+
+/** How long a lane rests after something it needs did not answer. */
+const REST_MS = 500;
+/** What gas is taken to cost before anybody said: 1 gwei. */
+const UNKNOWN_PRICE_WEI = 1_000_000_000n;
+
+export interface LaneReadinessOptions {
+  readonly address: Address;
+  readonly heads: LaneHeads;
+  readonly state: LaneState;
+  readonly fees: FeeMarkets;
+  readonly gasBalance: GasBalance;
+  readonly gasEstimates: GasEstimates;
+  /** Milliseconds; 0 for a chain that mines on demand. */
+  readonly headMaxAgeMs: number;
+  readonly clock: Clock;
+}
+
+/** Whether a lane can send now, what it would pay, and why it cannot: that is told as its trouble. */
+export class LaneReadiness {
+  #fees: Fees | undefined;
+  #restsUntil = 0;
+
+  constructor(private readonly options: LaneReadinessOptions) {}
+
+  reset(): void {
+    this.#restsUntil = 0;
+  }
+
+  async isReady(): Promise<boolean> {
+    const { state, heads, clock, fees, gasBalance } = this.options;
+    if (state.isPaused || clock.steady() < this.#restsUntil) return false;
+    const head = heads.current;
+    if (head === undefined) return false;
+    try {
+      await gasBalance.refresh();
+      this.#fees = feesFor(await fees.market(head));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return this.rest('chain_unavailable');
+    }
+    if (this.#fees === undefined) return this.rest('gas_price_cap');
+    if (this.#isStale(head)) return this.rest('head_stale');
+    if (this.settlementsLeft() < 1) return this.rest('no_gas');
+    state.trouble = undefined;
+    return true;
+  }
+
+  /** Takes no work for a moment, and says why. */
+  rest(trouble: LaneTrouble): false {
+    this.options.state.trouble = trouble;
+    this.#restsUntil = this.options.clock.steady() + REST_MS;
+    return false;
+  }
+
+  #isStale({ latest }: Head): boolean {
+    const { headMaxAgeMs, clock } = this.options;
+    return headMaxAgeMs > 0 && clock.now() - latest.timestamp * 1000 > headMaxAgeMs;
+  }
+
+  // ---------------------------------------------------------------- gas money
+
+  /** How many more settlements the gas money pays for, at the price of now. */
+  settlementsLeft(): number {
+    const { gasBalance, gasEstimates, state } = this.options;
+    const price = this.#fees?.maxFeePerGas ?? UNKNOWN_PRICE_WEI;
+    return gasBalance.settlementsLeft(state.pending, gasEstimates.typical * price);
+  }
+
+  /** A node takes only what its sender could pay for if it used all its gas. */
+  canPayFor(gas: bigint): boolean {
+    const costWei = gas * (this.#fees?.maxFeePerGas ?? 0n);
+    return this.options.gasBalance.settlementsLeft(this.options.state.pending, costWei) >= 1;
+  }
+
+  /** Wei for a unit of gas that the lane would pay now. */
+  get gasPriceWei(): bigint {
+    const baseFee = this.options.heads.current?.latest.baseFeePerGas ?? 0n;
+    return this.#fees === undefined ? 0n : effectivePrice(this.#fees, baseFee);
+  }
+
+  /** The account of this lane as its next transaction will show it. */
+  asSender(): Sender {
+    const { address, gasBalance } = this.options;
+    return { address, gasPriceWei: this.gasPriceWei, balanceWei: gasBalance.balanceWei };
+  }
+}

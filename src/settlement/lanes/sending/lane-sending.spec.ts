@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aLaneWorld, aPayment, CHAIN_ID, GWEI, type LaneWorld } from '../lane-world.builder.js';
+
+/** What a lane does with what is ready. */
+describe('a lane that sends', () => {
+  let lane: LaneWorld;
+
+  beforeEach(async () => {
+    lane = await aLaneWorld();
+  });
+
+  const states = (...ids: string[]) => ids.map((id) => lane.store.claims.stageOf(id));
+  const sendReady = () => lane.sending.sendReady(lane.lease, () => true);
+
+  it('stores the signed bytes with the nonce before it sends them', async () => {
+    await lane.send('a');
+    expect(states('a')).toEqual(['attempt']);
+    expect(lane.store.attemptsOf(lane.lease.lane)).toHaveLength(1);
+    expect(lane.chain.sent).toEqual([lane.newest(0).raw]);
+  });
+
+  it('allocates nothing when what it was about to send was withdrawn', async () => {
+    await lane.claim('a');
+    const { recheck } = lane.chain;
+    lane.chain.recheck = (ids) => {
+      lane.store.claims.withdraw('a');
+      return recheck(ids);
+    };
+    await sendReady();
+    expect(states('a')).toEqual(['withdrawn']);
+    expect(lane.state.next).toBe(0);
+    expect(lane.chain.sent).toEqual([]);
+  });
+
+  it('refuses what would not succeed, before a nonce is taken', async () => {
+    lane.chain.recheck = () => ({
+      refusals: [{ id: 'a', reason: 'invalid_exact_evm_insufficient_balance' }],
+    });
+    await lane.send('a', 'b');
+    expect(states('a', 'b')).toEqual(['withdrawn', 'attempt']);
+    expect(lane.finished).toEqual(['a']);
+  });
+
+  it('one that is judged slowly does not keep the next one waiting', async () => {
+    await lane.claim('slow');
+    lane.chain.recheck = (ids) => (ids.includes('slow') ? 'hangs' : {});
+    const sending = sendReady();
+    await lane.clock.pass(0);
+    await lane.clock.pass(250);
+    await sending;
+    await lane.send('good');
+    expect(states('slow', 'good')).toEqual(['work', 'attempt']);
+  });
+
+  it('gives everything back when the chain cannot be asked, and says why it rests', async () => {
+    lane.chain.recheck = () => 'fails';
+    await lane.send('a');
+    expect(states('a')).toEqual(['ready']);
+    expect(lane.state.trouble).toBe('chain_unavailable');
+  });
+
+  it('sends no more than its window, whatever is ready', async () => {
+    lane = await aLaneWorld({ windowMax: 2 });
+    await lane.send('a');
+    await lane.send('b');
+    await lane.send('c');
+    expect(states('a', 'b', 'c')).toEqual(['attempt', 'attempt', 'ready']);
+  });
+
+  it.each([
+    ['gas_price_cap', { cap: 1n, leastTip: GWEI }],
+    ['no_gas', { suggestedTip: 9n * GWEI, cap: 10n ** 30n }],
+  ] as const)('names what keeps it: %s', async (trouble, market) => {
+    lane.chain.market = { ...lane.chain.market, ...market };
+    if (trouble === 'no_gas') lane.chain.balance = () => Promise.resolve(1n);
+    await lane.send('a');
+    expect(states('a')).toEqual(['ready']);
+    expect(lane.state.trouble).toBe(trouble);
+  });
+
+  it('rests when its own budget of the day is used up', async () => {
+    lane = await aLaneWorld({ budgets: { laneWei: 150_000n * GWEI } });
+    await lane.send('a');
+    await lane.send('b');
+    expect(states('a', 'b')).toEqual(['attempt', 'ready']);
+    expect(lane.state.trouble).toBe('budget_exhausted');
+  });
+
+  it('refuses only the payee whose budget is used up', async () => {
+    lane = await aLaneWorld({ budgets: { payeeWei: 150_000n * GWEI } });
+    await lane.send('a');
+    lane.store.claims.claim('other', aPayment(99, { payTo: `0x${'77'.repeat(20)}` }));
+    await lane.store.ready(CHAIN_ID, ['other']);
+    await sendReady();
+    await lane.send('b');
+    expect(states('a', 'other', 'b')).toEqual(['attempt', 'attempt', 'withdrawn']);
+    expect(lane.store.claims.endingOf('b').reason).toBe('budget_exhausted');
+  });
+
+  it('takes nothing while an operator has paused it', async () => {
+    lane.state.isPaused = true;
+    await lane.send('a');
+    expect(states('a')).toEqual(['ready']);
+    expect(lane.state.trouble).toBe('paused');
+  });
+
+  it('what was sent before and is now found used waits for finality, and is not refused', async () => {
+    await lane.send('a');
+    lane.chain.mine(lane.newest(0), { isSuccess: false });
+    lane.chain.finalize();
+    await lane.follow();
+    expect(states('a')).toEqual(['ready']);
+    lane.chain.recheck = () => ({
+      refusals: [{ id: 'a', reason: 'invalid_exact_evm_nonce_already_used' }],
+    });
+    await lane.send();
+    expect(states('a')).toEqual(['work']);
+    lane.chain.verdicts.set('a', {
+      kind: 'ended',
+      ending: { id: 'a', state: 'foreign', isPaid: true },
+    });
+    lane.chain.finalize();
+    await lane.follow();
+    expect(states('a')).toEqual(['foreign']);
+  });
+});

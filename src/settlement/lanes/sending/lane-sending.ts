@@ -1,0 +1,254 @@
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
+import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type { Broadcaster } from './broadcaster.js';
+import { ReopenLane } from '../lane-errors.js';
+import type { LaneEvents } from '../lane-events.js';
+import type { LaneReadiness } from './lane-readiness.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads } from '../ports.js';
+import type { Rechecked, SendGroup } from './rechecked.js';
+import type { UnresolvedUses } from '../following/unresolved-uses.js';
+
+/** What is judged for longer than this is judged beside the lane, which goes on with the next. */
+const PATIENCE_MS = 250;
+/** When what could not be judged is taken again. */
+const UNDECIDED_MS = 1000;
+/** Rounds that are judged beside the lane at once. */
+const BESIDE_MOST = 4;
+
+export interface LaneSendingOptions {
+  readonly chain: LaneChain;
+  readonly heads: LaneHeads;
+  readonly store: LaneStore;
+  readonly state: LaneState;
+  readonly broadcaster: Broadcaster;
+  readonly simulator: BatchSimulator;
+  readonly readiness: LaneReadiness;
+  readonly suspensions: BatchSuspensions;
+  readonly unresolved: UnresolvedUses;
+  readonly events: LaneEvents;
+  readonly batchRules: Omit<BatchRules, 'maxGas'>;
+  /** Milliseconds; 0 for a chain that mines on demand. */
+  readonly headMaxAgeMs: number;
+  readonly clock: Clock;
+}
+
+/** Takes what is ready, judges it once more, and sends what is good. */
+export class LaneSending {
+  /** Rounds that are being judged beside the lane. */
+  readonly #beside = new Set<Promise<void>>();
+  #failure: Error | undefined;
+  /** Account nonces are given out one after the other. */
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: LaneSendingOptions) {}
+
+  /** What a lane that was opened anew begins with. */
+  reset(): void {
+    this.options.readiness.reset();
+    this.#failure = undefined;
+    this.#beside.clear();
+    this.options.simulator.clear();
+  }
+
+  /**
+   * Sends until nothing is ready, the window is full, or something is amiss.
+   *
+   * @throws ReopenLane, LeaseLostError, LedgerUnavailableError.
+   */
+  async sendReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
+    const { store, batchRules, simulator } = this.options;
+    while (isGoing() && (await this.#mayTake())) {
+      const taken = await store.take(held, batchRules.maxItems);
+      if (taken.length === 0 && !simulator.hasDecided) return;
+      await this.#judgeInTime(this.#judgeAndSend(held, taken, isGoing));
+    }
+  }
+
+  /** One slow judgement must not keep what comes after it: it is finished beside the lane. */
+  async #judgeInTime(round: Promise<void>): Promise<void> {
+    const watched = round
+      .catch((error: unknown) => {
+        this.#failure ??= error instanceof Error ? error : new Error('something else was thrown');
+      })
+      .finally(() => {
+        this.#beside.delete(watched);
+        this.options.state.work.notify();
+      });
+    this.#beside.add(watched);
+    await Promise.race([watched, this.options.clock.sleep(PATIENCE_MS)]);
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    const failure = this.#failure;
+    if (failure === undefined) return;
+    this.#failure = undefined;
+    throw failure;
+  }
+
+  async #mayTake(): Promise<boolean> {
+    this.#throwFailure();
+    const { state, readiness } = this.options;
+    if (!state.hasRoom) return false;
+    if (this.#beside.size >= BESIDE_MOST) return readiness.rest('chain_unavailable');
+    return readiness.isReady();
+  }
+
+  // ---------------------------------------------------------------- sending
+
+  async #judgeAndSend(
+    held: HeldLane,
+    taken: readonly TakenSettlement[],
+    isGoing: () => boolean,
+  ): Promise<void> {
+    const { state, simulator } = this.options;
+    const { openings } = state;
+    let rechecked: readonly Rechecked<TakenSettlement>[] | undefined;
+    try {
+      rechecked = await simulator.recheck(taken, this.#rules(), this.options.readiness.asSender());
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+    }
+    // Opened anew meanwhile: what this round has taken is ready again already.
+    if (openings !== state.openings) return;
+    if (rechecked === undefined) {
+      await this.#giveBack(held, taken);
+      this.options.readiness.rest('chain_unavailable');
+      return;
+    }
+    for (const one of rechecked) await this.#inTurn(() => this.#sendRechecked(held, one, isGoing));
+  }
+
+  async #sendRechecked(
+    held: HeldLane,
+    { groups, refusals, undecided, blockNumber }: Rechecked<TakenSettlement>,
+    isGoing: () => boolean,
+  ): Promise<void> {
+    const { store, events, unresolved } = this.options;
+    const refused = refusals
+      .filter(({ item, reason }) => !unresolved.holds(item, reason, blockNumber))
+      .map(({ item: { id }, reason }) => ({ id, reason }));
+    if (refused.length > 0) {
+      await store.refuse(held, refused);
+      events.finished(refused.map(({ id }) => id));
+    }
+    await this.#putOff(held, undecided);
+    await this.#sendGroups(held, groups, blockNumber, isGoing);
+  }
+
+  /** What could not be judged now waits a moment, so that it does not come straight back. */
+  async #putOff(held: HeldLane, items: readonly TakenSettlement[]): Promise<void> {
+    if (items.length === 0) return;
+    const ids = items.map(({ id }) => id);
+    await this.options.store.postpone(held, ids, UNDECIDED_MS);
+  }
+
+  async #inTurn(send: () => Promise<void>): Promise<void> {
+    const turn = this.#sending.then(send);
+    this.#sending = turn.catch(() => undefined);
+    await turn;
+  }
+
+  async #sendGroups(
+    held: HeldLane,
+    groups: readonly SendGroup<TakenSettlement>[],
+    blockNumber: bigint,
+    isGoing: () => boolean,
+  ): Promise<void> {
+    let canSend = true;
+    for (const group of groups) {
+      if (!canSend || !this.options.state.hasRoom || !isGoing()) {
+        await this.#giveBack(held, group.items);
+      } else if (!this.options.readiness.canPayFor(group.gas)) {
+        await this.#giveBack(held, group.items);
+        canSend = this.options.readiness.rest('no_gas');
+      } else {
+        canSend = await this.#sendOne(held, group, blockNumber);
+      }
+    }
+  }
+
+  /** @returns whether the lane can go on sending now. */
+  async #sendOne(
+    held: HeldLane,
+    group: SendGroup<TakenSettlement>,
+    blockNumber: bigint,
+  ): Promise<boolean> {
+    const { heads, state, broadcaster, headMaxAgeMs } = this.options;
+    const head = heads.current;
+    if (head === undefined) throw new ReopenLane('no head');
+    const accountNonce = state.next;
+    const sent = await broadcaster.send(held, { accountNonce, group, head, blockNumber });
+    switch (sent.kind) {
+      case 'sent':
+        state.allocated(sent.tracked);
+        // A chain that mines on demand has mined it by now.
+        if (headMaxAgeMs === 0) heads.look();
+        else heads.lookIfIdle();
+        return true;
+      case 'nonce':
+        throw new ReopenLane('the ledger has another nonce');
+      case 'paused':
+        await this.#giveBack(held, group.items);
+        return this.options.readiness.rest('paused');
+      case 'gone': {
+        const gone = new Set(sent.ids);
+        await this.#giveBack(
+          held,
+          group.items.filter(({ id }) => !gone.has(id)),
+        );
+        state.work.notify();
+        return true;
+      }
+      case 'price_cap':
+        await this.#giveBack(held, group.items);
+        return this.options.readiness.rest('gas_price_cap');
+      case 'budget':
+        return this.#overBudget(held, group, sent.subject);
+    }
+  }
+
+  async #overBudget(
+    held: HeldLane,
+    group: SendGroup<TakenSettlement>,
+    subject: string,
+  ): Promise<boolean> {
+    if (subject === 'lane') {
+      await this.#giveBack(held, group.items);
+      return this.options.readiness.rest('budget_exhausted');
+    }
+    const refused = group.items.filter(({ payment }) => payment.payTo === subject);
+    await this.options.store.refuse(
+      held,
+      refused.map(({ id }) => ({ id, reason: 'budget_exhausted' })),
+    );
+    this.options.events.finished(refused.map(({ id }) => id));
+    await this.#giveBack(
+      held,
+      group.items.filter((item) => !refused.includes(item)),
+    );
+    return true;
+  }
+
+  async #giveBack(held: HeldLane, items: readonly TakenSettlement[]): Promise<void> {
+    if (items.length === 0) return;
+    await this.options.store.giveBack(
+      held,
+      items.map(({ id }) => id),
+    );
+  }
+
+  #rules(): BatchRules {
+    const { batchRules, chain, suspensions, state } = this.options;
+    const safeAssets = [...batchRules.safeAssets].filter((one) => !suspensions.isSuspended(one));
+    return {
+      ...batchRules,
+      maxItems: chain.canBatch() ? Math.min(batchRules.maxItems, state.batchMost) : 1,
+      safeAssets: new Set(safeAssets),
+      maxGas: gasBoundOf(this.options.heads.current?.latest.gasLimit ?? 0n),
+    };
+  }
+}

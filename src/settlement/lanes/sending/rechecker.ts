@@ -1,0 +1,279 @@
+import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
+import type { ChainView } from '../../../platform/chain/chain-view.js';
+import { readAggregated } from '../../../platform/chain/effect-call.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import { CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { aggregateCall } from '../../../protocol/evm/calls.js';
+import type {
+  CallOutcome,
+  Effect,
+  FailedEffect,
+  Sender,
+  Settlement,
+} from '../../../protocol/evm/chain-reader.js';
+import { diagnose, UNEXPLAINED } from '../../../protocol/schemes/exact/diagnose.js';
+import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import {
+  type AcceptedPayment,
+  assetNameOf,
+  callOf,
+} from '../../../protocol/payment/accepted-payment.js';
+import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
+import type { AssetSuspension } from './asset-suspension.js';
+import type { LearnedGasEstimates } from './gas-estimates.js';
+import type { Rechecked } from './rechecked.js';
+import { SlowChecks } from './slow-checks.js';
+
+export interface RecheckerOptions {
+  /** `MAX_GAS_PER_SETTLE`. */
+  readonly maxGas: bigint;
+  /** Told when something that was looked at beside the loop is decided. */
+  readonly onDecided: () => void;
+  /** Told of what should not happen. */
+  readonly onError: (error: unknown) => void;
+}
+
+type Checked = { readonly gas: bigint } | { readonly reason: Reason };
+type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
+type Judged<T extends Sendable> = Pick<Rechecked<T>, 'groups' | 'refusals'>;
+
+/**
+ * The last look before money is spent: everything ready is simulated as it will be sent, from the
+ * lane's own account and at its price. Each settlement has a verdict of its own, also where one call
+ * carries many.
+ *
+ * Code that is not known to behave is looked at beside the lane's loop: it delays nobody but itself.
+ */
+export class Rechecker<T extends Sendable> {
+  readonly #slow: SlowChecks<T>;
+
+  constructor(
+    private readonly chain: EvmChain,
+    private readonly gasEstimates: LearnedGasEstimates,
+    private readonly suspension: AssetSuspension,
+    private readonly options: RecheckerOptions,
+  ) {
+    this.#slow = new SlowChecks(options);
+  }
+
+  /** Whether {@link recheck} has something to tell of settlements that it was given before. */
+  get hasDecided(): boolean {
+    return this.#slow.hasDecided;
+  }
+
+  /** Forgets what is under way: the settlements were given back to the ledger. */
+  clear(): void {
+    this.#slow.clear();
+  }
+
+  /**
+   * @param sender - the lane's account, at the price of now.
+   * @returns what is decided by now; the rest comes with a later call.
+   * @throws ChainUnavailableError when the chain cannot be asked at all.
+   */
+  async recheck(
+    ready: readonly T[],
+    rules: BatchRules,
+    sender: Sender,
+  ): Promise<readonly Rechecked<T>[]> {
+    const decided = this.#slow.takeDecided();
+    if (ready.length === 0) return decided;
+    const suspended = ready.filter(({ payment }) =>
+      this.suspension.isSuspended(assetNameOf(payment)),
+    );
+    const served = ready.filter((item) => !suspended.includes(item));
+    const now = await this.#atHead((view) => this.#lookAt(view, served, rules, sender));
+    const refusals = suspended.map((item) => ({ item, reason: 'asset_suspended' as const }));
+    return [...decided, { ...now, refusals: [...now.refusals, ...refusals] }];
+  }
+
+  async #lookAt(
+    view: ChainView,
+    ready: readonly T[],
+    rules: BatchRules,
+    sender: Sender,
+  ): Promise<Looked<T>> {
+    const isSlow = ({ payment }: T): boolean =>
+      view.isKeptApart(payment.asset, payment.authorization.from);
+    const undecided = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
+    const quick = ready.filter((item) => !isSlow(item));
+    const { batches, singles } = groupForSending(quick, rules, (payment) =>
+      this.#limitFor(payment),
+    );
+    const judged = await Promise.all([
+      ...batches.map((batch) => this.#checkTogether(view, batch, sender)),
+      ...singles.map((item) => this.#checkAloneOrSlow(view, item, sender)),
+    ]);
+    const groups = judged.flatMap((one) => one.groups);
+    const refusals = judged.flatMap((one) => one.refusals);
+    return { groups, refusals, undecided };
+  }
+
+  /** What is sent was good in the newest block that anybody knows of. */
+  async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
+    const { value, newestBlock } = await this.chain.judge(
+      look,
+      ({ groups, refusals }) =>
+        groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
+      true,
+    );
+    return { ...value, blockNumber: newestBlock };
+  }
+
+  // ---------------------------------------------------------------- beside the loop
+
+  /** @returns whether there is room for it. */
+  #startSlow(item: T, sender: Sender): boolean {
+    return this.#slow.start(item, () =>
+      this.#atHead(async (view) => ({
+        ...(await this.#checkAlone(view, item, sender)),
+        undecided: [],
+      })),
+    );
+  }
+
+  /** What does not answer while its node does is tried again where it delays nobody. */
+  async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+    try {
+      return await this.#checkAlone(view, item, sender);
+    } catch (error) {
+      if (!(error instanceof CodeUnresponsiveError)) throw error;
+      if (!this.#startSlow(item, sender)) throw error;
+      return NOTHING;
+    }
+  }
+
+  // ---------------------------------------------------------------- together
+
+  async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Judged<T>> {
+    const calls = batch.map(({ payment }) => callOf(payment));
+    const gas = this.#gasOf(batch);
+    const [outcome, haveCode] = await Promise.all([
+      view.callFrom(sender, aggregateCall(calls), gas),
+      Promise.all(batch.map(({ payment }) => view.hasCode(payment.authorization.from))),
+      this.#learnFrom(view, batch, sender),
+    ]);
+    const succeeded = readSuccesses(outcome, batch.length);
+    const isGood = (index: number): boolean =>
+      succeeded?.[index] === true && haveCode[index] === false;
+    const good = batch.filter((_, index) => isGood(index));
+    // What fails in company is judged alone.
+    const alone = await Promise.all(
+      batch
+        .filter((_, index) => !isGood(index))
+        .map((item) => this.#checkAloneOrSlow(view, item, sender)),
+    );
+    const joint = good.length === 0 ? [] : [{ items: good, gas: this.#gasOf(good) }];
+    return {
+      groups: [...joint, ...alone.flatMap(({ groups }) => groups)],
+      refusals: alone.flatMap(({ refusals }) => refusals),
+    };
+  }
+
+  /** A batch of a kind that was never seen carries more gas than it needs; the next ones shall not. */
+  async #learnFrom(view: ChainView, batch: readonly T[], sender: Sender): Promise<void> {
+    const unknown = batch.find(({ payment }) => this.gasEstimates.limitFor(payment) === undefined);
+    if (unknown === undefined) return;
+    const settlement = this.#settlementOf(unknown.payment, sender, this.options.maxGas);
+    // What fails here is found by the call that carries the batch.
+    const [proof] = await Promise.allSettled([view.prove(settlement)]);
+    if (proof.status === 'fulfilled' && proof.value.status === 'paid') {
+      this.#learn(unknown.payment, proof.value, true);
+    }
+  }
+
+  #gasOf(items: readonly T[]): bigint {
+    const limits = items.map(({ payment }) => this.#limitFor(payment));
+    const [only] = limits;
+    return limits.length === 1 && only !== undefined ? only : batchGas(limits);
+  }
+
+  /** What a settlement may use: of trusted code what it was seen to need, else all that one may cost. */
+  #limitFor(payment: AcceptedPayment): bigint {
+    return this.gasEstimates.limitFor(payment) ?? this.options.maxGas;
+  }
+
+  // ---------------------------------------------------------------- alone
+
+  async #checkAlone(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+    const checked = await this.#simulateAlone(view, item.payment, sender);
+    return 'gas' in checked
+      ? { groups: [{ items: [item], gas: checked.gas }], refusals: [] }
+      : { groups: [], refusals: [{ item, reason: checked.reason }] };
+  }
+
+  async #simulateAlone(
+    view: ChainView,
+    payment: AcceptedPayment,
+    sender: Sender,
+  ): Promise<Checked> {
+    const isTrusted = view.isTrusted(payment.asset);
+    const known = isTrusted ? this.gasEstimates.limitFor(payment) : undefined;
+    if (known !== undefined) {
+      const effect = await view.simulate(this.#settlementOf(payment, sender, known));
+      if (effect.status === 'paid') return { gas: known };
+    }
+    // Verify has asked for exactly this: unknown code gets all that a settlement may cost, always.
+    const settlement = this.#settlementOf(payment, sender, this.options.maxGas);
+    const effect = await view.prove(settlement);
+    if (effect.status === 'paid') return { gas: this.#learn(payment, effect, isTrusted) };
+    const again = (): Promise<Effect> => view.prove(settlement);
+    const reason = await reasonFor(view, payment, effect, again);
+    return reason === undefined ? { gas: this.options.maxGas } : { reason };
+  }
+
+  #learn(
+    payment: AcceptedPayment,
+    { gasUsed }: Extract<Effect, { status: 'paid' }>,
+    isTrusted: boolean,
+  ): bigint {
+    const { maxGas } = this.options;
+    if (!isTrusted || gasUsed === undefined) return maxGas;
+    // A refund of up to a fifth is only given at the end (EIP-3529).
+    return this.gasEstimates.note(payment, (gasUsed * 5n) / 4n) ?? maxGas;
+  }
+
+  #settlementOf(payment: AcceptedPayment, sender: Sender, gas: bigint): Settlement {
+    const { asset, payTo, amount, authorization } = payment;
+    return {
+      call: callOf(payment),
+      sender,
+      gas,
+      token: asset,
+      payer: authorization.from,
+      payTo,
+      amount,
+    };
+  }
+}
+
+const NOTHING = { groups: [], refusals: [] } as const;
+
+/**
+ * Why a settlement that was good when it was accepted would not pay now; `undefined` when it would
+ * after all.
+ */
+async function reasonFor(
+  view: ChainView,
+  payment: AcceptedPayment,
+  failure: FailedEffect,
+  again: () => Promise<Effect>,
+): Promise<Reason | undefined> {
+  const { method } = payment.authorization;
+  const diagnosed = await diagnose(view, payment, payment.authorization, { failure, again });
+  if (diagnosed === undefined) return undefined;
+  // Asked for last: what it spent when it was used may be what is missing.
+  if (method === 'permit2' && (await isAuthorizationUsed(view, refOf(payment))) === true) {
+    return 'permit2_invalid_nonce';
+  }
+  const data = failure.status === 'reverted' ? failure.data : undefined;
+  return UNEXPLAINED.has(diagnosed) ? (reasonOfRevert(data, method) ?? diagnosed) : diagnosed;
+}
+
+/** Whether each call of an `aggregate3` succeeded; `undefined` when the whole of it failed. */
+function readSuccesses(outcome: CallOutcome, count: number): readonly boolean[] | undefined {
+  if (outcome.status !== 'returned') return undefined;
+  const results = readAggregated(outcome.data);
+  return results?.length === count ? results.map(({ success }) => success) : undefined;
+}

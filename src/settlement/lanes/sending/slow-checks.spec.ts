@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import type { Sendable } from '../../model/grouping.js';
+import type { Rechecked } from './rechecked.js';
+import { SlowChecks } from './slow-checks.js';
+
+const item: Sendable = { id: 's1', payment: anAcceptedPayment(), goesAlone: false };
+const SENT: Rechecked<Sendable> = {
+  groups: [{ items: [item], gas: 1n }],
+  refusals: [],
+  undecided: [],
+  blockNumber: 7n,
+};
+
+async function checked(check: () => Promise<Rechecked<Sendable>>) {
+  const errors: unknown[] = [];
+  const result = await new Promise<readonly Rechecked<Sendable>[]>((resolve) => {
+    const checks = new SlowChecks<Sendable>({
+      onDecided: () => {
+        resolve(checks.takeDecided());
+      },
+      onError: (error) => errors.push(error),
+    });
+    expect(checks.start(item, check)).toBe(true);
+  });
+  return { result, errors };
+}
+
+describe('a settlement that is looked at beside the loop', () => {
+  it('is told as it was found', async () => {
+    expect((await checked(() => Promise.resolve(SENT))).result).toEqual([SENT]);
+  });
+
+  it('leaves the queue with an answer when its code does not answer three times', async () => {
+    let count = 0;
+    const { result } = await checked(() => {
+      count += 1;
+      return Promise.reject(new CodeUnresponsiveError(56, 'eth_call'));
+    });
+    expect(count).toBe(3);
+    const reason = 'invalid_exact_evm_transaction_simulation_failed';
+    expect(result).toMatchObject([{ refusals: [{ item, reason }], undecided: [] }]);
+  });
+
+  it('goes back to the queue when the chain could not be asked', async () => {
+    const { result } = await checked(() =>
+      Promise.reject(new ChainUnavailableError(56, 'eth_call')),
+    );
+    expect(result).toMatchObject([{ refusals: [], undecided: [item] }]);
+  });
+
+  it('goes back, and is reported, after what should not happen', async () => {
+    const { result, errors } = await checked(() => Promise.reject(new TypeError('a slip')));
+    expect(result).toMatchObject([{ undecided: [item] }]);
+    expect(errors).toHaveLength(3);
+  });
+
+  it('is not heard of any more once the lane is opened anew', async () => {
+    let isTold = false;
+    const checks = new SlowChecks<Sendable>({
+      onDecided: () => (isTold = true),
+      onError: () => undefined,
+    });
+    checks.start(item, () => Promise.resolve(SENT));
+    checks.clear();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect([isTold, checks.hasDecided]).toEqual([false, false]);
+  });
+
+  it('is one of a bounded number', () => {
+    const checks = new SlowChecks<Sendable>({
+      onDecided: () => undefined,
+      onError: () => undefined,
+    });
+    const starts = Array.from({ length: 65 }, (_, index) =>
+      checks.start({ ...item, id: `s${index}` }, () => new Promise(() => undefined)),
+    );
+    expect(starts.filter((isTaken) => !isTaken)).toHaveLength(1);
+  });
+});

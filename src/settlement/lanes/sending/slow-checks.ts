@@ -1,0 +1,89 @@
+import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { delay } from '../../../platform/concurrency/timing.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import type { Sendable } from '../../model/grouping.js';
+import type { Rechecked } from './rechecked.js';
+
+/** Settlements of one lane that are looked at beside its loop at once. */
+const MAX = 64;
+/** What fails alone so often, while its node answers others, leaves the queue with an answer. */
+const TRIES = 3;
+const PAUSE_MS = 300;
+
+export interface SlowChecksOptions {
+  readonly onDecided: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Looks at settlements of code that may be slow or burn gas, beside the loop of a lane: several at a
+ * time, each a bounded number of times.
+ */
+export class SlowChecks<T extends Sendable> {
+  readonly #running = new Set<string>();
+  #decided: Rechecked<T>[] = [];
+  #generation = 0;
+
+  constructor(private readonly options: SlowChecksOptions) {}
+
+  get hasDecided(): boolean {
+    return this.#decided.length > 0;
+  }
+
+  /** @returns whether there is room for it, or it is looked at already. */
+  start(item: T, check: () => Promise<Rechecked<T>>): boolean {
+    if (this.#running.has(item.id)) return true;
+    if (this.#running.size >= MAX) return false;
+    this.#running.add(item.id);
+    const generation = this.#generation;
+    void this.#tryThrice(item, check).then((decided) => {
+      if (generation !== this.#generation) return;
+      this.#running.delete(item.id);
+      this.#decided.push(decided);
+      this.options.onDecided();
+    });
+    return true;
+  }
+
+  /** What was decided since this was last asked. */
+  takeDecided(): readonly Rechecked<T>[] {
+    const decided = this.#decided;
+    this.#decided = [];
+    return decided;
+  }
+
+  /** Drops everything; what is still under way is not heard any more. */
+  clear(): void {
+    this.#generation += 1;
+    this.#running.clear();
+    this.#decided = [];
+  }
+
+  async #tryThrice(item: T, check: () => Promise<Rechecked<T>>): Promise<Rechecked<T>> {
+    let isTheCode = false;
+    for (let count = 0; count < TRIES; count += 1) {
+      if (count > 0) await delay(PAUSE_MS);
+      try {
+        return await check();
+      } catch (error) {
+        isTheCode = error instanceof CodeUnresponsiveError;
+        if (error instanceof ChainUnavailableError) continue;
+        this.options.onError(error);
+      }
+    }
+    return isTheCode ? refused(item) : undecided(item);
+  }
+}
+
+function refused<T extends Sendable>(item: T): Rechecked<T> {
+  const { method } = item.payment.authorization;
+  const reason: Reason =
+    method === 'eip3009'
+      ? 'invalid_exact_evm_transaction_simulation_failed'
+      : 'permit2_simulation_failed';
+  return { groups: [], refusals: [{ item, reason }], undecided: [], blockNumber: 0n };
+}
+
+function undecided<T extends Sendable>(item: T): Rechecked<T> {
+  return { groups: [], refusals: [], undecided: [item], blockNumber: 0n };
+}

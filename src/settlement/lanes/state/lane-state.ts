@@ -1,0 +1,173 @@
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { Signal } from '../../../platform/concurrency/signal.js';
+import type { LaneTrouble } from '../../model/lane-status.js';
+import { LaneWindow } from '../../model/lane-window.js';
+import type { RememberedAttempt } from '../../ledger/lane-store.js';
+import type { TrackedAttempt } from './tracked-attempt.js';
+
+/** How long a lane remembers that its batches were too large. */
+const BATCH_LIMIT_MS = 10 * 60_000;
+
+/** What a lane knows of itself. Its parts read and change it here and nowhere else. */
+export class LaneState {
+  /** There may be something to send. */
+  readonly work = new Signal();
+  /** There may be something to follow. */
+  readonly news = new Signal();
+  #attempts = new Map<number, TrackedAttempt>();
+  #window: LaneWindow;
+  #next = 0;
+  /** Account nonces below this are final: nothing of them is missing. */
+  #finalBelow = 0;
+  #trouble: LaneTrouble | undefined = 'resyncing';
+  #openings = 0;
+  #batchLimit = { items: Number.POSITIVE_INFINITY, until: 0 };
+  isPaused = false;
+  /** Account nonces are missing below those in flight. */
+  hasGap = false;
+
+  /** @param onTrouble - told when its trouble is another one than before. */
+  constructor(
+    private readonly windowMax: number,
+    private readonly onTrouble: () => void,
+    private readonly clock: Clock,
+  ) {
+    this.#window = new LaneWindow(windowMax, false);
+  }
+
+  /** Begins anew with what the ledger and the chain say. */
+  open(attempts: readonly TrackedAttempt[], isSignerWithCode: boolean): void {
+    this.#openings += 1;
+    this.#attempts = new Map(attempts.map((tracked) => [tracked.accountNonce, tracked]));
+    this.#window = new LaneWindow(this.windowMax, isSignerWithCode);
+    this.#finalBelow = 0;
+    this.hasGap = false;
+  }
+
+  /** Changes with every opening: what was begun before one must not be carried on after it. */
+  get openings(): number {
+    return this.#openings;
+  }
+
+  // ---------------------------------------------------------------- attempts
+
+  /** All that are not final yet, by account nonce. */
+  get attempts(): readonly TrackedAttempt[] {
+    return [...this.#attempts.values()];
+  }
+
+  get pending(): readonly TrackedAttempt[] {
+    return this.attempts.filter(({ inclusion }) => inclusion === undefined);
+  }
+
+  get mined(): readonly TrackedAttempt[] {
+    return this.attempts.filter(({ inclusion }) => inclusion !== undefined);
+  }
+
+  get hasAttempts(): boolean {
+    return this.#attempts.size > 0;
+  }
+
+  get(accountNonce: number): TrackedAttempt | undefined {
+    return this.#attempts.get(accountNonce);
+  }
+
+  /** An attempt with the next account nonce is stored. */
+  allocated(tracked: TrackedAttempt): void {
+    this.#attempts.set(tracked.accountNonce, tracked);
+    this.#next = tracked.accountNonce + 1;
+  }
+
+  /** An attempt below the next account nonce is stored. */
+  filled(tracked: TrackedAttempt): void {
+    const all = [...this.#attempts, [tracked.accountNonce, tracked] as const];
+    this.#attempts = new Map(all.sort(([a], [b]) => a - b));
+  }
+
+  /** Its nonce is final, and everything it carried is done with. */
+  closed(accountNonce: number): void {
+    this.#attempts.delete(accountNonce);
+    this.#finalBelow = Math.max(this.#finalBelow, accountNonce + 1);
+  }
+
+  /** What has to be stored again in a ledger that went back. */
+  get remembered(): readonly RememberedAttempt[] {
+    return this.attempts.map(({ attempt, payments }) => ({ attempt, payments: new Map(payments) }));
+  }
+
+  // ---------------------------------------------------------------- account nonces
+
+  get next(): number {
+    return this.#next;
+  }
+
+  set next(next: number) {
+    this.#next = next;
+  }
+
+  /**
+   * Account nonces that were allocated, of which nothing is stored, and which hold up those above them.
+   *
+   * @param usedNonces - what the chain counts.
+   */
+  gapsFrom(usedNonces: number, most: number): readonly number[] {
+    const gaps: number[] = [];
+    const first = Math.max(usedNonces, this.#finalBelow);
+    for (let nonce = first; nonce < this.#next && gaps.length < most; nonce += 1) {
+      if (!this.#attempts.has(nonce)) gaps.push(nonce);
+    }
+    return gaps;
+  }
+
+  // ---------------------------------------------------------------- window
+
+  /** Attempts that no block has taken yet. */
+  get inFlight(): number {
+    let count = 0;
+    for (const { inclusion } of this.#attempts.values()) if (inclusion === undefined) count += 1;
+    return count;
+  }
+
+  get hasRoom(): boolean {
+    return this.inFlight < this.#window.size;
+  }
+
+  get windowSize(): number {
+    return this.#window.size;
+  }
+
+  /** @param smooth - attempts that a block has just taken within a block or two of being sent. */
+  blockTook(smooth: number): void {
+    this.#window.grow(smooth);
+    this.work.notify();
+  }
+
+  stalled(): void {
+    this.#window.shrink();
+  }
+
+  /** No pool takes so many settlements in one transaction. For a while there will be fewer. */
+  tooLarge(items: number): void {
+    const until = this.clock.steady() + BATCH_LIMIT_MS;
+    this.#batchLimit = { items: Math.max(1, Math.floor(items / 2)), until };
+  }
+
+  /** Settlements that go into one transaction at most. */
+  get batchMost(): number {
+    const { items, until } = this.#batchLimit;
+    return this.clock.steady() < until ? items : Number.POSITIVE_INFINITY;
+  }
+
+  // ---------------------------------------------------------------- trouble
+
+  get trouble(): LaneTrouble | undefined {
+    if (this.isPaused) return 'paused';
+    return this.#trouble ?? (this.hasGap ? 'nonce_gap' : undefined);
+  }
+
+  set trouble(trouble: LaneTrouble | undefined) {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.onTrouble();
+  }
+}

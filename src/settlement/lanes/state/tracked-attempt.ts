@@ -1,0 +1,89 @@
+import type { Hex } from 'viem';
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Attempt } from '../../model/attempt.js';
+import type { StoredInclusion } from '../../ledger/lane-store.js';
+
+/** Where an attempt was mined, as the newest look at it says. */
+export interface Inclusion {
+  readonly transaction: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly isSuccess: boolean;
+  readonly gasUsed: bigint;
+  /** Wei. */
+  readonly effectiveGasPrice: bigint;
+  /** Log index of the credited transfer by settlement id; those it did not pay are missing. */
+  readonly credited: ReadonlyMap<string, number>;
+}
+
+/**
+ * Why no node has the newest bytes of an attempt in its pool: `price`, all say that the fee is too low;
+ * `bytes`, all say that the transaction itself is not to be had.
+ */
+export type PoolRefusal = 'price' | 'bytes';
+
+export interface TrackedAttemptOptions {
+  readonly attempt: Attempt;
+  /** Settlements that are still live, by id. */
+  readonly payments: Map<string, AcceptedPayment>;
+  /** What the ledger says of those that it holds as included. */
+  readonly stored?: ReadonlyMap<string, StoredInclusion>;
+  /** Number of the newest block now. */
+  readonly atBlock: bigint;
+  /** Milliseconds since the epoch, now. */
+  readonly nowMs: number;
+}
+
+/** An attempt in flight with what its lane remembers of it. All of it can be found out anew. */
+export class TrackedAttempt {
+  attempt: Attempt;
+  readonly payments: Map<string, AcceptedPayment>;
+  /** Assets that its settlements move, as they are named in settings. */
+  readonly assets: ReadonlySet<string>;
+  /** Where it was mined; confirmed, and written to the ledger. */
+  inclusion: Inclusion | undefined;
+  /** What the ledger says of each settlement that it holds as included. The chain may say otherwise. */
+  readonly stored: Map<string, StoredInclusion>;
+  /** Block number at which it was last sent, and at which it last got its price. */
+  sentAtBlock: bigint;
+  pricedAtBlock: bigint;
+  /** Milliseconds since the epoch of the first send by this process. */
+  readonly sentAt: number;
+  /** Hash of the newest block when that of its inclusion was last seen to be part of the chain. */
+  seenAtHead: Hex | undefined;
+  refusal: PoolRefusal | undefined;
+  /** A node said that it has one of its transactions. */
+  isTaken = false;
+  /** A node said that its nonce is used: what the newest block says of it has to be looked at again. */
+  isSaidUsed = false;
+  /** Since when its nonce is finally used although none of its transactions is found; steady clock. */
+  missingSince: number | undefined;
+
+  constructor({ attempt, payments, stored, atBlock, nowMs }: TrackedAttemptOptions) {
+    this.attempt = attempt;
+    this.payments = payments;
+    this.assets = new Set([...payments.values()].map(assetNameOf));
+    this.stored = new Map(stored);
+    this.sentAtBlock = atBlock;
+    this.pricedAtBlock = atBlock;
+    this.sentAt = nowMs;
+  }
+
+  get accountNonce(): number {
+    return this.attempt.accountNonce;
+  }
+
+  get items(): { readonly id: string; readonly payment: AcceptedPayment }[] {
+    return [...this.payments].map(([id, payment]) => ({ id, payment }));
+  }
+
+  /** Milliseconds since the epoch at which its nonce was allocated. */
+  get allocatedAt(): number {
+    return this.attempt.transactions[0]?.signedAt ?? this.sentAt;
+  }
+
+  /** Whether the transaction of this hash is one of ours that settles something. */
+  isSettledBy(hash: Hex): boolean {
+    return this.attempt.transactions.some((one) => one.hash === hash && !one.isNoop);
+  }
+}

@@ -1,0 +1,136 @@
+import type { Redis } from 'ioredis';
+import { LedgerEpochChangedError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ledgerCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1 } from './keys.js';
+import { asText, asTexts } from './reply.js';
+import { loadScript } from './script-files.js';
+
+const OPEN_EPOCH = loadScript('open_epoch');
+
+type Listener = (chainId: number) => void;
+
+/**
+ * The epoch of each chain's ledger: which Redis server wrote it, and since when. Every script names the
+ * epoch it believes in. A failover, a restore or a flush changes it, and then nothing is written before
+ * this process has noticed: the ledger may have gone back to an earlier state.
+ */
+export class LedgerEpochs {
+  #runId: Promise<string> | undefined;
+  readonly #current = new Map<number, string>();
+  readonly #opening = new Map<number, Promise<string>>();
+  /** The last epoch known, which outlives a connection. */
+  readonly #seen = new Map<number, string>();
+  readonly #listeners = new Set<Listener>();
+
+  constructor(private readonly redis: Redis) {
+    // The next connection may lead to another server.
+    redis.on('close', () => {
+      this.#runId = undefined;
+      this.#current.clear();
+      this.#opening.clear();
+    });
+    redis.on('ready', () => {
+      // Whoever waits shall hear at once, also where nothing is asked just now.
+      for (const chainId of this.#seen.keys()) this.of(chainId).catch(() => undefined);
+    });
+  }
+
+  /**
+   * Opens the ledgers of these chains.
+   *
+   * @throws Error when Redis holds a ledger of another version.
+   */
+  async start(chainIds: readonly number[]): Promise<void> {
+    if ((await ledgerCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
+      throw new Error(otherVersion('1'));
+    }
+    await Promise.all(chainIds.map((chainId) => this.of(chainId)));
+  }
+
+  /** The epoch as far as this process knows; `undefined` while it has to be asked for. */
+  known(chainId: number): string | undefined {
+    return this.#current.get(chainId);
+  }
+
+  /** @throws LedgerUnavailableError */
+  of(chainId: number): Promise<string> {
+    const known = this.#current.get(chainId);
+    if (known !== undefined) return Promise.resolve(known);
+    let opening = this.#opening.get(chainId);
+    if (opening === undefined) {
+      opening = this.#open(chainId).finally(() => {
+        if (this.#opening.get(chainId) === opening) this.#opening.delete(chainId);
+      });
+      this.#opening.set(chainId, opening);
+    }
+    return opening;
+  }
+
+  /** A script found another epoch than this one. */
+  forget(chainId: number, epoch: string): void {
+    if (this.#current.get(chainId) === epoch) this.#current.delete(chainId);
+    this.of(chainId).catch(() => undefined);
+  }
+
+  /**
+   * Told when the ledger of a chain went back.
+   *
+   * @returns how to stop listening.
+   */
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #open(chainId: number): Promise<string> {
+    const reading = (this.#runId ??= this.#readRunId());
+    const runId = await reading;
+    const keys = [epochKey(chainId), formatKey(chainId)];
+    const [epoch = '', found = ''] = asTexts(
+      await runKeyedScript(this.redis, OPEN_EPOCH, keys, [runId, FORMAT]),
+    );
+    if (epoch === 'format') throw new Error(otherVersion(found));
+    // The connection was lost meanwhile: what was read belongs to the former one.
+    if (this.#runId !== reading) throw new LedgerUnavailableError('open_epoch', 'reconnected');
+    const before = this.#seen.get(chainId);
+    this.#current.set(chainId, epoch);
+    this.#seen.set(chainId, epoch);
+    if (before !== undefined && before !== epoch) {
+      for (const listener of [...this.#listeners]) listener(chainId);
+    }
+    return epoch;
+  }
+
+  async #readRunId(): Promise<string> {
+    try {
+      const info = asText(await ledgerCall('run_id', this.redis.info('server')));
+      return /^run_id:(\w+)/m.exec(info)?.[1] ?? 'unknown';
+    } catch (error) {
+      // A hosted Redis may forbid the question: then only a flush is noticed.
+      if (/^(NOPERM|ERR unknown command)/.test(messageOf(error))) return 'unknown';
+      this.#runId = undefined;
+      throw error;
+    }
+  }
+}
+
+function otherVersion(found: string): string {
+  return (
+    `REDIS_URL: this Redis database holds a ledger of format ${found}, and this version writes ` +
+    `format ${FORMAT}. Let the old version finish what it has begun, then use an empty database.`
+  );
+}
+
+/** What a script's own error means. */
+export function asEpochError(name: string, error: unknown): LedgerEpochChangedError | undefined {
+  return messageOf(error).startsWith('EPOCH') ? new LedgerEpochChangedError(name) : undefined;
+}
+
+export function isLeaseError(error: unknown): boolean {
+  return messageOf(error).startsWith('LEASE');
+}
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof LedgerUnavailableError ? error.cause : error;
+  return cause instanceof Error ? cause.message : '';
+}

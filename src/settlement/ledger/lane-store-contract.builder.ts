@@ -1,0 +1,456 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
+import { LeaseLostError } from '../../protocol/errors.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../protocol/payment/accepted-payment.builder.js';
+import type { Attempt, SignedTransaction } from '../model/attempt.js';
+import type { SettlementState } from '../model/settlement.js';
+import type { GasBudget, HeldLane, LaneStore } from './lane-store.js';
+
+/** A ledger of a test, with what requesters do to it. */
+export interface LaneStoreHarness {
+  readonly store: LaneStore;
+  /** @returns the id of the claim. */
+  claim(payment: AcceptedPayment, options?: { readonly isAsync?: boolean }): Promise<string>;
+  /** A requester was told success. */
+  tell(id: string): Promise<void>;
+  stateOf(id: string): Promise<SettlementState | undefined>;
+  pause(lane: string): Promise<void>;
+  /** Gwei. */
+  spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
+}
+
+const CHAIN = 56;
+const DAY = '2026-11-21';
+const LEASE_MS = 60_000;
+const PAYEE: Hex = `0x${'22'.repeat(20)}`;
+const BLOCK = { transaction: hashOf(1), number: 7n, hash: hashOf(0xb) } as const;
+
+function hashOf(n: number): Hex {
+  return `0x${n.toString(16).padStart(64, '0')}`;
+}
+
+const aTransaction = (n: number, more: Partial<SignedTransaction> = {}): SignedTransaction => ({
+  ...{ hash: hashOf(n), raw: '0x02', gas: 100_000n, isNoop: false, signedAt: 1 },
+  ...{ maxFeePerGas: 1_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
+  ...more,
+});
+
+const anAttempt = (accountNonce: number, ids: readonly string[], ...hashes: number[]): Attempt => ({
+  accountNonce,
+  kind: ids.length > 1 ? 'batch' : 'single',
+  settlementIds: ids,
+  transactions: hashes.map((n) => aTransaction(n)),
+  allocatedAtBlock: 5n,
+});
+
+const aBudget = (costGwei: bigint, more: Partial<GasBudget> = {}): GasBudget => ({
+  ...{ costGwei, laneGwei: undefined, payeeGwei: undefined, day: DAY },
+  ...more,
+});
+
+/**
+ * What every ledger promises to lanes, in memory or in Redis.
+ *
+ * @param start - an empty ledger.
+ */
+export function laneStoreContract(name: string, start: () => Promise<LaneStoreHarness>): void {
+  describe(`${name} as lanes use it`, () => {
+    let harness: LaneStoreHarness;
+    let store: LaneStore;
+    let held: HeldLane;
+    let payments = 0;
+    let lane: string;
+
+    beforeEach(async () => {
+      harness = await start();
+      ({ store } = harness);
+      lane = `${CHAIN}:0x${'aa'.repeat(20)}`;
+      held = await acquire('p1');
+      await store.setNext(held, undefined, 0);
+    });
+
+    async function acquire(processId: string): Promise<HeldLane> {
+      const acquired = await store.acquire(lane, CHAIN, processId, LEASE_MS);
+      if (acquired === undefined) throw new Error('the lane is not free');
+      return acquired;
+    }
+
+    function aPayment(more: Partial<AcceptedPayment> = {}): AcceptedPayment {
+      payments += 1;
+      const nonce = hashOf(0xabc000 + payments);
+      return anAcceptedPayment({
+        authorization: anEip3009Authorization({ nonce, validBefore: 4_000_000_000n }),
+        ...more,
+      });
+    }
+
+    async function readyOnes(count: number): Promise<string[]> {
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) ids.push(await harness.claim(aPayment()));
+      await store.ready(CHAIN, ids);
+      return ids;
+    }
+
+    async function takenOnes(count: number): Promise<string[]> {
+      const ids = await readyOnes(count);
+      await store.take(held, count);
+      return ids;
+    }
+
+    async function sentOnes(count: number, accountNonce = 0): Promise<string[]> {
+      const ids = await takenOnes(count);
+      const attempt = anAttempt(accountNonce, ids, 100 + accountNonce);
+      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
+      return ids;
+    }
+
+    const states = (...ids: string[]) => Promise.all(ids.map((id) => harness.stateOf(id)));
+
+    // -------------------------------------------------------------- leases
+
+    it('gives a lane to one process at a time', async () => {
+      expect(await store.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeUndefined();
+      await store.release(held);
+      expect(await store.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeDefined();
+    });
+
+    it('refuses every write of a lease that is not held any more', async () => {
+      await store.release(held);
+      await acquire('p2');
+      const [id = ''] = await readyOnes(1);
+      const writes: (() => Promise<unknown>)[] = [
+        () => store.renew(held, LEASE_MS),
+        () => store.open(held),
+        () => store.take(held, 1),
+        () => store.setNext(held, 0, 5),
+        () => store.allocate(held, anAttempt(0, [id], 1), aBudget(1n)),
+        () => store.replace(held, anAttempt(0, [id], 1), aBudget(1n)),
+        () => store.fillGap(held, anAttempt(0, [], 1), aBudget(1n)),
+        () => store.closeAttempt(held, 0, 0n),
+        () => store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]),
+        () => store.uninclude(held, 0, [id]),
+        () => store.finish(held, 0, [{ id, state: 'finalized', isPaid: true }]),
+        () => store.requeue(held, 0, 1n, [id]),
+        () => store.refuse(held, [{ id, reason: 'no_gas' }]),
+        () => store.giveBack(held, [id]),
+        () => store.postpone(held, [id], 1),
+        () => store.park(held, 0, 1n, [{ id, why: 'search_failed', retryAtMs: 0 }]),
+        () => store.restoreAttempts(held, [], 9),
+      ];
+      for (const write of writes) await expect(write()).rejects.toBeInstanceOf(LeaseLostError);
+      expect(await states(id)).toEqual(['queued']);
+    });
+
+    it('gives the process that holds a lane another lease, and ends the former one', async () => {
+      const again = await acquire('p1');
+      await expect(store.renew(held, LEASE_MS)).rejects.toBeInstanceOf(LeaseLostError);
+      await store.renew(again, LEASE_MS);
+    });
+
+    it('names lanes with attempts that nobody holds', async () => {
+      await sentOnes(1);
+      expect(await store.orphans(CHAIN, [])).toEqual([]);
+      await store.release(held);
+      expect(await store.orphans(CHAIN, [])).toEqual([lane]);
+      expect(await store.orphans(CHAIN, [lane])).toEqual([]);
+      held = await acquire('p2');
+      await store.closeAttempt(held, 0, 0n);
+      await store.release(held);
+      expect(await store.orphans(CHAIN, [])).toEqual([]);
+    });
+
+    // -------------------------------------------------------------- the queue
+
+    it('hands each settlement to one taker', async () => {
+      const ids = await readyOnes(3);
+      const taken = await store.take(held, 2);
+      const rest = await store.take(held, 9);
+      expect([...taken, ...rest].map(({ id }) => id).sort()).toEqual([...ids].sort());
+      expect(await store.take(held, 9)).toEqual([]);
+    });
+
+    it('makes ready once what a job brings twice', async () => {
+      const id = await harness.claim(aPayment());
+      expect(await store.ready(CHAIN, [id])).toBe(1);
+      expect(await store.ready(CHAIN, [id])).toBe(0);
+    });
+
+    it('gives the payment back as it was claimed, with what is known of it', async () => {
+      const payment = aPayment();
+      const id = await harness.claim(payment);
+      await store.ready(CHAIN, [id]);
+      expect(await store.take(held, 1)).toEqual([
+        { id, payment, tries: 0, goesAlone: false, isCollectedAgain: false },
+      ]);
+    });
+
+    it('counts how often one was put off, and keeps it back until its time', async () => {
+      const [id = ''] = await takenOnes(1);
+      await store.postpone(held, [id], 60_000);
+      await store.sweep(CHAIN, 10);
+      expect(await store.take(held, 1)).toEqual([]);
+    });
+
+    it('brings back one that was put off for no time, with one try more', async () => {
+      const [id = ''] = await takenOnes(1);
+      await store.postpone(held, [id], 0);
+      await store.sweep(CHAIN, 10);
+      expect(await store.take(held, 1)).toMatchObject([{ id, tries: 1 }]);
+    });
+
+    it('takes nothing and allocates nothing on a lane that is paused', async () => {
+      const [id = ''] = await takenOnes(1);
+      await harness.pause(lane);
+      const attempt = anAttempt(0, [id], 1);
+      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'paused' });
+      await readyOnes(1);
+      expect(await store.take(held, 1)).toEqual([]);
+    });
+
+    // -------------------------------------------------------------- account nonces and bytes
+
+    it('stores nonce, bytes and settlements in one step, or nothing', async () => {
+      const [id = ''] = await takenOnes(1);
+      const attempt = anAttempt(1, [id], 1);
+      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'nonce' });
+      const withStranger = anAttempt(0, [id, 'nobody'], 1);
+      expect(await store.allocate(held, withStranger, aBudget(1n))).toEqual({
+        kind: 'gone',
+        ids: ['nobody'],
+      });
+      expect(await states(id)).toEqual(['queued']);
+      expect((await store.open(held)).next).toBe(0);
+    });
+
+    it('opens with everything that is on its way, as it was stored', async () => {
+      const ids = await sentOnes(2);
+      await store.include(held, 0, BLOCK, 2, [{ id: ids[0] ?? '', logIndex: 3 }]);
+      const { next, attempts, settlements } = await store.open(held);
+      expect(next).toBe(1);
+      expect(attempts).toEqual([anAttempt(0, ids, 100)]);
+      expect(settlements.get(ids[0] ?? '')).toMatchObject({
+        state: 'included',
+        accountNonce: 0,
+        inclusion: {
+          transaction: BLOCK.transaction,
+          blockNumber: BLOCK.number,
+          blockHash: BLOCK.hash,
+          logIndex: 3,
+        },
+      });
+      expect(settlements.get(ids[1] ?? '')).toMatchObject({ state: 'broadcast', accountNonce: 0 });
+      expect(settlements.get(ids[1] ?? '')?.inclusion).toBeUndefined();
+    });
+
+    it('puts back on opening what was taken and not signed', async () => {
+      const [id = ''] = await takenOnes(1);
+      await store.open(held);
+      expect(await store.take(held, 1)).toMatchObject([{ id }]);
+    });
+
+    it('fills only nonces below the next one, of which nothing is stored', async () => {
+      await sentOnes(1);
+      await store.setNext(held, 1, 3);
+      expect(await store.fillGap(held, anAttempt(0, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
+      expect(await store.fillGap(held, anAttempt(1, [], 9), aBudget(1n))).toEqual({ kind: 'ok' });
+      expect(await store.fillGap(held, anAttempt(1, [], 10), aBudget(1n))).toEqual({
+        kind: 'lost',
+      });
+      expect(await store.fillGap(held, anAttempt(3, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
+    });
+
+    it('sets the next nonce only from the one that is known', async () => {
+      expect(await store.setNext(held, 4, 9)).toBe(false);
+      expect(await store.setNext(held, 0, 9)).toBe(true);
+      expect((await store.open(held)).next).toBe(9);
+    });
+
+    // -------------------------------------------------------------- budgets
+
+    it('never reserves a unit above a budget, for a replacement neither', async () => {
+      const [id = ''] = await takenOnes(1);
+      const most = { laneGwei: 100n, payeeGwei: 100n };
+      const attempt = anAttempt(0, [id], 1);
+      expect(await store.allocate(held, attempt, aBudget(101n, most))).toEqual({
+        kind: 'budget',
+        subject: 'lane',
+      });
+      expect(await store.allocate(held, attempt, aBudget(90n, most))).toEqual({ kind: 'ok' });
+      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(90n);
+      const dearer = anAttempt(0, [id], 1, 2);
+      expect(await store.replace(held, dearer, aBudget(101n, most))).toMatchObject({
+        kind: 'budget',
+      });
+      expect((await store.open(held)).attempts[0]?.transactions).toHaveLength(1);
+      expect(await store.replace(held, dearer, aBudget(100n, most))).toEqual({ kind: 'ok' });
+      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(100n);
+      // A transaction that costs no more than what is reserved is always affordable.
+      expect(await store.replace(held, anAttempt(0, [id], 1, 2, 3), aBudget(100n, most))).toEqual({
+        kind: 'ok',
+      });
+      await store.closeAttempt(held, 0, 40n * 1_000_000_000n);
+      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(40n);
+      expect(await harness.spentOn(CHAIN, PAYEE, DAY)).toBe(40n);
+    });
+
+    it('charges what fills a gap like anything else, and leaves a gap where nothing is left', async () => {
+      await store.setNext(held, 0, 2);
+      const most = { laneGwei: 100n };
+      const filler = anAttempt(0, [], 1);
+      const dear = await store.fillGap(held, filler, aBudget(101n, most));
+      expect(dear).toEqual({ kind: 'budget', subject: 'lane' });
+      expect(await store.fillGap(held, filler, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      const next = anAttempt(1, [], 2);
+      expect(await store.fillGap(held, next, aBudget(60n, most))).toMatchObject({ kind: 'budget' });
+      await store.closeAttempt(held, 0, 10n * 10n ** 9n);
+      expect(await store.fillGap(held, next, aBudget(60n, most))).toEqual({ kind: 'ok' });
+    });
+
+    it('names the payee whose budget is used up', async () => {
+      const [id = ''] = await takenOnes(1);
+      const budget = aBudget(101n, { payeeGwei: 100n });
+      expect(await store.allocate(held, anAttempt(0, [id], 1), budget)).toEqual({
+        kind: 'budget',
+        subject: PAYEE,
+      });
+    });
+
+    // -------------------------------------------------------------- outcomes
+
+    it('takes back what a replaced block had included', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
+      expect(await states(id)).toEqual(['included']);
+      await store.uninclude(held, 0, [id]);
+      expect(await states(id)).toEqual(['broadcast']);
+      expect((await store.open(held)).settlements.get(id)?.inclusion).toBeUndefined();
+    });
+
+    it('ends each once, and only at its own nonce', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.finish(held, 7, [{ id, state: 'finalized', isPaid: true }]);
+      expect(await states(id)).toEqual(['broadcast']);
+      await store.finish(held, 0, [{ id, state: 'expired', isPaid: false }]);
+      await store.finish(held, 0, [{ id, state: 'reverted', isPaid: false }]);
+      expect(await states(id)).toEqual(['expired']);
+      expect(await store.finishedOf(CHAIN, [id])).toEqual([id]);
+      expect((await store.paymentsOf(CHAIN, [id])).size).toBe(0);
+    });
+
+    it('sends alone what goes back into the queue, and knows what was sent for it', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.requeue(held, 0, 5n, [id]);
+      expect(await states(id)).toEqual(['queued']);
+      expect(await store.take(held, 1)).toMatchObject([
+        { id, goesAlone: true, sentBefore: { sinceBlock: 5n, hashes: [hashOf(100)] } },
+      ]);
+    });
+
+    it('refuses what was never sent as withdrawn, and what was sent as reverted', async () => {
+      const [sent = ''] = await sentOnes(1);
+      await store.requeue(held, 0, 5n, [sent]);
+      const [fresh = ''] = await readyOnes(1);
+      await store.take(held, 2);
+      await store.refuse(
+        held,
+        [sent, fresh].map((id) => ({ id, reason: 'budget_exhausted' })),
+      );
+      expect(await states(sent, fresh)).toEqual(['reverted', 'withdrawn']);
+    });
+
+    it('does not end what somebody was told success for: it is collected again', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
+      await harness.tell(id);
+      await store.uninclude(held, 0, [id]);
+      const { collectedAgain } = await store.finish(held, 0, [
+        { id, state: 'reverted', isPaid: false },
+      ]);
+      expect(collectedAgain).toEqual([id]);
+      expect(await states(id)).toEqual(['queued']);
+      await store.closeAttempt(held, 0, 0n);
+      // The first time at once.
+      await store.sweep(CHAIN, 10);
+      expect(await store.take(held, 1)).toMatchObject([{ id, isCollectedAgain: true }]);
+      // The chain does not want it now: it is put off, and not refused.
+      await store.refuse(held, [{ id, reason: 'invalid_exact_evm_insufficient_balance' }]);
+      expect(await states(id)).toEqual(['queued']);
+    });
+
+    it('parks what cannot be told, hands it out when it is due, and takes its end', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.park(held, 0, 5n, [{ id, why: 'state_unreadable', retryAtMs: 0 }]);
+      await store.closeAttempt(held, 0, 0n);
+      expect(await states(id)).toEqual(['broadcast']);
+      expect(await store.parkedCount(CHAIN)).toBe(1);
+      const [parked] = await store.dueParked(CHAIN, 9);
+      expect(parked).toMatchObject({ id, why: 'state_unreadable', tries: 0 });
+      expect(parked?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [hashOf(100)] });
+      // It is somebody's for a while.
+      expect(await store.dueParked(CHAIN, 9)).toEqual([]);
+      await store.unpark(CHAIN, [{ kind: 'again', id, why: 'search_failed', retryAtMs: 0 }]);
+      expect(await store.dueParked(CHAIN, 9)).toMatchObject([{ id, tries: 1 }]);
+      await store.unpark(CHAIN, [
+        { kind: 'ended', ending: { id, state: 'foreign', isPaid: true, logIndex: 1 } },
+      ]);
+      expect(await states(id)).toEqual(['foreign']);
+      expect(await store.parkedCount(CHAIN)).toBe(0);
+    });
+
+    it('sends again what was parked and is unused', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.park(held, 0, 5n, [{ id, why: 'search_failed', retryAtMs: 0 }]);
+      await store.unpark(CHAIN, [{ kind: 'requeue', id }]);
+      expect(await store.take(held, 1)).toMatchObject([{ id, goesAlone: true }]);
+    });
+
+    it('credits one log once', async () => {
+      expect(await store.credit(CHAIN, hashOf(1), 0, 'a')).toBe(true);
+      expect(await store.credit(CHAIN, hashOf(1), 0, 'a')).toBe(true);
+      expect(await store.credit(CHAIN, hashOf(1), 0, 'b')).toBe(false);
+      expect(await store.credit(CHAIN, hashOf(1), 1, 'b')).toBe(true);
+    });
+
+    // -------------------------------------------------------------- a ledger that went back
+
+    it('stores again what a lane remembers, also what it has no record of', async () => {
+      const payment = aPayment();
+      const [known = ''] = await readyOnes(1);
+      const attempt = anAttempt(0, [known, 'lost'], 1, 2);
+      const knownPayment = (await store.paymentsOf(CHAIN, [known])).get(known) ?? aPayment();
+      const remembered = [
+        {
+          attempt,
+          payments: new Map([
+            [known, knownPayment],
+            ['lost', payment],
+          ]),
+        },
+      ];
+      for (let time = 0; time < 2; time += 1) {
+        await store.restoreAttempts(held, remembered, 1);
+        const { next, attempts, settlements } = await store.open(held);
+        expect(next).toBe(1);
+        expect(attempts).toEqual([attempt]);
+        expect([...settlements.keys()].sort()).toEqual([known, 'lost'].sort());
+        expect(await states(known, 'lost')).toEqual(['broadcast', 'broadcast']);
+      }
+    });
+
+    it('never restores what has ended', async () => {
+      const ids = await sentOnes(1);
+      const [id = ''] = ids;
+      await store.finish(held, 0, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
+      await store.restoreAttempts(
+        held,
+        [{ attempt: anAttempt(0, ids, 100), payments: new Map([[id, aPayment()]]) }],
+        1,
+      );
+      expect(await states(id)).toEqual(['finalized']);
+    });
+  });
+}

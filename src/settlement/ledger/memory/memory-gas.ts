@@ -1,0 +1,97 @@
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import type { Attempt } from '../../model/attempt.js';
+import type { GasBudget, HeldLane, OverBudget } from '../lane-store.js';
+
+interface Charge {
+  readonly day: string;
+  costGwei: bigint;
+  readonly charged: Map<string, bigint>;
+}
+
+const WEI_PER_GWEI = 1_000_000_000n;
+
+/** The gas budgets of a ledger in memory. */
+export class MemoryGas {
+  /** Gwei, by chain, subject and day. */
+  #spent = new Map<string, bigint>();
+  /** What account nonces in flight are charged with, by lane and nonce. */
+  #charges = new Map<string, Charge>();
+
+  constructor(private readonly paymentOf: (id: string) => AcceptedPayment) {}
+
+  spentOn(chainId: number, subject: string, day: string): bigint {
+    return this.#spent.get(`${chainId}:${subject}:${day}`) ?? 0n;
+  }
+
+  snapshot(): () => void {
+    const copy = structuredClone({ spent: this.#spent, charges: this.#charges });
+    return () => {
+      this.#spent = copy.spent;
+      this.#charges = copy.charges;
+    };
+  }
+
+  /** Reserves what an account nonce may cost beyond what is reserved for it, in all budgets or in none. */
+  charge(held: HeldLane, attempt: Attempt, budget: GasBudget): OverBudget | undefined {
+    const { laneGwei, payeeGwei, costGwei } = budget;
+    const key = `${held.lane} ${attempt.accountNonce}`;
+    const charge = this.#charges.get(key) ?? {
+      day: budget.day,
+      costGwei: 0n,
+      charged: new Map<string, bigint>(),
+    };
+    if (costGwei <= charge.costGwei) return undefined;
+    const wanted = this.#wanted(held, attempt, budget);
+    for (const [subject, gwei] of wanted) {
+      const limit = subject === held.lane ? laneGwei : payeeGwei;
+      const more = gwei - (charge.charged.get(subject) ?? 0n);
+      const spent = this.spentOn(held.chainId, subject, charge.day);
+      if (limit !== undefined && spent + more > limit) {
+        return { kind: 'budget', subject: subject === held.lane ? 'lane' : subject };
+      }
+    }
+    for (const [subject, gwei] of wanted) {
+      const more = gwei - (charge.charged.get(subject) ?? 0n);
+      this.#spend(held.chainId, subject, charge.day, more);
+      charge.charged.set(subject, gwei);
+    }
+    charge.costGwei = costGwei;
+    if (wanted.size > 0) this.#charges.set(key, charge);
+    return undefined;
+  }
+
+  /** Of what was reserved, what was not spent is free again. */
+  close({ lane, chainId }: HeldLane, accountNonce: number, costWei: bigint): void {
+    const key = `${lane} ${accountNonce}`;
+    const charge = this.#charges.get(key);
+    this.#charges.delete(key);
+    if (charge === undefined) return;
+    const costGwei = (costWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
+    for (const [subject, gwei] of charge.charged) {
+      const spent = (gwei * costGwei + charge.costGwei - 1n) / charge.costGwei;
+      this.#spend(chainId, subject, charge.day, spent - gwei);
+    }
+  }
+
+  #wanted(
+    { lane }: HeldLane,
+    { settlementIds }: Attempt,
+    { laneGwei, payeeGwei, costGwei }: GasBudget,
+  ): ReadonlyMap<string, bigint> {
+    const wanted = new Map<string, bigint>();
+    if (laneGwei !== undefined) wanted.set(lane, costGwei);
+    if (payeeGwei === undefined || settlementIds.length === 0) return wanted;
+    const items = BigInt(settlementIds.length);
+    const share = (costGwei + items - 1n) / items;
+    for (const id of settlementIds) {
+      const { payTo } = this.paymentOf(id);
+      wanted.set(payTo, (wanted.get(payTo) ?? 0n) + share);
+    }
+    return wanted;
+  }
+
+  #spend(chainId: number, subject: string, day: string, gwei: bigint): void {
+    const key = `${chainId}:${subject}:${day}`;
+    this.#spent.set(key, (this.#spent.get(key) ?? 0n) + gwei);
+  }
+}

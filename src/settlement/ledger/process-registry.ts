@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { processesKey } from './keys.js';
+import { asList, asTexts } from './reply.js';
+import { loadScript } from './script-files.js';
+import { ledgerCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+
+/** A process of the deployment, as it reports itself. */
+export interface ProcessReport {
+  readonly process: string;
+  readonly roles: readonly string[];
+  readonly version: string;
+}
+
+const SCRIPTS = { report: loadScript('publish_status'), read: loadScript('read_statuses') };
+
+/** A process that is silent for this long is not counted: it is gone. */
+export const SILENT_AFTER_MS = 5000;
+const REPORT_INTERVAL_MS = 1000;
+
+/** Reports this process to the others, and reads their reports. */
+export class ProcessRegistry {
+  /** Unique in the deployment and for ever; holds none of the characters the ledger uses as marks. */
+  readonly process = randomBytes(10).toString('hex');
+  #timer: NodeJS.Timeout | undefined;
+  #isSilent = false;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly about: { readonly roles: readonly string[]; readonly version: string },
+    private readonly onTrouble: (error: unknown) => void = () => undefined,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.#report();
+    // Forgets those that died while nobody was here.
+    await this.live();
+    this.#timer = setInterval(() => void this.#reportAgain(), REPORT_INTERVAL_MS);
+  }
+
+  /** Leaves the deployment. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    try {
+      await ledgerCall('leave', this.redis.hdel(processesKey(), this.process));
+    } catch (error) {
+      // The others see it by its silence.
+      this.onTrouble(error);
+    }
+  }
+
+  /** @throws LedgerUnavailableError */
+  async live(): Promise<readonly ProcessReport[]> {
+    const [, texts] = asList(
+      await runKeyedScript(this.redis, SCRIPTS.read, [processesKey()], [SILENT_AFTER_MS]),
+    );
+    return asTexts(texts).map(
+      (text) => JSON.parse(text.slice(text.indexOf('|') + 1)) as ProcessReport,
+    );
+  }
+
+  /** A missed report is made up for by the next one; an outage is told once. */
+  async #reportAgain(): Promise<void> {
+    try {
+      await this.#report();
+      this.#isSilent = false;
+    } catch (error) {
+      if (!this.#isSilent) this.onTrouble(error);
+      this.#isSilent = true;
+    }
+  }
+
+  async #report(): Promise<void> {
+    const report: ProcessReport = { process: this.process, ...this.about };
+    const text = JSON.stringify(report);
+    await runKeyedScript(this.redis, SCRIPTS.report, [processesKey()], [this.process, text]);
+  }
+}

@@ -1,0 +1,202 @@
+import type { Address, Hex } from 'viem';
+import { authorizationNonceOf } from '../../protocol/evm/authorization.js';
+import { REASONS, type Reason } from '../../protocol/reasons.js';
+import {
+  type AcceptedPayment,
+  boundedDeadlineOf,
+  encodePayment,
+  inFlightKindOf,
+} from '../../protocol/payment/accepted-payment.js';
+import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
+import { type Stage, STATE_OF } from '../model/settlement-machine.js';
+import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
+import { asList } from './reply.js';
+
+/**
+ * The record of a claim: a Redis hash `s:<id>`, the same while it is live and when it is finished. This
+ * file alone reads and writes it in TypeScript. Hashes of the chain are 64 hex digits without `0x`:
+ * a finished record that was sold then has no value beyond 64 bytes, which Redis keeps in its compact
+ * form.
+ *
+ * | field | live | finished | holds |
+ * |---|---|---|---|
+ * | `stage` | x | x | see `settlement-machine.ts` |
+ * | `paid` | | x | `1` when the payee was paid by it |
+ * | `auth` | x | x | authorization id |
+ * | `terms`, `signed` | x | x | tags, see `identity.ts` |
+ * | `sale` | x | x | `open` or `sold` |
+ * | `sold_to`, `sold_key` | x | x | the requester it was sold to, and the tag of its key |
+ * | `kept` | x | x | `1`: two requesters of one key were told, it cannot be taken back |
+ * | `told` | x | x | `1`: success was told, or a 202 was included |
+ * | `early` | x | open | credentials of those that asked before the first broadcast, comma-separated, at most 256: see `requester.ts` |
+ * | `key` | x | x | tag of the idempotency key that is bound to it |
+ * | `async` | x | x | `1`: handed out by a 202 |
+ * | `tx` | x | x | the transaction that decided it, else the newest one |
+ * | `block`, `block_hash`, `log`, `batch` | x | x | where it was paid, and how many shared the transaction |
+ * | `reason` | | x | why it failed |
+ * | `t_claimed`, `t_included`, `t_finished` | x | x | ms since the epoch, by the clock of Redis |
+ * | `t_arrived`, `t_allocated` | x | | likewise; the first by the clock of the process |
+ * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
+ * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |
+ * | `kind` | x | | what its amount counts for in flight: `e`, `p` or `s` |
+ * | `payment` | x | | the accepted payment, JSON |
+ * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
+ * | `since` | x | | a block before its first broadcast; set when that attempt is dead |
+ * | `tries`, `again`, `why` | x | | how often it was put off, how often collected again, why it is parked |
+ *
+ * What a finished record has dropped is in its details, `d:<id>`, JSON with the same names.
+ */
+const VIEW_FIELDS = [
+  ...['stage', 'paid', 'terms', 'signed', 'sale', 'sold_to', 'sold_key', 'key', 'tx', 'hashes'],
+  ...['reason', 'block', 'log', 'batch', 'async'],
+] as const;
+
+/** The reader of a view in Lua: the fields above, in their order. */
+export const RECORD_LUA = `local function view(key)
+  return redis.call('HMGET', key, ${VIEW_FIELDS.map((name) => `'${name}'`).join(', ')})
+end
+`;
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Reads what `view` in Lua returns; `undefined` for an empty list: no such record. */
+export function readView(id: string, reply: ScriptReply | undefined): SettlementView | undefined {
+  const values = asList(reply);
+  if (values.length === 0 || values[0] === null) return undefined;
+  return viewOf(
+    id,
+    new Map(
+      VIEW_FIELDS.flatMap((name, index) => {
+        const value = values[index];
+        return typeof value === 'string' ? [[name, value] as const] : [];
+      }),
+    ),
+  );
+}
+
+/** Reads a whole record as `HGETALL` returns it. */
+export function readRecord(id: string, fields: Fields): SettlementView | undefined {
+  return fields.size === 0 ? undefined : viewOf(id, fields);
+}
+
+function viewOf(id: string, fields: Fields): SettlementView {
+  const stage = readStage(fields.get('stage'));
+  const state = STATE_OF[stage];
+  const newest = fields.get('hashes')?.split(',').at(-1);
+  return {
+    id,
+    state,
+    isPaid: state === 'included' || fields.get('paid') === '1',
+    sale: {
+      state: readSale(fields.get('sale')),
+      requester: given(fields.get('sold_to')),
+      soldKeyTag: given(fields.get('sold_key')),
+      boundKeyTag: given(fields.get('key')),
+    },
+    termsTag: fields.get('terms') ?? '',
+    signedTag: fields.get('signed') ?? '',
+    transaction: readHash(fields.get('tx')) ?? readHash(newest),
+    reason: readReason(fields.get('reason')),
+    blockNumber: readBigint(fields.get('block')),
+    logIndex: readNumber(fields.get('log')),
+    batchSize: readNumber(fields.get('batch')),
+    isAsync: fields.get('async') === '1',
+  };
+}
+
+/** Reads the details of a live record, or those kept of a finished one. */
+export function readDetails(fields: Fields, record: Fields): SettlementDetails {
+  const times = (name: string): number | undefined =>
+    readNumber(record.get(name)) ?? readNumber(fields.get(name));
+  return {
+    method: readMethod(fields.get('method')),
+    chainId: Number(fields.get('chain')),
+    token: fields.get('asset') as Address,
+    payer: fields.get('payer') as Address,
+    payTo: fields.get('pay_to') as Address,
+    amount: BigInt(fields.get('amount') ?? 0),
+    authorizationNonce: BigInt(fields.get('nonce') ?? 0),
+    deadline: BigInt(fields.get('deadline') ?? 0),
+    hashes: readHashes(fields.get('hashes')),
+    blockHash: readHash(record.get('block_hash')),
+    times: {
+      arrived: times('t_arrived'),
+      claimed: times('t_claimed'),
+      allocated: times('t_allocated'),
+      included: times('t_included'),
+      finished: times('t_finished'),
+    },
+  };
+}
+
+/** @param text - the JSON of `d:<id>`. */
+export function parseDetails(text: string): Fields {
+  const parsed = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return new Map(
+    Object.entries(parsed).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    ),
+  );
+}
+
+/** The fields of a payment in its record: name, value, ... */
+export function paymentFields(
+  payment: AcceptedPayment,
+  tags: { readonly termsTag: string; readonly signedTag: string },
+  arrivedAt: number,
+): string[] {
+  const { authorization, chainId, asset, payTo, amount } = payment;
+  return [
+    ...['terms', tags.termsTag, 'signed', tags.signedTag],
+    ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
+    ...['method', authorization.method, 'amount', amount.toString()],
+    ...['nonce', authorizationNonceOf(authorization).toString()],
+    ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
+    ...['t_arrived', String(arrivedAt), 'payment', encodePayment(payment)],
+  ];
+}
+
+export function encodeHash(hash: Hex): string {
+  return hash.slice(2);
+}
+
+export function readHash(text: string | undefined): Hex | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError('a record holds no hash where one is due');
+  return `0x${text}`;
+}
+
+export function readHashes(text: string | undefined): readonly Hex[] {
+  return (text ?? '').split(',').flatMap((one) => readHash(one) ?? []);
+}
+
+export function readStage(text: string | undefined): Exclude<Stage, 'none'> {
+  if (text !== undefined && Object.hasOwn(STATE_OF, text)) return text as Exclude<Stage, 'none'>;
+  throw new TypeError('a record holds an unknown stage');
+}
+
+function readSale(text: string | undefined): SaleState {
+  if (text === 'open' || text === 'sold') return text;
+  throw new TypeError('a record holds an unknown sale');
+}
+
+function readMethod(text: string | undefined): SettlementDetails['method'] {
+  if (text === 'eip3009' || text === 'permit2') return text;
+  throw new TypeError('a record holds an unknown method');
+}
+
+export function readReason(text: string | undefined): Reason | undefined {
+  return text !== undefined && Object.hasOwn(REASONS, text) ? (text as Reason) : undefined;
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+function readBigint(text: string | undefined): bigint | undefined {
+  return text === undefined || text === '' ? undefined : BigInt(text);
+}
+
+function readNumber(text: string | undefined): number | undefined {
+  return text === undefined || text === '' ? undefined : Number(text);
+}

@@ -1,0 +1,344 @@
+import type { Redis } from 'ioredis';
+import type { Hex } from 'viem';
+import { LedgerEpochChangedError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
+import type { Finality, SettlementView } from '../model/settlement.js';
+import {
+  ledgerCall,
+  runKeyedScript,
+  type Script,
+  type ScriptArgument,
+  type ScriptReply,
+} from '../../platform/redis/redis-scripts.js';
+import { type Binding, type BoundPayment, paymentNameOf, readBinding } from './binding.js';
+import { asEpochError, type LedgerEpochs } from './epoch.js';
+import { readInFlight } from './queries/in-flight.js';
+import * as keys from './keys.js';
+import { encodeHash, paymentFields, readView } from './record.js';
+import { asList, asText, asTexts } from './reply.js';
+import type { Requester } from './requester.js';
+import { loadScript } from './script-files.js';
+import {
+  type Adoption,
+  BINDING_RENEWED_MS,
+  type BindResult,
+  type Claim,
+  type ClaimRef,
+  type ClaimResult,
+  type JoinResult,
+  type LeaveResult,
+  type LedgerLimits,
+  type Look,
+  type MadeSale,
+  type PayerRef,
+  type RedeemResult,
+  RESTATE_MS,
+  type SettlementStore,
+  UNSURE_MS,
+  WAITING_MAX,
+} from './settlement-store.js';
+
+/** What an API process runs in Redis, by name. */
+export const REQUESTER_SCRIPTS = {
+  look: loadScript('look'),
+  claim: loadScript('claim'),
+  join: loadScript('join'),
+  redeem: loadScript('redeem'),
+  takeBack: loadScript('take_back'),
+  leave: loadScript('leave'),
+  restate: loadScript('restate_sale'),
+  adopt: loadScript('adopt'),
+  bind: loadScript('bind_key'),
+  takeOver: loadScript('rebind_key'),
+  unbind: loadScript('unbind_key'),
+};
+
+/** {@link SettlementStore} in Redis. */
+export class RedisSettlementStore implements SettlementStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly epochs: LedgerEpochs,
+    private readonly limits: LedgerLimits,
+  ) {}
+
+  async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
+    const { authorizationId } = identity;
+    const reply = asList(
+      await this.#run(
+        REQUESTER_SCRIPTS.look,
+        chainId,
+        [
+          keys.authorizationKey(chainId, authorizationId),
+          keys.inFlightKey(chainId, asset, payer),
+          keys.revertsKey(chainId, payer),
+        ],
+        [authorizationId],
+      ),
+    );
+    return {
+      known: readView(asText(reply[0]), reply[1]),
+      isWaitedFor: reply[2] === 1,
+      inFlight: readInFlight(asTexts(reply[3])),
+      recentReverts: Number(asText(reply[4])),
+    };
+  }
+
+  async bindingOf(keyTag: string): Promise<Binding | undefined> {
+    const value = await ledgerCall('bindingOf', this.redis.get(keys.idempotencyKey(keyTag)));
+    return value === null ? undefined : readBinding(value);
+  }
+
+  async bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
+    const [kind, value = '', now] = asTexts(
+      await runKeyedScript(
+        this.redis,
+        REQUESTER_SCRIPTS.bind,
+        [keys.idempotencyKey(requester.keyTag)],
+        [bindingText(requester, payment), this.limits.retentionSeconds, BINDING_RENEWED_MS],
+      ),
+    );
+    if (kind === 'bound') return { kind, ageMs: Number(now) - Number(value) };
+    const binding = readBinding(value);
+    return { kind: 'other', binding, ageMs: Number(now) - binding.at };
+  }
+
+  async takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
+    const reply = await runKeyedScript(
+      this.redis,
+      REQUESTER_SCRIPTS.takeOver,
+      [keys.idempotencyKey(requester.keyTag)],
+      [from.value, bindingText(requester, payment), this.limits.retentionSeconds],
+    );
+    return reply === 1;
+  }
+
+  async unbind(requester: Requester, payment: BoundPayment): Promise<void> {
+    await runKeyedScript(
+      this.redis,
+      REQUESTER_SCRIPTS.unbind,
+      [keys.idempotencyKey(requester.keyTag)],
+      [bindingText(requester, payment)],
+    );
+  }
+
+  async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
+    const key = keys.authorizationKey(chainId, authorizationId);
+    return (await ledgerCall('hasClaim', this.redis.exists(key))) > 0;
+  }
+
+  async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
+    const { identity, payment, means, isHandedOut } = claim;
+    const { chainId, asset, authorization } = payment;
+    const id = settlementIdOf(identity, requester.id);
+    const fields = paymentFields(payment, identity, requester.arrivedAt);
+    const reply = asList(
+      await this.#run(
+        REQUESTER_SCRIPTS.claim,
+        chainId,
+        [
+          keys.recordKey(chainId, id),
+          keys.authorizationKey(chainId, identity.authorizationId),
+          keys.inFlightKey(chainId, asset, authorization.from),
+          keys.payerKey(chainId, authorization.from),
+        ],
+        [
+          requester.id,
+          requester.keyTag,
+          identity.authorizationId,
+          means.balance?.toString() ?? '',
+          means.allowance?.toString() ?? '',
+          this.limits.queueMax,
+          this.limits.retentionSeconds,
+          isHandedOut ? '1' : '',
+          fields.length,
+          ...fields,
+          ...requester.credentials,
+        ],
+      ),
+    );
+    const kind = asText(reply[0]);
+    switch (kind) {
+      case 'claimed':
+        return { kind, id, queued: Number(asText(reply[1])) };
+      case 'queue_full':
+        return { kind, queued: Number(asText(reply[1])) };
+      case 'known':
+      case 'in_flight_changed':
+      case 'permit_in_flight':
+        return { kind };
+      default:
+        throw new TypeError(`claim answered ${kind}`);
+    }
+  }
+
+  async join(ref: ClaimRef, requester: Requester): Promise<JoinResult> {
+    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.join, ref, [
+      requester.id,
+      requester.keyTag,
+      this.limits.saleGraceMs,
+      WAITING_MAX,
+      ...requester.credentials,
+    ]);
+    if (view === undefined) return { kind: 'gone' };
+    switch (kind) {
+      case 'waiting':
+      case 'owner':
+      case 'outsider':
+      case 'too_many':
+        return { kind, view };
+      default:
+        throw new TypeError(`join answered ${kind}`);
+    }
+  }
+
+  async redeem(ref: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult> {
+    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.redeem, ref, [
+      requester.id,
+      requester.keyTag,
+      at,
+      this.limits.saleGraceMs,
+      RESTATE_MS,
+      ...requester.credentials,
+    ]);
+    if (view === undefined) return { kind: 'gone' };
+    switch (kind) {
+      case 'sold':
+      case 'lost':
+      case 'unpaid':
+      case 'not_eligible':
+      case 'not_yet':
+        return { kind, view };
+      default:
+        throw new TypeError(`redeem answered ${kind}`);
+    }
+  }
+
+  async takeBack({ chainId, id }: ClaimRef, requester: Requester): Promise<boolean> {
+    const { tombstoneSeconds, retentionSeconds } = this.limits;
+    const reply = await this.#run(
+      REQUESTER_SCRIPTS.takeBack,
+      chainId,
+      [keys.recordKey(chainId, id)],
+      [requester.id, tombstoneSeconds, retentionSeconds],
+    );
+    return reply === 1;
+  }
+
+  async leave(
+    ref: ClaimRef,
+    requester: Requester,
+    cause: 'timeout' | 'closed',
+    knownHash: Hex | undefined,
+  ): Promise<LeaveResult> {
+    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.leave, ref, [
+      requester.id,
+      cause,
+      knownHash === undefined ? '' : encodeHash(knownHash),
+      UNSURE_MS,
+      this.limits.tombstoneSeconds,
+      this.limits.retentionSeconds,
+    ]);
+    if (view === undefined) return { kind: 'gone' };
+    switch (kind) {
+      case 'withdrawn':
+      case 'left':
+      case 'unsure':
+        return { kind, view };
+      default:
+        throw new TypeError(`leave answered ${kind}`);
+    }
+  }
+
+  async restate({ ref, requester, isHandedOut }: MadeSale): Promise<boolean> {
+    const { chainId, id } = ref;
+    const reply = await this.#run(
+      REQUESTER_SCRIPTS.restate,
+      chainId,
+      [keys.recordKey(chainId, id)],
+      [requester.id, requester.keyTag, isHandedOut ? '1' : ''],
+    );
+    return reply === 1;
+  }
+
+  async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
+    const { chainId, id, identity, transaction, blockNumber, logIndex } = adoption;
+    const reply = asList(
+      await this.#run(
+        REQUESTER_SCRIPTS.adopt,
+        chainId,
+        [keys.recordKey(chainId, id), keys.authorizationKey(chainId, identity.authorizationId)],
+        [
+          requester.id,
+          requester.keyTag,
+          this.limits.tombstoneSeconds,
+          ...['auth', identity.authorizationId],
+          ...['terms', identity.termsTag, 'signed', identity.signedTag],
+          ...['tx', encodeHash(transaction), 'block', blockNumber.toString(), 'batch', '1'],
+          ...['log', logIndex?.toString() ?? ''],
+        ],
+      ),
+    );
+    return asText(reply[0]) === 'sold' ? readView(id, reply[1]) : undefined;
+  }
+
+  onEpochChange(listener: (chainId: number) => void): () => void {
+    return this.epochs.onChange(listener);
+  }
+
+  /** A script of one claim that answers {kind, view} or {'gone'}. */
+  async #step(
+    which: Script,
+    { chainId, id }: ClaimRef,
+    args: readonly ScriptArgument[],
+  ): Promise<{ readonly kind: string; readonly view: SettlementView | undefined }> {
+    const reply = asList(await this.#run(which, chainId, [keys.recordKey(chainId, id)], args));
+    const kind = asText(reply[0]);
+    return { kind, view: kind === 'gone' ? undefined : present(readView(id, reply[1])) };
+  }
+
+  /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
+  async #run(
+    which: Script,
+    chainId: number,
+    own: readonly string[],
+    args: readonly ScriptArgument[],
+  ): Promise<ScriptReply> {
+    try {
+      return await this.#runOnce(which, chainId, own, args);
+    } catch (error) {
+      if (!(error instanceof LedgerEpochChangedError)) throw error;
+    }
+    return this.#runOnce(which, chainId, own, args);
+  }
+
+  async #runOnce(
+    which: Script,
+    chainId: number,
+    own: readonly string[],
+    args: readonly ScriptArgument[],
+  ): Promise<ScriptReply> {
+    const epoch = this.epochs.known(chainId) ?? (await this.epochs.of(chainId));
+    try {
+      return await runKeyedScript(
+        this.redis,
+        which,
+        [keys.epochKey(chainId), ...own],
+        [epoch, ...args],
+      );
+    } catch (error) {
+      const changed = asEpochError(which.name, error);
+      if (changed === undefined) throw error;
+      this.epochs.forget(chainId, epoch);
+      throw changed;
+    }
+  }
+}
+
+function bindingText(requester: Requester, payment: BoundPayment): string {
+  return `${paymentNameOf(payment.chainId, payment)}|${requester.id}`;
+}
+
+function present(view: SettlementView | undefined): SettlementView {
+  if (view === undefined) throw new LedgerUnavailableError('view', 'a record went away in a step');
+  return view;
+}

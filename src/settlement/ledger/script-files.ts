@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { type Script, script } from '../../platform/redis/redis-scripts.js';
+import { machineLua } from './machine-lua.js';
+import { RECORD_LUA } from './record.js';
+
+/** Parts that come from TypeScript, so that they are written once. */
+const GENERATED: Readonly<Record<string, () => string>> = {
+  machine: machineLua,
+  record: () => RECORD_LUA,
+};
+
+const INCLUDE = /^--- @include "(\w+)"$/;
+
+/**
+ * Reads `scripts/<name>.lua`. A line `--- @include "part"` is replaced by `scripts/lib/part.lua`, the
+ * first time it is met.
+ */
+export function loadScript(name: string): Script {
+  return script(name, scriptText(name));
+}
+
+export function scriptText(name: string): string {
+  return expand(readScript(`${name}.lua`), new Set());
+}
+
+function expand(text: string, included: Set<string>): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const part = INCLUDE.exec(line)?.[1];
+      if (part === undefined) return line;
+      if (included.has(part)) return '';
+      included.add(part);
+      return expand(GENERATED[part]?.() ?? readScript(`lib/${part}.lua`), included);
+    })
+    .join('\n');
+}
+
+function readScript(path: string): string {
+  return readFileSync(new URL(`./scripts/${path}`, import.meta.url), 'utf8');
+}

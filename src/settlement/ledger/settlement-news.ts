@@ -1,0 +1,63 @@
+import type { Redis } from 'ioredis';
+import type { Hex } from 'viem';
+import type { Reason } from '../../protocol/reasons.js';
+import { processChannel } from './keys.js';
+import { readReason } from './record.js';
+
+const KINDS = ['sent', 'included', 'finalized', 'failed', 'sold', 'open'] as const;
+
+/** Something happened to a settlement that requesters of this process wait for. */
+export interface News {
+  /** - `sold`: to another requester, perhaps. `open`: the sale was taken back. */
+  readonly kind: (typeof KINDS)[number];
+  readonly transaction: Hex | undefined;
+  readonly reason: Reason | undefined;
+}
+
+const isHash = (text: string | undefined): text is string => /^[0-9a-f]{64}$/.test(text ?? '');
+
+type Listener = (news: News) => void;
+
+/**
+ * News of settlements, as the ledger publishes it to the processes whose requesters wait. News may be lost
+ * with a connection; requesters look at the ledger from time to time all the same.
+ */
+export class SettlementNews {
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  constructor(
+    private readonly subscriber: Redis,
+    private readonly process: string,
+  ) {}
+
+  async start(): Promise<void> {
+    this.subscriber.on('message', (channel: string, text: string) => {
+      if (channel === processChannel(this.process)) this.#publish(text);
+    });
+    await this.subscriber.subscribe(processChannel(this.process));
+  }
+
+  /** @returns how to stop listening. */
+  listen(settlementId: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(settlementId) ?? new Set();
+    this.#listeners.set(settlementId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(settlementId);
+    };
+  }
+
+  #publish(text: string): void {
+    const [ids = '', kind, transaction, reason] = text.split('|');
+    const known = KINDS.find((one) => one === kind);
+    if (known === undefined) return;
+    const news: News = {
+      kind: known,
+      transaction: isHash(transaction) ? `0x${transaction}` : undefined,
+      reason: readReason(reason),
+    };
+    for (const id of ids.split(',')) {
+      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(news);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import type { Address, Hex } from 'viem';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Finality, SettlementView } from '../model/settlement.js';
+import type { Binding, BoundPayment } from './binding.js';
+import { type InFlight, NOTHING_IN_FLIGHT } from './queries/in-flight.js';
+import type { Requester } from './requester.js';
+
+/** Which claim, and on which chain's ledger. */
+export interface ClaimRef {
+  readonly chainId: number;
+  readonly id: string;
+}
+
+/** What the ledger knows of a payer that bears on judging one of its payments. */
+export interface PayerRecord {
+  /** Without what this payment itself may have in flight. */
+  readonly inFlight: InFlight;
+  /** Settlements of this payer that reverted lately although their simulation was clean. */
+  readonly recentReverts: number;
+}
+
+/** What the ledger knows that bears on judging one payment. */
+export interface Look extends PayerRecord {
+  /** The claim that counts for its authorization: the one it was sold by, else the live, else the last. */
+  readonly known: SettlementView | undefined;
+  /** Whether a requester that shows itself waits for that claim. */
+  readonly isWaitedFor: boolean;
+}
+
+/** Of a payer the ledger knows nothing of, or cannot be asked about. */
+export const BLANK_RECORD: PayerRecord = { inFlight: NOTHING_IN_FLIGHT, recentReverts: 0 };
+
+/** What the payer can spend, atomic units, as far as the judgement had to read it. */
+export interface PayerMeans {
+  readonly balance: bigint | undefined;
+  readonly allowance: bigint | undefined;
+}
+
+export interface Claim {
+  readonly identity: PaymentIdentity;
+  readonly payment: AcceptedPayment;
+  readonly means: PayerMeans;
+  /** The answer is a 202, which sells at once. */
+  readonly isHandedOut: boolean;
+}
+
+export type ClaimResult =
+  | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
+  /** - `known`: the authorization has a live claim, or one that was sold or paid. */
+  | { readonly kind: 'known' | 'in_flight_changed' | 'permit_in_flight' }
+  | { readonly kind: 'queue_full'; readonly queued: number };
+
+export type JoinResult =
+  /** - `owner`: it was sold to this requester, or to its key. `outsider`: to another. */
+  | {
+      readonly kind: 'waiting' | 'owner' | 'outsider' | 'too_many';
+      readonly view: SettlementView;
+    }
+  | { readonly kind: 'gone' };
+
+export type RedeemResult =
+  | {
+      /**
+       * - `sold`: to this requester; it may be answered now. `lost`: to another.
+       * - `unpaid`: not paid at the finality asked for. `not_eligible`: not for this requester, so far.
+       * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
+       */
+      readonly kind: 'sold' | 'lost' | 'unpaid' | 'not_eligible' | 'not_yet';
+      readonly view: SettlementView;
+    }
+  | { readonly kind: 'gone' };
+
+export type LeaveResult =
+  /** - `unsure`: the ledger went back; whether anything was signed is not known. */
+  | { readonly kind: 'withdrawn' | 'left' | 'unsure'; readonly view: SettlementView }
+  | { readonly kind: 'gone' };
+
+export type BindResult =
+  /** @property ageMs - since when it is bound. */
+  | { readonly kind: 'bound'; readonly ageMs: number }
+  | { readonly kind: 'other'; readonly binding: Binding; readonly ageMs: number };
+
+/** A sale that this process has made and may have to say again; see {@link SettlementStore.restate}. */
+export interface MadeSale {
+  readonly ref: ClaimRef;
+  readonly requester: Requester;
+  readonly isHandedOut: boolean;
+}
+
+/** A payment that one of our own signers made, of which the ledger knows nothing any more. */
+export interface Adoption extends ClaimRef {
+  readonly identity: PaymentIdentity;
+  readonly transaction: Hex;
+  readonly blockNumber: bigint;
+  readonly logIndex: number | undefined;
+}
+
+/**
+ * The ledger as requesters use it. Every method is one atomic step, and each may be repeated by the same
+ * requester: a step that was taken and whose answer was lost has the same answer again.
+ *
+ * @throws LedgerUnavailableError from every method when Redis does not answer: the step may have
+ *   been taken.
+ */
+export interface SettlementStore {
+  /** Everything that bears on judging a payment, in one round trip. */
+  look(identity: PaymentIdentity, payer: PayerRef): Promise<Look>;
+
+  /** What an idempotency key is bound to. */
+  bindingOf(keyTag: string): Promise<Binding | undefined>;
+
+  /**
+   * Binds an idempotency key to a payment. A binding of the same payment that is older than
+   * {@link BINDING_RENEWED_MS} is made anew.
+   */
+  bind(requester: Requester, payment: BoundPayment): Promise<BindResult>;
+
+  /** @returns whether the key was still bound as said, and is the requester's now. */
+  takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean>;
+
+  /** Gives up what this requester itself has bound, if it has. */
+  unbind(requester: Requester, payment: BoundPayment): Promise<void>;
+
+  /** Whether the ledger holds any claim of an authorization. */
+  hasClaim(chainId: number, authorizationId: string): Promise<boolean>;
+
+  /** Makes the record of a payment that was judged good. The requester waits for it from here on. */
+  claim(requester: Requester, claim: Claim): Promise<ClaimResult>;
+
+  /** Joins the requesters of a claim, or shows that this one still waits. */
+  join(ref: ClaimRef, requester: Requester): Promise<JoinResult>;
+
+  /**
+   * Sells: before any answer of success, or of 202.
+   *
+   * @param at - the finality the answer speaks of; `async` for a 202, which needs no payment yet.
+   */
+  redeem(ref: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult>;
+
+  /**
+   * The response that sold did not finish. Only what was sold to this requester is taken back, and never
+   * what a second one of its key was told.
+   */
+  takeBack(ref: ClaimRef, requester: Requester): Promise<boolean>;
+
+  /**
+   * The requester is gone: its time is up, or its client hung up. Where nothing was ever signed and nobody
+   * has a 202, its time being up withdraws the claim for all, and so does the leaving of the last one.
+   *
+   * @param knownHash - a transaction of it that this process has heard of: then nothing is withdrawn.
+   */
+  leave(
+    ref: ClaimRef,
+    requester: Requester,
+    cause: 'timeout' | 'closed',
+    knownHash: Hex | undefined,
+  ): Promise<LeaveResult>;
+
+  /** After a ledger went back: says again what was sold. @returns whether it is. */
+  restate(sale: MadeSale): Promise<boolean>;
+
+  /** @returns `undefined` where the ledger has another claim of this authorization. */
+  adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined>;
+
+  /** Told when the ledger of a chain went back. @returns how to stop listening. */
+  onEpochChange(listener: (chainId: number) => void): () => void;
+}
+
+export interface PayerRef {
+  readonly chainId: number;
+  readonly asset: Address;
+  readonly payer: Address;
+}
+
+/** Settings and lifetimes of a ledger. */
+export interface LedgerLimits {
+  readonly queueMax: number;
+  readonly retentionSeconds: number;
+  readonly tombstoneSeconds: number;
+  /** Milliseconds after an inclusion from which on everybody may have the sale. */
+  readonly saleGraceMs: number;
+}
+
+/** Beyond this many requesters of one claim the next is answered at once. */
+export const WAITING_MAX = 64;
+/** A waiter that has not shown itself for this long is gone. */
+export const WAITER_LIVES_MS = 5000;
+/** After a ledger went back: nothing older is withdrawn, and nothing older is sold, for this long. */
+export const UNSURE_MS = 10_000;
+export const RESTATE_MS = 3000;
+/** A claim is made within this time of the binding of its idempotency key. */
+export const BINDING_RENEWED_MS = 100_000;
+/** From then on the binding of a payment of which nothing is left may be taken over. */
+export const BINDING_ABANDONED_MS = 150_000;

@@ -1,0 +1,129 @@
+import type { Address } from 'viem';
+import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
+
+/** A settlement that is about to be sent. */
+export interface Sendable {
+  readonly id: string;
+  readonly payment: AcceptedPayment;
+  /** It shared a transaction before and was not paid by it. */
+  readonly goesAlone: boolean;
+}
+
+export interface BatchRules {
+  readonly maxItems: number;
+  /** Assets (`eip155:56/0x…`) whose code is trusted not to spoil the other payments of a batch. */
+  readonly safeAssets: ReadonlySet<string>;
+  /** Payees that want a transaction of their own for each payment. */
+  readonly optOut: ReadonlySet<Address>;
+  /** Gas limit of one transaction; see {@link gasBoundOf}. */
+  readonly maxGas: bigint;
+}
+
+/** No transaction may have a higher gas limit (EIP-7825). */
+const TRANSACTION_GAS_MAX = 16_777_216n;
+/** A validator fills its blocks as it likes: what takes more than this part of one may wait for long. */
+const BLOCK_PART = 4n;
+
+/** Multicall3 itself: the call data is priced with the items, the rest is copying and bookkeeping. */
+const BATCH_BASE_GAS = 30_000n;
+const BATCH_ITEM_GAS = 8000n;
+
+/**
+ * The gas limit that a transaction of ours may have.
+ *
+ * @param blockGasLimit - of the newest block; 0 where the chain does not say.
+ */
+export function gasBoundOf(blockGasLimit: bigint): bigint {
+  const part = blockGasLimit / BLOCK_PART;
+  return blockGasLimit === 0n || part > TRANSACTION_GAS_MAX ? TRANSACTION_GAS_MAX : part;
+}
+
+/** The gas limit of a batch of items with these limits. */
+export function batchGas(limits: readonly bigint[]): bigint {
+  return limits.reduce((sum, limit) => sum + limit + BATCH_ITEM_GAS, BATCH_BASE_GAS);
+}
+
+export interface Groups<T extends Sendable> {
+  /** Each of at least two settlements. */
+  readonly batches: readonly (readonly T[])[];
+  readonly singles: readonly T[];
+}
+
+/**
+ * Divides what is ready into transactions: as much as may share one does, the rest goes alone.
+ *
+ * A batch needs trusted token code and payers without code, for one burner of gas reverts the whole
+ * of it. Permit2 leaves no trace of its nonce in the logs, so two payments that would leave the same
+ * `Transfer` are never in one batch when one of them is Permit2.
+ *
+ * @param limitOf - the gas limit of a payment in a batch.
+ */
+export function groupForSending<T extends Sendable>(
+  ready: readonly T[],
+  rules: BatchRules,
+  limitOf: (payment: AcceptedPayment) => bigint,
+): Groups<T> {
+  const batches: OpenBatch<T>[] = [];
+  const singles: T[] = [];
+  for (const item of ready) {
+    if (!mayShare(item, rules)) {
+      singles.push(item);
+      continue;
+    }
+    const limit = limitOf(item.payment);
+    const open = batches.find(
+      ({ items, limits, traces }) =>
+        items.length < rules.maxItems &&
+        batchGas([...limits, limit]) <= rules.maxGas &&
+        traces.admits(item.payment),
+    );
+    const batch = open ?? { items: [], limits: [], traces: new Traces() };
+    if (open === undefined) batches.push(batch);
+    batch.items.push(item);
+    batch.limits.push(limit);
+    batch.traces.add(item.payment);
+  }
+  return {
+    batches: batches.map(({ items }) => items).filter((items) => items.length > 1),
+    singles: [...singles, ...batches.flatMap(({ items }) => (items.length === 1 ? items : []))],
+  };
+}
+
+interface OpenBatch<T extends Sendable> {
+  readonly items: T[];
+  readonly limits: bigint[];
+  readonly traces: Traces;
+}
+
+function mayShare({ payment, goesAlone }: Sendable, rules: BatchRules): boolean {
+  return (
+    rules.maxItems > 1 &&
+    !goesAlone &&
+    !payment.payerHasCode &&
+    rules.safeAssets.has(assetNameOf(payment)) &&
+    !rules.optOut.has(payment.payTo)
+  );
+}
+
+/** The `Transfer` logs the payments of one batch will leave. */
+class Traces {
+  readonly #all = new Set<string>();
+  readonly #ofPermit2 = new Set<string>();
+
+  admits(payment: AcceptedPayment): boolean {
+    const trace = traceOf(payment);
+    return payment.authorization.method === 'permit2'
+      ? !this.#all.has(trace)
+      : !this.#ofPermit2.has(trace);
+  }
+
+  add(payment: AcceptedPayment): void {
+    const trace = traceOf(payment);
+    this.#all.add(trace);
+    if (payment.authorization.method === 'permit2') this.#ofPermit2.add(trace);
+  }
+}
+
+function traceOf({ asset, payTo, amount, authorization }: AcceptedPayment): string {
+  return `${asset}${authorization.from}${payTo}${amount}`;
+}

@@ -1,0 +1,102 @@
+import type { Address, Hex } from 'viem';
+import type { Reason } from '../../protocol/reasons.js';
+
+/**
+ * - `queued`: accepted, nothing signed that could still land.
+ * - `broadcast`: a signed transaction carries it; it may land at any moment.
+ * - `included`, `finalized`: a transaction of ours paid it, in a block that may or cannot be replaced.
+ * - `reverted`: a transaction of ours was mined and did not pay it; the authorization is unused.
+ * - `expired`: its deadline passed unused.
+ * - `foreign`: the authorization was used by a transaction not ours.
+ * - `withdrawn`: taken back before anything was signed. Nothing moved, nothing will.
+ */
+export type SettlementState =
+  | 'queued'
+  | 'broadcast'
+  | 'included'
+  | 'finalized'
+  | 'reverted'
+  | 'expired'
+  | 'foreign'
+  | 'withdrawn';
+
+/** At which certainty success is told. */
+export type Finality = 'included' | 'finalized';
+
+/** Whether a requester was told "success", or was handed a 202, for a settlement. */
+export type SaleState = 'open' | 'sold';
+
+export interface Sale {
+  readonly state: SaleState;
+  /** The requester that it was sold to. */
+  readonly requester: string | undefined;
+  /** Tag of that requester's idempotency key. */
+  readonly soldKeyTag: string | undefined;
+  /** Tag of the idempotency key that is bound to it: only who has it is told success. */
+  readonly boundKeyTag: string | undefined;
+}
+
+/** What is known of one settlement, wherever in its life it is. */
+export interface SettlementView {
+  /** Names the claim: see `settlementIdOf`. */
+  readonly id: string;
+  readonly state: SettlementState;
+  /** Whether the payment reached the payee in this settlement's name. */
+  readonly isPaid: boolean;
+  readonly sale: Sale;
+  readonly termsTag: string;
+  readonly signedTag: string;
+  /** The transaction that decided it, else the newest one sent for it. */
+  readonly transaction: Hex | undefined;
+  /** Why it failed, once it has. */
+  readonly reason: Reason | undefined;
+  readonly blockNumber: bigint | undefined;
+  readonly logIndex: number | undefined;
+  readonly batchSize: number | undefined;
+  /** Handed out by a 202 answer: nobody waits for it, so nobody's leaving withdraws it. */
+  readonly isAsync: boolean;
+}
+
+/** The whole story of a settlement, as the status endpoint tells it; kept for the retention time. */
+export interface SettlementDetails {
+  readonly method: 'eip3009' | 'permit2';
+  readonly chainId: number;
+  readonly token: Address;
+  readonly payer: Address;
+  readonly payTo: Address;
+  readonly amount: bigint;
+  readonly authorizationNonce: bigint;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  /** Every transaction that ever carried it, oldest first. */
+  readonly hashes: readonly Hex[];
+  readonly blockHash: Hex | undefined;
+  readonly times: SettlementTimes;
+}
+
+/** Milliseconds since the epoch. */
+export interface SettlementTimes {
+  readonly arrived: number | undefined;
+  readonly claimed: number | undefined;
+  readonly allocated: number | undefined;
+  readonly included: number | undefined;
+  readonly finished: number | undefined;
+}
+
+export function isSuccessAt(view: SettlementView, finality: Finality): boolean {
+  if (!view.isPaid) return false;
+  return finality === 'included' || view.state === 'finalized' || view.state === 'foreign';
+}
+
+/** A failure that is final; what can still become a success is not one. */
+export function isFailure(view: SettlementView): boolean {
+  if (view.state === 'withdrawn' || view.state === 'reverted' || view.state === 'expired') {
+    return true;
+  }
+  return view.state === 'foreign' && !view.isPaid;
+}
+
+/** Whether a requester with this key hears of what was sold: it was sold to that key. */
+export function isSoldToKey({ sale }: SettlementView, keyTag: string): boolean {
+  return sale.state === 'sold' && keyTag !== '' && sale.soldKeyTag === keyTag;
+}

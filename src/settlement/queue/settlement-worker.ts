@@ -1,0 +1,135 @@
+import { type Job, WaitingError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { LedgerUnavailableError } from '../../protocol/errors.js';
+import type { LaneStore } from '../ledger/lane-store.js';
+import { queueNameOf, type SettlementJob } from './settlement.queue.js';
+
+/** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
+const LOOK_INTERVAL_MS = 1000;
+/** Readers of one queue in one process: one reader fetches jobs one after another. */
+const READERS = 4;
+/** Jobs a reader has open at once. A job is open as long as its settlement is worked on. */
+const JOBS_PER_READER = 5000;
+/** Jobs of a process that died are seen as that, and run elsewhere, after these two at most. */
+const LOCK_MS = 15_000;
+const STALLED_LOOK_MS = 5000;
+/** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
+const STALLED_MAX = 1_000_000;
+
+export interface SettlementWorkerOptions {
+  readonly chainId: number;
+  readonly store: LaneStore;
+  /** A connection of its own for each reader of the queue. */
+  readonly connect: () => Redis;
+  /** Told when settlements became ready here. */
+  readonly onReady: () => void;
+  readonly onError: (error: Error) => void;
+}
+
+type JobEnd = 'finished' | 'given_up';
+
+/**
+ * Takes the jobs of one chain: each marks its settlement as ready for the lanes and stays open until
+ * the settlement is finished, so that queue tools show what is being worked on. Nothing depends on it:
+ * a settlement whose job is lost is found by a sweep.
+ */
+export class SettlementWorker {
+  readonly #open = new Map<string, Set<(end: JobEnd) => void>>();
+  #arrived: string[] = [];
+  #marking: Promise<void> | undefined;
+  #workers: Worker<SettlementJob>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isStopping = false;
+
+  constructor(private readonly options: SettlementWorkerOptions) {}
+
+  start(): void {
+    this.#isStopping = false;
+    this.#workers = Array.from({ length: READERS }, () => {
+      const worker = new Worker<SettlementJob>(
+        queueNameOf(this.options.chainId),
+        (job, token) => this.#work(job, token),
+        {
+          connection: this.options.connect(),
+          concurrency: JOBS_PER_READER,
+          maxStalledCount: STALLED_MAX,
+          lockDuration: LOCK_MS,
+          stalledInterval: STALLED_LOOK_MS,
+        },
+      );
+      worker.on('error', this.options.onError);
+      return worker;
+    });
+    this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
+  }
+
+  /** Gives the open jobs up; they are run again elsewhere, and find their settlement as it then is. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    const workers = this.#workers;
+    this.#workers = [];
+    // A worker that is closing does not fetch what it gives up, but may have fetched one more just now.
+    this.#isStopping = true;
+    const closing = workers.map((worker) => worker.close());
+    this.#close([...this.#open.keys()], 'given_up');
+    await Promise.all(closing);
+  }
+
+  /** A lane of this process has finished these. */
+  finished(ids: readonly string[]): void {
+    this.#close(ids, 'finished');
+  }
+
+  #close(ids: readonly string[], end: JobEnd): void {
+    for (const id of ids) {
+      for (const close of this.#open.get(id) ?? []) close(end);
+      this.#open.delete(id);
+    }
+  }
+
+  async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
+    const { settlementId } = job.data;
+    if (this.#isStopping) return await this.#giveUp(job, token);
+    const ended = new Promise<JobEnd>((resolve) => {
+      const others = this.#open.get(settlementId) ?? new Set();
+      this.#open.set(settlementId, others.add(resolve));
+    });
+    await this.#markReady(settlementId);
+    if ((await ended) === 'given_up') await this.#giveUp(job, token);
+  }
+
+  /** Back into the queue, where another process finds it. */
+  async #giveUp(job: Job<SettlementJob>, token: string | undefined): Promise<never> {
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  /** Settlements that arrive in one turn of the event loop are marked together. */
+  #markReady(settlementId: string): Promise<void> {
+    this.#arrived.push(settlementId);
+    this.#marking ??= Promise.resolve().then(async () => {
+      const ids = this.#arrived;
+      this.#arrived = [];
+      this.#marking = undefined;
+      const { store, chainId, onReady } = this.options;
+      if ((await store.ready(chainId, ids)) > 0) onReady();
+    });
+    return this.#marking;
+  }
+
+  async #closeFinished(): Promise<void> {
+    const ids = [...this.#open.keys()];
+    if (ids.length === 0) return;
+    const { store, chainId, onError } = this.options;
+    try {
+      this.finished(await store.finishedOf(chainId, ids));
+    } catch (error) {
+      // Redis may be away: the next look tells.
+      if (!(error instanceof LedgerUnavailableError)) onError(asError(error));
+    }
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('something else than an error was thrown');
+}

@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Dice } from '../support/dice.js';
+import { TEST_SEED } from '../support/seed.js';
+import { type EpisodeOptions, learnFlow, playEpisode } from './episode.js';
+import { anyOf, type Fault } from './faults/index.js';
+import { reorg, reorgAfterDeath } from './faults/of-chain.js';
+import { budget } from './faults/of-money.js';
+import { LAG_MOST_BLOCKS, nodeLies, nonceAtOpening, rpcFault } from './faults/of-nodes.js';
+import {
+  freeze,
+  keyRemoved,
+  killAt,
+  networkRemoved,
+  rollingDeploy,
+  skewedClocks,
+} from './faults/of-processes.js';
+import {
+  crashRedis,
+  failOver,
+  loseRedis,
+  stallOne,
+  stallRedis,
+  swallowReply,
+} from './faults/of-redis.js';
+import { fatBatch, hostileTokens } from './faults/of-tokens.js';
+import { LIES } from './rpc-lies.js';
+import { Stage } from './stage.js';
+
+/**
+ * The short form of `npm run test:chaos`: everything that can go wrong goes wrong once. After each the
+ * chain, the service's own account and all that sellers were told must agree.
+ */
+describe('whatever goes wrong', () => {
+  let stage: Stage;
+  const dice = new Dice(TEST_SEED);
+
+  beforeAll(async () => {
+    console.log(`chaos: seed ${TEST_SEED}`);
+    stage = await Stage.build();
+    stage.flow = await learnFlow(stage, dice);
+  });
+  afterAll(() => stage.stop());
+  afterEach(() => {
+    stage.fleet.heal();
+  });
+
+  async function play(options: Partial<EpisodeOptions>): Promise<void> {
+    const { violations } = await playEpisode(stage, dice, { payments: 4, faults: [], ...options });
+    if (violations.length > 0) throw new Error([...violations, stage.logs()].join('\n'));
+  }
+
+  it('the steps of a settlement are known', () => {
+    expect(stage.flow.length).toBeGreaterThan(5);
+  });
+
+  it.each(['before', 'after'] as const)(
+    'a process killed %s each step',
+    async (when) => {
+      for (const step of [...stage.flow, 'eth_sendRawTransaction']) {
+        await play({ faults: [killAt({ when, step })], payments: 3 });
+      }
+    },
+    600_000,
+  );
+
+  it('each reply of Redis swallowed', async () => {
+    for (const step of stage.flow) {
+      await play({ faults: [swallowReply(step, dice.pick([0, 400, 2500]))], payments: 3 });
+    }
+  }, 600_000);
+
+  it('a replica promoted that was cut off at each step', async () => {
+    for (const step of stage.flow) {
+      const when = dice.pick(['before', 'after'] as const);
+      await play({ faults: [failOver({ when, step })], payments: 3 });
+    }
+  }, 600_000);
+
+  it.each<readonly [string, readonly Fault[]]>([
+    ['an API process frozen for 15 s', [freeze(15_000, 'api')]],
+    ['a worker frozen for longer than its lease', [freeze(5000, 'worker')]],
+    ['a worker cut off from Redis for longer than its lease', [stallOne('worker')]],
+    ['an API process cut off from Redis', [stallOne('api')]],
+    ['Redis killed and restarted', [crashRedis]],
+    ['Redis that stalls', [stallRedis]],
+    ['a block replaced', [reorg]],
+    ['a block replaced whose witnesses are dead', [reorgAfterDeath]],
+    ['a rolling deploy', [rollingDeploy]],
+    ['a key taken out under way', [keyRemoved]],
+    ['a network taken out under way', [networkRemoved]],
+    ['a gas budget that is soon spent', [budget]],
+    [
+      'nodes that take transactions and do not say so',
+      [rpcFault({ kind: 'silent_after_send' }, true)],
+    ],
+    ['nodes that drop requests', [rpcFault({ kind: 'drops' }, true)]],
+    ['a node two blocks behind', [rpcFault({ kind: 'lags', blocks: 2 }, false)]],
+    ['a node that lags', [rpcFault({ kind: 'lags', blocks: LAG_MOST_BLOCKS }, false)]],
+    ['a node that hangs', [rpcFault({ kind: 'hangs' }, false)]],
+    ['a node of another chain', [rpcFault({ kind: 'wrong_chain' }, false)]],
+    ['nodes that answer 429', [rpcFault({ kind: 'rate_limited' }, true)]],
+    ['nodes that answer errors with 200', [rpcFault({ kind: 'errors' }, true)]],
+    ['clocks that are wrong', [skewedClocks]],
+    ['nodes that forget transactions', [rpcFault({ kind: 'forgets' }, true)]],
+    ['a node that counts too many transactions while lanes open', [nonceAtOpening]],
+    ['nodes without logs, and payments that are copied', [nodeLies('logs_refused', undefined)]],
+    ['tokens that are not on our side', [hostileTokens]],
+    ['a batch of much gas', [fatBatch]],
+  ])('%s', (_, faults) => play({ faults }));
+
+  it.each(LIES)('a node that lies: %s', (about) =>
+    play({ faults: [nodeLies(about, dice.between(0, 1))] }),
+  );
+
+  it('several things at once', async () => {
+    for (let count = 0; count < 2; count += 1) await play({ faults: anyOf(stage, dice) });
+  });
+
+  it('Redis lost whole, and settling again within 30 s', async () => {
+    await play({ faults: [loseRedis] });
+    const startedAt = Date.now();
+    await stage.ledger.lose();
+    await play({ isHonest: true });
+    expect(Date.now() - startedAt).toBeLessThan(30_000);
+  });
+
+  it('nothing is left in the queues', async () => {
+    await play({ isHonest: true, expectations: { areJobsDone: true } });
+  });
+});

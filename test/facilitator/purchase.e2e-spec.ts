@@ -1,0 +1,146 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Address, getAddress } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { SIGNER } from '../../sandbox/accounts.js';
+import { stockBuyer } from '../../sandbox/buyer.js';
+import { freePort } from '../../sandbox/processes.js';
+import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
+import type { Service } from '../../sandbox/service.js';
+import { post } from '../support/http.js';
+import { newAccount, v1Body } from '../support/payments.js';
+import { World } from '../support/world.js';
+
+describe('a purchase with the stock clients', () => {
+  let world: World;
+  let service: Service;
+  let seller: Server;
+  let sellerUrl: string;
+  const payTo = newAccount().address;
+
+  beforeAll(async () => {
+    world = await World.start({ blockTime: 0.3 });
+    service = await world.service();
+    const port = await freePort();
+    const network = `eip155:${world.chainId}` as const;
+    const { usd, coin } = world;
+    const facilitatorUrl = service.url;
+    seller = await listen(demoSeller({ facilitatorUrl, network, payTo, usd, coin }), port);
+    sellerUrl = `http://127.0.0.1:${port}`;
+  });
+  afterAll(async () => {
+    seller.close();
+    await world.stop();
+  });
+
+  async function purchase(
+    resource: string,
+    token: Address,
+    prepare?: (account: ReturnType<typeof privateKeyToAccount>) => Promise<void>,
+  ): Promise<void> {
+    const key = generatePrivateKey();
+    const account = privateKeyToAccount(key);
+    await world.fund(account.address, PRICE);
+    await prepare?.(account);
+    const payeeBefore = await world.balance(token, payTo);
+
+    const bought = await stockBuyer(key, world.anvil.url).buy(`${sellerUrl}/${resource}`);
+
+    expect(bought.status).toBe(200);
+    expect(JSON.parse(bought.body)).toMatchObject({ report: 'All is well.' });
+    expect(bought.receipt).toMatchObject({
+      success: true,
+      network: `eip155:${world.chainId}`,
+      payer: account.address,
+    });
+    expect(await world.balance(token, account.address)).toBe(0n);
+    expect((await world.balance(token, payTo)) - payeeBefore).toBe(PRICE);
+    const hash = bought.receipt?.transaction as `0x${string}`;
+    const receipt = await world.client.getTransactionReceipt({ hash });
+    expect(receipt.status).toBe('success');
+    expect(getAddress(receipt.from)).toBe(getAddress(SIGNER.address));
+  }
+
+  it('pays by EIP-3009', () => purchase('report', world.usd));
+
+  it('pays by Permit2 where the payer has approved it', () =>
+    purchase('permit2', world.coin, (account) => approveWithGas(account)));
+
+  it('pays by Permit2 with a sponsored approval', () => purchase('sponsored', world.usd));
+
+  async function approveWithGas(account: ReturnType<typeof privateKeyToAccount>): Promise<void> {
+    await world.client.setBalance({ address: account.address, value: 10n ** 18n });
+    await world.approvePermit2(account, world.coin, PRICE);
+  }
+
+  it('turns a buyer without money away with the reason', async () => {
+    const bought = await stockBuyer(generatePrivateKey(), world.anvil.url).buy(
+      `${sellerUrl}/report`,
+    );
+    expect(bought.status).toBe(402);
+  });
+});
+
+describe('a V1 payment as BNB clients post it', () => {
+  let world: World;
+  let service: Service;
+
+  beforeAll(async () => {
+    world = await World.start({ chainId: 56, blockTime: 0.3 });
+    service = await world.service();
+  });
+  afterAll(() => world.stop());
+
+  it.each(['/v1', ''])('verifies and settles with network "bsc" at "%s"', async (base) => {
+    const payer = await world.payer();
+    const payTo = newAccount().address;
+    const body = await v1Body({
+      payer,
+      chainId: 56,
+      network: 'bsc',
+      token: world.usd,
+      payTo,
+      amount: 5000n,
+    });
+
+    const verified = await post(`${service.url}${base}/verify`, body);
+    expect(verified.status).toBe(200);
+    expect(verified.body).toEqual({ isValid: true, payer: payer.address });
+
+    const settled = await post(`${service.url}${base}/settle`, body);
+    expect(settled.status).toBe(200);
+    expect(settled.body).toMatchObject({ success: true, network: 'bsc', payer: payer.address });
+    expect(await world.balance(world.usd, payTo)).toBe(5000n);
+  });
+
+  it('lists V1 kinds by short name at /v1, V2 kinds by CAIP-2 at /v2, both at the root', async () => {
+    const kinds = async (base: string): Promise<unknown> =>
+      ((await (await fetch(`${service.url}${base}/supported`)).json()) as { kinds: unknown }).kinds;
+    const v1 = { x402Version: 1, scheme: 'exact', network: 'bsc' };
+    const v2 = { x402Version: 2, scheme: 'exact', network: 'eip155:56' };
+    expect(await kinds('/v1')).toEqual([v1]);
+    expect(await kinds('/v2')).toEqual([v2]);
+    expect(await kinds('')).toEqual([v2, v1]);
+  });
+
+  it('refuses a body of the other version as data', async () => {
+    const body = await v1Body({
+      payer: newAccount(),
+      chainId: 56,
+      network: 'bsc',
+      token: world.usd,
+      payTo: newAccount().address,
+    });
+    const verified = await post(`${service.url}/v2/verify`, body);
+    expect(verified.status).toBe(200);
+    expect(verified.body).toMatchObject({ isValid: false, invalidReason: 'invalid_x402_version' });
+    const settled = await post(`${service.url}/v2/settle`, body);
+    expect(settled.status).toBe(200);
+    expect(settled.body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_x402_version',
+      transaction: '',
+      network: 'bsc',
+    });
+  });
+});

@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Hex } from 'viem';
+import { freePort } from '../../../sandbox/processes.js';
+import { startRedis } from '../../../sandbox/redis.js';
+import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../../src/protocol/payment/accepted-payment.builder.js';
+import { termsOf } from '../../../src/protocol/payment/identity.js';
+import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
+import { formatKey, listKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
+import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
+import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
+import { RedisGate } from '../../support/redis-gate.js';
+import { aPayment, aRequester, CHAIN_ID } from '../../support/settlement-store-contract.js';
+import { anAttempt, BLOCK, LedgerWorld, LIMITS, NO_BUDGET } from './ledger-world.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+
+/** Attacks on the ledger itself, by what Redis and its servers do, and by whom it serves first. */
+describe('the ledger under attack', () => {
+  let world: LedgerWorld;
+
+  beforeAll(async () => {
+    world = await LedgerWorld.start();
+  });
+  afterAll(() => world.stop());
+
+  async function claimed(
+    made = aPayment(),
+    { requester = aRequester(), isHandedOut = false } = {},
+  ): Promise<ClaimRef> {
+    const result = await world.store.claim(requester, {
+      ...made,
+      means: { balance: 10n ** 24n, allowance: undefined },
+      isHandedOut,
+    });
+    if (result.kind !== 'claimed') throw new Error(result.kind);
+    return { chainId: CHAIN_ID, id: result.id };
+  }
+
+  function paymentTo(payTo: Hex, nonce: number, validBefore = 2_000_000_000n) {
+    const authorization = anEip3009Authorization({
+      to: payTo,
+      validBefore,
+      nonce: `0x9${nonce.toString(16).padStart(63, '0')}`,
+    });
+    const payment = anAcceptedPayment({ chainId: CHAIN_ID, payTo, authorization });
+    const terms = termsOf(CHAIN_ID, payment.asset, authorization);
+    return { payment, identity: { ...terms, signedTag: 'signed' } };
+  }
+
+  const ttlOf = ({ id }: ClaimRef): Promise<number> => world.redis.ttl(recordKey(CHAIN_ID, id));
+
+  it('a stream of new small payees does not overtake who waits, whatever its address', async () => {
+    const held = await world.lane();
+    const large: Hex = `0x${'ff'.repeat(20)}`;
+    const ids = new Map<string, string>();
+    const add = async (payTo: Hex, nonce: number): Promise<void> => {
+      const { id } = await claimed(paymentTo(payTo, nonce));
+      ids.set(id, payTo);
+      await world.lanes.ready(CHAIN_ID, [id]);
+    };
+    let nonce = 0;
+    for (let count = 0; count < 3; count += 1) await add(large, (nonce += 1));
+    const served: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      // Two new payees a turn, with smaller addresses.
+      for (let count = 0; count < 2; count += 1) {
+        nonce += 1;
+        await add(`0x${nonce.toString(16).padStart(40, '0')}`, nonce);
+      }
+      for (const { id } of await world.lanes.take(held, 1)) served.push(ids.get(id) ?? '');
+    }
+    // Those that were there before a payee came are served before it: it is served, and not once only.
+    expect(served[0]).toBe(large);
+    expect(served.slice(0, 4)).toContain(large);
+    const firstNew = served.slice(1, 3);
+    expect(firstNew).not.toContain(large);
+    expect(served.filter((payTo) => payTo === large).length).toBeGreaterThanOrEqual(2);
+    await world.lanes.release(held);
+  });
+
+  it('respond-async refused in a loop leaves nothing for longer than ten minutes', async () => {
+    const handed = await claimed(aPayment(), { isHandedOut: true });
+    const waited = await claimed();
+    for (const ref of [handed, waited]) {
+      await world.refuse(ref, 'invalid_exact_evm_transaction_simulation_failed');
+    }
+    expect(await ttlOf(handed)).toBeLessThanOrEqual(600);
+    expect(await ttlOf(handed)).toBeGreaterThan(0);
+    expect(await ttlOf(waited)).toBeLessThanOrEqual(60);
+    const details = await world.redis.ttl(`x402:{${CHAIN_ID}:0}:d:${handed.id}`);
+    expect(details).toBeLessThanOrEqual(600);
+    // One that had an attempt is kept, in the compact form of Redis.
+    const sent = await claimed();
+    await world.broadcast(sent, TX);
+    await world.include(sent);
+    await world.end(sent, 'finalized');
+    expect(await ttlOf(sent)).toBeGreaterThan(LIMITS.retentionSeconds);
+    expect(await world.redis.object('ENCODING', recordKey(CHAIN_ID, sent.id))).toBe('listpack');
+  });
+
+  it('what is queued while all lanes are paused ends at its deadline', async () => {
+    const past = BigInt(Math.floor(Date.now() / 1000) - 60);
+    const { id } = await claimed(paymentTo(`0x${'77'.repeat(20)}`, 9001, past), {
+      isHandedOut: true,
+    });
+    const { expired } = await world.lanes.sweep(CHAIN_ID, 100);
+    expect(expired).toEqual([id]);
+    const [stage, reason] = await world.redis.hmget(recordKey(CHAIN_ID, id), 'stage', 'reason');
+    expect(stage).toBe('expired');
+    expect(reason).toBe('invalid_exact_evm_payload_authorization_valid_before');
+    expect(await world.redis.zscore(listKey(CHAIN_ID, 'queued'), id)).toBeNull();
+  });
+
+  it('scripts refuse what is not in the table', async () => {
+    const requester = aRequester();
+    const ref = await claimed(aPayment(), { requester });
+    await world.store.leave(ref, requester, 'closed', undefined);
+    const held = await world.lane();
+    await world.lanes.include(held, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
+    await world.lanes.finish(held, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
+    expect(await world.lanes.ready(CHAIN_ID, [ref.id])).toBe(0);
+    const allocated = await world.lanes.allocate(held, anAttempt(0, [ref.id]), NO_BUDGET);
+    expect(allocated).toEqual({ kind: 'gone', ids: [ref.id] });
+    expect(await world.redis.hget(recordKey(CHAIN_ID, ref.id), 'stage')).toBe('withdrawn');
+  });
+
+  it('a replacement reserves what it may cost beyond what is charged, and never exceeds a budget', async () => {
+    const ref = await claimed(paymentTo(`0x${'66'.repeat(20)}`, 9100));
+    const held = await world.lane();
+    await world.take(held, ref.id);
+    const attempt = anAttempt(0, [ref.id]);
+    const budget = { costGwei: 60n, laneGwei: 100n, payeeGwei: undefined, day: '2026-11-21' };
+    expect(await world.lanes.allocate(held, attempt, budget)).toEqual({ kind: 'ok' });
+    const dearer = { ...attempt, transactions: [...attempt.transactions, ...attempt.transactions] };
+    const over = await world.lanes.replace(held, dearer, { ...budget, costGwei: 101n });
+    expect(over).toEqual({ kind: 'budget', subject: 'lane' });
+    const spentKey = `x402:{${CHAIN_ID}:0}:g:lane:${held.lane.split(':')[1] ?? ''}:2026-11-21`;
+    expect(await world.redis.get(spentKey)).toBe('60');
+    expect(await world.lanes.replace(held, dearer, { ...budget, costGwei: 100n })).toEqual({
+      kind: 'ok',
+    });
+    expect(await world.redis.get(spentKey)).toBe('100');
+    await world.lanes.closeAttempt(held, 0, 30n * 10n ** 9n);
+    expect(await world.redis.get(spentKey)).toBe('30');
+  });
+
+  it('a parked settlement is handed to one asker at a time, and ends by what is found out', async () => {
+    const ref = await claimed();
+    await world.broadcast(ref, TX);
+    const [lane = ''] = await world.redis.smembers(listKey(CHAIN_ID, 'lanes'));
+    expect(lane).not.toBe('');
+    const held = await world.lane();
+    const other = await claimed();
+    await world.take(held, other.id);
+    await world.lanes.allocate(held, anAttempt(0, [other.id]), NO_BUDGET);
+    const retryAtMs = Date.now() - 1;
+    await world.lanes.park(held, 0, 5n, [{ id: other.id, why: 'search_failed', retryAtMs }]);
+    expect(await world.lanes.parkedCount(CHAIN_ID)).toBe(1);
+    const [due] = await world.lanes.dueParked(CHAIN_ID, 10);
+    expect(due).toMatchObject({ id: other.id, why: 'search_failed', tries: 0 });
+    expect(due?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [TX] });
+    expect(await world.lanes.dueParked(CHAIN_ID, 10)).toEqual([]);
+    const ending = { id: other.id, state: 'foreign', isPaid: true, transaction: TX } as const;
+    await world.lanes.unpark(CHAIN_ID, [{ kind: 'ended', ending }]);
+    expect(await world.lanes.parkedCount(CHAIN_ID)).toBe(0);
+    expect(await world.redis.hget(recordKey(CHAIN_ID, other.id), 'paid')).toBe('1');
+  });
+
+  it('FLUSHALL under a living process: noticed at the next step, and lanes store again what they have', async () => {
+    const own = await LedgerWorld.start();
+    const made = aPayment();
+    const requester = aRequester();
+    const result = await own.store.claim(requester, {
+      ...made,
+      means: { balance: undefined, allowance: undefined },
+      isHandedOut: false,
+    });
+    if (result.kind !== 'claimed') throw new Error(result.kind);
+    const ref = { chainId: CHAIN_ID, id: result.id };
+    const held = await own.lane();
+    await own.broadcast(ref, TX, held);
+    let changes = 0;
+    own.lanes.onEpochChange(() => (changes += 1));
+
+    await own.redis.flushall();
+    await expect(own.lanes.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
+    await expect(own.lanes.take(held, 1)).rejects.toThrow(LedgerEpochChangedError);
+    const again = await own.lanes.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
+    if (again === undefined) throw new Error('it is free');
+    expect(again.epoch).not.toBe(held.epoch);
+    expect(changes).toBe(1);
+    const payments = new Map([[ref.id, made.payment]]);
+    await own.lanes.restoreAttempts(again, [{ attempt: anAttempt(0, [ref.id]), payments }], 1);
+    const opened = await own.lanes.open(again);
+    expect(opened).toMatchObject({ next: 1, attempts: [{ accountNonce: 0 }] });
+    expect(opened.settlements.get(ref.id)).toMatchObject({ state: 'broadcast', accountNonce: 0 });
+    expect(await own.store.join(ref, requester)).toMatchObject({
+      view: { state: 'broadcast', transaction: TX, termsTag: made.identity.termsTag },
+    });
+    // It goes on as if nothing had been.
+    await own.lanes.include(again, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
+    await own.lanes.finish(again, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
+    expect(
+      await own.redis.exists(
+        `x402:{${CHAIN_ID}:0}:f:${made.payment.asset}:${made.payment.authorization.from}`,
+      ),
+    ).toBe(0);
+    expect(await own.redis.zcard(listKey(CHAIN_ID, 'live'))).toBe(0);
+    await own.stop();
+  });
+
+  it('a replica is promoted that was cut off: what was sold is said again, and nothing is withdrawn', async () => {
+    const [primary, replica] = [
+      await startRedis(await freePort()),
+      await startRedis(await freePort()),
+    ];
+    const gate = await RedisGate.start(primary.port);
+    const [first, second] = [
+      await LedgerWorld.start({ ...primary, url: gate.url }),
+      await LedgerWorld.start({ ...primary, url: gate.url }),
+    ];
+    const replicaClient = new Redis(replica.url);
+    await replicaClient.replicaof('127.0.0.1', primary.port);
+    const [seller, other] = [aRequester(), aRequester()];
+    const claimOf = async (made: ReturnType<typeof aPayment>): Promise<ClaimRef> => {
+      const result = await first.store.claim(seller, {
+        ...made,
+        means: { balance: 10n ** 24n, allowance: undefined },
+        isHandedOut: false,
+      });
+      if (result.kind !== 'claimed') throw new Error(result.kind);
+      return { chainId: CHAIN_ID, id: result.id };
+    };
+    const [sold, waiting] = [await claimOf(aPayment()), await claimOf(aPayment())];
+    await first.store.join(sold, other);
+    await first.broadcast(sold, TX);
+    await first.include(sold);
+    const held = await first.lane();
+    for (let tries = 0; tries < 100; tries += 1) {
+      if ((await replicaClient.hget(recordKey(CHAIN_ID, sold.id), 'stage')) === 'included') break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await replicaClient.replicaof('NO', 'ONE');
+    // From here on the replica hears nothing.
+    expect((await first.store.redeem(sold, seller, 'included')).kind).toBe('sold');
+    gate.leadTo(replica.port);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+
+    await expect(first.lanes.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
+    expect((await second.store.redeem(sold, other, 'included')).kind).toBe('not_yet');
+    expect((await second.store.leave(waiting, seller, 'timeout', undefined)).kind).toBe('unsure');
+    expect(await first.store.restate({ ref: sold, requester: seller, isHandedOut: false })).toBe(
+      true,
+    );
+    expect((await second.store.redeem(sold, other, 'included')).kind).toBe('lost');
+
+    for (const { redis } of [first, second]) redis.disconnect();
+    replicaClient.disconnect();
+    await gate.stop();
+    await Promise.all([primary.stop('SIGKILL'), replica.stop('SIGKILL')]);
+  });
+
+  it('a ledger of another version is refused at the start, with a clear message', async () => {
+    const own = await LedgerWorld.start();
+    await own.redis.set(formatKey(CHAIN_ID), '3');
+    const epochs = new LedgerEpochs(own.redis);
+    await expect(epochs.start([CHAIN_ID])).rejects.toThrow(/holds a ledger of format 3/);
+    await own.redis.flushall();
+    await own.redis.hset('x402:lanes', 'lane', 'status');
+    await expect(new LedgerEpochs(own.redis).start([CHAIN_ID])).rejects.toThrow(/format 1/);
+    await own.stop();
+  });
+
+  it('the reply of a step is swallowed: the same step again says the same', async () => {
+    const gate = await RedisGate.start(world.server.port);
+    const redis = new Redis(gate.url, { maxRetriesPerRequest: 0, enableAutoPipelining: true });
+    redis.on('error', () => undefined);
+    await new Promise((resolve) => redis.once('ready', resolve));
+    const epochs = new LedgerEpochs(redis);
+    const store = new RedisSettlementStore(redis, epochs, LIMITS);
+    const lanes = new RedisLaneStore(redis, epochs, LIMITS);
+    await epochs.start([CHAIN_ID]);
+    const { REQUESTER_SCRIPTS } =
+      await import('../../../src/settlement/ledger/redis-settlement-store.js');
+    const again = async <T>(step: () => Promise<T>): Promise<T> => {
+      for (let tries = 0; tries < 100; tries += 1) {
+        try {
+          return await step();
+        } catch {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      }
+      throw new Error('the ledger does not come back');
+    };
+    const [requester, made] = [aRequester(), aPayment()];
+    const claim = {
+      ...made,
+      means: { balance: 10n ** 24n, allowance: undefined },
+      isHandedOut: false,
+    };
+    gate.swallow(REQUESTER_SCRIPTS.claim);
+    const result = await again(() => store.claim(requester, claim));
+    if (result.kind !== 'claimed') throw new Error(result.kind);
+    const ref = { chainId: CHAIN_ID, id: result.id };
+    await world.broadcast(ref, TX);
+    await world.include(ref);
+    gate.swallow(REQUESTER_SCRIPTS.redeem);
+    expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
+    gate.swallow(REQUESTER_SCRIPTS.takeBack);
+    await again(() => store.takeBack(ref, requester));
+    expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
+    const second = await again(() => store.claim(requester, { ...claim, ...aPayment() }));
+    if (second.kind !== 'claimed') throw new Error(second.kind);
+    gate.swallow(REQUESTER_SCRIPTS.leave);
+    const left = await again(() =>
+      store.leave({ chainId: CHAIN_ID, id: second.id }, requester, 'timeout', undefined),
+    );
+    expect(left).toMatchObject({ view: { state: 'withdrawn' } });
+    expect(gate.swallowedCount).toBe(4);
+    expect(await lanes.parkedCount(CHAIN_ID)).toBe(0);
+    redis.disconnect();
+    await gate.stop();
+  });
+});

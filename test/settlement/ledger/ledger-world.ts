@@ -1,0 +1,183 @@
+import { Redis } from 'ioredis';
+import type { Hex } from 'viem';
+import { freePort } from '../../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
+import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
+import { epochKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
+import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
+import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
+import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
+import type { Attempt } from '../../../src/settlement/model/attempt.js';
+import {
+  CHAIN_ID,
+  CONTRACT_GRACE_MS,
+  type StoreWorld,
+} from '../../support/settlement-store-contract.js';
+
+export const LIMITS = {
+  queueMax: 1000,
+  retentionSeconds: 3600,
+  tombstoneSeconds: 7200,
+  saleGraceMs: CONTRACT_GRACE_MS,
+};
+
+export const NO_BUDGET = {
+  costGwei: 1n,
+  laneGwei: undefined,
+  payeeGwei: undefined,
+  day: '2026-11-21',
+};
+
+/** What lanes do to a real ledger, without a chain. */
+export class LedgerWorld {
+  #lanes = 0;
+  readonly #bound = new Map<string, { readonly held: HeldLane; readonly nonce: number }>();
+
+  private constructor(
+    readonly server: SandboxRedis,
+    readonly redis: Redis,
+    readonly epochs: LedgerEpochs,
+    readonly store: RedisSettlementStore,
+    readonly lanes: RedisLaneStore,
+  ) {}
+
+  static async start(server?: SandboxRedis): Promise<LedgerWorld> {
+    const running = server ?? (await startRedis(await freePort()));
+    const redis = new Redis(running.url, {
+      enableAutoPipelining: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      lazyConnect: true,
+      commandTimeout: 2000,
+    });
+    redis.on('error', () => undefined);
+    await redis.connect();
+    const epochs = new LedgerEpochs(redis);
+    await epochs.start([CHAIN_ID]);
+    const store = new RedisSettlementStore(redis, epochs, LIMITS);
+    return new LedgerWorld(
+      running,
+      redis,
+      epochs,
+      store,
+      new RedisLaneStore(redis, epochs, LIMITS),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.redis.disconnect();
+    await this.server.stop('SIGKILL');
+  }
+
+  /** A lane of its own, opened at account nonce 0. */
+  async lane(processId = 'worker'): Promise<HeldLane> {
+    this.#lanes += 1;
+    const lane = `${CHAIN_ID}:0x${this.#lanes.toString(16).padStart(40, '0')}`;
+    const held = await this.lanes.acquire(lane, CHAIN_ID, processId, 60_000);
+    if (held === undefined) throw new Error('the lane is not free');
+    const { next } = await this.lanes.open(held);
+    if (next === undefined) await this.lanes.setNext(held, undefined, 0);
+    return held;
+  }
+
+  /** Takes until this one is in the lane's hands; the others go back. */
+  async take(held: HeldLane, id: string): Promise<void> {
+    await this.lanes.ready(CHAIN_ID, [id]);
+    const taken = await this.lanes.take(held, 1000);
+    await this.lanes.giveBack(
+      held,
+      taken.map((one) => one.id).filter((one) => one !== id),
+    );
+  }
+
+  async broadcast({ id }: ClaimRef, transaction: Hex, held?: HeldLane): Promise<void> {
+    const lane = held ?? (await this.lane());
+    await this.take(lane, id);
+    const { next = 0 } = await this.lanes.open(lane).then(async (opened) => {
+      await this.take(lane, id);
+      return opened;
+    });
+    const result = await this.lanes.allocate(lane, anAttempt(next, [id], transaction), NO_BUDGET);
+    if (result.kind !== 'ok') throw new Error(result.kind);
+    this.#bound.set(id, { held: lane, nonce: next });
+  }
+
+  async include({ id }: ClaimRef): Promise<void> {
+    const { held, nonce } = this.#boundOf(id);
+    await this.lanes.include(held, nonce, BLOCK, 1, [{ id, logIndex: 3 }]);
+  }
+
+  async replaceBlock({ id }: ClaimRef): Promise<void> {
+    const { held, nonce } = this.#boundOf(id);
+    await this.lanes.uninclude(held, nonce, [id]);
+  }
+
+  async end({ id }: ClaimRef, state: 'finalized' | 'reverted'): Promise<void> {
+    const { held, nonce } = this.#boundOf(id);
+    const isPaid = state === 'finalized';
+    await this.lanes.finish(held, nonce, [{ id, state, isPaid }]);
+    await this.lanes.closeAttempt(held, nonce, 0n);
+  }
+
+  async refuse({ id }: ClaimRef, reason: Parameters<StoreWorld['refuse']>[1]): Promise<void> {
+    const held = await this.lane();
+    await this.take(held, id);
+    await this.lanes.refuse(held, [{ id, reason }]);
+  }
+
+  /** As if a replica had been promoted that had not heard of this sale. */
+  async goBackBeforeSale({ id }: ClaimRef): Promise<void> {
+    await this.redis.hset(recordKey(CHAIN_ID, id), {
+      ...{ sale: 'open', sold_to: '', sold_key: '', told: '' },
+    });
+    await this.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
+    this.epochs.forget(CHAIN_ID, this.epochs.known(CHAIN_ID) ?? '');
+    await this.epochs.of(CHAIN_ID);
+  }
+
+  asStoreWorld(): StoreWorld {
+    return {
+      store: this.store,
+      pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      broadcast: (ref, transaction) => this.broadcast(ref, transaction),
+      include: (ref) => this.include(ref),
+      replaceBlock: (ref) => this.replaceBlock(ref),
+      finalize: (ref) => this.end(ref, 'finalized'),
+      revert: (ref) => this.end(ref, 'reverted'),
+      refuse: (ref, reason) => this.refuse(ref, reason),
+      goBackBeforeSale: (ref) => this.goBackBeforeSale(ref),
+    };
+  }
+
+  #boundOf(id: string): { readonly held: HeldLane; readonly nonce: number } {
+    const bound = this.#bound.get(id);
+    if (bound === undefined) throw new Error('it was not sent');
+    return bound;
+  }
+}
+
+export const BLOCK = {
+  transaction: `0x${'5f'.repeat(32)}`,
+  number: 7n,
+  hash: `0x${'b7'.repeat(32)}`,
+} as const;
+
+export function anAttempt(
+  accountNonce: number,
+  settlementIds: readonly string[],
+  hash: Hex = `0x${'5f'.repeat(32)}`,
+): Attempt {
+  return {
+    accountNonce,
+    kind: settlementIds.length === 0 ? 'noop' : settlementIds.length === 1 ? 'single' : 'batch',
+    settlementIds,
+    allocatedAtBlock: 5n,
+    transactions: [
+      {
+        ...{ hash, raw: '0x02', maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+        ...{ gas: 21_000n, signedAt: Date.now(), isNoop: false },
+      },
+    ],
+  };
+}
