@@ -55,7 +55,7 @@ async function redisCommands(): Promise<{ readonly scripts: number; readonly ins
 async function costOf({ path, concurrency, count }: Case, url: string): Promise<Cost> {
   const answers: Answered[] = [];
   const load: LoadOptions = {
-    ...{ url, path, concurrency, bodies: stage.mill.make('eip3009', count) },
+    ...{ url, path, concurrency, bodies: stage.factory.make('eip3009', count) },
     problemOf: path === '/verify' ? verifyProblem : settleProblem,
     onAnswer: (answer) => answers.push(answer),
   };

@@ -30,7 +30,7 @@ const settlements = Number(options.positional[0] ?? 50_000);
 const tombstones = Number(options.positional[1] ?? 1_000_000);
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
-const { client, mill } = stage;
+const { client, factory } = stage;
 const largeRedis = await startRedis(await freePort());
 const clock = await ChainClock.open(stage.anvil.url);
 const [small, large] = [new Redis(stage.redis.url), new Redis(largeRedis.url)];
@@ -42,10 +42,10 @@ async function settle(
   concurrency: number,
   count: number,
 ): Promise<readonly Answered[]> {
-  const audit = await beginAudit(client, mill, 'eip3009', [address]);
+  const audit = await beginAudit(client, factory, 'eip3009', [address]);
   const answers: Answered[] = [];
   const { failed, failures } = await runLoad({
-    ...{ url, path: '/settle', concurrency, bodies: mill.make('eip3009', count) },
+    ...{ url, path: '/settle', concurrency, bodies: factory.make('eip3009', count) },
     problemOf: settleProblem,
     onAnswer: (answer) => answers.push(answer),
   });

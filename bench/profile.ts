@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readArguments } from './support/command-line.js';
 import { runLoad, verifyProblem } from './support/load.js';
 import { describeMachine, machineLine } from './support/machine.js';
-import type { Kind } from './support/mill.js';
+import type { Kind } from './support/payment-factory.js';
 import {
   type CpuProfile,
   type ProfileReport,
@@ -33,8 +33,8 @@ try {
   const load = {
     ...{ url: service.url, path: '/verify', concurrency: CONCURRENCY, problemOf: verifyProblem },
   };
-  await runLoad({ ...load, bodies: stage.mill.make(kind, WARM_UP) });
-  const bodies = stage.mill.make(kind, MEASURED);
+  await runLoad({ ...load, bodies: stage.factory.make(kind, WARM_UP) });
+  const bodies = stage.factory.make(kind, MEASURED);
   const since = Number(process.hrtime.bigint() / 1000n);
   const result = await runLoad({ ...load, bodies });
   await service.stop();

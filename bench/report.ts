@@ -12,7 +12,7 @@ import { figure, markdownTable } from './support/text-table.js';
 import {
   busynessLine,
   cellTable,
-  floorTable,
+  baselineTable,
   rangeOf,
   ratioTable,
   type VerifyReport,
@@ -51,12 +51,19 @@ function bodyOf(report: Report): string {
   }
 }
 
-function verifyBody({ cells, busyness, floors, scaling, ratios, machine }: VerifyReport): string {
+function verifyBody({
+  cells,
+  busyness,
+  baselines,
+  scaling,
+  ratios,
+  machine,
+}: VerifyReport): string {
   return [
     markdownTable(...cellTable(cells)),
     markdownTable(...ratioTable(ratios)),
     `Cores busy with EIP-3009 at 32: ${busynessLine(busyness)} of ${machine.cores}.`,
-    markdownTable(...floorTable(floors)),
+    markdownTable(...baselineTable(baselines)),
     `Behind one port, EIP-3009 at 32: one process ${figure(scaling.one.median)} a second, two ${figure(scaling.two.median)}: ` +
       `${figure(scaling.factor.median)} times (${rangeOf(scaling.factor)}). Cores busy with two: ${busynessLine(scaling.busyness)} of ${machine.cores}.`,
   ].join('\n\n');

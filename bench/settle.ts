@@ -4,11 +4,11 @@ import { bareNodeFloor } from './support/bare-node.js';
 import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
 import { readArguments } from './support/command-line.js';
-import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/contest.js';
+import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
 import { FULL_BATCH, gasOf, type GasUse } from './support/gas.js';
 import { type Answered, type LoadResult, runLoad, settleProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
-import type { Kind } from './support/mill.js';
+import type { Kind } from './support/payment-factory.js';
 import { type Busyness, pidOf, watchProcessors } from './support/processor-time.js';
 import { printSettleReport, type SettleReport, type TwoWorkers } from './support/settle-report.js';
 import { BenchStage, BLOCK_TIME, CHAIN_ID, OUR_SIGNER, REFERENCE_SIGNER } from './support/stage.js';
@@ -45,7 +45,7 @@ const MOST = 1000;
 const options = readArguments(3);
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
-const { client, mill } = stage;
+const { client, factory } = stage;
 const clock = await ChainClock.open(stage.anvil.url);
 const problems: string[] = [];
 
@@ -71,8 +71,8 @@ async function settle(
   count: number,
   payees?: number,
 ): Promise<AuditedRun> {
-  const bodies = mill.make(kind, count, payees);
-  const audit = await beginAudit(client, mill, kind, signers);
+  const bodies = factory.make(kind, count, payees);
+  const audit = await beginAudit(client, factory, kind, signers);
   const answers: Answered[] = [];
   const ends = watchProcessors(programs);
   const result = await runLoad({
@@ -98,13 +98,13 @@ async function addedTimes(answers: readonly Answered[]): Promise<readonly number
   return (await Promise.all(times)).flat();
 }
 
-interface Contest {
+interface Comparison {
   readonly board: Scoreboard;
   readonly added: Readonly<Record<Contestant, number[]>>;
   readonly busyness: Busyness;
 }
 
-async function contest(): Promise<Contest> {
+async function compare(): Promise<Comparison> {
   const ours = await stage.ours();
   const reference = await stage.reference();
   const sides = {
@@ -196,7 +196,7 @@ async function gasUse(): Promise<readonly GasUse[]> {
 
 const begun = performance.now();
 try {
-  const { board, added, busyness } = await contest();
+  const { board, added, busyness } = await compare();
   const bare = await bareNodeFloor({
     rpcUrl: stage.anvil.url,
     chainId: CHAIN_ID,

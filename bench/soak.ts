@@ -30,7 +30,7 @@ const minutes = Number(options.positional[0] ?? 5);
 if (!(minutes > 0)) throw new Error('bench:soak takes a number of minutes');
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
-const { mill } = stage;
+const { factory } = stage;
 const problems: string[] = [];
 const redis = new Redis(stage.redis.url);
 
@@ -57,10 +57,10 @@ try {
     },
   };
   // The ceiling of both together, as the soak is both together.
-  await runLoad({ ...verifying, bodies: mill.make('eip3009', 2000) });
+  await runLoad({ ...verifying, bodies: factory.make('eip3009', 2000) });
   const [verifyCeiling, settleCeiling] = await Promise.all([
-    runLoad({ ...verifying, bodies: mill.make('eip3009', 20_000), seconds: CEILING_SECONDS }),
-    runLoad({ ...settling, bodies: mill.make('eip3009', 4000), seconds: CEILING_SECONDS }),
+    runLoad({ ...verifying, bodies: factory.make('eip3009', 20_000), seconds: CEILING_SECONDS }),
+    runLoad({ ...settling, bodies: factory.make('eip3009', 4000), seconds: CEILING_SECONDS }),
   ]);
   note('ceiling, verify', verifyCeiling);
   note('ceiling, settle', settleCeiling);
@@ -72,14 +72,14 @@ try {
   console.log(machineLine(machine));
   console.log(`${versionsLine(machine)}\nseed ${options.seed}\n`);
 
-  const audit = await beginAudit(stage.client, mill, 'eip3009', [OUR_SIGNER.address]);
+  const audit = await beginAudit(stage.client, factory, 'eip3009', [OUR_SIGNER.address]);
   const answers: Answered[] = [];
   const bytesBefore = await usedBytes(redis);
   const samples: Sample[] = [];
   const slices = Math.max(4, Math.round((minutes * 60) / SLICE_SECONDS));
   for (let slice = 0; slice < slices; slice += 1) {
     const bodies = (rate: number): string[] =>
-      mill.make('eip3009', Math.ceil(rate * SLICE_SECONDS));
+      factory.make('eip3009', Math.ceil(rate * SLICE_SECONDS));
     const [verified, settled] = await Promise.all([
       runLoad({ ...verifying, bodies: bodies(verifyRate), pacePerSecond: verifyRate }),
       runLoad({

@@ -1,9 +1,9 @@
 import { readArguments } from './support/command-line.js';
-import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/contest.js';
-import { type Floor, recoveryFloors, rpcFloors } from './support/floors.js';
+import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
+import { type Baseline, recoveryBaselines, rpcBaselines } from './support/baselines.js';
 import { type LoadResult, runLoad, verifyProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
-import type { Kind } from './support/mill.js';
+import type { Kind } from './support/payment-factory.js';
 import { type Busyness, pidOf, watchProcessors } from './support/processor-time.js';
 import { BenchStage } from './support/stage.js';
 import { spreadOf } from './support/statistics.js';
@@ -26,7 +26,7 @@ const FORGED = 20;
 const options = readArguments(3);
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
-const { mill } = stage;
+const { factory } = stage;
 
 const ours = await stage.ours();
 const reference = await stage.reference();
@@ -55,7 +55,7 @@ async function measure(
 ): Promise<Measured> {
   const rateKey = `${key} ${concurrency}`;
   const count = Math.ceil((rates.get(rateKey) ?? 1500) * seconds * RESERVE) + RESERVE_LEAST;
-  const bodies = mill.make(kind, count);
+  const bodies = factory.make(kind, count);
   const ends = watchProcessors(programs);
   const result = await runLoad({
     ...{ url, path: PATH, concurrency, bodies, seconds, problemOf: verifyProblem },
@@ -66,7 +66,7 @@ async function measure(
 }
 
 async function refuseForgeries(): Promise<readonly string[]> {
-  const forged = mill.make('eip3009', FORGED).map((body) => {
+  const forged = factory.make('eip3009', FORGED).map((body) => {
     const at = body.indexOf('"signature":"0x') + '"signature":"0x'.length;
     return `${body.slice(0, at)}${body[at] === '1' ? '2' : '1'}${body.slice(at + 1)}`;
   });
@@ -82,7 +82,7 @@ async function refuseForgeries(): Promise<readonly string[]> {
   return results.flat();
 }
 
-async function contest(): Promise<{ readonly board: Scoreboard; readonly busyness: Busyness }> {
+async function compare(): Promise<{ readonly board: Scoreboard; readonly busyness: Busyness }> {
   const board = new Scoreboard();
   let busyness: Busyness = {};
   for (let round = 0; round < options.rounds; round += 1) {
@@ -108,16 +108,16 @@ async function contest(): Promise<{ readonly board: Scoreboard; readonly busynes
   return { board, busyness };
 }
 
-async function constantRoute(): Promise<readonly Floor[]> {
+async function constantRoute(): Promise<readonly Baseline[]> {
   const { url } = await stage.constant();
   await measure('constant', url, 'eip3009', 32, 0.5);
-  const floors: Floor[] = [];
+  const baselines: Baseline[] = [];
   for (const concurrency of LEVELS) {
     const { result } = await measure('constant', url, 'eip3009', concurrency, 1);
     const name = `a Nest route with a constant, at ${concurrency}`;
-    floors.push({ name, perSecond: result.perSecond });
+    baselines.push({ name, perSecond: result.perSecond });
   }
-  return floors;
+  return baselines;
 }
 
 /** The same load through one port, with one and with two processes behind it. */
@@ -152,11 +152,11 @@ try {
     }
   }
   const forgeries = await refuseForgeries();
-  const { board, busyness } = await contest();
-  const bodies = mill.make('eip3009', 1000);
-  const floors = [
-    ...(await recoveryFloors(bodies)),
-    ...(await rpcFloors(stage.anvil.url, bodies)),
+  const { board, busyness } = await compare();
+  const bodies = factory.make('eip3009', 1000);
+  const baselines = [
+    ...(await recoveryBaselines(bodies)),
+    ...(await rpcBaselines(stage.anvil.url, bodies)),
     ...(await constantRoute()),
   ];
   const cells = board.cells();
@@ -166,7 +166,7 @@ try {
     seed: options.seed,
     machine,
     cells,
-    floors,
+    baselines,
     busyness,
     scaling: await scaling(),
     ratios: ratiosOf(cells),

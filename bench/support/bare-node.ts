@@ -3,7 +3,7 @@ import type { Hex } from 'viem';
 import type { SandboxAccount } from '../../sandbox/accounts.js';
 import { signTransaction } from '../../src/platform/crypto/sign-transaction.js';
 import type { ChainClock } from './chain-clock.js';
-import type { Floor } from './floors.js';
+import type { Baseline } from './baselines.js';
 
 /** The cheapest transaction there is. */
 const TRANSFER_GAS = 21_000n;
@@ -31,7 +31,7 @@ export async function bareNodeFloor({
   clock,
   concurrency,
   count,
-}: BareNodeOptions): Promise<Floor> {
+}: BareNodeOptions): Promise<Baseline> {
   const pool = new Pool(new URL(rpcUrl).origin, { connections: 64 });
   const key = Buffer.from(from.key.slice(2), 'hex');
   const first = Number(await ask(pool, 'eth_getTransactionCount', [from.address, 'latest']));

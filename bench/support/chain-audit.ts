@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { MULTICALL3, type SandboxClient } from '../../sandbox/deploy.js';
 import { TOKEN_ABI } from '../../sandbox/tokens.js';
 import type { Answered } from './load.js';
-import { AMOUNT, type Kind, type PaymentMill } from './mill.js';
+import { AMOUNT, type Kind, type PaymentFactory } from './payment-factory.js';
 
 /** The state of the chain before a run, to compare with after it. */
 export interface Audit {
@@ -16,19 +16,19 @@ export interface Audit {
 /** @param signers - every key of the facilitator under test. */
 export async function beginAudit(
   client: SandboxClient,
-  mill: PaymentMill,
+  factory: PaymentFactory,
   kind: Kind,
   signers: readonly Address[],
 ): Promise<Audit> {
-  const token = mill.tokenOf(kind);
+  const token = factory.tokenOf(kind);
   const [balance, nonces] = await Promise.all([
-    totalBalance(client, token, mill.payees),
+    totalBalance(client, token, factory.payees),
     totalNonces(client, signers, 'latest'),
   ]);
   return {
     findings: async (answers) => {
       const [after, used, pending] = await Promise.all([
-        totalBalance(client, token, mill.payees),
+        totalBalance(client, token, factory.payees),
         totalNonces(client, signers, 'latest'),
         totalNonces(client, signers, 'pending'),
       ]);

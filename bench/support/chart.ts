@@ -1,4 +1,4 @@
-import type { Cell, Contestant } from './contest.js';
+import type { Cell, Contestant } from './comparison.js';
 
 /** One panel: values over concurrency, both axes logarithmic. */
 interface Panel {

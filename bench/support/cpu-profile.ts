@@ -1,5 +1,5 @@
 import type { Machine } from './machine.js';
-import type { Kind } from './mill.js';
+import type { Kind } from './payment-factory.js';
 
 /** The parts used of a V8 CPU profile (`node --cpu-prof`). */
 export interface CpuProfile {

@@ -1,5 +1,5 @@
-import type { Cell, Contestant, Ratio } from './contest.js';
-import type { Floor } from './floors.js';
+import type { Cell, Contestant, Ratio } from './comparison.js';
+import type { Baseline } from './baselines.js';
 import { FULL_BATCH, type GasUse } from './gas.js';
 import type { Machine } from './machine.js';
 import type { Busyness } from './processor-time.js';
@@ -37,7 +37,7 @@ export interface SettleReport {
   readonly busyness: Busyness;
   /** Milliseconds at concurrency 1: arrival to broadcast, and block to answer. */
   readonly added: Readonly<Record<Contestant, Spread>>;
-  readonly bare: Floor;
+  readonly bare: Baseline;
   readonly two: TwoWorkers;
   readonly gas: readonly GasUse[];
   readonly ratios: readonly Ratio[];

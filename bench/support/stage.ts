@@ -5,7 +5,7 @@ import { deploySandbox, sandboxClient, type SandboxClient } from '../../sandbox/
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
-import { PaymentMill } from './mill.js';
+import { PaymentFactory } from './payment-factory.js';
 import { SeededBytes } from './seeded-bytes.js';
 
 export const CHAIN_ID = 84_532;
@@ -29,7 +29,7 @@ export class BenchStage {
     readonly anvil: Anvil,
     readonly redis: SandboxRedis,
     readonly client: SandboxClient,
-    readonly mill: PaymentMill,
+    readonly factory: PaymentFactory,
     readonly assets: string,
   ) {}
 
@@ -43,7 +43,7 @@ export class BenchStage {
     const { usd, coin } = await deploySandbox(anvil.url);
     const client = sandboxClient(anvil.url);
     const chainId = CHAIN_ID;
-    const mill = await PaymentMill.build({
+    const factory = await PaymentFactory.build({
       client,
       chainId,
       v1Network: V1_NETWORK,
@@ -54,7 +54,7 @@ export class BenchStage {
       bytes: new SeededBytes(seed),
     });
     const assets = [usd, coin].map((token) => `eip155:${chainId}/${token}`).join(',');
-    return new BenchStage(anvil, redis, client, mill, assets);
+    return new BenchStage(anvil, redis, client, factory, assets);
   }
 
   async ours(

@@ -1,5 +1,5 @@
-import type { Cell, Ratio } from './contest.js';
-import type { Floor } from './floors.js';
+import type { Cell, Ratio } from './comparison.js';
+import type { Baseline } from './baselines.js';
 import { type Machine, machineLine, versionsLine } from './machine.js';
 import type { Busyness } from './processor-time.js';
 import type { Spread } from './statistics.js';
@@ -21,7 +21,7 @@ export interface VerifyReport {
   readonly seed: string;
   readonly machine: Machine;
   readonly cells: readonly Cell[];
-  readonly floors: readonly Floor[];
+  readonly baselines: readonly Baseline[];
   /** While EIP-3009 was verified at concurrency 32. */
   readonly busyness: Busyness;
   readonly scaling: Scaling;
@@ -54,10 +54,10 @@ export function cellTable(cells: readonly Cell[]): Table {
   ];
 }
 
-export function floorTable(floors: readonly Floor[]): Table {
+export function baselineTable(baselines: readonly Baseline[]): Table {
   return [
     ['alone', 'per second', 'ms each'],
-    floors.map(({ name, perSecond }) => [name, figure(perSecond), figure(1000 / perSecond)]),
+    baselines.map(({ name, perSecond }) => [name, figure(perSecond), figure(1000 / perSecond)]),
   ];
 }
 
@@ -100,11 +100,11 @@ export function printHead(title: string, machine: Machine, seed: string, rounds:
 }
 
 export function printVerifyReport(report: VerifyReport): void {
-  const { machine, seed, cells, floors, busyness, scaling, ratios, problems } = report;
+  const { machine, seed, cells, baselines, busyness, scaling, ratios, problems } = report;
   printHead('Verify', machine, seed, cells[0]?.runs.length ?? 0);
   console.log(textTable(...cellTable(cells)));
   console.log(`\nCores busy with EIP-3009 at 32: ${busynessLine(busyness)}\n`);
-  console.log(textTable(...floorTable(floors)));
+  console.log(textTable(...baselineTable(baselines)));
   console.log(
     `\nBehind one port, EIP-3009 at 32: one process ${figure(scaling.one.median)}/s, two ${figure(scaling.two.median)}/s;` +
       ` ${figure(scaling.factor.median)} times (${rangeOf(scaling.factor)})`,

@@ -3,7 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import {
-  type Correspondent,
+  type ResponseEcho,
   type ParsedPayment,
   parsePayment,
   readEnvelope,
@@ -178,11 +178,11 @@ function tagOfKey({ value, caller }: ScopedKey, { requirements, claim }: Payment
   return keyTagOf(value, scope);
 }
 
-function payerOf({ payerAsSent }: Correspondent): { readonly payer?: string } {
+function payerOf({ payerAsSent }: ResponseEcho): { readonly payer?: string } {
   return payerAsSent === undefined ? {} : { payer: payerAsSent };
 }
 
-function invalid(reason: Reason, correspondent: Correspondent): VerifyBody {
+function invalid(reason: Reason, correspondent: ResponseEcho): VerifyBody {
   return {
     isValid: false,
     invalidReason: reason,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
-import { LedgerUnavailableError } from '../protocol/errors.js';
+import { RedisUnavailableError } from '../protocol/errors.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
 import { LaneBoard } from '../settlement/ledger/queries/lane-board.js';
@@ -58,7 +58,7 @@ export class SupportedService {
       const lanes = await this.board.all();
       this.#lanes = lanes.filter(({ silentMs }) => silentMs <= SIGNER_KNOWN_MS);
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error;
+      if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
 }

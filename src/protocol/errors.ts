@@ -39,12 +39,12 @@ export class CodeUnresponsiveError extends ChainUnavailableError {
 }
 
 /** The ledger (Redis) could not be asked, or did not answer in time: a write may have happened. */
-export class LedgerUnavailableError extends FacilitatorError {
+export class RedisUnavailableError extends FacilitatorError {
   readonly code: string = 'ledger_unavailable';
 
   constructor(operation: string, cause: unknown) {
     super(`the ledger did not answer ${operation}`, { cause });
-    this.name = 'LedgerUnavailableError';
+    this.name = 'RedisUnavailableError';
   }
 }
 
@@ -52,7 +52,7 @@ export class LedgerUnavailableError extends FacilitatorError {
  * The ledger went back to an earlier state since it was last asked: a failover, a restore, a flush.
  * Nothing was written. What this process remembers of it has to be compared with it afresh.
  */
-export class LedgerEpochChangedError extends LedgerUnavailableError {
+export class LedgerEpochChangedError extends RedisUnavailableError {
   override readonly code = 'ledger_epoch_changed';
 
   constructor(operation: string) {

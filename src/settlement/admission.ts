@@ -24,7 +24,7 @@ export class Admission {
     this.#queuedLately.set(chainId, queued);
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async refusal(payment: AcceptedPayment, chain: EvmChain): Promise<Reason | undefined> {
     const lanes = await this.board.live(payment.chainId);
     if (lanes.length > 0) {

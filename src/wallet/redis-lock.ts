@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { ledgerCall, runScript, script } from '../platform/redis/redis-scripts.js';
+import { redisCall, runScript, script } from '../platform/redis/redis-scripts.js';
 import { WalletError } from './wallet-error.js';
 import { lockKey } from './wallet-keys.js';
 
@@ -54,6 +54,6 @@ export class RedisLock {
   }
 
   #take(key: string, token: string): Promise<'OK' | null> {
-    return ledgerCall('wallet_lock', this.redis.set(key, token, 'PX', LIFE_MS, 'NX'));
+    return redisCall('wallet_lock', this.redis.set(key, token, 'PX', LIFE_MS, 'NX'));
   }
 }

@@ -4,18 +4,18 @@ import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import type { RecoverSigner } from '../protocol/schemes/exact/verdict.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { RulesSeal } from './accounts/rules-seal.js';
-import { WalletBook } from './accounts/wallet-book.js';
+import { WalletStore } from './accounts/wallet-store.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { Journal } from './audit/journal.js';
 import { RedisWitness } from './audit/journal-witness.js';
 import { DeviceCodes } from './auth/device-codes.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
-import { TokenMint } from './auth/token.js';
+import { TokenIssuer } from './auth/token.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
-import { DeskService } from './desk/desk.service.js';
+import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { PolicyService } from './http/policy.service.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
@@ -69,7 +69,7 @@ export interface WalletParts {
   readonly rateLimiter: RateLimiter;
   readonly policies: PolicyService;
   readonly rpc: WalletRpc;
-  readonly desks: DeskService;
+  readonly walletTools: WalletToolsService;
 }
 
 /** Puts the wallet together; nothing is opened or started yet. */
@@ -87,7 +87,7 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
     renewIntent: (wallet, id, record) => renewIntent(seal, wallet, id, record),
     ...{ retentionSeconds, now, onFailure },
   });
-  const book = new WalletBook(redis, rules);
+  const book = new WalletStore(redis, rules);
   const restorer = new WalletRestorer({ redis, journal, rules, retentionSeconds, now });
   const directory = new WalletDirectory({
     ...{ provider, journal, restorer, book, locks, now },
@@ -108,7 +108,7 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
     ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
     timeoutMs: fetchTimeoutMs,
   });
-  const mint = new TokenMint(config.tokenSecret, publicUrl, now);
+  const mint = new TokenIssuer(config.tokenSecret, publicUrl, now);
   const sessionRules = { agentTokenSeconds: config.tokenTtlSeconds, owners: config.owners };
   return {
     ...{ provider, journal, reconciler, fetcher, directory },
@@ -119,7 +119,7 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
     rateLimiter: new RateLimiter(redis, 'wallet'),
     policies: new PolicyService(directory, book, journal, locks, now),
     rpc: new WalletRpc(signer, new ReplyStore(redis, locks, seal), chains),
-    desks: new DeskService({
+    walletTools: new WalletToolsService({
       ...{ provider, directory, store, payments, balances, fetcher, known, chains, assets },
       ...{ publicUrl, fetchTimeoutMs, now },
     }),

@@ -16,10 +16,10 @@ import { WalletDirectory } from './accounts/wallet-directory.js';
 import { DeviceCodes } from './auth/device-codes.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
-import { DeskService } from './desk/desk.service.js';
+import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { ApprovalPageController } from './http/approval-page.controller.js';
 import { ApprovalService } from './http/approval.service.js';
-import { Gate } from './http/gate.service.js';
+import { WalletAuthGuard } from './http/wallet-auth.guard.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
@@ -62,13 +62,13 @@ export class WalletModule {
         part(Sessions, ({ sessions }) => sessions),
         part(RateLimiter, ({ rateLimiter }) => rateLimiter),
         part(WalletDirectory, ({ directory }) => directory),
-        part(DeskService, ({ desks }) => desks),
+        part(WalletToolsService, ({ walletTools }) => walletTools),
         part(WalletHealth, ({ health }) => health),
         part(WalletRpc, ({ rpc }) => rpc),
         part(PolicyService, ({ policies }) => policies),
         JsonBodyReader,
         ApprovalService,
-        Gate,
+        WalletAuthGuard,
       ],
       exports: [WalletHealth],
     };

@@ -7,7 +7,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../platform/http/openapi.js';
-import { RefusalOutput } from './desk/refusal.js';
+import { RefusalOutput } from './tools/refusal.js';
 import {
   BalanceOutput,
   HistoryOutput,
@@ -17,7 +17,7 @@ import {
   QuoteInput,
   QuoteOutput,
   WalletOutput,
-} from './desk/shapes.js';
+} from './tools/shapes.js';
 import { PolicyText } from './rules/policy.js';
 
 const TOKEN: Json = [{ walletToken: [] }];

@@ -31,7 +31,7 @@ describe('the stage of the benches', () => {
 
   it.each(KINDS)('has both facilitators find every %s payment good', async (kind) => {
     for (const { name, server } of sides) {
-      const bodies = stage.mill.make(kind, COUNT);
+      const bodies = stage.factory.make(kind, COUNT);
       const load = { url: server.url, path: '/verify', concurrency: 8, bodies };
       const result = await runLoad({ ...load, problemOf: verifyProblem });
       expect([name, result.completed, result.failures]).toEqual([name, COUNT, {}]);
@@ -39,11 +39,11 @@ describe('the stage of the benches', () => {
   });
 
   const settleWith = async ({ server, signer }: (typeof sides)[number]) => {
-    const audit = await beginAudit(stage.client, stage.mill, 'eip3009', [signer.address]);
+    const audit = await beginAudit(stage.client, stage.factory, 'eip3009', [signer.address]);
     const answers: Answered[] = [];
     const result = await runLoad({
       ...{ url: server.url, path: '/settle', concurrency: 8, problemOf: settleProblem },
-      bodies: stage.mill.make('eip3009', COUNT),
+      bodies: stage.factory.make('eip3009', COUNT),
       onAnswer: (answer) => answers.push(answer),
     });
     return { result, answers, audit };
@@ -64,7 +64,7 @@ describe('the stage of the benches', () => {
 
   it('counts a refusal as a failure, with its reason', async () => {
     const [ours] = sides;
-    const [body = ''] = stage.mill.make('eip3009', 1);
+    const [body = ''] = stage.factory.make('eip3009', 1);
     const load = { url: ours?.server.url ?? '', path: '/verify', concurrency: 1 };
     const bodies = [body.replaceAll('"amount":"1000"', '"amount":"1001"')];
     const result = await runLoad({ ...load, bodies, problemOf: verifyProblem });

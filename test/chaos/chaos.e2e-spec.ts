@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Dice } from '../support/dice.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { TEST_SEED } from '../support/seed.js';
-import { type EpisodeOptions, learnFlow, playEpisode } from './episode.js';
+import { type RunOptions, learnFlow, playRun } from './run.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { reorg, reorgAfterDeath } from './faults/of-chain.js';
 import { budget } from './faults/of-money.js';
@@ -32,20 +32,20 @@ import { Stage } from './stage.js';
  */
 describe('whatever goes wrong', () => {
   let stage: Stage;
-  const dice = new Dice(TEST_SEED);
+  const random = new SeededRandom(TEST_SEED);
 
   beforeAll(async () => {
     console.log(`chaos: seed ${TEST_SEED}`);
     stage = await Stage.build();
-    stage.flow = await learnFlow(stage, dice);
+    stage.flow = await learnFlow(stage, random);
   });
   afterAll(() => stage.stop());
   afterEach(() => {
     stage.fleet.heal();
   });
 
-  async function play(options: Partial<EpisodeOptions>): Promise<void> {
-    const { violations } = await playEpisode(stage, dice, { payments: 4, faults: [], ...options });
+  async function play(options: Partial<RunOptions>): Promise<void> {
+    const { violations } = await playRun(stage, random, { payments: 4, faults: [], ...options });
     if (violations.length > 0) throw new Error([...violations, stage.logs()].join('\n'));
   }
 
@@ -65,13 +65,13 @@ describe('whatever goes wrong', () => {
 
   it('each reply of Redis swallowed', async () => {
     for (const step of stage.flow) {
-      await play({ faults: [swallowReply(step, dice.pick([0, 400, 2500]))], payments: 3 });
+      await play({ faults: [swallowReply(step, random.pick([0, 400, 2500]))], payments: 3 });
     }
   }, 600_000);
 
   it('a replica promoted that was cut off at each step', async () => {
     for (const step of stage.flow) {
-      const when = dice.pick(['before', 'after'] as const);
+      const when = random.pick(['before', 'after'] as const);
       await play({ faults: [failOver({ when, step })], payments: 3 });
     }
   }, 600_000);
@@ -109,11 +109,11 @@ describe('whatever goes wrong', () => {
   ])('%s', (_, faults) => play({ faults }));
 
   it.each(LIES)('a node that lies: %s', (about) =>
-    play({ faults: [nodeLies(about, dice.between(0, 1))] }),
+    play({ faults: [nodeLies(about, random.between(0, 1))] }),
   );
 
   it('several things at once', async () => {
-    for (let count = 0; count < 2; count += 1) await play({ faults: anyOf(stage, dice) });
+    for (let count = 0; count < 2; count += 1) await play({ faults: anyOf(stage, random) });
   });
 
   it('Redis lost whole, and settling again within 30 s', async () => {

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Dice } from '../support/dice.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 import { type Body, eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
 import { delay, newCallerAddress } from './client.js';
-import { commit, type Mischief, MISCHIEFS } from './mischief.js';
+import { commit, type PayerTrick, PAYER_TRICKS } from './payer-tricks.js';
 import { Order, type OrderOptions } from './order.js';
 import type { Stage } from './stage.js';
 
@@ -32,7 +32,7 @@ export interface Deal {
   /** More than one where the payer signed one nonce twice. */
   readonly payments: readonly Payment[];
   readonly manner: Manner;
-  readonly mischief: Mischief | undefined;
+  readonly trick: PayerTrick | undefined;
   /** Of sellers. */
   readonly orders: readonly Order[];
   /** Of those who copied a payment from the pool and ask us for the sale. */
@@ -47,21 +47,25 @@ export interface DealOptions {
 
 const MISCHIEF_CHANCE = 0.3;
 
-export async function makeDeal(stage: Stage, dice: Dice, options: DealOptions): Promise<Deal> {
+export async function makeDeal(
+  stage: Stage,
+  random: SeededRandom,
+  options: DealOptions,
+): Promise<Deal> {
   const { world } = stage;
-  const mischief =
-    !options.isHonest && dice.chance(MISCHIEF_CHANCE) ? dice.pick(MISCHIEFS) : undefined;
+  const trick =
+    !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(PAYER_TRICKS) : undefined;
   // Who plays tricks is not met again.
-  const payer = mischief === undefined ? dice.pick(stage.payers) : await world.payer();
-  const method = mischief === undefined && dice.chance(0.4) ? 'permit2' : 'eip3009';
+  const payer = trick === undefined ? random.pick(stage.payers) : await world.payer();
+  const method = trick === undefined && random.chance(0.4) ? 'permit2' : 'eip3009';
   const nonce = newNonce();
-  const payments = [await makePayment(stage, dice, payer, { method, nonce })];
-  if (mischief === 'equivocates') {
-    payments.push(await makePayment(stage, dice, payer, { method, nonce }));
+  const payments = [await makePayment(stage, random, payer, { method, nonce })];
+  if (trick === 'equivocates') {
+    payments.push(await makePayment(stage, random, payer, { method, nonce }));
   }
-  const manner = dice.pick(MANNERS);
+  const manner = random.pick(MANNERS);
   const orders: Order[] = [];
-  for (const order of ordersOf(stage, dice, payments, manner)) {
+  for (const order of ordersOf(stage, random, payments, manner)) {
     orders.push(
       new Order({
         ...order,
@@ -71,41 +75,41 @@ export async function makeDeal(stage: Stage, dice: Dice, options: DealOptions): 
     );
   }
   const strangers =
-    mischief === 'is_copied' ? payments.map((payment) => strangerTo(stage, dice, payment)) : [];
-  return { payer, payments, manner, mischief, orders, strangers };
+    trick === 'is_copied' ? payments.map((payment) => strangerTo(stage, random, payment)) : [];
+  return { payer, payments, manner, trick, orders, strangers };
 }
 
 /** All asks of one deal, until everybody has heard the end. */
 export async function play(
   { world, pool }: Stage,
-  dice: Dice,
-  { mischief, payments, payer, orders, strangers }: Deal,
+  random: SeededRandom,
+  { trick, payments, payer, orders, strangers }: Deal,
   deadline: number,
 ): Promise<void> {
-  await delay(dice.between(0, 500));
+  await delay(random.between(0, 500));
   const pursuing = orders.map((order) => order.pursue(deadline));
   const [payment] = payments;
-  if (mischief !== undefined && payment !== undefined) {
-    if (mischief === 'is_copied' && dice.chance(0.6)) {
+  if (trick !== undefined && payment !== undefined) {
+    if (trick === 'is_copied' && random.chance(0.6)) {
       // From the pool; who is quick is in the same block.
       await Promise.race([pool.sight(payment), delay(2000)]);
       pursuing.push(...strangers.map((stranger) => stranger.pursue(deadline)));
     } else {
-      await delay(dice.between(0, 700));
+      await delay(random.between(0, 700));
     }
-    await commit(mischief, world, payment.body, payer);
+    await commit(trick, world, payment.body, payer);
   }
   await Promise.all(pursuing);
 }
 
 async function makePayment(
   { world }: Stage,
-  dice: Dice,
+  random: SeededRandom,
   payer: PrivateKeyAccount,
   { method, nonce }: { readonly method: Payment['method']; readonly nonce: Hex },
 ): Promise<Payment> {
   const payTo = newAccount().address;
-  const amount = BigInt(dice.between(1, 5000));
+  const amount = BigInt(random.between(1, 5000));
   const token = method === 'eip3009' ? world.usd : world.coin;
   const options = { payer, chainId: world.chainId, payTo, amount, token };
   const body =
@@ -117,7 +121,7 @@ async function makePayment(
 
 function ordersOf(
   stage: Stage,
-  dice: Dice,
+  random: SeededRandom,
   payments: readonly Payment[],
   manner: Manner,
 ): readonly OrderOptions[] {
@@ -127,15 +131,15 @@ function ordersOf(
   const common = {
     payment,
     urls: () => stage.urls(),
-    dice,
+    random,
     from,
     hasKey: true,
-    isEasilyDiscouraged: dice.chance(0.2),
-    ...(dice.chance(0.2) && { hangsUpAfterMs: dice.between(10, 1500) }),
+    isEasilyDiscouraged: random.chance(0.2),
+    ...(random.chance(0.2) && { hangsUpAfterMs: random.between(10, 1500) }),
   };
   switch (manner) {
     case 'plain':
-      return dice.chance(0.5) && payments.length === 1
+      return random.chance(0.5) && payments.length === 1
         ? [common]
         : [common, { ...common, payment: other }];
     case 'late':
@@ -145,36 +149,41 @@ function ordersOf(
           ...common,
           payment: other,
           from: newCallerAddress(),
-          startsAfterMs: dice.between(200, 2500),
+          startsAfterMs: random.between(200, 2500),
         },
       ];
     case 'async': {
       const orders = [
         { ...common, isAsync: true },
-        { ...common, payment: other, isAsync: dice.chance(0.3), startsAfterMs: dice.below(800) },
+        {
+          ...common,
+          payment: other,
+          isAsync: random.chance(0.3),
+          startsAfterMs: random.below(800),
+        },
       ];
-      return dice.chance(0.5) && payments.length === 1 ? orders.slice(0, 1) : orders;
+      return random.chance(0.5) && payments.length === 1 ? orders.slice(0, 1) : orders;
     }
     case 'crowd':
       return [
-        { ...common, copies: dice.between(2, 5) },
-        ...Array.from({ length: dice.between(2, 5) }, () => ({
+        { ...common, copies: random.between(2, 5) },
+        ...Array.from({ length: random.between(2, 5) }, () => ({
           ...common,
           payment: other,
           hasKey: false,
           from: newCallerAddress(),
-          startsAfterMs: dice.below(300),
+          startsAfterMs: random.below(300),
         })),
       ];
   }
 }
 
 /** Asks a few times, without a key, from an address that nobody else has. */
-function strangerTo(stage: Stage, dice: Dice, payment: Payment): Order {
+function strangerTo(stage: Stage, random: SeededRandom, payment: Payment): Order {
   return new Order({
     payment,
     urls: () => stage.urls(),
-    dice,
+    random,
     from: newCallerAddress(),
     hasKey: false,
     rounds: 4,

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Dice } from '../support/dice.js';
-import { learnFlow, type Played, playEpisode } from './episode.js';
+import { SeededRandom } from '../support/seeded-random.js';
+import { learnFlow, type Played, playRun } from './run.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { packService } from './pack.js';
 import { Stage } from './stage.js';
@@ -55,30 +55,30 @@ const CACHE = join('node_modules', '.cache');
 const PROGRESS = join(CACHE, 'chaos.json');
 const JOBS_PATIENCE_MS = 90_000;
 
-/** Each run has dice of its own, so that any of them can be had again alone. */
-const diceOf = (seed: number, run: number): Dice => new Dice(seed * 100_003 + run);
+/** Each run has a seed of its own, so that any of them can be had again alone. */
+const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
 
-function drawFaults(stage: Stage, dice: Dice): readonly Fault[] {
+function drawFaults(stage: Stage, random: SeededRandom): readonly Fault[] {
   const { fault } = values;
-  if (fault === undefined) return anyOf(stage, dice);
+  if (fault === undefined) return anyOf(stage, random);
   for (let tries = 0; tries < 10_000; tries += 1) {
-    const [drawn] = anyOf(stage, dice);
+    const [drawn] = anyOf(stage, random);
     if (drawn !== undefined && new RegExp(fault).test(drawn.kind)) return [drawn];
   }
   throw new Error(`no fault is called ${fault}`);
 }
 
-async function playRun(
+async function playOne(
   stage: Stage,
   seed: number,
   run: number,
 ): Promise<{ readonly played: Played; readonly faults: readonly Fault[]; readonly title: string }> {
-  const dice = diceOf(seed, run);
-  const faults = drawFaults(stage, dice);
-  const payments = dice.between(2, 8);
+  const random = diceOf(seed, run);
+  const faults = drawFaults(stage, random);
+  const payments = random.between(2, 8);
   const startedAt = Date.now();
   const names = faults.map(({ name }) => name).join('; ');
-  const played = await playEpisode(stage, dice, { payments, faults }).catch(
+  const played = await playRun(stage, random, { payments, faults }).catch(
     (error: unknown): Played => ({ deals: [], violations: [`it broke off: ${String(error)}`] }),
   );
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
@@ -102,7 +102,7 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
   process.once('disconnect', leave);
   try {
     for (const run of runs) {
-      const { played, faults, title } = await playRun(stage, seed, run);
+      const { played, faults, title } = await playOne(stage, seed, run);
       tally.add(faults, played.deals);
       const lines = [title, ...stage.notes.map((note) => `  (${note})`)];
       if (played.violations.length === 0) {
@@ -127,7 +127,7 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
 async function build(seed: number): Promise<Stage> {
   const stage = await Stage.build({ main: await packService() });
   try {
-    stage.flow = await learnFlow(stage, new Dice(seed));
+    stage.flow = await learnFlow(stage, new SeededRandom(seed));
     return stage;
   } catch (error) {
     await stage.stop();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Dice } from '../support/dice.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 import { ask, type Answered, delay } from './client.js';
 import type { Payment } from './deals.js';
 
@@ -43,7 +43,7 @@ const GONE_MS = 8000;
 export interface OrderOptions {
   readonly payment: Payment;
   readonly urls: () => readonly string[];
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   /** The caller's own address. */
   readonly from: string;
   /** Without one, each request stands for itself. */
@@ -115,10 +115,10 @@ export class Order {
   }
 
   async #ask(patienceMs: number, deadline: number): Promise<End | undefined> {
-    const { payment, urls, dice, from, isAsync = false } = this.options;
+    const { payment, urls, random, from, isAsync = false } = this.options;
     const request: Request = { askedAt: Date.now(), heard: undefined };
     this.requests.push(request);
-    const url = dice.pick(urls());
+    const url = random.pick(urls());
     const answer = await ask(`${url}/settle`, {
       method: 'POST',
       headers: {
@@ -139,7 +139,7 @@ export class Order {
   async #look(path: string, deadline: number): Promise<End | undefined> {
     let unknownSince: number | undefined;
     while (Date.now() < deadline) {
-      const url = this.options.dice.pick(this.options.urls());
+      const url = this.options.random.pick(this.options.urls());
       const answer = await ask(`${url}${path}`, { patienceMs: LOOK_PATIENCE_MS });
       if (answer?.status === 404) {
         unknownSince ??= Date.now();

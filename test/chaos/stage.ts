@@ -136,7 +136,7 @@ export class Stage {
   }
 
   /** What was found before belongs to another episode. */
-  beginEpisode(): void {
+  beginRun(): void {
     this.found = [];
     this.notes = [];
     this.losses = [];

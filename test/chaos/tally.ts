@@ -7,9 +7,9 @@ export class Tally {
 
   add(faults: readonly Fault[], deals: readonly Deal[]): void {
     for (const { kind } of faults) this.#count(kind);
-    for (const { manner, mischief } of deals) {
+    for (const { manner, trick } of deals) {
       this.#count(`payment: ${manner}`);
-      if (mischief !== undefined) this.#count(`payer: ${mischief}`);
+      if (trick !== undefined) this.#count(`payer: ${trick}`);
     }
   }
 

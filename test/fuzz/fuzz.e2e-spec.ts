@@ -11,7 +11,7 @@ import { get } from '../support/http.js';
 import { Inspector } from '../support/inspector.js';
 import { type Body, eip3009Body, type Json, newAccount, permit2Body } from '../support/payments.js';
 import { World } from '../support/world.js';
-import { Dice } from '../support/dice.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { TEST_SEED } from '../support/seed.js';
 import { type Api, type GeneratedRequest, RequestMaker } from './requests.js';
 import { type Answered, Sender } from './sender.js';
@@ -32,7 +32,7 @@ jest.setTimeout(60_000 + COUNT * 60);
 describe(`${COUNT} generated requests, seed ${TEST_SEED}`, () => {
   const RPC_SECRET = 'rpc-secret-of-ours';
   const keys = [createApiKey('shop', ['verify', 'settle']), createApiKey('ops', ['admin'])];
-  const dice = new Dice(TEST_SEED);
+  const random = new SeededRandom(TEST_SEED);
   let world: World;
   let service: Service;
   let sender: Sender;
@@ -63,7 +63,7 @@ describe(`${COUNT} generated requests, seed ${TEST_SEED}`, () => {
       await permit2Body({ ...options, token: world.coin }),
     ];
     const apiKeys = keys.map(({ key }) => key);
-    maker = new RequestMaker(api as unknown as Api, dice, apiKeys, payments);
+    maker = new RequestMaker(api as unknown as Api, random, apiKeys, payments);
   });
   afterAll(async () => {
     sender.close();

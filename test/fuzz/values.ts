@@ -1,4 +1,4 @@
-import type { Dice } from '../support/dice.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -44,13 +44,13 @@ const HOSTILE: readonly unknown[] = [
   { $ref: '#' },
 ];
 
-export function hostile(dice: Dice): unknown {
-  return dice.pick(HOSTILE);
+export function hostile(random: SeededRandom): unknown {
+  return random.pick(HOSTILE);
 }
 
 /** A text for a place that takes text only. */
-export function hostileText(dice: Dice): string {
-  const value = hostile(dice);
+export function hostileText(random: SeededRandom): string {
+  const value = hostile(random);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
@@ -58,31 +58,31 @@ export function hostileText(dice: Dice): string {
 export class ValueMaker {
   constructor(
     private readonly schemas: Readonly<Record<string, Schema>>,
-    private readonly dice: Dice,
+    private readonly random: SeededRandom,
   ) {}
 
   /** As described, but for what a pattern cannot say: signatures are of nobody. */
   valueOf(schema: Schema): unknown {
-    const { dice } = this;
+    const { random } = this;
     if (typeof schema['$ref'] === 'string') {
       const target = this.schemas[schema['$ref'].split('/').at(-1) ?? ''];
       return this.valueOf(target ?? {});
     }
     const choices = (schema['oneOf'] ?? schema['anyOf']) as readonly Schema[] | undefined;
-    if (choices !== undefined) return this.valueOf(dice.pick(choices));
+    if (choices !== undefined) return this.valueOf(random.pick(choices));
     if ('const' in schema) return schema['const'];
-    if (Array.isArray(schema['enum'])) return dice.pick(schema['enum'] as unknown[]);
+    if (Array.isArray(schema['enum'])) return random.pick(schema['enum'] as unknown[]);
     switch (schema['type']) {
       case 'object':
         return this.#objectOf(schema);
       case 'array':
-        return Array.from({ length: dice.below(3) }, () =>
+        return Array.from({ length: random.below(3) }, () =>
           this.valueOf((schema['items'] ?? {}) as Schema),
         );
       case 'integer':
-        return dice.below(1000);
+        return random.below(1000);
       case 'boolean':
-        return dice.chance(0.5);
+        return random.chance(0.5);
       default:
         return this.#textOf(typeof schema['pattern'] === 'string' ? schema['pattern'] : '');
     }
@@ -93,19 +93,19 @@ export class ValueMaker {
     const required = new Set((schema['required'] ?? []) as readonly string[]);
     return Object.fromEntries(
       Object.entries(properties)
-        .filter(([name]) => required.has(name) || this.dice.chance(0.7))
+        .filter(([name]) => required.has(name) || this.random.chance(0.7))
         .map(([name, part]) => [name, this.valueOf(part)]),
     );
   }
 
   #textOf(pattern: string): string {
-    const { dice } = this;
-    if (pattern.includes('{40}')) return dice.hex(20);
-    if (pattern.includes('{64}')) return dice.hex(32);
-    if (pattern.startsWith('^0x')) return dice.hex(65);
-    if (pattern.includes('eip155')) return dice.pick(['eip155:31337', 'eip155:1']);
-    if (pattern.includes('[0-9]')) return String(dice.below(2 ** 32));
-    return dice.pick(['text', 'exact', 'eip155:31337', '']);
+    const { random } = this;
+    if (pattern.includes('{40}')) return random.hex(20);
+    if (pattern.includes('{64}')) return random.hex(32);
+    if (pattern.startsWith('^0x')) return random.hex(65);
+    if (pattern.includes('eip155')) return random.pick(['eip155:31337', 'eip155:1']);
+    if (pattern.includes('[0-9]')) return String(random.below(2 ** 32));
+    return random.pick(['text', 'exact', 'eip155:31337', '']);
   }
 
   /** Breaks a value in a few places: other types, fields too many or too few. */
@@ -116,14 +116,14 @@ export class ValueMaker {
   }
 
   #spoilOnce(value: unknown): unknown {
-    const { dice } = this;
-    if (typeof value !== 'object' || value === null || dice.chance(0.1)) return hostile(dice);
+    const { random } = this;
+    if (typeof value !== 'object' || value === null || random.chance(0.1)) return hostile(random);
     const entries = Object.entries(value);
-    const [name] = entries.length === 0 ? ['x'] : dice.pick(entries);
+    const [name] = entries.length === 0 ? ['x'] : random.pick(entries);
     const copy = { ...(value as Record<string, unknown>) };
-    const way = dice.roll();
+    const way = random.roll();
     if (way < 0.15) Reflect.deleteProperty(copy, name);
-    else if (way < 0.3) copy[hostileText(dice)] = hostile(dice);
+    else if (way < 0.3) copy[hostileText(random)] = hostile(random);
     else copy[name] = this.#spoilOnce(copy[name]);
     return copy;
   }

@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Dice } from '../support/dice.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 import { dearTypedData, nested } from '../wallet/hostile-data.js';
 import type { GeneratedRequest } from './requests.js';
 import { hostileText, ValueMaker } from './values.js';
@@ -23,18 +23,20 @@ export class WalletRequestMaker {
 
   constructor(
     private readonly doors: readonly Door[],
-    private readonly dice: Dice,
+    private readonly random: SeededRandom,
   ) {
-    this.#values = new ValueMaker({}, dice);
+    this.#values = new ValueMaker({}, random);
   }
 
   next(): GeneratedRequest {
-    const { dice } = this;
-    const door = dice.pick(this.doors);
+    const { random } = this;
+    const door = random.pick(this.doors);
     const path = door.path();
     return {
       template: path,
-      method: dice.chance(0.03) ? dice.pick(['put', 'delete', 'patch', 'options']) : door.method,
+      method: random.chance(0.03)
+        ? random.pick(['put', 'delete', 'patch', 'options'])
+        : door.method,
       path,
       headers: this.#headers(door),
       body: door.method === 'get' ? undefined : this.#body(door.bodies ?? [{}]),
@@ -42,43 +44,47 @@ export class WalletRequestMaker {
   }
 
   #headers({ tokens, headers }: Door): Record<string, string> {
-    const { dice } = this;
+    const { random } = this;
     const made: Record<string, string> = { ...headers };
     const text = (): string =>
-      hostileText(dice)
+      hostileText(random)
         .slice(0, HEADER_MAX)
         .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?')
         .trim();
-    if (tokens !== undefined && dice.chance(0.9)) {
-      made['authorization'] = `Bearer ${dice.pick(tokens)}`;
-    } else if (dice.chance(0.5)) {
-      made['authorization'] = dice.chance(0.5) ? `Bearer ${text()}` : text();
+    if (tokens !== undefined && random.chance(0.9)) {
+      made['authorization'] = `Bearer ${random.pick(tokens)}`;
+    } else if (random.chance(0.5)) {
+      made['authorization'] = random.chance(0.5) ? `Bearer ${text()}` : text();
     }
-    if (dice.chance(0.2)) made['idempotency-key'] = dice.chance(0.5) ? text() : 'one';
-    if (dice.chance(0.1)) made['content-type'] = text();
-    if (dice.chance(0.1)) made['x-forwarded-for'] = text();
-    if (dice.chance(0.05)) made['origin'] = text();
+    if (random.chance(0.2)) made['idempotency-key'] = random.chance(0.5) ? text() : 'one';
+    if (random.chance(0.1)) made['content-type'] = text();
+    if (random.chance(0.1)) made['x-forwarded-for'] = text();
+    if (random.chance(0.05)) made['origin'] = text();
     return made;
   }
 
   #body(bodies: readonly unknown[]): Buffer | undefined {
-    const { dice } = this;
-    const way = dice.roll();
+    const { random } = this;
+    const way = random.roll();
     if (way < 0.03) return undefined;
-    if (way < 0.06) return Buffer.from(hostileText(dice));
-    if (way < 0.08) return Buffer.from(nested(dice.below(20_000), dice.pick(['lists', 'objects'])));
-    const right = dice.pick(bodies);
-    const value = dice.chance(0.3) ? right : this.#values.spoil(right, dice.below(SPOILS_MAX));
+    if (way < 0.06) return Buffer.from(hostileText(random));
+    if (way < 0.08)
+      return Buffer.from(nested(random.below(20_000), random.pick(['lists', 'objects'])));
+    const right = random.pick(bodies);
+    const value = random.chance(0.3) ? right : this.#values.spoil(right, random.below(SPOILS_MAX));
     const bytes = Buffer.from(JSON.stringify(value));
-    if (dice.chance(0.03)) return bytes.subarray(0, dice.below(bytes.length + 1));
-    if (dice.chance(0.03)) bytes[dice.below(bytes.length)] = dice.below(256);
+    if (random.chance(0.03)) return bytes.subarray(0, random.below(bytes.length + 1));
+    if (random.chance(0.03)) bytes[random.below(bytes.length)] = random.below(256);
     return bytes;
   }
 }
 
 /** What somebody without a token is let through for. */
-export function openDoors(dice: Dice, owners: readonly PrivateKeyAccount[]): readonly Door[] {
-  const address = (): string => dice.pick(owners).address;
+export function openDoors(
+  random: SeededRandom,
+  owners: readonly PrivateKeyAccount[],
+): readonly Door[] {
+  const address = (): string => random.pick(owners).address;
   const userCode = 'BCDF-GHJK-LMNP';
   const deviceCode = `${userCode}.${'A'.repeat(43)}`;
   const signed = { address: address(), message: 'a', signature: `0x${'1b'.repeat(65)}` };
@@ -89,7 +95,7 @@ export function openDoors(dice: Dice, owners: readonly PrivateKeyAccount[]): rea
   return [
     at('post', '/v1/init', true),
     at('post', '/v1/status', { code: deviceCode }),
-    { method: 'get', path: () => `/v1/status?code=${encodeURIComponent(textOf(dice))}` },
+    { method: 'get', path: () => `/v1/status?code=${encodeURIComponent(textOf(random))}` },
     at('post', '/v1/login/nonce', { address: address() }),
     at('post', '/v1/login', signed),
     at('post', '/v1/approve/nonce', { code: userCode, address: address() }),
@@ -114,7 +120,7 @@ export interface Inside {
 }
 
 /** What the bearer of a token is let through for. */
-export function insideDoors(dice: Dice, inside: Inside): readonly Door[] {
+export function insideDoors(random: SeededRandom, inside: Inside): readonly Door[] {
   const { agents, owners, caip2, rules, sellers } = inside;
   const wallet = '/v1/wallets/me';
   const at = (
@@ -141,8 +147,8 @@ export function insideDoors(dice: Dice, inside: Inside): readonly Door[] {
   ];
   const buying = (url: string, count: number): object[] =>
     Array.from({ length: count }, (_, number) => ({
-      ...{ url, maxAmount: '1', intentId: `fuzz-${number}-${dice.below(1000)}` },
-      ...(dice.chance(0.3) && { headers: { accept: 'text/plain' }, method: 'POST', body: 'x' }),
+      ...{ url, maxAmount: '1', intentId: `fuzz-${number}-${random.below(1000)}` },
+      ...(random.chance(0.3) && { headers: { accept: 'text/plain' }, method: 'POST', body: 'x' }),
     }));
   const call = (name: string, args: object): object => ({
     ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
@@ -160,12 +166,12 @@ export function insideDoors(dice: Dice, inside: Inside): readonly Door[] {
     at('post', `${wallet}/payments`, agents, ...sellers.flatMap((url) => buying(url, 5))),
     {
       method: 'get',
-      path: () => `${wallet}/payments?limit=${encodeURIComponent(textOf(dice))}`,
+      path: () => `${wallet}/payments?limit=${encodeURIComponent(textOf(random))}`,
       tokens: agents,
     },
     {
       method: 'get',
-      path: () => `${wallet}/payments/${encodeURIComponent(textOf(dice))}`,
+      path: () => `${wallet}/payments/${encodeURIComponent(textOf(random))}`,
       tokens: agents,
     },
     {
@@ -189,8 +195,8 @@ export function insideDoors(dice: Dice, inside: Inside): readonly Door[] {
 }
 
 /** A URL cannot hold half a surrogate pair. */
-function textOf(dice: Dice): string {
-  return hostileText(dice)
+function textOf(random: SeededRandom): string {
+  return hostileText(random)
     .slice(0, HEADER_MAX)
     .replaceAll(/[\ud800-\udfff]/gu, '?');
 }

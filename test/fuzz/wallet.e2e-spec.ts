@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
-import { Dice } from '../support/dice.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { get } from '../support/http.js';
 import { Inspector } from '../support/inspector.js';
 import { newAccount } from '../support/payments.js';
@@ -25,7 +25,7 @@ const SELLERS_FAULT = '"code":"fetch_failed"';
 jest.setTimeout(120_000 + COUNT * 60);
 
 describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SEED}`, () => {
-  const dice = new Dice(TEST_SEED);
+  const random = new SeededRandom(TEST_SEED);
   let wallets: WalletWorld;
   let seller: HostileSeller;
   let sender: Sender;
@@ -57,8 +57,8 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
     const strangers = [newAccount(), newAccount()];
     maker = new WalletRequestMaker(
       [
-        ...openDoors(dice, [strict.owner, ...strangers]),
-        ...insideDoors(dice, {
+        ...openDoors(random, [strict.owner, ...strangers]),
+        ...insideDoors(random, {
           agents: [strict.agent, permissive.agent],
           owners: [permissive.ownerToken],
           stoppable: [stopped.agent],
@@ -67,7 +67,7 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
           ...{ caip2, rules },
         }),
       ],
-      dice,
+      random,
     );
     secrets = [
       ...[await wallets.keyOf(strict.owner.address), ADMIN_KEY, world.anvil.url, world.redis.url],

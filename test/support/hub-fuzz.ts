@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { Dice } from './dice.js';
+import { SeededRandom } from './seeded-random.js';
 import type { Hub } from './hub-world.js';
 
 const PATHS = [
@@ -125,8 +125,8 @@ export interface FuzzReport {
 
 /** Requests that make little sense, all derived from the seed; none may be answered with a 5xx. */
 export async function fuzz(hub: Hub, seed: number, count: number): Promise<FuzzReport> {
-  const dice = new Dice(seed);
-  const random = (): number => dice.roll();
+  const random = new SeededRandom(seed);
+  const roll = (): number => random.roll();
   const byStatus: Record<string, number> = {};
   const failures: string[] = [];
   const note = (status: string, what: string): void => {
@@ -134,7 +134,7 @@ export async function fuzz(hub: Hub, seed: number, count: number): Promise<FuzzR
     if (status.startsWith('5') || status === 'none') failures.push(`${status} ${what}`);
   };
   for (let sent = 0; sent < count; sent += 20) {
-    const requests = Array.from({ length: Math.min(20, count - sent) }, () => requestFrom(random));
+    const requests = Array.from({ length: Math.min(20, count - sent) }, () => requestFrom(roll));
     await Promise.all(
       requests.map(async (text) => {
         const status = await sendRaw(hub, text);
@@ -146,36 +146,36 @@ export async function fuzz(hub: Hub, seed: number, count: number): Promise<FuzzR
   return { sent: count, byStatus, failures };
 }
 
-function requestFrom(random: () => number): Buffer {
+function requestFrom(roll: () => number): Buffer {
   const pick = <T>(items: readonly T[]): T => {
-    const item = items[Math.floor(random() * items.length)];
+    const item = items[Math.floor(roll() * items.length)];
     if (item === undefined) throw new Error('nothing to pick from');
     return item;
   };
-  const pairs = Array.from({ length: Math.floor(random() * 5) }, () => [pick(FIELDS), pick(TEXTS)]);
-  const query = new URLSearchParams(random() < 0.4 ? (pairs as [string, string][]) : []).toString();
-  const body = bodyFrom(random, pick, pairs);
+  const pairs = Array.from({ length: Math.floor(roll() * 5) }, () => [pick(FIELDS), pick(TEXTS)]);
+  const query = new URLSearchParams(roll() < 0.4 ? (pairs as [string, string][]) : []).toString();
+  const body = bodyFrom(roll, pick, pairs);
   const headers = [
     `${pick(METHODS)} ${pick(PATHS)}${query === '' ? '' : `?${query}`} HTTP/1.1`,
     ...['host: hub', 'connection: close', `content-length: ${body.length}`],
     `content-type: ${pick(TYPES)}`,
-    ...(random() < 0.3 ? [pick(EXTRA_HEADERS).join(': ')] : []),
+    ...(roll() < 0.3 ? [pick(EXTRA_HEADERS).join(': ')] : []),
   ];
   return Buffer.concat([Buffer.from(`${headers.join('\r\n')}\r\n\r\n`), body]);
 }
 
 function bodyFrom(
-  random: () => number,
+  roll: () => number,
   pick: <T>(items: readonly T[]) => T,
   pairs: readonly (readonly string[])[],
 ): Buffer {
-  if (random() < HEAVY_SHARE) return Buffer.from(pick(HEAVY));
-  const kind = random();
+  if (roll() < HEAVY_SHARE) return Buffer.from(pick(HEAVY));
+  const kind = roll();
   if (kind < 0.2) return Buffer.alloc(0);
   if (kind < 0.5) {
-    const values = pairs.map(([name, value]) => [name, random() < 0.9 ? value : { a: [1, null] }]);
+    const values = pairs.map(([name, value]) => [name, roll() < 0.9 ? value : { a: [1, null] }]);
     const text = JSON.stringify(Object.fromEntries(values));
-    return Buffer.from(random() < 0.8 ? text : text.slice(0, Math.floor(text.length * random())));
+    return Buffer.from(roll() < 0.8 ? text : text.slice(0, Math.floor(text.length * roll())));
   }
   if (kind < 0.65) return Buffer.from(new URLSearchParams(pairs as [string, string][]).toString());
   if (kind < 0.9) {
@@ -184,9 +184,9 @@ function bodyFrom(
         `--b\r\nContent-Disposition: form-data; name="${name}"${name === 'file' ? `; filename="${pick(TEXTS)}"` : ''}\r\n\r\n${value}\r\n`,
     );
     const text = `${parts.join('')}--b--\r\n`;
-    return Buffer.from(random() < 0.8 ? text : text.slice(0, Math.floor(text.length * random())));
+    return Buffer.from(roll() < 0.8 ? text : text.slice(0, Math.floor(text.length * roll())));
   }
-  return Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256)));
+  return Buffer.from(Array.from({ length: 200 }, () => Math.floor(roll() * 256)));
 }
 
 /** The status of the answer; `none` when the connection ends without one. */

@@ -12,7 +12,7 @@ import {
 } from '../../src/wallet/budget/spending-store.js';
 import { assetName } from '../../src/wallet/rules/policy.js';
 import { authorizationId, type Spending } from '../../src/wallet/rules/spending.js';
-import { Dice } from '../support/dice.js';
+import { SeededRandom } from '../support/seeded-random.js';
 
 const NOW = 1_800_000_000;
 const HOUR = 3600;
@@ -69,23 +69,23 @@ describe('the budget of a wallet, in Redis', () => {
     ]);
 
   it('keeps running sums that are what adding everything up gives, however the window moves', async () => {
-    const dice = new Dice(7);
+    const random = new SeededRandom(7);
     const charged = new Map<string, Spending>();
     let now = NOW;
     for (let step = 0; step < 600; step += 1) {
-      now += dice.pick([0, 1, 60, HOUR]);
-      const windowSeconds = dice.pick([1, 2, 24, 720]) * HOUR;
+      now += random.pick([0, 1, 60, HOUR]);
+      const windowSeconds = random.pick([1, 2, 24, 720]) * HOUR;
       const spending = spendingOf(BigInt(step), {
-        asset: dice.pick(assets),
-        payTo: dice.pick(payees),
-        amount: BigInt(dice.hex(dice.between(1, 26))),
-        deadline: now + dice.between(-7200, 600),
+        asset: random.pick(assets),
+        payTo: random.pick(payees),
+        amount: BigInt(random.hex(random.between(1, 26))),
+        deadline: now + random.between(-7200, 600),
       });
       const result = await store.reserve(reservationOf(spending, { windowSeconds, now }));
       expect(result.kind).toBe('reserved');
       charged.set(spending.id, spending);
-      if (dice.chance(0.2)) {
-        const gone = dice.pick([...charged.values()]);
+      if (random.chance(0.2)) {
+        const gone = random.pick([...charged.values()]);
         await store.release({ wallet, spending: gone });
         charged.delete(gone.id);
       }

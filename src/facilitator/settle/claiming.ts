@@ -1,5 +1,5 @@
 import { delay } from '../../platform/concurrency/timing.js';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { GoodVerdict } from '../../protocol/schemes/exact/verdict.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
@@ -19,13 +19,13 @@ import { RequesterWait } from './requester-wait.js';
 import type { SalesMade } from './sales-made.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { Round, SettleContext } from './settle-context.js';
-import type { SettlementNews } from '../../settlement/ledger/settlement-news.js';
+import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 
 export interface ClaimingParts {
   readonly store: SettlementStore;
   readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>;
-  readonly news: Pick<SettlementNews, 'listen'>;
+  readonly news: Pick<SettlementEvents, 'listen'>;
   readonly admission: Admission;
   readonly board: Pick<LaneBoard, 'live' | 'all'>;
   /** Told of what goes wrong beside the requests. */
@@ -71,7 +71,7 @@ export class Claiming {
     // News of the claim may come before the claim's own reply.
     const wait = this.#waitFor(context, ref);
     try {
-      const claimed = await this.#insist(context, () =>
+      const claimed = await this.#retryUntil(context, () =>
         this.parts.store.claim(requester, {
           identity,
           payment,
@@ -95,7 +95,7 @@ export class Claiming {
         ? { answer: this.#handedOut(context, ref, undefined) }
         : await this.#finish(context, wait, true);
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error;
+      if (!(error instanceof RedisUnavailableError)) throw error;
       // It may have been claimed all the same, and sold where it was to be handed out.
       this.own.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
       return {
@@ -130,13 +130,13 @@ export class Claiming {
   }
 
   /** Asks again while the ledger does not answer, until the requester's time is up. */
-  async #insist<T>({ request }: SettleContext, step: () => Promise<T>): Promise<T> {
+  async #retryUntil<T>({ request }: SettleContext, step: () => Promise<T>): Promise<T> {
     const until = request.arrivedAt + this.own.waitMs;
     for (;;) {
       try {
         return await step();
       } catch (error) {
-        const isWorthIt = error instanceof LedgerUnavailableError && request.connection.isWritable;
+        const isWorthIt = error instanceof RedisUnavailableError && request.connection.isWritable;
         if (!isWorthIt || this.own.now() + ASK_AGAIN_MS > until) throw error;
         await delay(ASK_AGAIN_MS);
       }
@@ -149,7 +149,7 @@ export class Claiming {
     const { store } = this.parts;
     const answers = context.answers.of(ref.id);
     try {
-      const redeemed = await this.#insist(context, async () => {
+      const redeemed = await this.#retryUntil(context, async () => {
         const joined = await store.join(ref, requester);
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
         return isOpen ? store.redeem(ref, requester, 'async') : joined;
@@ -165,7 +165,7 @@ export class Claiming {
           : answers.failure('duplicate_settlement', view.transaction),
       };
     } catch (error) {
-      if (error instanceof LedgerUnavailableError) {
+      if (error instanceof RedisUnavailableError) {
         this.own.owed.owe(() => this.#giveUp(context, ref, undefined));
       }
       throw error;

@@ -34,7 +34,7 @@ export class KeyBinding {
    * because nothing was ever signed for it, is taken over after a while.
    *
    * @returns whether it is bound to this payment now; without a key always.
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async bind(): Promise<boolean> {
     if (this.requester.keyTag === '') return true;

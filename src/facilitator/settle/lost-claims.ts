@@ -37,7 +37,7 @@ export class LostClaims {
    * Waits until the payment is final, and makes a record of it that is sold to this requester.
    *
    * @returns `undefined` where it is not ours, or the ledger knows another claim of it.
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async adopt(claim: LostClaim, chain: EvmChain): Promise<SettlementView | undefined> {
     for (;;) {

@@ -9,7 +9,7 @@ import { OwedSteps } from './owed-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SalesMade } from './sales-made.js';
 import { SettleAnswers } from './settle-answer.js';
-import type { News } from '../../settlement/ledger/settlement-news.js';
+import type { News } from '../../settlement/ledger/settlement-events.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const WAIT_MS = 20_000;

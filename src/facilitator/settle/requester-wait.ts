@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import { Signal } from '../../platform/concurrency/signal.js';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import {
   type Finality,
@@ -14,7 +14,7 @@ import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settleme
 import type { OwedSteps } from './owed-steps.js';
 import type { SalesMade } from './sales-made.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { News, SettlementNews } from '../../settlement/ledger/settlement-news.js';
+import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 
 /** The client's side of a request. */
 export interface Connection {
@@ -26,7 +26,7 @@ export interface Connection {
 
 export interface WaitOptions {
   readonly store: SettlementStore;
-  readonly news: Pick<SettlementNews, 'listen'>;
+  readonly news: Pick<SettlementEvents, 'listen'>;
   readonly answers: SettleAnswers;
   readonly requester: Requester;
   readonly connection: Connection;
@@ -137,7 +137,7 @@ export class RequesterWait {
       return await this.#join();
     } catch (error) {
       // The ledger is away: it may be back before this requester's time is up.
-      if (error instanceof LedgerUnavailableError) return SOON;
+      if (error instanceof RedisUnavailableError) return SOON;
       throw error;
     }
   }
@@ -222,7 +222,7 @@ export class RequesterWait {
         ? answered(answers.failure('duplicate_settlement', view.transaction))
         : this.#bestKnown();
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error;
+      if (!(error instanceof RedisUnavailableError)) throw error;
       this.#giveUpLater();
       return this.#bestKnown();
     }

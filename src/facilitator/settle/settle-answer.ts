@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { Correspondent } from '../../protocol/payment/parse-payment.js';
+import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
 import { REASONS, type Reason } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
 
@@ -30,7 +30,7 @@ export interface SettleAnswer {
 /** Builds the answers to one requester. */
 export class SettleAnswers {
   constructor(
-    private readonly correspondent: Correspondent,
+    private readonly correspondent: ResponseEcho,
     private readonly finality: Finality,
     private readonly settlementId: string | undefined,
   ) {}

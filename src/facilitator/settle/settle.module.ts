@@ -15,7 +15,7 @@ import { Admission } from '../../settlement/admission.js';
 import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
 import { LostClaims } from './lost-claims.js';
 import { SettleService } from './settle.service.js';
-import { SettlementNews } from '../../settlement/ledger/settlement-news.js';
+import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import {
   queueNameOf,
   type SettlementJob,
@@ -45,10 +45,10 @@ export class SettlementModule {
             ),
         },
         {
-          provide: SettlementNews,
+          provide: SettlementEvents,
           inject: [SUBSCRIBER_REDIS, ProcessRegistry],
           useFactory: async (subscriber: Redis, { process }: ProcessRegistry) => {
-            const news = new SettlementNews(subscriber, process);
+            const news = new SettlementEvents(subscriber, process);
             await news.start();
             return news;
           },
@@ -60,7 +60,7 @@ export class SettlementModule {
             PaymentVerifier,
             SETTLEMENT_STORE,
             SETTLEMENT_QUEUES,
-            SettlementNews,
+            SettlementEvents,
             LaneBoard,
             ProcessRegistry,
             AppConfig,
@@ -71,7 +71,7 @@ export class SettlementModule {
             verifier: PaymentVerifier,
             store: SettlementStore,
             queues: ReadonlyMap<number, SettlementQueue>,
-            news: SettlementNews,
+            news: SettlementEvents,
             board: LaneBoard,
             { process }: ProcessRegistry,
             config: AppConfig,

@@ -14,7 +14,7 @@ import type { Admission } from '../../settlement/admission.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
 import { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
-import type { News } from '../../settlement/ledger/settlement-news.js';
+import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { UsedBy } from '../status/used-authorization-finder.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

@@ -1,6 +1,6 @@
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import type { Binding } from '../../settlement/ledger/binding.js';
@@ -78,7 +78,7 @@ export class SettleService {
       }
       return answers.failure('network_unavailable');
     } catch (error) {
-      if (error instanceof ChainUnavailableError || error instanceof LedgerUnavailableError) {
+      if (error instanceof ChainUnavailableError || error instanceof RedisUnavailableError) {
         return answers.failure('network_unavailable');
       }
       throw error;

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Address, Hex } from 'viem';
-import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { RateLimited } from '../../platform/http/access.js';
@@ -69,7 +69,7 @@ async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof LedgerUnavailableError || error instanceof ChainUnavailableError) {
+    if (error instanceof RedisUnavailableError || error instanceof ChainUnavailableError) {
       throw new ServiceUnavailableException('This cannot be looked up now; ask again.');
     }
     throw error;

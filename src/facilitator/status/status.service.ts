@@ -59,7 +59,7 @@ export class StatusService {
     private readonly chains: ChainRegistry,
   ) {}
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async byId(id: string): Promise<SettlementStatus | undefined> {
     const stories = await Promise.all(
       this.chains.all.map(({ chainId }) => this.stories.read(chainId, id)),
@@ -92,7 +92,7 @@ export class StatusService {
   /**
    * By what the chain executes at most once. Where the ledger does not know it the chain is asked.
    *
-   * @throws LedgerUnavailableError, ChainUnavailableError
+   * @throws RedisUnavailableError, ChainUnavailableError
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
     const { chainId, asset, payer, nonce } = query;

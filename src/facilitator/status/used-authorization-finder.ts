@@ -6,7 +6,11 @@ import {
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay, within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { isUsedReason, mayHideUse, usedReasonOf } from '../../protocol/schemes/exact/used.js';
+import {
+  isUsedReason,
+  mayHideUse,
+  usedReasonOf,
+} from '../../protocol/schemes/exact/used-reasons.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 
@@ -33,18 +37,18 @@ export class UsedAuthorizationFinder {
     if (ref === undefined) return undefined;
     const until = performance.now() + PATIENCE_MS;
     if (!isUsedReason(reason)) {
-      const isHidden = await insist(until, () => isHiddenUse(chain, ref, reason));
+      const isHidden = await retryUntil(until, () => isHiddenUse(chain, ref, reason));
       if (isHidden !== true) return undefined;
     }
     return {
       reason: usedReasonOf(ref),
-      transaction: await insist(until, () => search(chain, ref)),
+      transaction: await retryUntil(until, () => search(chain, ref)),
     };
   }
 }
 
 /** Asks until there is an answer; `undefined` when there is none in time. */
-async function insist<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
+async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
   while (performance.now() < until) {
     try {
       const answer = await within(until - performance.now(), ask());

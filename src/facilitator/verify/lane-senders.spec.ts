@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
 import { LaneSenders } from './lane-senders.js';
 
@@ -36,7 +36,7 @@ describe('the account that verify simulates with', () => {
     const senders = new LaneSenders({
       all: () =>
         isAway
-          ? Promise.reject(new LedgerUnavailableError('lanes', undefined))
+          ? Promise.reject(new RedisUnavailableError('lanes', undefined))
           : Promise.resolve([aLane('0xa', { silentMs: 60_000 })]),
     });
     expect((await senders.senderFor(56, 0n))?.address).toBe('0xa');

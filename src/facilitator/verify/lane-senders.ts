@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
@@ -57,7 +57,7 @@ export class LaneSenders {
       this.#senders = sendersByChain(lanes);
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error;
+      if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { decodeUint } from '../../protocol/schemes/exact/diagnose.js';
 import {
   type GoodVerdict,
-  type RecoverSignerSoon,
+  type RecoverSignerAsync,
   type Refusal,
   refuse,
   refuseByState,
@@ -37,7 +37,7 @@ export type GoodJudgement = GoodVerdict & { readonly means: PayerMeans };
 export type Judgement = GoodJudgement | Refusal;
 
 export interface VerifierOptions {
-  readonly recoverSigner: RecoverSignerSoon;
+  readonly recoverSigner: RecoverSignerAsync;
   readonly maxGas: bigint;
   readonly admission: AdmissionLists;
   readonly senders: LaneSenders;

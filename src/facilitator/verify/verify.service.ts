@@ -1,6 +1,6 @@
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
@@ -54,7 +54,7 @@ export class VerifyService {
     try {
       return await this.store.look(identity, { ...requirements, payer: claim.from });
     } catch (error) {
-      if (error instanceof LedgerUnavailableError) return undefined;
+      if (error instanceof RedisUnavailableError) return undefined;
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { nonceKey } from '../index/keys.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
@@ -75,7 +75,7 @@ export class HubAccess {
     const verdict = verifyStrict(authorization, signed, this.config.hub.address, this.recover, now);
     if (!verdict.isValid) throw HubRefusal.unauthorized(verdict.message);
     const { nonce, expiry, bodySha256 } = authorization;
-    const isNew = await ledgerCall(
+    const isNew = await redisCall(
       'hub nonce',
       // Kept a little longer than the signature: the clocks of two processes may differ.
       this.redis.set(nonceKey(verdict.signer, nonce), '1', 'EX', expiry - now + 60, 'NX'),

@@ -8,7 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { sendJson } from '../../platform/http/json.js';
 import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
 import { HubRefusal } from './hub-refusal.js';
@@ -51,7 +51,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
       this.logger.error({ err: error }, 'the storage of the hub failed');
       return HubRefusal.unavailable('the storage cannot be used now; try again');
     }
-    if (error instanceof IndexUnavailableError || error instanceof LedgerUnavailableError) {
+    if (error instanceof IndexUnavailableError || error instanceof RedisUnavailableError) {
       return HubRefusal.unavailable('the index cannot be used now; try again');
     }
     if (error instanceof HttpException && error.getStatus() < 500) {

@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 
 /** Tells limits in the headers that clients know, and lets requests in while nobody can count them. */
@@ -19,7 +19,7 @@ export class RateLimitGuard extends ThrottlerGuard {
       return await super.handleRequest(request);
     } catch (error) {
       // Redis away: the answer is the true one that the service gives then, not a refusal.
-      if (error instanceof LedgerUnavailableError) return true;
+      if (error instanceof RedisUnavailableError) return true;
       throw error;
     }
   }

@@ -14,7 +14,7 @@ export class SharedRateStorage {
 
   /**
    * @param _ttl - one second, always: the rates are by the second, and so is the burst.
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async increment(caller: string, _ttl: number, limit: number): Promise<Counted> {
     const verdict = await this.limiter.take(caller, { requests: limit, seconds: 1, burst: limit });

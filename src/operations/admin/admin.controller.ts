@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
@@ -80,7 +80,7 @@ async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (!(error instanceof LedgerUnavailableError)) throw error;
+    if (!(error instanceof RedisUnavailableError)) throw error;
     throw new ServiceUnavailableException('Redis does not answer; ask again.');
   }
 }

@@ -70,7 +70,7 @@ export class AdminService {
     private readonly apiKeys: ApiKeyStore,
   ) {}
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async overview(): Promise<Overview> {
     const at = Date.now();
     const [processes, lanes] = await Promise.all([this.processes.live(), this.#lanes(at)]);
@@ -96,7 +96,7 @@ export class AdminService {
    * The newest settlements, or those that a text finds: a settlement's id, a transaction hash, or the
    * address of a payer.
    *
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async settlements(search: string): Promise<readonly SettlementStatus[]> {
     if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
@@ -120,7 +120,7 @@ export class AdminService {
 
   /**
    * @returns the lane afterwards; `undefined` when there is none of this name.
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async setPaused(lane: string, isPaused: boolean, by: string): Promise<LaneView | undefined> {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);

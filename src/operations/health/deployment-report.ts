@@ -26,7 +26,7 @@ export class DeploymentReport {
     this.#queues = new Shared(() => queues.read(chainIds), QUEUE_KEPT_MS);
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async networks(): Promise<readonly NetworkHealth[]> {
     return Promise.all(
       this.chains.all.map(async (chain) => {
@@ -36,12 +36,12 @@ export class DeploymentReport {
     );
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async lanes(): Promise<readonly LaneHealth[]> {
     return laneHealths(await this.board.all());
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async queues(): Promise<readonly QueueHealth[]> {
     const [statuses, lanes] = await Promise.all([this.#queues.get(), this.lanes()]);
     return statuses.map((status) => queueHealth(status, lanes));

@@ -6,7 +6,7 @@ import {
   type HealthIndicatorResult,
 } from '@nestjs/terminus';
 import { within } from '../../platform/concurrency/timing.js';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import {
   HealthIndicators,
@@ -76,7 +76,7 @@ export class HealthService {
       const { isUp, facts } = await answerOf(timeoutMs, report());
       return isUp ? session.up(facts) : session.down(facts);
     } catch (error) {
-      const isLedger = error instanceof LedgerUnavailableError;
+      const isLedger = error instanceof RedisUnavailableError;
       return session.down({ code: isLedger ? 'redis_unreachable' : 'no_answer' });
     }
   }

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { DeploymentReport } from '../health/deployment-report.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
@@ -138,7 +138,7 @@ async function waitsMs(
   try {
     return await queues.waitsMs(chainId, ids);
   } catch (error) {
-    if (!(error instanceof LedgerUnavailableError)) logger.error({ err: error }, 'queue waits');
+    if (!(error instanceof RedisUnavailableError)) logger.error({ err: error }, 'queue waits');
     return [];
   }
 }

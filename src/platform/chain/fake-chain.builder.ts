@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import type { NetworkConfig } from '../config/app-config.js';
 import { Secret } from '../config/secret.js';
 import { EXACT_PERMIT2_PROXY } from '../../protocol/evm/contracts.js';
-import { addressWord, uintWord } from '../../protocol/evm/words.js';
+import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/schemes/exact/evidence.js';
 import type { AuthorizationRef } from './authorization-use.js';
 import { EvmChain, type EvmChainParts } from './evm-chain.js';

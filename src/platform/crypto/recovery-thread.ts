@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Address, Hex } from 'viem';
-import type { RecoverSigner, RecoverSignerSoon } from '../../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/exact/verdict.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
 /** What is used of a worker thread. */
@@ -56,7 +56,7 @@ export class RecoveryThread {
     return thread;
   }
 
-  readonly recoverSigner: RecoverSignerSoon = (digest: Hex, signature: Hex) =>
+  readonly recoverSigner: RecoverSignerAsync = (digest: Hex, signature: Hex) =>
     new Promise((resolve) => {
       if (this.#next.length === 0) {
         setImmediate(() => {

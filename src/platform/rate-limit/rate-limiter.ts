@@ -72,7 +72,7 @@ export class RateLimiter {
    * Counts a request, unless it is refused.
    *
    * @param caller - a text of any length and content; a long or odd one is counted by its hash.
-   * @throws LedgerUnavailableError when Redis cannot be asked; the request may have been counted.
+   * @throws RedisUnavailableError when Redis cannot be asked; the request may have been counted.
    */
   async take(caller: string, { requests, seconds, burst }: Rate): Promise<RateVerdict> {
     const each = Math.ceil((MICROSECONDS * seconds) / requests);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ChainableCommander, type Redis, ReplyError } from 'ioredis';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 
 /** A Lua script and the name it goes by in errors. */
 export interface Script {
@@ -19,7 +19,7 @@ export type ScriptReply = string | number | null | readonly ScriptReply[];
 /**
  * Runs a script by its hash, and with its text where Redis does not know it yet.
  *
- * @throws LedgerUnavailableError when Redis does not answer or refuses: the script may have run.
+ * @throws RedisUnavailableError when Redis does not answer or refuses: the script may have run.
  */
 export function runScript(
   redis: Redis,
@@ -39,34 +39,34 @@ export async function runKeyedScript(
   try {
     return (await redis.evalsha(sha, keys.length, ...keys, ...args)) as ScriptReply;
   } catch (error) {
-    if (!isMissingScript(error)) throw new LedgerUnavailableError(name, error);
+    if (!isMissingScript(error)) throw new RedisUnavailableError(name, error);
   }
-  return ledgerCall(name, redis.eval(lua, keys.length, ...keys, ...args) as Promise<ScriptReply>);
+  return redisCall(name, redis.eval(lua, keys.length, ...keys, ...args) as Promise<ScriptReply>);
 }
 
 /**
  * Runs commands in one MULTI. What one of them answers with an error is an error of the whole.
  *
- * @throws LedgerUnavailableError
+ * @throws RedisUnavailableError
  */
 export async function runTransaction(
   name: string,
   transaction: ChainableCommander,
 ): Promise<readonly unknown[]> {
-  const results = await ledgerCall(name, transaction.exec());
-  if (results === null) throw new LedgerUnavailableError(name, 'the transaction was discarded');
+  const results = await redisCall(name, transaction.exec());
+  if (results === null) throw new RedisUnavailableError(name, 'the transaction was discarded');
   return results.map(([error, value]) => {
-    if (error !== null) throw new LedgerUnavailableError(name, error);
+    if (error !== null) throw new RedisUnavailableError(name, error);
     return value;
   });
 }
 
 /** Turns every failure of a command into one the callers know. */
-export async function ledgerCall<T>(name: string, reply: Promise<T>): Promise<T> {
+export async function redisCall<T>(name: string, reply: Promise<T>): Promise<T> {
   try {
     return await reply;
   } catch (error) {
-    throw new LedgerUnavailableError(name, error);
+    throw new RedisUnavailableError(name, error);
   }
 }
 

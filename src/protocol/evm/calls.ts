@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Authorization, Eip3009Authorization, Permit2Authorization } from './authorization.js';
 import { MULTICALL3, PERMIT2 } from './contracts.js';
 import { isEcdsaSignature } from './signature.js';
-import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './words.js';
+import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './abi-words.js';
 
 /** A call to a contract, with no native coin attached. */
 export interface Call {

@@ -8,7 +8,7 @@ import {
   keccakOfText,
   uintWord,
   type Word,
-} from './words.js';
+} from './abi-words.js';
 import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
 
 /**

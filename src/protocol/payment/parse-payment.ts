@@ -2,7 +2,7 @@ import { type Address, type Hex, isAddress } from 'viem';
 import type { Reason } from '../reasons.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
 import type {
-  Dialect,
+  VersionRules,
   Eip3009Claim,
   Payment,
   Permit2Claim,
@@ -30,14 +30,14 @@ export interface PaymentEnvelope {
 }
 
 /** Whom and what an answer names, even when the payment could not be parsed. */
-export interface Correspondent {
+export interface ResponseEcho {
   readonly networkAsSent: string;
   readonly payerAsSent: string | undefined;
 }
 
 export type ParsedPayment =
   | { readonly ok: true; readonly payment: Payment }
-  | { readonly ok: false; readonly reason: Reason; readonly correspondent: Correspondent };
+  | { readonly ok: false; readonly reason: Reason; readonly correspondent: ResponseEcho };
 
 /** Longer than any CAIP-2 name (41 characters) or V1 name; what is longer is not repeated. */
 const NETWORK_ECHO_MAX_CHARACTERS = 64;
@@ -96,7 +96,7 @@ export function parsePayment(
   if (accepted === undefined || claim === undefined) return refuse('invalid_payload');
 
   const acceptedNetwork = accepted['network'];
-  const dialect: Dialect = {
+  const dialect: VersionRules = {
     x402Version: version,
     isAcceptedNetworkKnown:
       version === 2 ||
@@ -119,7 +119,7 @@ export function parsePayment(
 }
 
 /** What an answer repeats of a request: the network in the asker's own form, and the payer as sent. */
-function readCorrespondent(payload: JsonObject, requirements: JsonObject): Correspondent {
+function readCorrespondent(payload: JsonObject, requirements: JsonObject): ResponseEcho {
   const claimed = readOptionalObject(payload['accepted'])?.['network'] ?? payload['network'];
   const inner = readOptionalObject(payload['payload']);
   const from =

@@ -10,7 +10,7 @@ export interface Payment {
   /** What the buyer says it accepted. Only these two fields of it are compared, as in the reference. */
   readonly accepted: { readonly scheme: unknown; readonly network: unknown };
   readonly claim: Eip3009Claim | Permit2Claim;
-  readonly dialect: Dialect;
+  readonly dialect: VersionRules;
   /** The network as this asker spells it; every settle answer repeats it. */
   readonly networkAsSent: string;
   /** `from` exactly as sent, where it parses as an address; every answer repeats it. */
@@ -34,7 +34,7 @@ export interface Requirements {
 }
 
 /** The few points in which V1 and V2 answer differently about the same fact. */
-export interface Dialect {
+export interface VersionRules {
   readonly x402Version: 1 | 2;
   /** Whether the name the buyer gave is one this version has a chain for; V1 asks that first. */
   readonly isAcceptedNetworkKnown: boolean;

@@ -1,4 +1,4 @@
-import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 
 /** The ledger and this process may disagree about the lane: it has to be opened again. */
 export class ReopenLane extends Error {}
@@ -8,6 +8,6 @@ export function isPassing(error: unknown): boolean {
   return (
     error instanceof ReopenLane ||
     error instanceof ChainUnavailableError ||
-    error instanceof LedgerUnavailableError
+    error instanceof RedisUnavailableError
   );
 }

@@ -1,4 +1,4 @@
-import { LeaseLostError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { LeaseLostError, RedisUnavailableError } from '../../protocol/errors.js';
 import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
 import type { ChainWorker } from './chain-worker.js';
 import type { LaneObserver } from './lane-observer.js';
@@ -9,7 +9,7 @@ export interface LaneLeasesOptions {
   readonly workers: readonly ChainWorker[];
   readonly processId: string;
   readonly leaseMs: number;
-  /** Processes of the deployment that work on lanes. @throws LedgerUnavailableError */
+  /** Processes of the deployment that work on lanes. @throws RedisUnavailableError */
   readonly countWorkers: () => Promise<number>;
   readonly observer: LaneObserver;
 }
@@ -210,7 +210,7 @@ export class LaneLeases {
 
   /** Redis may be away for a moment; everything else somebody has to look at. */
   #report(subject: string, what: string, error: unknown): void {
-    if (error instanceof LedgerUnavailableError || error instanceof LeaseLostError) return;
+    if (error instanceof RedisUnavailableError || error instanceof LeaseLostError) return;
     this.options.observer.failed(subject, what, error);
   }
 }

@@ -25,7 +25,7 @@ import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner } from './lane-runner.js';
 import { LaneSigner } from './sending/lane-signer.js';
 import { ParkedFollower } from './following/parked-follower.js';
-import { Rechecker } from './sending/rechecker.js';
+import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 
 export interface LanesOptions {
@@ -154,7 +154,7 @@ export class Lanes {
         signer,
         reader: new ChainReceiptReader(chain, address),
         simulatorFor: (onDecided) =>
-          new Rechecker(chain, gasEstimates, assetSuspensions, {
+          new ChainBatchSimulator(chain, gasEstimates, assetSuspensions, {
             maxGas: config.maxGasPerSettle,
             onDecided,
             onError: (error) => {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { LedgerEpochChangedError, LedgerUnavailableError } from '../../protocol/errors.js';
-import { ledgerCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
+import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1 } from './keys.js';
 import { asText, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
@@ -41,7 +41,7 @@ export class LedgerEpochs {
    * @throws Error when Redis holds a ledger of another version.
    */
   async start(chainIds: readonly number[]): Promise<void> {
-    if ((await ledgerCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
+    if ((await redisCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
       throw new Error(otherVersion('1'));
     }
     await Promise.all(chainIds.map((chainId) => this.of(chainId)));
@@ -52,7 +52,7 @@ export class LedgerEpochs {
     return this.#current.get(chainId);
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   of(chainId: number): Promise<string> {
     const known = this.#current.get(chainId);
     if (known !== undefined) return Promise.resolve(known);
@@ -91,7 +91,7 @@ export class LedgerEpochs {
     );
     if (epoch === 'format') throw new Error(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
-    if (this.#runId !== reading) throw new LedgerUnavailableError('open_epoch', 'reconnected');
+    if (this.#runId !== reading) throw new RedisUnavailableError('open_epoch', 'reconnected');
     const before = this.#seen.get(chainId);
     this.#current.set(chainId, epoch);
     this.#seen.set(chainId, epoch);
@@ -103,7 +103,7 @@ export class LedgerEpochs {
 
   async #readRunId(): Promise<string> {
     try {
-      const info = asText(await ledgerCall('run_id', this.redis.info('server')));
+      const info = asText(await redisCall('run_id', this.redis.info('server')));
       return /^run_id:(\w+)/m.exec(info)?.[1] ?? 'unknown';
     } catch (error) {
       // A hosted Redis may forbid the question: then only a flush is noticed.
@@ -131,6 +131,6 @@ export function isLeaseError(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  const cause = error instanceof LedgerUnavailableError ? error.cause : error;
+  const cause = error instanceof RedisUnavailableError ? error.cause : error;
   return cause instanceof Error ? cause.message : '';
 }

@@ -175,7 +175,7 @@ export type Unparking =
  *   nothing was written.
  * @throws LedgerEpochChangedError when the ledger went back since (a failover, a restore, a flush):
  *   nothing was written. The lane is acquired again, and what it remembers is stored again.
- * @throws LedgerUnavailableError from every method when Redis does not answer: the step may have
+ * @throws RedisUnavailableError from every method when Redis does not answer: the step may have
  *   been taken. Every step may be repeated.
  */
 export interface LaneStore {

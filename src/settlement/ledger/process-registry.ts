@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { processesKey } from './keys.js';
 import { asList, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
-import { ledgerCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 
 /** A process of the deployment, as it reports itself. */
 export interface ProcessReport {
@@ -42,14 +42,14 @@ export class ProcessRegistry {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     try {
-      await ledgerCall('leave', this.redis.hdel(processesKey(), this.process));
+      await redisCall('leave', this.redis.hdel(processesKey(), this.process));
     } catch (error) {
       // The others see it by its silence.
       this.onTrouble(error);
     }
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async live(): Promise<readonly ProcessReport[]> {
     const [, texts] = asList(
       await runKeyedScript(this.redis, SCRIPTS.read, [processesKey()], [SILENT_AFTER_MS]),

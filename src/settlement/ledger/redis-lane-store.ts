@@ -12,7 +12,7 @@ import { WEI_PER_GWEI } from '../model/gas-price.js';
 import { termsOf } from '../../protocol/payment/identity.js';
 import { isFinishedStage, STATE_OF } from '../model/settlement-machine.js';
 import {
-  ledgerCall,
+  redisCall,
   runKeyedScript,
   runTransaction,
   type Script,
@@ -151,7 +151,7 @@ export class RedisLaneStore implements LaneStore {
     chainId: number,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, AcceptedPayment>> {
-    const texts = await ledgerCall(
+    const texts = await redisCall(
       'paymentsOf',
       Promise.all(ids.map((id) => this.redis.hget(keys.recordKey(chainId, id), 'payment'))),
     );
@@ -164,7 +164,7 @@ export class RedisLaneStore implements LaneStore {
   }
 
   async finishedOf(chainId: number, ids: readonly string[]): Promise<readonly string[]> {
-    const stages = await ledgerCall(
+    const stages = await redisCall(
       'finishedOf',
       Promise.all(ids.map((id) => this.redis.hget(keys.recordKey(chainId, id), 'stage'))),
     );
@@ -417,7 +417,7 @@ export class RedisLaneStore implements LaneStore {
   }
 
   parkedCount(chainId: number): Promise<number> {
-    return ledgerCall('parkedCount', this.redis.zcard(keys.listKey(chainId, 'parked')));
+    return redisCall('parkedCount', this.redis.zcard(keys.listKey(chainId, 'parked')));
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
@@ -436,7 +436,7 @@ export class RedisLaneStore implements LaneStore {
   async credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {
     const key = keys.creditKey(chainId, encodeHash(transaction), logIndex);
     const { tombstoneSeconds } = this.lifetimes;
-    const credited = await ledgerCall(
+    const credited = await redisCall(
       'credit',
       this.redis.set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
     );

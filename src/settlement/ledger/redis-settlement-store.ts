@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
-import { LedgerEpochChangedError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import {
-  ledgerCall,
+  redisCall,
   runKeyedScript,
   type Script,
   type ScriptArgument,
@@ -84,7 +84,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async bindingOf(keyTag: string): Promise<Binding | undefined> {
-    const value = await ledgerCall('bindingOf', this.redis.get(keys.idempotencyKey(keyTag)));
+    const value = await redisCall('bindingOf', this.redis.get(keys.idempotencyKey(keyTag)));
     return value === null ? undefined : readBinding(value);
   }
 
@@ -123,7 +123,7 @@ export class RedisSettlementStore implements SettlementStore {
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
     const key = keys.authorizationKey(chainId, authorizationId);
-    return (await ledgerCall('hasClaim', this.redis.exists(key))) > 0;
+    return (await redisCall('hasClaim', this.redis.exists(key))) > 0;
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
@@ -339,6 +339,6 @@ function bindingText(requester: Requester, payment: BoundPayment): string {
 }
 
 function present(view: SettlementView | undefined): SettlementView {
-  if (view === undefined) throw new LedgerUnavailableError('view', 'a record went away in a step');
+  if (view === undefined) throw new RedisUnavailableError('view', 'a record went away in a step');
   return view;
 }

@@ -100,7 +100,7 @@ export interface Adoption extends ClaimRef {
  * The ledger as requesters use it. Every method is one atomic step, and each may be repeated by the same
  * requester: a step that was taken and whose answer was lost has the same answer again.
  *
- * @throws LedgerUnavailableError from every method when Redis does not answer: the step may have
+ * @throws RedisUnavailableError from every method when Redis does not answer: the step may have
  *   been taken.
  */
 export interface SettlementStore {

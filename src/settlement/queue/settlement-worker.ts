@@ -1,6 +1,6 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { LedgerUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import { queueNameOf, type SettlementJob } from './settlement.queue.js';
 
@@ -125,7 +125,7 @@ export class SettlementWorker {
       this.finished(await store.finishedOf(chainId, ids));
     } catch (error) {
       // Redis may be away: the next look tells.
-      if (!(error instanceof LedgerUnavailableError)) onError(asError(error));
+      if (!(error instanceof RedisUnavailableError)) onError(asError(error));
     }
   }
 }

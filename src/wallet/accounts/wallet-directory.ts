@@ -6,7 +6,7 @@ import type { CustodialWallet, WalletProvider } from '../provider/wallet-provide
 import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
-import type { StandingRules, WalletBook } from './wallet-book.js';
+import type { StandingRules, WalletStore } from './wallet-store.js';
 
 const REMEMBERED_MAX = 10_000;
 /** Rules can change while they are put in force; then the newer ones are. */
@@ -16,7 +16,7 @@ export interface WalletDirectoryParts {
   readonly provider: WalletProvider;
   readonly journal: Pick<Journal, 'append'>;
   readonly restorer: WalletRestorer;
-  readonly book: WalletBook;
+  readonly book: WalletStore;
   readonly locks: RedisLock;
   readonly firstPolicy: Policy;
   /** Unix seconds. */

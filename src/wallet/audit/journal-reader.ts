@@ -43,7 +43,7 @@ export class JournalReader {
 
   /**
    * @throws WalletStorageError when it cannot be read, was tampered with, or lacks what was seen in it.
-   * @throws LedgerUnavailableError when the witness cannot be asked.
+   * @throws RedisUnavailableError when the witness cannot be asked.
    */
   async read(): Promise<JournalReading> {
     for (let attempt = 1; ; attempt += 1) {

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { witnessKey } from '../wallet-keys.js';
 
@@ -24,7 +24,7 @@ export class RedisWitness implements JournalWitness {
   ) {}
 
   async leastLines(): Promise<ReadonlyMap<string, number>> {
-    const stored = await ledgerCall('wallet_witness', this.redis.hgetall(witnessKey()));
+    const stored = await redisCall('wallet_witness', this.redis.hgetall(witnessKey()));
     const read = Object.entries(stored).flatMap(([name, sealed]): [string, number][] => {
       const lines = this.seal.open(contextOf(name), sealed);
       return lines === undefined ? [] : [[name, Number(lines)]];
@@ -40,7 +40,7 @@ export class RedisWitness implements JournalWitness {
 
   async forget(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    await ledgerCall('wallet_witness', this.redis.hdel(witnessKey(), ...names));
+    await redisCall('wallet_witness', this.redis.hdel(witnessKey(), ...names));
   }
 }
 

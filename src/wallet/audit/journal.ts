@@ -100,7 +100,7 @@ export class Journal {
     return this.#writer.append(event);
   }
 
-  /** All that counts of it. @throws WalletStorageError, LedgerUnavailableError */
+  /** All that counts of it. @throws WalletStorageError, RedisUnavailableError */
   async state(): Promise<JournalState> {
     return (await this.#read()).state;
   }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import { ledgerCall, runScript, script } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { codeKey } from '../wallet-keys.js';
@@ -71,7 +71,7 @@ export class DeviceCodes {
     const userCode = [4, 4, 4].map(letters).join('-');
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     const value = this.#seal(userCode, pendingOf(secret));
-    await ledgerCall('wallet_code', this.redis.set(codeKey(userCode), value, 'EX', LIFE_SECONDS));
+    await redisCall('wallet_code', this.redis.set(codeKey(userCode), value, 'EX', LIFE_SECONDS));
     return { userCode, deviceCode: `${userCode}.${secret}` };
   }
 
@@ -123,7 +123,7 @@ export class DeviceCodes {
 
   async #read(userCode: string): Promise<Read> {
     if (!USER_CODE.test(userCode)) throw notFound();
-    const sealed = await ledgerCall('wallet_code', this.redis.get(codeKey(userCode)));
+    const sealed = await redisCall('wallet_code', this.redis.get(codeKey(userCode)));
     const text = sealed === null ? undefined : this.seal.open(contextOf(userCode), sealed);
     if (sealed === null || text === undefined) throw notFound();
     return { sealed, stored: StoredCode.parse(JSON.parse(text)) };

@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import type { Journal } from '../audit/journal.js';
-import type { WalletBook } from '../accounts/wallet-book.js';
+import type { WalletStore } from '../accounts/wallet-store.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
-import { invalidToken, type TokenMint } from './token.js';
+import { invalidToken, type TokenIssuer } from './token.js';
 
 /** Long enough to change rules with care, too short to be left lying about. */
 const OWNER_TOKEN_SECONDS = 900;
@@ -33,9 +33,9 @@ export interface Proof {
 /** Tokens in use: handed out, looked up, revoked. */
 export class Sessions {
   constructor(
-    private readonly mint: TokenMint,
+    private readonly mint: TokenIssuer,
     private readonly directory: WalletDirectory,
-    private readonly book: WalletBook,
+    private readonly book: WalletStore,
     private readonly journal: Journal,
     private readonly redis: Redis,
     private readonly rules: SessionRules,
@@ -86,7 +86,7 @@ export class Sessions {
     // Restores what was revoked, too, when Redis was lost.
     await this.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
-      ledgerCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
+      redisCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
       this.book.tokensNotBefore(wallet.address),
     ]);
     if (revoked === 1 || issuedAt < notBefore) throw invalidToken();
@@ -104,7 +104,7 @@ export class Sessions {
       until: expiresAt,
     });
     const life = Math.max(1, expiresAt - at);
-    await ledgerCall('wallet_token', this.redis.set(revokedTokenKey(tokenId), '1', 'EX', life));
+    await redisCall('wallet_token', this.redis.set(revokedTokenKey(tokenId), '1', 'EX', life));
   }
 
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type Address, getAddress, hashMessage } from 'viem';
 import type { RecoverSigner } from '../../protocol/schemes/exact/verdict.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
@@ -65,7 +65,7 @@ export class SignIn {
     ].join('\n');
     const sealed = this.seal.seal(nonceKey(nonce), message);
     const stored = this.redis.set(nonceKey(nonce), sealed, 'EX', NONCE_LIFE_SECONDS);
-    await ledgerCall('wallet_nonce', stored);
+    await redisCall('wallet_nonce', stored);
     return { nonce, message, expiresAt };
   }
 
@@ -85,7 +85,7 @@ export class SignIn {
       throw refused();
     }
     // Taken and gone in one step: a second use finds nothing.
-    const sealed = await ledgerCall('wallet_nonce', this.redis.getdel(nonceKey(nonce)));
+    const sealed = await redisCall('wallet_nonce', this.redis.getdel(nonceKey(nonce)));
     const stored = sealed === null ? undefined : this.seal.open(nonceKey(nonce), sealed);
     // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
     const [issuedAt, expiresAt] = [

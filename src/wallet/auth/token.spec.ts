@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { Secret } from '../../platform/config/secret.js';
-import { TokenMint } from './token.js';
+import { TokenIssuer } from './token.js';
 
 const owner: Address = `0x${'a1'.repeat(20)}`;
 const NOW = 1_800_000_000;
 const mint = (secret = 'secret', issuer = 'https://a.example', now = NOW, previous?: string) =>
-  new TokenMint(
+  new TokenIssuer(
     {
       current: new Secret(secret),
       previous: previous === undefined ? undefined : new Secret(previous),

@@ -33,7 +33,7 @@ export interface TokenClaims {
 }
 
 /** Makes and reads bearer tokens. What was revoked is not known here. */
-export class TokenMint {
+export class TokenIssuer {
   constructor(
     private readonly secret: RotatingSecret,
     private readonly issuer: string,

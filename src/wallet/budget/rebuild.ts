@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import type { RulesSeal } from '../accounts/rules-seal.js';
-import { ledgerCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
 import type { Journal } from '../audit/journal.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
@@ -53,7 +53,7 @@ export class WalletRestorer {
   /**
    * Restores every wallet of the journal. Calls that come while it runs share it.
    *
-   * @throws WalletStorageError, LedgerUnavailableError; then the wallets stay locked.
+   * @throws WalletStorageError, RedisUnavailableError; then the wallets stay locked.
    */
   restoreAll(): Promise<JournalState> {
     this.#running ??= this.#restoreAll().finally(() => {
@@ -88,7 +88,7 @@ export class WalletRestorer {
     for (const [token, until] of revoked) {
       if (until <= now) continue;
       const key = revokedTokenKey(token);
-      await ledgerCall('wallet_revoke', redis.set(key, '1', 'EX', until - now));
+      await redisCall('wallet_revoke', redis.set(key, '1', 'EX', until - now));
     }
     for (const [address, record] of wallets) {
       const { rules, notBefore } = record;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
 import type { WalletObserver } from '../wallet-observer.js';
 import { dueKey } from '../wallet-keys.js';
@@ -62,7 +62,7 @@ export class Reconciler {
     const common = { at: this.parts.now(), wallet, spending: id, deadline };
     if (fate.kind === 'spent') {
       await this.parts.journal.append({ event: 'spent', ...common });
-      const isNews = await ledgerCall('wallet_due', this.parts.redis.zrem(dueKey(), writeDue(due)));
+      const isNews = await redisCall('wallet_due', this.parts.redis.zrem(dueKey(), writeDue(due)));
       if (isNews === 1) this.parts.observer.counted({ step: 'spent', spending });
     } else {
       const block = fate.block.toString();
@@ -75,7 +75,7 @@ export class Reconciler {
 
   /** What has been told once is not told again, however often somebody asks. */
   async #isDue(due: Due): Promise<boolean> {
-    const score = await ledgerCall('wallet_due', this.parts.redis.zscore(dueKey(), writeDue(due)));
+    const score = await redisCall('wallet_due', this.parts.redis.zscore(dueKey(), writeDue(due)));
     return score !== null;
   }
 

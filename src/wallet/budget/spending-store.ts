@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import {
-  ledgerCall,
+  redisCall,
   runScript,
   type Script,
   type ScriptArgument,
@@ -65,7 +65,7 @@ export interface SpentQuestion {
 /**
  * What a wallet has spent or may yet spend, in Redis.
  *
- * @throws LedgerUnavailableError from every method when Redis does not answer.
+ * @throws RedisUnavailableError from every method when Redis does not answer.
  */
 export class SpendingStore {
   constructor(private readonly redis: Redis) {}
@@ -129,7 +129,7 @@ export class SpendingStore {
 
   /** Ids of the newest intents, newest first. */
   history(wallet: Address, count: number): Promise<string[]> {
-    return ledgerCall('wallet_history', this.redis.zrevrange(historyKey(wallet), 0, count - 1));
+    return redisCall('wallet_history', this.redis.zrevrange(historyKey(wallet), 0, count - 1));
   }
 
   /** Runs a script that first moves the window, in as many steps as that takes. */

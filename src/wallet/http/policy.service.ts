@@ -1,5 +1,5 @@
 import type { Journal } from '../audit/journal.js';
-import type { WalletBook } from '../accounts/wallet-book.js';
+import type { WalletStore } from '../accounts/wallet-store.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText, readPolicy } from '../rules/policy.js';
@@ -10,7 +10,7 @@ import { WalletError } from '../wallet-error.js';
 export class PolicyService {
   constructor(
     private readonly directory: WalletDirectory,
-    private readonly book: WalletBook,
+    private readonly book: WalletStore,
     private readonly journal: Journal,
     private readonly locks: RedisLock,
     private readonly now: () => number,

@@ -9,7 +9,7 @@ import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
 import { Sessions } from '../auth/sessions.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
-import { Gate } from './gate.service.js';
+import { WalletAuthGuard } from './wallet-auth.guard.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
@@ -33,7 +33,7 @@ interface TokenAnswer {
 @UseFilters(WalletErrorFilter)
 export class SignInV1Controller {
   constructor(
-    private readonly gate: Gate,
+    private readonly guard: WalletAuthGuard,
     private readonly codes: DeviceCodes,
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
@@ -48,7 +48,7 @@ export class SignInV1Controller {
   @Post('init')
   @HttpCode(200)
   async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.gate.anybody(request);
+    await this.guard.anybody(request);
     const { deviceCode, userCode } = await this.codes.create();
     const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${userCode}`;
     return { code: deviceCode, user_code: userCode, auth_url: url, authUrl: url };
@@ -60,31 +60,31 @@ export class SignInV1Controller {
     @Req() request: Request,
     @Query('code') code: unknown,
   ): Promise<Readonly<Record<string, string>>> {
-    await this.gate.anybody(request);
+    await this.guard.anybody(request);
     return this.#statusOf(typeof code === 'string' ? code : '');
   }
 
   @Post('status')
   @HttpCode(200)
   async status(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.gate.anybody(request);
-    const { code } = await this.gate.body(request, Collecting);
+    await this.guard.anybody(request);
+    const { code } = await this.guard.body(request, Collecting);
     return this.#statusOf(code);
   }
 
   @Post('login/nonce')
   @HttpCode(200)
   async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    await this.gate.anybody(request);
-    const { address } = await this.gate.body(request, Asking);
+    await this.guard.anybody(request);
+    const { address } = await this.guard.body(request, Asking);
     return { ...(await this.signIn.challenge(addressOf(address), OWNER_STATEMENT)) };
   }
 
   @Post('login')
   @HttpCode(200)
   async login(@Req() request: Request): Promise<TokenAnswer> {
-    await this.gate.anybody(request);
-    const signed = await this.gate.body(request, Signed);
+    await this.guard.anybody(request);
+    const signed = await this.guard.body(request, Signed);
     if (signed.message !== LEGACY_MESSAGE) {
       const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
@@ -103,16 +103,16 @@ export class SignInV1Controller {
   @Post('approve/nonce')
   @HttpCode(200)
   async approvalNonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    await this.gate.anybody(request);
-    const { code, address } = await this.gate.body(request, AskingToApprove);
+    await this.guard.anybody(request);
+    const { code, address } = await this.guard.body(request, AskingToApprove);
     return { ...(await this.approvals.challenge(code, addressOf(address))) };
   }
 
   @Post('approve')
   @HttpCode(200)
   async approve(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.gate.anybody(request);
-    const { code, ...signed } = await this.gate.body(request, Approval);
+    await this.guard.anybody(request);
+    const { code, ...signed } = await this.guard.body(request, Approval);
     await this.approvals.approve(code, signed);
     return { status: 'approved' };
   }
@@ -120,7 +120,7 @@ export class SignInV1Controller {
   @Post('logout')
   @HttpCode(200)
   async logout(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.sessions.revoke(await this.gate.session(request));
+    await this.sessions.revoke(await this.guard.session(request));
     return { status: 'revoked' };
   }
 
@@ -128,7 +128,7 @@ export class SignInV1Controller {
   @Post('logout/all')
   @HttpCode(200)
   async logoutAll(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.sessions.revokeAll(await this.gate.rulesMaker(request));
+    await this.sessions.revokeAll(await this.guard.rulesMaker(request));
     return { status: 'revoked' };
   }
 

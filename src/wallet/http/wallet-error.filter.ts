@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { FacilitatorError } from '../../protocol/errors.js';
 import { sendJson } from '../../platform/http/json.js';
-import { refusalOf } from '../desk/refusal.js';
+import { refusalOf } from '../tools/refusal.js';
 import { WalletError, type WalletErrorCode } from '../wallet-error.js';
 
 const STATUS: Readonly<Record<WalletErrorCode, number>> = {

@@ -12,12 +12,12 @@ import {
 import type { Request } from 'express';
 import { getAddress } from 'viem';
 import { z } from 'zod';
-import { DeskService } from '../desk/desk.service.js';
-import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../desk/shapes.js';
+import { WalletToolsService } from '../tools/wallet-tools.service.js';
+import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
 import { WalletError } from '../wallet-error.js';
-import { Gate } from './gate.service.js';
+import { WalletAuthGuard } from './wallet-auth.guard.js';
 import { PolicyService } from './policy.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
@@ -28,79 +28,81 @@ type Answer = Readonly<Record<string, unknown>>;
 @UseFilters(WalletErrorFilter)
 export class WalletsV1Controller {
   constructor(
-    private readonly gate: Gate,
+    private readonly guard: WalletAuthGuard,
     private readonly rpc: WalletRpc,
-    private readonly desks: DeskService,
+    private readonly walletTools: WalletToolsService,
     private readonly policies: PolicyService,
   ) {}
 
   @Get()
   async wallet(@Req() request: Request): Promise<Answer> {
-    const session = await this.gate.session(request);
-    const facts = await this.desks.of(session).wallet();
+    const session = await this.guard.session(request);
+    const facts = await this.walletTools.of(session).wallet();
     return { ethereum: getAddress(session.wallet.address), ...facts };
   }
 
   @Post('rpc')
   @HttpCode(200)
   async call(@Req() request: Request): Promise<RpcReply> {
-    const session = await this.gate.session(request);
+    const session = await this.guard.session(request);
     const key = request.headers['privy-idempotency-key'] ?? request.headers['idempotency-key'];
-    const body = await this.gate.json(request);
+    const body = await this.guard.json(request);
     return this.rpc.call(session, body, typeof key === 'string' ? key : undefined);
   }
 
   @Get('balance')
   async balance(@Req() request: Request): Promise<Answer> {
-    return this.desks.of(await this.gate.session(request)).balance();
+    return this.walletTools.of(await this.guard.session(request)).balance();
   }
 
   @Get('policy')
   async policy(@Req() request: Request): Promise<Answer> {
-    return this.desks.of(await this.gate.session(request)).policy();
+    return this.walletTools.of(await this.guard.session(request)).policy();
   }
 
   @Put('policy')
   async setPolicy(@Req() request: Request): Promise<Answer> {
-    const session = await this.gate.rulesMaker(request);
-    await this.policies.replace(session, await this.gate.json(request));
-    return this.desks.of(session).policy();
+    const session = await this.guard.rulesMaker(request);
+    await this.policies.replace(session, await this.guard.json(request));
+    return this.walletTools.of(session).policy();
   }
 
   /** Stopping is for anybody with a token; only new rules start it again. */
   @Post('stop')
   @HttpCode(200)
   async stop(@Req() request: Request): Promise<Answer> {
-    const session = await this.gate.session(request);
+    const session = await this.guard.session(request);
     await this.policies.stop(session);
-    return this.desks.of(session).policy();
+    return this.walletTools.of(session).policy();
   }
 
   @Post('payments/quote')
   @HttpCode(200)
   async quote(@Req() request: Request): Promise<Answer> {
-    const session = await this.gate.session(request);
-    return this.desks.of(session).quote(await this.gate.body(request, QuoteInput));
+    const session = await this.guard.session(request);
+    return this.walletTools.of(session).quote(await this.guard.body(request, QuoteInput));
   }
 
   @Post('payments')
   @HttpCode(200)
   async pay(@Req() request: Request): Promise<Answer> {
-    const session = await this.gate.session(request);
-    return { ...(await this.desks.of(session).pay(await this.gate.body(request, PayInput))) };
+    const session = await this.guard.session(request);
+    return {
+      ...(await this.walletTools.of(session).pay(await this.guard.body(request, PayInput))),
+    };
   }
 
   @Get('payments')
   async history(@Req() request: Request, @Query('limit') limit?: string): Promise<Answer> {
-    const session = await this.gate.session(request);
+    const session = await this.guard.session(request);
     const asked = checked(HistoryInput, limit === undefined ? {} : { limit: Number(limit) });
-    return this.desks.of(session).history(asked);
+    return this.walletTools.of(session).history(asked);
   }
 
   @Get('payments/:intentId')
   async status(@Req() request: Request, @Param('intentId') intentId: string): Promise<Answer> {
-    const session = await this.gate.session(request);
-    return { ...(await this.desks.of(session).status(checked(StatusInput, { intentId }))) };
+    const session = await this.guard.session(request);
+    return { ...(await this.walletTools.of(session).status(checked(StatusInput, { intentId }))) };
   }
 }
 

@@ -10,9 +10,9 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { DeskService } from '../desk/desk.service.js';
-import type { WalletDesk } from '../desk/shapes.js';
-import { Gate } from '../http/gate.service.js';
+import { WalletToolsService } from '../tools/wallet-tools.service.js';
+import type { WalletTools } from '../tools/shapes.js';
+import { WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
@@ -25,7 +25,7 @@ import { walletServer } from './wallet-server.js';
 @Controller('mcp')
 @UseFilters(WalletErrorFilter)
 export class McpController {
-  readonly #desks = new WeakMap<AuthInfo, WalletDesk>();
+  readonly #walletTools = new WeakMap<AuthInfo, WalletTools>();
   readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
     legacy: 'stateless',
     // There is no change to wait for, and a stream would outlive the process that is asked to end.
@@ -42,8 +42,8 @@ export class McpController {
   });
 
   constructor(
-    private readonly gate: Gate,
-    private readonly desks: DeskService,
+    private readonly guard: WalletAuthGuard,
+    private readonly walletTools: WalletToolsService,
     private readonly config: AppConfig,
     private readonly logger: PinoLogger,
   ) {}
@@ -51,7 +51,7 @@ export class McpController {
   @All()
   async serve(@Req() request: Request, @Res() response: Response): Promise<void> {
     this.#checkSite(request);
-    const session = await this.gate.session(request);
+    const session = await this.guard.session(request);
     if (session.role !== 'agent') {
       throw new WalletError(
         'forbidden',
@@ -63,13 +63,13 @@ export class McpController {
       response.setHeader('Allow', 'POST');
       throw new MethodNotAllowedException('POST is expected here.');
     }
-    const body = await this.gate.json(request);
+    const body = await this.guard.json(request);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
     }
     const auth = authInfoOf(session);
-    this.#desks.set(auth, this.desks.of(session));
+    this.#walletTools.set(auth, this.walletTools.of(session));
     await this.#serve(Object.assign(request, { auth }), response, body);
   }
 
@@ -85,10 +85,10 @@ export class McpController {
   }
 
   #serverFor(authInfo: AuthInfo | undefined): McpServer {
-    const desk = authInfo && this.#desks.get(authInfo);
-    if (desk === undefined)
+    const tools = authInfo && this.#walletTools.get(authInfo);
+    if (tools === undefined)
       throw new TypeError('a request comes with the session it was let in by');
-    return walletServer(desk, {
+    return walletServer(tools, {
       publicUrl: this.config.wallet?.publicUrl ?? '',
       onFailure: (err) => {
         this.logger.error({ err }, 'tool failed');

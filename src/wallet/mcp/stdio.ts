@@ -1,7 +1,7 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpSettings, readMcpSettings } from '../../platform/config/mcp-settings.js';
-import { letAgentIn } from './let-in.js';
-import { RemoteDesk } from './remote-desk.js';
+import { letAgentIn } from './device-login.js';
+import { RemoteWalletTools } from './remote-wallet-tools.js';
 import { walletServer } from './wallet-server.js';
 
 /**
@@ -43,7 +43,7 @@ function serve(settings: McpSettings): void {
       say(`A tool failed: ${nameOf(error)}`);
     },
   };
-  serveStdio(() => walletServer(new RemoteDesk(settings), refusing), {
+  serveStdio(() => walletServer(new RemoteWalletTools(settings), refusing), {
     onerror: (error) => {
       // Its text may quote what the client sent.
       say(`A message could not be served: ${nameOf(error)}`);

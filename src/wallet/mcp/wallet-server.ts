@@ -12,9 +12,9 @@ import {
   QuoteInput,
   QuoteOutput,
   StatusInput,
-  type WalletDesk,
+  type WalletTools,
   WalletOutput,
-} from '../desk/shapes.js';
+} from '../tools/shapes.js';
 import { answer, answerSchema, type Refusing } from './answer.js';
 
 interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
@@ -23,19 +23,19 @@ interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
   readonly input: I;
   readonly output: O;
   readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
-  readonly run: (desk: WalletDesk, given: z.output<I>) => Promise<z.output<O>>;
+  readonly run: (tools: WalletTools, given: z.output<I>) => Promise<z.output<O>>;
 }
 
 /** Adds a tool to a server. */
-type Tool = (server: McpServer, name: string, desk: WalletDesk, refusing: Refusing) => void;
+type Tool = (server: McpServer, name: string, tools: WalletTools, refusing: Refusing) => void;
 
 function tool<I extends z.ZodObject, O extends z.ZodObject>(facts: ToolFacts<I, O>): Tool {
   const { input, output, run, ...shown } = facts;
   const outputSchema = answerSchema(output);
-  return (server, name, desk, refusing) => {
+  return (server, name, tools, refusing) => {
     const inputSchema: z.ZodObject = input;
     server.registerTool(name, { ...shown, inputSchema, outputSchema }, (given) =>
-      answer(output, () => run(desk, input.parse(given)), refusing),
+      answer(output, () => run(tools, input.parse(given)), refusing),
     );
   };
 }
@@ -66,7 +66,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: NoInput,
     output: WalletOutput,
     annotations: LOOKS_INSIDE,
-    run: (desk) => desk.wallet(),
+    run: (tools) => tools.wallet(),
   }),
   wallet_balance: tool({
     title: 'Balances',
@@ -75,7 +75,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: NoInput,
     output: BalanceOutput,
     annotations: LOOKS_OUTSIDE,
-    run: (desk) => desk.balance(),
+    run: (tools) => tools.balance(),
   }),
   payment_quote: tool({
     title: 'Quote',
@@ -84,7 +84,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: QuoteInput,
     output: QuoteOutput,
     annotations: LOOKS_OUTSIDE,
-    run: (desk, given) => desk.quote(given),
+    run: (tools, given) => tools.quote(given),
   }),
   payment_pay: tool({
     title: 'Pay',
@@ -96,7 +96,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: PayInput,
     output: PaymentOutput,
     annotations: SPENDS,
-    run: (desk, given) => desk.pay(given),
+    run: (tools, given) => tools.pay(given),
   }),
   payment_status: tool({
     title: 'Payment',
@@ -105,7 +105,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: StatusInput,
     output: PaymentOutput,
     annotations: LOOKS_OUTSIDE,
-    run: (desk, given) => desk.status(given),
+    run: (tools, given) => tools.status(given),
   }),
   payment_history: tool({
     title: 'Payments',
@@ -114,7 +114,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: HistoryInput,
     output: HistoryOutput,
     annotations: LOOKS_INSIDE,
-    run: (desk, given) => desk.history(given),
+    run: (tools, given) => tools.history(given),
   }),
   policy_get: tool({
     title: 'Rules',
@@ -123,7 +123,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     input: NoInput,
     output: PolicyOutput,
     annotations: LOOKS_INSIDE,
-    run: (desk) => desk.policy(),
+    run: (tools) => tools.policy(),
   }),
 };
 
@@ -135,10 +135,10 @@ const INSTRUCTIONS =
   'and do not try to get around it. Never ask for a key, a token or a recovery phrase.';
 
 /** The tools of one wallet, for either generation of the protocol. Costs little: one per request. */
-export function walletServer(desk: WalletDesk, refusing: Refusing): McpServer {
+export function walletServer(tools: WalletTools, refusing: Refusing): McpServer {
   const info = { name: 'x402-wallet', title: 'x402 wallet', version: VERSION };
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer(info, { capabilities, instructions: INSTRUCTIONS });
-  for (const [name, add] of Object.entries(TOOLS)) add(server, name, desk, refusing);
+  for (const [name, add] of Object.entries(TOOLS)) add(server, name, tools, refusing);
   return server;
 }

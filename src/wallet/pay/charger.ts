@@ -9,7 +9,7 @@ import { WalletError } from '../wallet-error.js';
 import type { Balances } from './balances.js';
 import {
   chargeCountOf,
-  type Deal,
+  type AcceptedOffer,
   type Intent,
   type IntentStore,
   requestDigest,
@@ -32,7 +32,7 @@ export interface Purchase extends FetchRequest {
 /** A payment that is charged and may be signed. */
 export interface ChargedDeal extends StoredRecord {
   readonly kind: 'charged';
-  readonly deal: Deal;
+  readonly deal: AcceptedOffer;
   /** The journal has that it was signed. */
   readonly isSigned: boolean;
 }
@@ -106,7 +106,7 @@ export class Charger {
     { method }: Purchase,
     { url, resource, extensions }: PaymentRequired & { readonly url: string },
     { token, requirements, x402Version, maxTimeoutSeconds, ...offer }: Offer,
-  ): Deal {
+  ): AcceptedOffer {
     const lifeSeconds = Math.floor(Math.min(maxTimeoutSeconds, VALIDITY_MAX_SECONDS));
     const spending = spendingOf(token, offer.method, {
       from: session.wallet.address,
@@ -126,7 +126,7 @@ export class Charger {
   async #chargeDeal(
     session: Session,
     wanted: Purchase,
-    deal: Deal,
+    deal: AcceptedOffer,
     replaces: string,
   ): Promise<ChargeResult> {
     const { url, method, intentId } = wanted;
@@ -147,7 +147,7 @@ export class Charger {
   async #authorize(
     session: Session,
     { intentId }: Purchase,
-    deal: Deal,
+    deal: AcceptedOffer,
     placed: { readonly record: string; readonly replaces: string },
   ): Promise<Authorized> {
     const { spending } = deal;
@@ -167,7 +167,7 @@ export class Charger {
     session: Session,
     { intentId }: Purchase,
     authorized: Authorized,
-    own: StoredRecord & { readonly deal: Deal },
+    own: StoredRecord & { readonly deal: AcceptedOffer },
   ): Promise<ChargeResult> {
     if (authorized.kind !== 'intent_exists') {
       return { kind: 'charged', ...own, isSigned: isSignedAs(authorized) };
@@ -189,8 +189,8 @@ export function storedIntent({ deal, ...rest }: Intent): StoredIntent {
 }
 
 function storedDeal(
-  deal: Deal,
-): Omit<Deal, 'spending'> & { spending: ReturnType<typeof storedSpending> } {
+  deal: AcceptedOffer,
+): Omit<AcceptedOffer, 'spending'> & { spending: ReturnType<typeof storedSpending> } {
   return { ...deal, spending: storedSpending(deal.spending) };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
@@ -18,7 +18,7 @@ const Result = z.object({
 });
 
 /** What is being bought, and what a resumed purchase needs to present the very same payment. */
-const Deal = z.object({
+const AcceptedOffer = z.object({
   x402Version: z.union([z.literal(1), z.literal(2)]),
   url: z.string(),
   method: z.string(),
@@ -43,7 +43,7 @@ const Intent = z.object({
   method: z.string(),
   /** Unix seconds. */
   at: z.int(),
-  deal: Deal.optional(),
+  deal: AcceptedOffer.optional(),
   result: Result.optional(),
   /** Of the seller's receipt or the chain. */
   transaction: z.string().optional(),
@@ -51,7 +51,7 @@ const Intent = z.object({
 
 export type Intent = z.infer<typeof Intent>;
 export type StoredIntent = z.input<typeof Intent>;
-export type Deal = z.infer<typeof Deal>;
+export type AcceptedOffer = z.infer<typeof AcceptedOffer>;
 export type Result = z.infer<typeof Result>;
 
 export function requestDigest({ url, method, body }: FetchRequest): string {
@@ -79,7 +79,7 @@ export class IntentStore {
 
   /** @throws WalletError `unavailable` for one that cannot be opened: it may have been paid. */
   async read(wallet: Address, id: string): Promise<StoredRecord | undefined> {
-    const record = await ledgerCall('wallet_intent', this.redis.get(intentKey(wallet, id)));
+    const record = await redisCall('wallet_intent', this.redis.get(intentKey(wallet, id)));
     return record === null ? undefined : { intent: this.open(wallet, id, record), record };
   }
 
@@ -91,7 +91,7 @@ export class IntentStore {
   async write(wallet: Address, id: string, intent: StoredIntent, charged: number): Promise<void> {
     const key = intentKey(wallet, id);
     const text = this.textOf(wallet, id, intent, charged);
-    await ledgerCall('wallet_intent', this.redis.set(key, text, 'EX', this.lifeSeconds));
+    await redisCall('wallet_intent', this.redis.set(key, text, 'EX', this.lifeSeconds));
   }
 
   private open(wallet: Address, id: string, record: string): Intent {

@@ -1,10 +1,10 @@
 import type { Address, Hex } from 'viem';
 import { bytes32Of } from '../rules/payment-message.js';
-import type { Deal } from './intent.js';
+import type { AcceptedOffer } from './intent.js';
 
 /** Header and value that present a signed payment; base64 of JSON, as the x402 specifications say. */
 export function paymentHeader(
-  deal: Deal,
+  deal: AcceptedOffer,
   from: Address,
   spender: Address,
   signature: Hex,
@@ -23,7 +23,7 @@ export function paymentHeader(
 }
 
 function transferAuthorization(
-  { spending }: Deal,
+  { spending }: AcceptedOffer,
   from: Address,
 ): Readonly<Record<string, string>> {
   return {
@@ -37,7 +37,7 @@ function transferAuthorization(
 }
 
 function permit2Authorization(
-  { spending }: Deal,
+  { spending }: AcceptedOffer,
   from: Address,
   spender: Address,
 ): Readonly<Record<string, unknown>> {

@@ -10,7 +10,7 @@ import {
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { WantedTransaction } from '../rules/spending.js';
 import type { RecordSeal } from '../seal/record-seal.js';
@@ -70,7 +70,7 @@ export class TransactionSender {
 
   /** @throws WalletError `outcome_unknown` for what no wallet process has stored. */
   async #read(place: string): Promise<string | undefined> {
-    const sealed = await ledgerCall('wallet_transaction', this.redis.get(place));
+    const sealed = await redisCall('wallet_transaction', this.redis.get(place));
     if (sealed === null) return undefined;
     const text = this.seal.open(place, sealed);
     if (text === undefined) throw unknownOutcome();
@@ -79,7 +79,7 @@ export class TransactionSender {
 
   async #store(place: string, text: string): Promise<void> {
     const sealed = this.seal.seal(place, text);
-    await ledgerCall('wallet_transaction', this.redis.set(place, sealed, 'EX', SENT_LIFE_SECONDS));
+    await redisCall('wallet_transaction', this.redis.set(place, sealed, 'EX', SENT_LIFE_SECONDS));
   }
 }
 

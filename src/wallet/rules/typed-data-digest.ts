@@ -1,5 +1,5 @@
 import { encodeAbiParameters, getTypesForEIP712Domain, type Hex } from 'viem';
-import { keccakOfHex, keccakOfText, type Word } from '../../protocol/evm/words.js';
+import { keccakOfHex, keccakOfText, type Word } from '../../protocol/evm/abi-words.js';
 import { isJsonObject, readBytes } from '../../protocol/payment/wire-values.js';
 import type { TypedData } from './spending.js';
 

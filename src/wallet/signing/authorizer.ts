@@ -18,7 +18,7 @@ import type { SigningWish, WalletObserver } from '../wallet-observer.js';
 /** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
 const ATTEMPTS = 4;
 
-export interface Wish {
+export interface SigningRequest {
   readonly signable: Signable;
   /** For the audit record: the method, never its content. */
   readonly what: SigningWish;
@@ -46,7 +46,7 @@ export type Authorized =
   | { readonly kind: 'intent_exists'; readonly record: string };
 
 /**
- * The gate in front of every signature: rules, then budget, then journal, then a last look whether the
+ * The guard in front of every signature: rules, then budget, then journal, then a last look whether the
  * charge still stands. Nothing is signed that did not pass it.
  */
 export class Authorizer {
@@ -60,9 +60,9 @@ export class Authorizer {
 
   /**
    * @throws WalletError `policy_violation` naming the rule; nothing was charged then.
-   * @throws LedgerUnavailableError, WalletStorageError: it may be charged, and nothing is signed.
+   * @throws RedisUnavailableError, WalletStorageError: it may be charged, and nothing is signed.
    */
-  async authorize(session: Session, wish: Wish): Promise<Authorized> {
+  async authorize(session: Session, wish: SigningRequest): Promise<Authorized> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const policy = await this.directory.policyInForce(session.owner, session.wallet);
       const judgement = judge(wish.signable, policy, this.now());
@@ -113,7 +113,7 @@ export class Authorizer {
 
   #reserve(
     { wallet }: Session,
-    { intent }: Wish,
+    { intent }: SigningRequest,
     { revision, windowHours }: Policy,
     spending: Spending,
     charges: readonly Charge[],
@@ -135,7 +135,7 @@ export class Authorizer {
    */
   async #settleCharge(
     { owner, wallet, tokenId }: Session,
-    { digest, intent }: Wish,
+    { digest, intent }: SigningRequest,
     spending: Spending,
     { isJournaled, generation }: Standing,
   ): Promise<boolean> {
@@ -156,7 +156,7 @@ export class Authorizer {
 
   async #refuse(
     { owner, wallet, tokenId }: Session,
-    { what }: Wish,
+    { what }: SigningRequest,
     refusal: Refusal,
   ): Promise<never> {
     const { rule } = refusal;
@@ -166,7 +166,11 @@ export class Authorizer {
     throw WalletError.refused(refusal);
   }
 
-  async #record({ owner, wallet, tokenId }: Session, wish: Wish, scope: string): Promise<void> {
+  async #record(
+    { owner, wallet, tokenId }: Session,
+    wish: SigningRequest,
+    scope: string,
+  ): Promise<void> {
     const { what, digest } = wish;
     const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
     await this.journal.append({ event: 'allowed', ...common, what, scope, digest });
@@ -175,7 +179,7 @@ export class Authorizer {
 
 function refusalOf(
   result: Extract<ReserveResult, { kind: 'over_budget' | 'reused' | 'too_many' }>,
-  { signable }: Wish,
+  { signable }: SigningRequest,
   { windowHours }: Policy,
 ): Refusal {
   if (result.kind === 'reused') {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { ledgerCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
@@ -60,7 +60,7 @@ export class ReplyStore {
   }
 
   async #read(place: string): Promise<z.infer<typeof StoredReply> | undefined> {
-    const sealed = await ledgerCall('wallet_reply', this.redis.get(place));
+    const sealed = await redisCall('wallet_reply', this.redis.get(place));
     // What no wallet process has stored says nothing.
     const text = sealed === null ? undefined : this.seal.open(place, sealed);
     return text === undefined ? undefined : StoredReply.parse(JSON.parse(text));
@@ -68,6 +68,6 @@ export class ReplyStore {
 
   async #write(place: string, stored: z.infer<typeof StoredReply>): Promise<void> {
     const text = this.seal.seal(place, JSON.stringify(stored));
-    await ledgerCall('wallet_reply', this.redis.set(place, text, 'EX', LIFE_SECONDS));
+    await redisCall('wallet_reply', this.redis.set(place, text, 'EX', LIFE_SECONDS));
   }
 }

@@ -7,7 +7,7 @@ import type { TypedData, WantedTransaction } from '../rules/spending.js';
 import { type DigestedTypedData, withDigest } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { Authorizer, Wish } from './authorizer.js';
+import type { Authorizer, SigningRequest } from './authorizer.js';
 
 /** Signs what the rules allow, and checks what the provider gives back. */
 export class WalletSigner {
@@ -22,7 +22,7 @@ export class WalletSigner {
   /** EIP-712, for an agent that brings its own data. */
   async signTypedData(session: Session, typedData: DigestedTypedData, key: string): Promise<Hex> {
     const { wallet } = session;
-    const wish: Wish = {
+    const wish: SigningRequest = {
       signable: decodeTypedData(typedData, wallet.address, this.known),
       what: 'eth_signTypedData_v4',
       get digest() {

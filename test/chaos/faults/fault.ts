@@ -1,6 +1,6 @@
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Stage } from '../stage.js';
-import type { Expectations } from '../truth.js';
+import type { Expectations } from '../invariants.js';
 
 /** Something that goes wrong while payments are on their way. */
 export interface Fault {
@@ -13,8 +13,8 @@ export interface Fault {
   /** Reasons that say nothing about a payment while this goes on. */
   readonly meaningless?: readonly string[];
   /** Before any payment is made; nothing is on its way. */
-  prepare?(stage: Stage, dice: Dice): Promise<void>;
-  run(stage: Stage, dice: Dice): Promise<void>;
+  prepare?(stage: Stage, random: SeededRandom): Promise<void>;
+  run(stage: Stage, random: SeededRandom): Promise<void>;
   /** When every seller has its answer. */
   undo?(stage: Stage): Promise<void>;
 }

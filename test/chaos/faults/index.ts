@@ -1,4 +1,4 @@
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Moment } from '../fleet.js';
 import { LIES } from '../rpc-lies.js';
 import type { Stage } from '../stage.js';
@@ -27,21 +27,25 @@ const RPC_MOMENTS: readonly Moment[] = [
 ];
 
 /** How often each is drawn, against the others. */
-const WEIGHTS: readonly (readonly [number, (stage: Stage, dice: Dice) => Fault])[] = [
-  [4, (stage, dice) => killAt(dice.chance(0.2) ? dice.pick(RPC_MOMENTS) : momentOf(stage, dice))],
+const WEIGHTS: readonly (readonly [number, (stage: Stage, random: SeededRandom) => Fault])[] = [
+  [
+    4,
+    (stage, random) =>
+      killAt(random.chance(0.2) ? random.pick(RPC_MOMENTS) : momentOf(stage, random)),
+  ],
   [1, () => killAnyTime],
-  [1, (_, dice) => freeze(dice.between(2000, 4500), dice.pick(['api', 'worker']))],
+  [1, (_, random) => freeze(random.between(2000, 4500), random.pick(['api', 'worker']))],
   [1, () => rollingDeploy],
   [1, () => skewedClocks],
   [2, () => keyRemoved],
   [1, () => networkRemoved],
   [1, () => crashRedis],
   [1, () => stallRedis],
-  [1, (_, dice) => stallOne(dice.pick(['api', 'worker']))],
-  [5, (stage, dice) => swallowReply(stepOf(stage, dice), dice.pick([0, 0, 400, 2500]))],
-  [4, (stage, dice) => failOver(momentOf(stage, dice))],
+  [1, (_, random) => stallOne(random.pick(['api', 'worker']))],
+  [5, (stage, random) => swallowReply(stepOf(stage, random), random.pick([0, 0, 400, 2500]))],
+  [4, (stage, random) => failOver(momentOf(stage, random))],
   [1, () => loseRedis],
-  [3, (_, dice) => rpcFault(dice.pick(RPC_FAULTS), dice.chance(0.4))],
+  [3, (_, random) => rpcFault(random.pick(RPC_FAULTS), random.chance(0.4))],
   [7, anyLie],
   [1, () => nonceAtOpening],
   [2, () => reorg],
@@ -51,34 +55,34 @@ const WEIGHTS: readonly (readonly [number, (stage: Stage, dice: Dice) => Fault])
   [1, () => fatBatch],
 ];
 
-function anyLie(_: Stage, dice: Dice): Fault {
-  const about = dice.pick(LIES);
-  const isEverywhere = MAY_BE_EVERYWHERE.includes(about) && dice.chance(0.4);
-  return nodeLies(about, isEverywhere ? undefined : dice.between(0, 1));
+function anyLie(_: Stage, random: SeededRandom): Fault {
+  const about = random.pick(LIES);
+  const isEverywhere = MAY_BE_EVERYWHERE.includes(about) && random.chance(0.4);
+  return nodeLies(about, isEverywhere ? undefined : random.between(0, 1));
 }
 
-const stepOf = ({ flow }: Stage, dice: Dice): string => dice.pick(flow);
+const stepOf = ({ flow }: Stage, random: SeededRandom): string => random.pick(flow);
 
-function momentOf(stage: Stage, dice: Dice): Moment {
-  return { when: dice.pick(['before', 'after']), step: stepOf(stage, dice) };
+function momentOf(stage: Stage, random: SeededRandom): Moment {
+  return { when: random.pick(['before', 'after']), step: stepOf(stage, random) };
 }
 
 /** One to three of everything. */
-export function anyOf(stage: Stage, dice: Dice): readonly Fault[] {
-  const chosen = [drawOne(stage, dice)];
-  for (let more = dice.pick([0, 0, 1, 1, 2]); more > 0; more -= 1) {
-    const next = drawOne(stage, dice);
+export function anyOf(stage: Stage, random: SeededRandom): readonly Fault[] {
+  const chosen = [drawOne(stage, random)];
+  for (let more = random.pick([0, 0, 1, 1, 2]); more > 0; more -= 1) {
+    const next = drawOne(stage, random);
     if (chosen.every((one) => canGoTogether(one, next))) chosen.push(next);
   }
   return chosen;
 }
 
-function drawOne(stage: Stage, dice: Dice): Fault {
+function drawOne(stage: Stage, random: SeededRandom): Fault {
   const total = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
-  let drawn = dice.below(total);
+  let drawn = random.below(total);
   for (const [weight, make] of WEIGHTS) {
     drawn -= weight;
-    if (drawn < 0) return make(stage, dice);
+    if (drawn < 0) return make(stage, random);
   }
   throw new RangeError('more was drawn than there is');
 }

@@ -6,9 +6,9 @@ export const reorg: Fault = {
   kind: 'a block is replaced',
   name: 'a block is replaced',
   expectations: { hasReorgs: true },
-  run: async ({ blocks }, dice) => {
-    await delay(dice.between(0, 1200));
-    await blocks.replaceNext(dice.between(0, 250));
+  run: async ({ blocks }, random) => {
+    await delay(random.between(0, 1200));
+    await blocks.replaceNext(random.between(0, 250));
   },
 };
 
@@ -17,11 +17,11 @@ export const reorgAfterDeath: Fault = {
   kind: 'a block is replaced and its witnesses are dead',
   name: 'a block is replaced and its witnesses are dead',
   expectations: { hasReorgs: true },
-  run: async ({ blocks, fleet, pool }, dice) => {
+  run: async ({ blocks, fleet, pool }, random) => {
     await Promise.race([pool.any(), delay(2000)]);
-    const lives = dice.between(150, 600);
+    const lives = random.between(150, 600);
     const replaced = blocks.replaceNext(lives);
-    await delay(lives + dice.between(0, 150));
+    await delay(lives + random.between(0, 150));
     for (const slot of fleet.of('worker')) slot.kill(100);
     await replaced;
   },

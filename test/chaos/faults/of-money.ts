@@ -14,19 +14,19 @@ const LEAST_ROOM_WEI = 5n * 10n ** 13n;
 export const budget: Fault = {
   kind: 'a gas budget',
   name: 'a gas budget that is soon spent',
-  prepare: async (stage, dice) => {
+  prepare: async (stage, random) => {
     await stage.ledger.lose();
-    const room = LEAST_ROOM_WEI * BigInt(dice.between(1, 10));
+    const room = LEAST_ROOM_WEI * BigInt(random.between(1, 10));
     const name = `GAS_BUDGET_DAILY_${stage.world.chainId}`;
     stage.budget = { dayOf: today(), roomWei: room, before: await spentOf(stage) };
     await Promise.all(
       stage.fleet.of('worker').map((slot) => slot.change({ [name]: formatEther(room) })),
     );
   },
-  run: async (stage, dice) => {
+  run: async (stage, random) => {
     // Whoever is not mined pays more for the same nonce.
-    if (dice.chance(0.6)) await rpcFault({ kind: 'forgets' }, true).run(stage, dice);
-    else await delay(dice.between(1500, 3000));
+    if (random.chance(0.6)) await rpcFault({ kind: 'forgets' }, true).run(stage, random);
+    else await delay(random.between(1500, 3000));
     for (const slot of stage.fleet.slots) {
       for (const rpc of slot.rpcs) rpc.fault = { kind: 'none' };
     }

@@ -24,10 +24,10 @@ export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Fault => ({
   kind: fault.kind === 'lags' ? `a node lags ${fault.blocks}` : `a node ${fault.kind}`,
   name: `${isEverywhere ? 'every endpoint' : 'an endpoint'} ${fault.kind}`,
   isOfNodes: true,
-  run: async (stage, dice) => {
-    await delay(dice.between(0, 500));
-    misbehave(stage, fault, isEverywhere ? undefined : dice.between(0, 1));
-    await delay(dice.between(1500, 3500));
+  run: async (stage, random) => {
+    await delay(random.between(0, 500));
+    misbehave(stage, fault, isEverywhere ? undefined : random.between(0, 1));
+    await delay(random.between(1500, 3500));
   },
 });
 
@@ -39,11 +39,11 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   kind: `a node lies: ${about}`,
   name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
   isOfNodes: true,
-  run: async (stage, dice) => {
+  run: async (stage, random) => {
     // From the beginning, or once something is on its way.
-    if (dice.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
+    if (random.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
     misbehave(stage, { kind: 'lies', about }, endpoint);
-    await delay(dice.between(1000, 3500));
+    await delay(random.between(1000, 3500));
   },
 });
 
@@ -53,10 +53,10 @@ export const MAY_BE_EVERYWHERE: readonly Lie[] = ['logs_refused', 'halts', 'rece
 export const nonceAtOpening: Fault = {
   kind: 'a node lies while lanes open',
   name: 'a node counts too many transactions while lanes open',
-  run: async (stage, dice) => {
-    misbehave(stage, { kind: 'lies', about: 'nonce' }, dice.between(0, 1));
+  run: async (stage, random) => {
+    misbehave(stage, { kind: 'lies', about: 'nonce' }, random.between(0, 1));
     await Promise.all(stage.fleet.of('worker').map((slot) => slot.restart()));
-    await delay(dice.between(1000, 2500));
+    await delay(random.between(1000, 2500));
   },
 };
 

@@ -16,18 +16,18 @@ export const killAt = (moment: Moment): Fault => ({
 export const killAnyTime: Fault = {
   kind: 'killed at any time',
   name: 'killed at any time',
-  run: async ({ fleet }, dice) => {
-    await delay(dice.between(0, 1800));
-    dice.pick(fleet.slots).kill(dice.between(0, 1500));
+  run: async ({ fleet }, random) => {
+    await delay(random.between(0, 1800));
+    random.pick(fleet.slots).kill(random.between(0, 1500));
   },
 };
 
 export const freeze = (ms: number, role: 'api' | 'worker'): Fault => ({
   kind: `${role} frozen`,
   name: `${role} frozen for ${ms} ms`,
-  run: async ({ fleet }, dice) => {
-    await delay(dice.between(0, 700));
-    const slot = dice.pick(fleet.of(role));
+  run: async ({ fleet }, random) => {
+    await delay(random.between(0, 700));
+    const slot = random.pick(fleet.of(role));
     slot.freeze();
     await delay(ms);
     slot.thaw();
@@ -38,8 +38,8 @@ export const freeze = (ms: number, role: 'api' | 'worker'): Fault => ({
 export const rollingDeploy: Fault = {
   kind: 'a worker is replaced by another',
   name: 'a worker is replaced by another',
-  run: async ({ fleet }, dice) => {
-    await delay(dice.between(0, 400));
+  run: async ({ fleet }, random) => {
+    await delay(random.between(0, 400));
     const [old] = fleet.of('worker');
     if (old === undefined) throw new Error('no worker');
     await fleet.add(`${old.name}'`, 'worker');
@@ -62,10 +62,10 @@ function fakeTimeLibrary(): string {
 export const skewedClocks: Fault = {
   kind: 'clocks 40 s off',
   name: 'clocks 40 s off',
-  run: async ({ fleet }, dice) => {
+  run: async ({ fleet }, random) => {
     const library = fakeTimeLibrary();
-    const skewed = [dice.pick(fleet.of('worker')), dice.pick(fleet.of('api'))];
-    const sign = dice.pick(['+', '-']);
+    const skewed = [random.pick(fleet.of('worker')), random.pick(fleet.of('api'))];
+    const sign = random.pick(['+', '-']);
     await Promise.all(
       skewed.map((slot) =>
         slot.restart({
@@ -84,10 +84,10 @@ export const skewedClocks: Fault = {
 export const keyRemoved: Fault = {
   kind: 'a key is taken out',
   name: 'a key is taken out',
-  run: async ({ fleet, pool, signerKeys }, dice) => {
+  run: async ({ fleet, pool, signerKeys }, random) => {
     await within(MOMENT_PATIENCE_MS, pool.any());
-    await delay(dice.between(0, 200));
-    const [kept = ''] = dice.chance(0.5) ? signerKeys : [...signerKeys].reverse();
+    await delay(random.between(0, 200));
+    const [kept = ''] = random.chance(0.5) ? signerKeys : [...signerKeys].reverse();
     await Promise.all(fleet.of('worker').map((slot) => slot.change({ SIGNER_KEYS: kept })));
   },
   undo: async ({ fleet }) => {
@@ -100,9 +100,9 @@ export const networkRemoved: Fault = {
   kind: 'a network is taken out',
   name: 'a network is taken out',
   meaningless: ['invalid_network', 'unsupported_network'],
-  run: async ({ fleet, pool, stray }, dice) => {
+  run: async ({ fleet, pool, stray }, random) => {
     await within(MOMENT_PATIENCE_MS, pool.any());
-    const everybody = dice.chance(0.5);
+    const everybody = random.chance(0.5);
     const slots = everybody ? fleet.slots : fleet.of('worker');
     const other = {
       NETWORKS: `eip155:${stray.chainId}`,
@@ -110,7 +110,7 @@ export const networkRemoved: Fault = {
       BATCH_SAFE_ASSETS: '',
     };
     await Promise.all(slots.map((slot) => slot.change(other)));
-    await delay(dice.between(0, 1500));
+    await delay(random.between(0, 1500));
     await Promise.all(slots.map((slot) => slot.change({})));
   },
 };

@@ -5,9 +5,9 @@ import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
 export const crashRedis: Fault = {
   kind: 'Redis killed and restarted',
   name: 'Redis killed and restarted',
-  run: async ({ ledger }, dice) => {
-    await delay(dice.between(0, 1200));
-    await ledger.crash(dice.between(0, 1500));
+  run: async ({ ledger }, random) => {
+    await delay(random.between(0, 1200));
+    await ledger.crash(random.between(0, 1500));
   },
 };
 
@@ -15,8 +15,8 @@ export const loseRedis: Fault = {
   kind: 'Redis lost whole',
   name: 'Redis lost whole',
   expectations: { isLedgerWhole: false },
-  run: async ({ ledger }, dice) => {
-    await delay(dice.between(100, 1200));
+  run: async ({ ledger }, random) => {
+    await delay(random.between(100, 1200));
     await ledger.lose();
   },
 };
@@ -25,9 +25,9 @@ export const loseRedis: Fault = {
 export const stallRedis: Fault = {
   kind: 'Redis stalls',
   name: 'Redis stalls',
-  run: async ({ ledger }, dice) => {
-    await delay(dice.between(0, 1000));
-    await ledger.freeze(dice.between(2100, 3500));
+  run: async ({ ledger }, random) => {
+    await delay(random.between(0, 1000));
+    await ledger.freeze(random.between(2100, 3500));
   },
 };
 
@@ -35,11 +35,11 @@ export const stallRedis: Fault = {
 export const stallOne = (role: 'api' | 'worker'): Fault => ({
   kind: `an ${role === 'api' ? 'api' : 'owner of lanes'} cut off from Redis`,
   name: `one ${role} cut off from Redis`,
-  run: async ({ fleet }, dice) => {
-    await delay(dice.between(0, 800));
-    const { redis } = dice.pick(fleet.of(role));
-    const ms = dice.between(2100, 4500);
-    if (dice.chance(0.5)) {
+  run: async ({ fleet }, random) => {
+    await delay(random.between(0, 800));
+    const { redis } = random.pick(fleet.of(role));
+    const ms = random.between(2100, 4500);
+    if (random.chance(0.5)) {
       await redis.stall(ms);
       return;
     }
@@ -53,8 +53,8 @@ export const stallOne = (role: 'api' | 'worker'): Fault => ({
 export const swallowReply = (step: string, silentMs: number): Fault => ({
   kind: 'a reply of Redis swallowed',
   name: `the reply to ${step} swallowed, ${silentMs} ms of silence`,
-  run: async ({ fleet }, dice) => {
-    for (let count = dice.between(1, 3); count > 0; count -= 1) {
+  run: async ({ fleet }, random) => {
+    for (let count = random.between(1, 3); count > 0; count -= 1) {
       await within(MOMENT_PATIENCE_MS, fleet.swallow(step, silentMs));
     }
     await delay(silentMs);
@@ -69,7 +69,7 @@ export const swallowReply = (step: string, silentMs: number): Fault => ({
 export const failOver = (moment: Moment): Fault => ({
   kind: 'a replica that missed the newest writes',
   name: `a replica promoted that was cut off ${describeMoment(moment)}`,
-  run: async (stage, dice) => {
+  run: async (stage, random) => {
     const { ledger, fleet } = stage;
     const replica = await ledger.replica();
     let cutAt: number | undefined;
@@ -80,7 +80,7 @@ export const failOver = (moment: Moment): Fault => ({
     await within(MOMENT_PATIENCE_MS, fleet.at(moment, cut));
     fleet.disarm();
     if (cutAt === undefined) await cut();
-    await delay(dice.between(0, 700));
-    await stage.failOver(replica, cutAt ?? Date.now(), dice.between(0, 800));
+    await delay(random.between(0, 700));
+    await stage.failOver(replica, cutAt ?? Date.now(), random.between(0, 800));
   },
 });

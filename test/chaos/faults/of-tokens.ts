@@ -1,4 +1,4 @@
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { eip3009Body, newAccount } from '../../support/payments.js';
 import { randomUUID } from 'node:crypto';
 import { ask, delay, newCallerAddress } from '../client.js';
@@ -12,26 +12,26 @@ export const hostileTokens: Fault = {
   kind: 'hostile tokens',
   name: 'hostile tokens',
   expectations: { isUndisturbed: true },
-  run: async (stage, dice) => {
+  run: async (stage, random) => {
     await Promise.all(
-      Array.from({ length: dice.between(4, 10) }, () => presentHostile(stage, dice)),
+      Array.from({ length: random.between(4, 10) }, () => presentHostile(stage, random)),
     );
   },
 };
 
 /** Verifies, and settles in one of its ways, at once and again. */
-async function presentHostile(stage: Stage, dice: Dice): Promise<void> {
-  const token = dice.pick(stage.hostile);
-  const payer = dice.pick(token.payers);
+async function presentHostile(stage: Stage, random: SeededRandom): Promise<void> {
+  const token = random.pick(stage.hostile);
+  const payer = random.pick(token.payers);
   const payTo = newAccount().address;
   const { chainId } = stage.world;
   const body = await eip3009Body({ payer, chainId, token: token.address, payTo, amount: 1000n });
   const from = newCallerAddress();
-  const isAsync = dice.chance(0.4);
-  await delay(dice.below(800));
+  const isAsync = random.chance(0.4);
+  await delay(random.below(800));
   for (let round = 0; round < 2; round += 1) {
-    const url = dice.pick(stage.urls());
-    if (dice.chance(0.5)) {
+    const url = random.pick(stage.urls());
+    if (random.chance(0.5)) {
       await ask(`${url}/verify`, { method: 'POST', body, from, patienceMs: PATIENCE_MS });
     }
     const answer = await ask(`${url}/settle`, {
@@ -52,12 +52,12 @@ async function presentHostile(stage: Stage, dice: Dice): Promise<void> {
 export const fatBatch: Fault = {
   kind: 'a batch of much gas',
   name: 'a batch of much gas',
-  run: async (stage, dice) => {
-    await delay(dice.below(500));
+  run: async (stage, random) => {
+    await delay(random.below(500));
     const bodies = await Promise.all(
       Array.from({ length: 32 }, () =>
         eip3009Body({
-          payer: dice.pick(stage.payers),
+          payer: random.pick(stage.payers),
           chainId: stage.world.chainId,
           token: stage.fat,
           payTo: newAccount().address,
@@ -67,7 +67,7 @@ export const fatBatch: Fault = {
     );
     const answers = await Promise.all(
       bodies.map((body) =>
-        ask(`${dice.pick(stage.urls())}/settle`, {
+        ask(`${random.pick(stage.urls())}/settle`, {
           method: 'POST',
           body,
           headers: { 'idempotency-key': randomUUID() },

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Dice } from '../../support/dice.js';
-import { anyOf } from './disturbances.js';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { anyOf } from './faults.js';
 import { playRun } from './run.js';
 import { WalletStage } from './stage.js';
 
@@ -40,19 +40,19 @@ function writeProgress(progress: Progress): void {
   writeFileSync(PROGRESS, JSON.stringify(progress));
 }
 
-/** Each run has dice of its own, so that any of them can be had again alone. */
+/** Each run has a seed of its own, so that any of them can be had again alone. */
 async function play(stage: WalletStage, seed: number, run: number): Promise<boolean> {
-  const dice = new Dice(seed * 100_003 + run);
-  const disturbances = anyOf(dice, stage.journal.isDisk);
-  const payments = dice.between(4, 10);
+  const random = new SeededRandom(seed * 100_003 + run);
+  const disturbances = anyOf(random, stage.journal.isDisk);
+  const payments = random.between(4, 10);
   const startedAt = Date.now();
   const names = disturbances.map(({ name }) => name).join('; ');
   process.stdout.write(`run ${run}: ${payments} payments, ${names}: `);
-  const violations = await playRun(stage, dice, {
+  const violations = await playRun(stage, random, {
     name: `run-${seed}-${run}-${startedAt}`,
     payments,
     disturb: async () => {
-      await Promise.all(disturbances.map((one) => one.run(stage, dice)));
+      await Promise.all(disturbances.map((one) => one.run(stage, random)));
     },
   });
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);

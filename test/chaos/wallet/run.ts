@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hex } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../../sandbox/deploy.js';
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { newNonce, nowSeconds, TRANSFER_TYPES } from '../../support/payments.js';
 import { type Authorization, PRICE } from './shop.js';
 import type { Purse, WalletStage } from './stage.js';
@@ -21,23 +21,27 @@ export interface RunPlan {
  *
  * @returns what was not as it must be.
  */
-export async function playRun(stage: WalletStage, dice: Dice, plan: RunPlan): Promise<string[]> {
-  const purse = dice.pick(stage.purses);
-  stage.shop.use(dice);
+export async function playRun(
+  stage: WalletStage,
+  random: SeededRandom,
+  plan: RunPlan,
+): Promise<string[]> {
+  const purse = random.pick(stage.purses);
+  stage.shop.use(random);
   const before = await countedFor(stage, purse);
-  const budget = before + BigInt(dice.between(2, 6)) * PRICE;
+  const budget = before + BigInt(random.between(2, 6)) * PRICE;
   await setRules(stage, purse, budget);
   const violations: string[] = [];
   const work = [
     plan.disturb(),
-    ...Array.from({ length: plan.payments }, (_, at) => spend(stage, dice, purse, plan.name, at)),
-    changeRules(stage, dice, purse, budget),
+    ...Array.from({ length: plan.payments }, (_, at) => spend(stage, random, purse, plan.name, at)),
+    changeRules(stage, random, purse, budget),
   ];
   await Promise.all(work);
   violations.push(...(await check(stage, purse, budget, 'before all was executed')));
   // Those that asked for the same again, and the seller at last.
   await Promise.all(
-    [0, 1].map((at) => spend(stage, dice, purse, plan.name, dice.below(plan.payments), at)),
+    [0, 1].map((at) => spend(stage, random, purse, plan.name, random.below(plan.payments), at)),
   );
   await stage.shop.executeAll();
   await sleep(NEXT_BLOCKS_MS);
@@ -48,20 +52,20 @@ export async function playRun(stage: WalletStage, dice: Dice, plan: RunPlan): Pr
 /** More by far than is left of the budget, all in all. */
 async function spend(
   stage: WalletStage,
-  dice: Dice,
+  random: SeededRandom,
   purse: Purse,
   name: string,
   at: number,
-  times = dice.between(0, 2),
+  times = random.between(0, 2),
 ): Promise<void> {
-  const slots = Array.from({ length: times + 1 }, () => dice.pick(stage.slots));
-  const pauses = slots.map(() => dice.between(0, 500));
+  const slots = Array.from({ length: times + 1 }, () => random.pick(stage.slots));
+  const pauses = slots.map(() => random.between(0, 500));
   if (at % 4 === 3) {
-    const message = authorization(stage, dice, purse);
+    const message = authorization(stage, random, purse);
     // The same nonce, and a later deadline the second time.
     const again = {
       ...message,
-      validBefore: `${Number(message.validBefore) + dice.between(0, 20)}`,
+      validBefore: `${Number(message.validBefore) + random.between(0, 20)}`,
     };
     for (const [count, { url }] of slots.entries()) {
       await sleep(pauses[count] ?? 0);
@@ -80,10 +84,14 @@ async function spend(
   }
 }
 
-function authorization(stage: WalletStage, dice: Dice, { address }: Purse): Authorization {
+function authorization(
+  stage: WalletStage,
+  random: SeededRandom,
+  { address }: Purse,
+): Authorization {
   return {
     ...{ from: address, to: stage.shop.payTo, value: PRICE.toString(), validAfter: '0' },
-    ...{ validBefore: `${nowSeconds() + dice.pick([1, 3, 60])}`, nonce: newNonce() },
+    ...{ validBefore: `${nowSeconds() + random.pick([1, 3, 60])}`, nonce: newNonce() },
   };
 }
 
@@ -108,14 +116,14 @@ async function signByRpc(
 /** Never more than the budget of the run: what counts is that none of it is undone. */
 async function changeRules(
   stage: WalletStage,
-  dice: Dice,
+  random: SeededRandom,
   purse: Purse,
   budget: bigint,
 ): Promise<void> {
-  if (!dice.chance(0.3)) return;
-  await sleep(dice.between(0, 400));
-  const { url } = dice.pick(stage.slots);
-  const less = rulesOf(stage, budget - PRICE, dice.between(24, 700));
+  if (!random.chance(0.3)) return;
+  await sleep(random.between(0, 400));
+  const { url } = random.pick(stage.slots);
+  const less = rulesOf(stage, budget - PRICE, random.between(24, 700));
   await stage.ask(url, purse, { method: 'PUT', path: '/v1/wallets/me/policy', body: less });
 }
 

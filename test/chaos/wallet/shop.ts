@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Address, encodeFunctionData, type Hex, parseAbi, parseSignature } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../../sandbox/deploy.js';
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { newAccount } from '../../support/payments.js';
 import type { World } from '../../support/world.js';
 
@@ -37,7 +37,7 @@ export class Shop {
   readonly shown = new Map<string, Set<Hex>>();
   #held: Held[] = [];
   #sending: Promise<unknown> = Promise.resolve();
-  #dice: Dice | undefined;
+  #random: SeededRandom | undefined;
   readonly #sender = newAccount().address;
 
   private constructor(
@@ -76,8 +76,8 @@ export class Shop {
   }
 
   /** Decides from here on. */
-  use(dice: Dice): void {
-    this.#dice = dice;
+  use(random: SeededRandom): void {
+    this.#random = random;
   }
 
   /** A signature that came another way. */
@@ -99,7 +99,7 @@ export class Shop {
 
   #offer(): string {
     const { usd, chainId } = this.world;
-    const maxTimeoutSeconds = this.#dice?.pick([1, 2, 3, 20, 600]) ?? 600;
+    const maxTimeoutSeconds = this.#random?.pick([1, 2, 3, 20, 600]) ?? 600;
     const accepts = [
       {
         ...{ scheme: 'exact', network: `eip155:${chainId}`, asset: usd, payTo: this.payTo },
@@ -118,7 +118,7 @@ export class Shop {
 
   /** @returns the status to answer with; 0 to hang up. */
   async #answer(held: Held): Promise<number> {
-    const how = this.#dice?.pick(['settles', 'settles', 'settles', 'keeps', 'hangs up', 'lies']);
+    const how = this.#random?.pick(['settles', 'settles', 'settles', 'keeps', 'hangs up', 'lies']);
     if (how !== 'settles') this.#held.push(held);
     if (how === 'settles') await this.#execute(held);
     if (how === 'keeps') return 500;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
 import { type Commit, GroupCommit } from '../group-commit.js';
 import { digestOf } from '../payload-digest.js';
-import { shortOrLong } from '../short-or-long.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   BLOCK_BYTES,
@@ -167,7 +167,7 @@ export class FsStorage implements StorageProvider {
 
   /** Short payloads stay in memory; a longer one goes to disk as it comes. */
   async #prepared(describe: Describe, payload: Payload): Promise<Commit> {
-    const upload = await shortOrLong(payload, BLOCK_BYTES);
+    const upload = await bufferOrStream(payload, BLOCK_BYTES);
     if (upload.isShort) {
       const { bytes } = upload;
       return { kind: 'bytes', object: await describe(), payload: bytes, digest: digestOf(bytes) };

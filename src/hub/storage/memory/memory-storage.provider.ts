@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { StorageUnavailableError } from '../../errors.js';
 import { firstVolumeOf } from '../owner-folder.js';
 import { digestOf } from '../payload-digest.js';
-import { shortOrLong } from '../short-or-long.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   type Describe,
@@ -46,7 +46,7 @@ export class MemoryStorage implements StorageProvider {
   }
 
   async put(describe: Describe, payload: Payload): Promise<StoredObject> {
-    const upload = await shortOrLong(payload, Infinity);
+    const upload = await bufferOrStream(payload, Infinity);
     if (!upload.isShort) throw new StorageUnavailableError('put');
     const bytes = Buffer.from(upload.bytes);
     const object = await describe();

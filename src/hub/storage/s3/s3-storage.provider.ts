@@ -4,7 +4,7 @@ import { StorageUnavailableError } from '../../errors.js';
 import { type Commit, GroupCommit, type JournalWriter } from '../group-commit.js';
 import { entryOf, lineOf } from '../journal-line.js';
 import { digestOf, PayloadDigest } from '../payload-digest.js';
-import { shortOrLong } from '../short-or-long.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import type {
   Describe,
@@ -123,7 +123,7 @@ export class S3Storage implements StorageProvider {
   }
 
   async #prepared(describe: Describe, payload: Payload): Promise<Commit> {
-    const upload = await shortOrLong(payload, PART_BYTES);
+    const upload = await bufferOrStream(payload, PART_BYTES);
     if (upload.isShort) {
       const { bytes } = upload;
       return { kind: 'bytes', object: await describe(), payload: bytes, digest: digestOf(bytes) };

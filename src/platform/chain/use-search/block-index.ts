@@ -7,8 +7,8 @@ import {
 import {
   type PresentedAuthorization,
   presentedAuthorizations,
-} from '../../../protocol/schemes/exact/presented.js';
-import { addressWord, uintWord } from '../../../protocol/evm/words.js';
+} from '../../../protocol/schemes/exact/decoded-authorizations.js';
+import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { AuthorizationRef } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';

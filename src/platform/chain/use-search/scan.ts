@@ -5,8 +5,8 @@ import {
   AUTHORIZATION_USED_TOPIC,
   TRANSFER_TOPIC,
 } from '../../../protocol/schemes/exact/evidence.js';
-import { presentedAuthorizations } from '../../../protocol/schemes/exact/presented.js';
-import { addressWord, uintWord } from '../../../protocol/evm/words.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
+import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import type { AuthorizationRef } from '../authorization-use.js';
 import type { LogFilter } from '../chain-queries.js';
 import type { ChainView } from '../chain-view.js';
@@ -64,7 +64,7 @@ export async function scan(task: Scan): Promise<Scanned> {
   const { view, range, budget } = task;
   // What is not found is not there only where the node has these blocks.
   budget.spend();
-  if ((await insist(() => view.blockNumber())) < range.to) {
+  if ((await retryUntil(() => view.blockNumber())) < range.to) {
     throw new ChainUnavailableError(view.chainId, 'the blocks that are searched');
   }
   const progress: Progress = { readFrom: undefined };
@@ -104,7 +104,7 @@ async function searchLogs(task: Scan, progress: Progress): Promise<Hex | undefin
     const from = to - most + 1n > range.from ? to - most + 1n : range.from;
     let logs: readonly FoundLog[];
     try {
-      logs = await insist(() => readLogs(task, from, to));
+      logs = await retryUntil(() => readLogs(task, from, to));
     } catch (error) {
       if (!(error instanceof ChainUnavailableError) || to - from < RANGE_LEAST_BLOCKS) throw error;
       // Too many blocks for this provider, perhaps.
@@ -162,7 +162,7 @@ async function presenterAmong(
   }
   for (const hash of candidates) {
     budget.spend();
-    const transaction = await insist(() => view.transaction(hash));
+    const transaction = await retryUntil(() => view.transaction(hash));
     if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
     const { to, input } = transaction;
     const presented = presentedAuthorizations(to, input, view.permit2Proxy);
@@ -179,7 +179,7 @@ async function searchUsedBlock(task: Scan, progress: Progress): Promise<Hex | un
   const first = await firstUsedBlock(view, ref, range, budget);
   if (first.kind !== 'in') return undefined;
   progress.readFrom = first.block < range.to ? first.block + 1n : undefined;
-  const found = await insist(() => index.find(view, ref, first.block, budget));
+  const found = await retryUntil(() => index.find(view, ref, first.block, budget));
   progress.readFrom = range.from;
   return found;
 }
@@ -193,7 +193,7 @@ async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undef
     return undefined;
   }
   if (first.kind === 'in') {
-    const found = await insist(() => index.find(view, ref, first.block, budget));
+    const found = await retryUntil(() => index.find(view, ref, first.block, budget));
     progress.readFrom = range.from;
     return found;
   }
@@ -202,7 +202,7 @@ async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undef
     const from = to - BLOCKS_AT_ONCE + 1n > range.from ? to - BLOCKS_AT_ONCE + 1n : range.from;
     const numbers = Array.from({ length: Number(to - from) + 1 }, (_, step) => to - BigInt(step));
     const found = await Promise.all(
-      numbers.map((number) => insist(() => index.find(view, ref, number, budget))),
+      numbers.map((number) => retryUntil(() => index.find(view, ref, number, budget))),
     );
     const use = found.find((hash) => hash !== undefined);
     if (use !== undefined) return use;
@@ -215,7 +215,7 @@ async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undef
  * A search takes several reads, each of which needs the one before: where an endpoint fails now and
  * then, a search that began anew each time would hardly ever come to its end.
  */
-async function insist<T>(read: () => Promise<T>): Promise<T> {
+async function retryUntil<T>(read: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {
     const askedAt = performance.now();
     try {

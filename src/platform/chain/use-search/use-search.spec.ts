@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { settlementCall } from '../../../protocol/evm/calls.js';
-import { uintWord } from '../../../protocol/evm/words.js';
+import { uintWord } from '../../../protocol/evm/abi-words.js';
 import {
   anAcceptedPayment,
   aPermit2Authorization,

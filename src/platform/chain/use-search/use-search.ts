@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import { TRANSFER_TOPIC } from '../../../protocol/schemes/exact/evidence.js';
-import { presentedAuthorizations } from '../../../protocol/schemes/exact/presented.js';
-import { addressWord, uintWord } from '../../../protocol/evm/words.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
+import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import type { Claim, Question } from '../agreement.js';
 import type { AuthorizationRef, AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';

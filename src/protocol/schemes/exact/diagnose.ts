@@ -15,7 +15,7 @@ import {
   versionCall,
 } from '../../evm/calls.js';
 import type { CallOutcome, ChainReader, Effect, FailedEffect } from '../../evm/chain-reader.js';
-import { isUsedReason, usedReasonOf } from './used.js';
+import { isUsedReason, usedReasonOf } from './used-reasons.js';
 
 /** What the seller requires, as far as a diagnosis compares it with the chain. */
 export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;

@@ -12,7 +12,7 @@ import {
   type ReceiptLog,
   TRANSFER_TOPIC,
 } from './evidence.js';
-import { addressWord, uintWord } from '../../evm/words.js';
+import { addressWord, uintWord } from '../../evm/abi-words.js';
 
 const topic = (address: Hex): Hex => `0x${addressWord(address)}`;
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../payment/accepted-payment.js';
-import { addressWord, keccakOfText, uintWord } from '../../evm/words.js';
+import { addressWord, keccakOfText, uintWord } from '../../evm/abi-words.js';
 
 /** A log of a receipt, addresses and topics in lower case. */
 export interface ReceiptLog {

@@ -13,11 +13,11 @@ export const EXPIRY_MARGIN_SECONDS = 6n;
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
 
 /** The same where many are recovered at a time. */
-export type RecoverSignerSoon = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
+export type RecoverSignerAsync = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
 
 export interface VerifyContext {
   readonly chain: ChainReader;
-  readonly recoverSigner: RecoverSignerSoon;
+  readonly recoverSigner: RecoverSignerAsync;
   /** Unix seconds of the host clock. */
   readonly now: number;
   /** Gas one settlement may cost; a transfer that needs more is refused. */

@@ -10,7 +10,7 @@ import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import { deadlineOf } from '../../../protocol/evm/authorization.js';
 import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
-import { usedReasonOf } from '../../../protocol/schemes/exact/used.js';
+import { usedReasonOf } from '../../../protocol/schemes/exact/used-reasons.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { type AcceptedPayment, callOf } from '../../../protocol/payment/accepted-payment.js';
 import type { Ending, LaneStore, SentBefore } from '../../ledger/lane-store.js';

@@ -71,7 +71,7 @@ export class Confirmer {
 
   // ---------------------------------------------------------------- looking
 
-  /** @throws ChainUnavailableError, LeaseLostError, LedgerUnavailableError. It may be repeated. */
+  /** @throws ChainUnavailableError, LeaseLostError, RedisUnavailableError. It may be repeated. */
   async look(held: HeldLane, head: Head): Promise<Look> {
     const { pending } = this.options.state;
     const looking = this.#lookAt(head, pending);

@@ -90,7 +90,7 @@ export class LaneFollowing {
    * foreign code or a search.
    *
    * @returns whether the same block has nothing more to tell.
-   * @throws ReopenLane, ChainUnavailableError, LeaseLostError, LedgerUnavailableError. It may be
+   * @throws ReopenLane, ChainUnavailableError, LeaseLostError, RedisUnavailableError. It may be
    *   repeated.
    */
   async follow(held: HeldLane, head: Head): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { isUsedReason } from '../../../protocol/schemes/exact/used.js';
+import { isUsedReason } from '../../../protocol/schemes/exact/used-reasons.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { TakenSettlement } from '../../ledger/lane-store.js';
 

@@ -41,7 +41,7 @@ export class LaneOpening {
 
   constructor(private readonly options: LaneOpeningOptions) {}
 
-  /** @throws ReopenLane, ChainUnavailableError, LeaseLostError, LedgerUnavailableError. */
+  /** @throws ReopenLane, ChainUnavailableError, LeaseLostError, RedisUnavailableError. */
   async open(held: HeldLane, head: Head, isGoing: () => boolean): Promise<void> {
     const { store, state, broadcaster, observer } = this.options;
     state.trouble = 'resyncing';

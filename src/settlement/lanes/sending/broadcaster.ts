@@ -71,7 +71,7 @@ export class Broadcaster {
    * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce
    * before anything leaves this process; what the nodes answer decides nothing.
    *
-   * @throws LeaseLostError, LedgerUnavailableError: whether the nonce is allocated is then in the
+   * @throws LeaseLostError, RedisUnavailableError: whether the nonce is allocated is then in the
    *   ledger.
    */
   async send(held: HeldLane, order: SendOrder): Promise<Sent> {

@@ -56,7 +56,7 @@ export class LaneSending {
   /**
    * Sends until nothing is ready, the window is full, or something is amiss.
    *
-   * @throws ReopenLane, LeaseLostError, LedgerUnavailableError.
+   * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
    */
   async sendReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
     const { store, batchRules, simulator } = this.options;

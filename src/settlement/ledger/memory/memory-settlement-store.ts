@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import { LedgerUnavailableError } from '../../../protocol/errors.js';
+import { RedisUnavailableError } from '../../../protocol/errors.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import {
   type AcceptedPayment,
@@ -350,10 +350,10 @@ export class MemorySettlementStore implements SettlementStore {
   // ---------------------------------------------------------------- parts
 
   #step<T>(take: () => T): Promise<T> {
-    if (this.outage === 'away') return Promise.reject(new LedgerUnavailableError('step', 'away'));
+    if (this.outage === 'away') return Promise.reject(new RedisUnavailableError('step', 'away'));
     const result = take();
     return this.outage === 'replies_lost'
-      ? Promise.reject(new LedgerUnavailableError('step', 'the reply was lost'))
+      ? Promise.reject(new RedisUnavailableError('step', 'the reply was lost'))
       : Promise.resolve(result);
   }
 

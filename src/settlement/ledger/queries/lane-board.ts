@@ -33,7 +33,7 @@ export class LaneBoard {
     );
   }
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   async live(chainId: number): Promise<readonly PublishedStatus[]> {
     return (await this.all()).filter(
       (lane) => lane.chainId === chainId && lane.silentMs <= LANE_SILENT_MS,

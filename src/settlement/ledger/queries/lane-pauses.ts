@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { ledgerCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
+import { redisCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
 import { listKey, signerOf, workChannel } from '../keys.js';
 
 /** Since when a lane is paused, and by whom. */
@@ -15,7 +15,7 @@ export interface LanePause {
  * record, so a pause holds from the moment it is written, whoever has the lane, and until it is taken
  * back.
  *
- * @throws LedgerUnavailableError from every method.
+ * @throws RedisUnavailableError from every method.
  */
 export class LanePauses {
   constructor(
@@ -25,7 +25,7 @@ export class LanePauses {
 
   /** By lane, `<chainId>:<signer>`. */
   async all(): Promise<ReadonlyMap<string, LanePause>> {
-    const pauses = await ledgerCall(
+    const pauses = await redisCall(
       'pauses',
       Promise.all(
         this.chainIds.map(async (chainId) => {
@@ -42,7 +42,7 @@ export class LanePauses {
   /** A lane that is paused already stays paused as it is. */
   async pause(lane: string, chainId: number, pause: LanePause): Promise<void> {
     const key = listKey(chainId, 'paused');
-    await ledgerCall('pause', this.redis.hsetnx(key, signerOf(lane), JSON.stringify(pause)));
+    await redisCall('pause', this.redis.hsetnx(key, signerOf(lane), JSON.stringify(pause)));
   }
 
   async resume(lane: string, chainId: number): Promise<void> {

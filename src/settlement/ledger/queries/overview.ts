@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
-import { ledgerCall } from '../../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { laneAttemptsKey, listKey, payerKey } from '../keys.js';
 
 /** The work of one chain that is not finished. */
@@ -17,13 +17,13 @@ export interface QueueView {
 /**
  * The ledger as an operator looks at it. Every read is bounded.
  *
- * @throws LedgerUnavailableError from every method.
+ * @throws RedisUnavailableError from every method.
  */
 export class LedgerOverview {
   constructor(private readonly redis: Redis) {}
 
   async queue(chainId: number): Promise<QueueView> {
-    const [queued, oldest, unfinished, [seconds]] = await ledgerCall(
+    const [queued, oldest, unfinished, [seconds]] = await redisCall(
       'queue',
       Promise.all([
         this.redis.zcard(listKey(chainId, 'queued')),
@@ -40,16 +40,16 @@ export class LedgerOverview {
 
   /** By account nonce. */
   async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
-    const texts = await ledgerCall('attempts', this.redis.hvals(laneAttemptsKey(chainId, lane)));
+    const texts = await redisCall('attempts', this.redis.hvals(laneAttemptsKey(chainId, lane)));
     return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
   }
 
   /** Settlement ids, newest first; some may be refused and gone since. */
   newest(chainId: number, most: number): Promise<readonly string[]> {
-    return ledgerCall('newest', this.redis.zrevrange(listKey(chainId, 'newest'), 0, most - 1));
+    return redisCall('newest', this.redis.zrevrange(listKey(chainId, 'newest'), 0, most - 1));
   }
 
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly string[]> {
-    return ledgerCall('newest', this.redis.zrevrange(payerKey(chainId, payer), 0, most - 1));
+    return redisCall('newest', this.redis.zrevrange(payerKey(chainId, payer), 0, most - 1));
   }
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { ledgerCall } from '../../../platform/redis/redis-scripts.js';
+import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { listKey, recordKey } from '../keys.js';
 
 /** The queue of one chain, as the ledger counts it. */
@@ -17,9 +17,9 @@ export interface QueueStatus {
 export class QueueBoard {
   constructor(private readonly redis: Redis) {}
 
-  /** @throws LedgerUnavailableError */
+  /** @throws RedisUnavailableError */
   read(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
-    return ledgerCall('queues', this.#read(chainIds));
+    return redisCall('queues', this.#read(chainIds));
   }
 
   async #read(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
@@ -46,10 +46,10 @@ export class QueueBoard {
    * How long settlements waited from their claim until their first transaction was stored, in
    * milliseconds. Those that are finished by now are missing from the result.
    *
-   * @throws LedgerUnavailableError
+   * @throws RedisUnavailableError
    */
   async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
-    const times = await ledgerCall(
+    const times = await redisCall(
       'waits',
       Promise.all(
         ids.map((id) => this.redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),

@@ -3,7 +3,7 @@ import type { Hex } from 'viem';
 import { LedgerEpochChangedError } from '../../../protocol/errors.js';
 import type { SettlementDetails, SettlementView } from '../../model/settlement.js';
 import {
-  ledgerCall,
+  redisCall,
   runKeyedScript,
   type Script,
   type ScriptReply,
@@ -28,7 +28,7 @@ const CLAIMS_OF = loadScript('claims_of');
  * Reads settlements for people and programs that look, and change nothing. What one look shows was so at
  * one moment.
  *
- * @throws LedgerUnavailableError from every method.
+ * @throws RedisUnavailableError from every method.
  */
 export class StoryReader {
   constructor(
@@ -55,7 +55,7 @@ export class StoryReader {
   /** The settlements a transaction carries or carried. */
   async idsOf(chainId: number, transaction: Hex): Promise<readonly string[]> {
     const key = keys.transactionKey(chainId, encodeHash(transaction));
-    const text = await ledgerCall('idsOf', this.redis.get(key));
+    const text = await redisCall('idsOf', this.redis.get(key));
     return text === null ? [] : text.split(',');
   }
 

@@ -45,7 +45,7 @@ type Judged<T extends Sendable> = Pick<Rechecked<T>, 'groups' | 'refusals'>;
  *
  * Code that is not known to behave is looked at beside the lane's loop: it delays nobody but itself.
  */
-export class Rechecker<T extends Sendable> {
+export class ChainBatchSimulator<T extends Sendable> {
   readonly #slow: SlowChecks<T>;
 
   constructor(

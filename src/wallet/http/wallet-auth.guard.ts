@@ -19,7 +19,7 @@ const BODY_BOUNDS = { maxDepth: 24, maxValues: 50_000 } as const;
 
 /** Who a request is from, before anything is done for it. */
 @Injectable()
-export class Gate {
+export class WalletAuthGuard {
   constructor(
     private readonly sessions: Sessions,
     private readonly limiter: RateLimiter,

@@ -22,7 +22,7 @@ type Listener = (news: News) => void;
  * News of settlements, as the ledger publishes it to the processes whose requesters wait. News may be lost
  * with a connection; requesters look at the ledger from time to time all the same.
  */
-export class SettlementNews {
+export class SettlementEvents {
   readonly #listeners = new Map<string, Set<Listener>>();
 
   constructor(

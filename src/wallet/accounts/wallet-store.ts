@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import {
-  ledgerCall,
+  redisCall,
   runScript,
   script,
   type ScriptReply,
@@ -35,7 +35,7 @@ export interface StandingRules {
  * What Redis holds of each wallet besides its spendings. What this process has seen once does not go
  * back for it, whatever Redis says later.
  */
-export class WalletBook {
+export class WalletStore {
   readonly #seen = new Map<Address, { revision: number; notBefore: number }>();
 
   constructor(
@@ -71,7 +71,7 @@ export class WalletBook {
 
   /** Unix seconds; tokens issued before are void. */
   async tokensNotBefore(wallet: Address): Promise<number> {
-    const seconds = await ledgerCall('wallet_tokens', this.redis.hget(walletKey(wallet), 'nb'));
+    const seconds = await redisCall('wallet_tokens', this.redis.hget(walletKey(wallet), 'nb'));
     const seen = this.#seenOf(wallet);
     seen.notBefore = Math.max(seen.notBefore, Number(seconds ?? '0'));
     return seen.notBefore;

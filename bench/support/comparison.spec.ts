@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { problemsOf, ratiosOf, Scoreboard } from './contest.js';
+import { problemsOf, ratiosOf, Scoreboard } from './comparison.js';
 import type { LoadResult } from './load.js';
 
 function result(perSecond: number, latencies: readonly number[], failed = 0): LoadResult {
@@ -14,7 +14,7 @@ function result(perSecond: number, latencies: readonly number[], failed = 0): Lo
   };
 }
 
-describe('a contest', () => {
+describe('a comparison', () => {
   const board = new Scoreboard();
   board.note('ours', 'eip3009', result(1000, [1, 2, 3]), 0.5);
   board.note('reference', 'eip3009', result(100, [10, 20, 30]), 1);

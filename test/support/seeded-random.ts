@@ -2,7 +2,7 @@
  * Numbers that look random and are the same for the same seed (the mulberry32 generator), so that a run
  * that failed can be had again.
  */
-export class Dice {
+export class SeededRandom {
   #state: number;
 
   constructor(readonly seed: number) {

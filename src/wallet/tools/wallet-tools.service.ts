@@ -26,7 +26,7 @@ import type {
   QuoteInput,
   QuoteOutput,
   StatusInput,
-  WalletDesk,
+  WalletTools,
   WalletOutput,
 } from './shapes.js';
 
@@ -45,17 +45,17 @@ export interface DeskParts {
   readonly now: () => number;
 }
 
-/** Gives every session its desk. */
-export class DeskService {
+/** Gives every session its tools. */
+export class WalletToolsService {
   constructor(private readonly parts: DeskParts) {}
 
-  of(session: Session): WalletDesk {
-    return new LocalDesk(this.parts, session);
+  of(session: Session): WalletTools {
+    return new LocalWalletTools(this.parts, session);
   }
 }
 
-/** The desk of one session, in the process that holds the wallet. */
-class LocalDesk implements WalletDesk {
+/** The tools of one session, in the process that holds the wallet. */
+class LocalWalletTools implements WalletTools {
   constructor(
     private readonly parts: DeskParts,
     private readonly session: Session,

@@ -6,7 +6,7 @@ import {
 } from '../../payment/accepted-payment.builder.js';
 import { aggregateCall, settlementCall } from '../../evm/calls.js';
 import { EXACT_PERMIT2_PROXY, MULTICALL3 } from '../../evm/contracts.js';
-import { presentedAuthorizations } from './presented.js';
+import { presentedAuthorizations } from './decoded-authorizations.js';
 
 const token = '0x3333333333333333333333333333333333333333';
 const eip3009 = anEip3009Authorization();

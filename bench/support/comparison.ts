@@ -1,5 +1,5 @@
 import { type LoadResult } from './load.js';
-import type { Kind } from './mill.js';
+import type { Kind } from './payment-factory.js';
 import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 
 /** Who is measured. */

@@ -7,7 +7,7 @@ import type { World } from '../support/world.js';
 import { delay } from './client.js';
 
 /** What a payer, or somebody who watches the pool, does while a payment is on its way. */
-export const MISCHIEFS = [
+export const PAYER_TRICKS = [
   'cancels',
   'spends',
   /** And is rich again a moment later. */
@@ -18,7 +18,7 @@ export const MISCHIEFS = [
   /** Signs two authorizations of one nonce, for two payees. */
   'equivocates',
 ] as const;
-export type Mischief = (typeof MISCHIEFS)[number];
+export type PayerTrick = (typeof PAYER_TRICKS)[number];
 
 /** Ahead of everything a facilitator would offer. */
 const FIRST_IN_LINE = 10n ** 11n;
@@ -33,12 +33,12 @@ const ABI = parseAbi([
 ]);
 
 export async function commit(
-  mischief: Mischief,
+  trick: PayerTrick,
   world: World,
   body: Body,
   payer: PrivateKeyAccount,
 ): Promise<void> {
-  switch (mischief) {
+  switch (trick) {
     case 'cancels':
       return cancel(world, body, payer);
     case 'spends':

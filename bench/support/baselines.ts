@@ -16,7 +16,7 @@ import {
 import { EXACT_PROXY } from '../../sandbox/deploy.js';
 
 /** What one part of the work takes when nothing else is done, in operations a second. */
-export interface Floor {
+export interface Baseline {
   readonly name: string;
   readonly perSecond: number;
 }
@@ -29,7 +29,7 @@ async function rateOf(
   perRound: number,
   round: (index: number) => unknown,
   seconds = SECONDS,
-): Promise<Floor> {
+): Promise<Baseline> {
   const begun = performance.now();
   let rounds = 0;
   while (performance.now() - begun < seconds * 1000) {
@@ -42,7 +42,7 @@ async function rateOf(
 function paymentOf(body: string): Payment {
   const envelope = readEnvelope(JSON.parse(body));
   const parsed = envelope && parsePayment(envelope, [1, 2], () => true);
-  if (parsed?.ok !== true) throw new Error('the mill made no payment');
+  if (parsed?.ok !== true) throw new Error('the factory made no payment');
   return parsed.payment;
 }
 
@@ -57,7 +57,7 @@ function prepared(body: string): {
   const signature = withNormalizedV(claim.signature ?? '0x');
   if (claim.method === 'eip3009') {
     const authorization = asEip3009Authorization(claim, signature);
-    if (authorization === undefined) throw new Error('the mill made no authorization');
+    if (authorization === undefined) throw new Error('the factory made no authorization');
     const name = String(tokenName);
     const digest = eip3009Digest(authorization, {
       ...{ name, version: String(tokenVersion), chainId, token: asset },
@@ -65,7 +65,7 @@ function prepared(body: string): {
     return { digest, signature, call: settlementCall(authorization, asset) };
   }
   const authorization = asPermit2Authorization(claim, signature, undefined);
-  if (authorization === undefined) throw new Error('the mill made no authorization');
+  if (authorization === undefined) throw new Error('the factory made no authorization');
   return {
     digest: permit2Digest(authorization, chainId),
     signature,
@@ -74,7 +74,7 @@ function prepared(body: string): {
 }
 
 /** Parsing, hashing and recovering without a network. @param bodies - one use each per round. */
-export async function recoveryFloors(bodies: readonly string[]): Promise<readonly Floor[]> {
+export async function recoveryBaselines(bodies: readonly string[]): Promise<readonly Baseline[]> {
   const { recoverSigner } = loadSignerRecovery();
   const ready = bodies.map(prepared);
   const one = (index: number): (typeof ready)[number] => {
@@ -130,10 +130,10 @@ const BATCH = 50;
 const FLIGHTS = 4;
 
 /** The simulation of a settlement, pre-built, straight to the node. */
-export async function rpcFloors(
+export async function rpcBaselines(
   rpcUrl: string,
   bodies: readonly string[],
-): Promise<readonly Floor[]> {
+): Promise<readonly Baseline[]> {
   const { origin } = new URL(rpcUrl);
   const pool = new Pool(origin, { connections: 32 });
   const calls = bodies.map((body, id) => ({
@@ -163,7 +163,7 @@ export async function rpcFloors(
     Promise.all(
       Array.from({ length: count }, (_, at) => post(texts[(index * count + at) % texts.length])),
     );
-  const floors = [
+  const baselines = [
     await rateOf('eth_call alone, one at a time', 1, (index) => together(singles, 1, index)),
     await rateOf('eth_call alone, 32 at a time', 32, (index) => together(singles, 32, index)),
     await rateOf(`eth_call in batches of ${BATCH}, one at a time`, BATCH, (index) =>
@@ -176,5 +176,5 @@ export async function rpcFloors(
     ),
   ];
   await pool.close();
-  return floors;
+  return baselines;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, LedgerUnavailableError } from '../../protocol/errors.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { WalletError } from '../wallet-error.js';
 import { adviceOn, refusalOf } from './refusal.js';
 
@@ -29,7 +29,7 @@ describe('a refusal', () => {
   it('keeps the text of what failed inside to itself', () => {
     const cause = new Error('redis://user:secret@host');
     for (const [error, what] of [
-      [new LedgerUnavailableError('wallet_intent', cause), 'The wallet'],
+      [new RedisUnavailableError('wallet_intent', cause), 'The wallet'],
       [new ChainUnavailableError(56, 'eth_call'), 'The chain'],
     ] as const) {
       const told = { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };

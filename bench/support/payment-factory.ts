@@ -39,20 +39,20 @@ const PER_TRANSACTION = 200;
 export const AMOUNT = 1000n;
 
 /** Makes payments that were never seen before, by payers with money and approvals. */
-export class PaymentMill {
+export class PaymentFactory {
   private constructor(
     private readonly options: MillOptions,
     private readonly payers: readonly Payer[],
     readonly payees: readonly Hex[],
   ) {}
 
-  static async build(options: MillOptions): Promise<PaymentMill> {
+  static async build(options: MillOptions): Promise<PaymentFactory> {
     const { bytes } = options;
     const payers = Array.from({ length: options.payers }, () => newPayer(bytes));
     const payees = Array.from({ length: options.payees }, () => newPayer(bytes).address);
-    const mill = new PaymentMill(options, payers, payees);
-    await mill.#fund();
-    return mill;
+    const factory = new PaymentFactory(options, payers, payees);
+    await factory.#fund();
+    return factory;
   }
 
   /** Balances by minting through Multicall3; approvals by writing the storage of the plain token. */
@@ -102,7 +102,7 @@ export class PaymentMill {
     return Array.from({ length: count }, (_, index) => {
       const payer = this.payers[index % this.payers.length];
       const payTo = this.payees[index % payees];
-      if (payer === undefined || payTo === undefined) throw new Error('a mill without people');
+      if (payer === undefined || payTo === undefined) throw new Error('a factory without people');
       return kind === 'permit2' ? this.#permit2(payer, payTo) : this.#eip3009(payer, payTo, kind);
     });
   }

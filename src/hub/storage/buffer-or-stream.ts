@@ -4,7 +4,7 @@ export type ShortOrLong =
   | { readonly isShort: false; readonly pieces: AsyncIterable<Uint8Array> };
 
 /** @param maxBytes - that are gathered before a payload counts as long. */
-export async function shortOrLong(
+export async function bufferOrStream(
   payload: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<ShortOrLong> {

@@ -95,9 +95,9 @@ const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): bool
  * Success is for who asked before a payment could be copied, and for who shows that it is the same: by
  * the key or by the address.
  */
-function toldToStrangers({ pool }: Stage, { orders, strangers, mischief }: Deal): string[] {
+function toldToStrangers({ pool }: Stage, { orders, strangers, trick }: Deal): string[] {
   // Where a payer makes an attempt fail, the next one has a first broadcast of its own.
-  if (mischief !== undefined && mischief !== 'is_copied') return [];
+  if (trick !== undefined && trick !== 'is_copied') return [];
   const all = [...orders, ...strangers].flatMap((order) =>
     order.requests.map((request) => ({ order, request })),
   );
@@ -125,7 +125,7 @@ const isSameCaller = (one: Order, other: Order): boolean =>
 
 async function violationsOfPayment(
   stage: Stage,
-  { orders, strangers, mischief }: Deal,
+  { orders, strangers, trick }: Deal,
   payment: Payment,
   paid: ReadonlySet<Payment>,
   { hasReorgs, isLedgerWhole }: Expectations,
@@ -134,7 +134,7 @@ async function violationsOfPayment(
   const isPaid = paid.has(payment);
   const mine = [...orders, ...strangers].filter(({ options }) => options.payment === payment);
   const buyers = mine.filter(({ isBuyer }) => isBuyer);
-  const mayBeTakenBack = hasReorgs && mischief !== undefined;
+  const mayBeTakenBack = hasReorgs && trick !== undefined;
   if (buyers.length > 0 && !isPaid && !mayBeTakenBack) {
     violations.push('told of success, and not paid');
   }
@@ -145,7 +145,7 @@ async function violationsOfPayment(
     }
   }
   const isKeyed = orders.some(({ key }) => key !== undefined);
-  if (isPaid && isLedgerWhole && buyers.length === 0 && mischief === undefined && isKeyed) {
+  if (isPaid && isLedgerWhole && buyers.length === 0 && trick === undefined && isKeyed) {
     const isLost = stage.losses.length > 0 && orders.length > 1;
     if (!isLost && orders.every(({ end }) => end !== 'not_sent')) {
       violations.push('paid, and sold to nobody');
@@ -165,7 +165,7 @@ async function violationsOfPayment(
 
 function wrongEnds(
   order: Order,
-  { orders, mischief }: Deal,
+  { orders, trick }: Deal,
   paid: ReadonlySet<Payment>,
   { isLedgerWhole }: Expectations,
 ): string[] {
@@ -177,12 +177,12 @@ function wrongEnds(
   if (end !== 'refused') return [];
   const { reason, transaction, isHandedOut } = lastOf(heard);
   const isUsed = USED.has(reason ?? '');
-  if (mischief === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
+  if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
   }
   // Poor when one order asked, rich again for the next.
   const isForAnother = orders.some((other) => other !== order && other.isBuyer);
-  if (mischief === 'spends_for_a_while' && isForAnother) return [];
+  if (trick === 'spends_for_a_while' && isForAnother) return [];
   // Presented elsewhere: that is said, with its hash.
   if (isPaid && !isHandedOut && !(isUsed && transaction !== '')) {
     return [`refused as ${String(reason)}, and paid`];
@@ -193,7 +193,7 @@ function wrongEnds(
 /** What anybody may look up, once everything is at rest. */
 async function wrongStatus(
   stage: Stage,
-  { mischief }: Deal,
+  { trick }: Deal,
   payment: Payment,
   paid: ReadonlySet<Payment>,
   { isLedgerWhole, isUndisturbed }: Expectations,
@@ -205,7 +205,7 @@ async function wrongStatus(
   const violations: string[] = [];
   if (status.isPaid && !paid.has(payment)) violations.push('shown as paid, and not paid');
   // Who copies what was withdrawn pays by a transaction that is none of ours.
-  const isOurs = mischief !== 'is_copied' || status.state !== 'withdrawn';
+  const isOurs = trick !== 'is_copied' || status.state !== 'withdrawn';
   if (paid.has(payment) && !status.isPaid && isLedgerWhole && isOurs && !isForeign(status)) {
     violations.push(`paid, and shown as ${status.state}`);
   }
@@ -244,14 +244,14 @@ async function hasPaid({ world }: Stage, hash: Hex, { token, payTo }: Payment): 
   );
 }
 
-function describe({ payments, mischief, manner, orders, strangers }: Deal): string {
+function describe({ payments, trick, manner, orders, strangers }: Deal): string {
   const heard = orders.map(
     ({ requests, end }) => `[${describeAll(requests)} -> ${end ?? 'no end'}]`,
   );
   const others = strangers.map(({ requests }) => `(stranger: ${describeAll(requests)})`);
   const [payment] = payments;
   const name = payment === undefined ? '?' : `${payment.method} ${payment.nonce.slice(0, 12)}`;
-  const tricks = mischief === undefined ? '' : ` (${mischief})`;
+  const tricks = trick === undefined ? '' : ` (${trick})`;
   return `${name} ${manner}${tricks} ${[...heard, ...others].join(' ')}`;
 }
 

@@ -13,13 +13,13 @@ import {
   SPENT,
   UNLOCK,
 } from '../../../src/wallet/budget/budget-scripts.js';
-import type { Dice } from '../../support/dice.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Slot, WalletStage } from './stage.js';
 
 /** Something that goes wrong during a run, and is right again when it resolves. */
 export interface Disturbance {
   readonly name: string;
-  readonly run: (stage: WalletStage, dice: Dice) => Promise<void>;
+  readonly run: (stage: WalletStage, random: SeededRandom) => Promise<void>;
 }
 
 const STEPS = [
@@ -39,17 +39,17 @@ const STEPS = [
 /** Longer than a process waits for a command. */
 const FROZEN_MS = 2300;
 
-const anySlot = (stage: WalletStage, dice: Dice): Slot => dice.pick(stage.slots);
+const anySlot = (stage: WalletStage, random: SeededRandom): Slot => random.pick(stage.slots);
 
 const killAtStep: Disturbance = {
   name: 'a process is killed at a step',
-  run: async (stage, dice) => {
-    const slot = anySlot(stage, dice);
-    const [{ sha }, moment] = [dice.pick(STEPS), dice.pick(['before', 'after'] as const)];
+  run: async (stage, random) => {
+    const slot = anySlot(stage, random);
+    const [{ sha }, moment] = [random.pick(STEPS), random.pick(['before', 'after'] as const)];
     slot.redis.set(sha, moment, () => {
       slot.kill();
     });
-    await sleep(dice.between(300, 900));
+    await sleep(random.between(300, 900));
     slot.redis.disarm();
     await slot.recovered();
   },
@@ -57,9 +57,9 @@ const killAtStep: Disturbance = {
 
 const killAtAnyTime: Disturbance = {
   name: 'a process is killed',
-  run: async (stage, dice) => {
-    await sleep(dice.between(0, 400));
-    const slot = anySlot(stage, dice);
+  run: async (stage, random) => {
+    await sleep(random.between(0, 400));
+    const slot = anySlot(stage, random);
     slot.kill();
     await slot.recovered();
   },
@@ -67,20 +67,20 @@ const killAtAnyTime: Disturbance = {
 
 const freezeProcess: Disturbance = {
   name: 'a process stands still',
-  run: async (stage, dice) => {
-    await sleep(dice.between(0, 300));
-    const slot = anySlot(stage, dice);
+  run: async (stage, random) => {
+    await sleep(random.between(0, 300));
+    const slot = anySlot(stage, random);
     slot.signal('SIGSTOP');
-    await sleep(dice.pick([300, FROZEN_MS]));
+    await sleep(random.pick([300, FROZEN_MS]));
     slot.signal('SIGCONT');
   },
 };
 
 const loseRedis: Disturbance = {
   name: 'Redis loses everything',
-  run: async (stage, dice) => {
-    for (let count = dice.between(1, 2); count > 0; count -= 1) {
-      await sleep(dice.between(0, 400));
+  run: async (stage, random) => {
+    for (let count = random.between(1, 2); count > 0; count -= 1) {
+      await sleep(random.between(0, 400));
       const redis = new Redis(stage.world.redis.url);
       await redis.flushall();
       redis.disconnect();
@@ -90,19 +90,19 @@ const loseRedis: Disturbance = {
 
 const crashRedis: Disturbance = {
   name: 'Redis is killed',
-  run: async (stage, dice) => {
-    await sleep(dice.between(0, 400));
-    await stage.world.crashRedis(dice.between(0, 200));
+  run: async (stage, random) => {
+    await sleep(random.between(0, 400));
+    await stage.world.crashRedis(random.between(0, 200));
   },
 };
 
 const rollRedisBack: Disturbance = {
   name: 'Redis goes back to an earlier state',
-  run: async (stage, dice) => {
+  run: async (stage, random) => {
     const saved = `${stage.world.redis.dir}-saved`;
-    await sleep(dice.between(0, 300));
+    await sleep(random.between(0, 300));
     await cp(stage.world.redis.dir, saved, { recursive: true });
-    await sleep(dice.between(50, 500));
+    await sleep(random.between(50, 500));
     await stage.world.crashRedis(0, async (dir) => {
       await rm(join(dir, 'appendonlydir'), { recursive: true });
       await cp(join(saved, 'appendonlydir'), join(dir, 'appendonlydir'), { recursive: true });
@@ -113,26 +113,26 @@ const rollRedisBack: Disturbance = {
 
 const freezeRedis: Disturbance = {
   name: 'Redis stands still',
-  run: async (stage, dice) => {
-    await sleep(dice.between(0, 400));
+  run: async (stage, random) => {
+    await sleep(random.between(0, 400));
     const { child } = stage.world.redis;
     child.kill('SIGSTOP');
-    await sleep(dice.pick([200, FROZEN_MS]));
+    await sleep(random.pick([200, FROZEN_MS]));
     child.kill('SIGCONT');
   },
 };
 
 const fillDisk: Disturbance = {
   name: "the journal's disk is full",
-  run: async (stage, dice) => {
-    await sleep(dice.between(0, 300));
+  run: async (stage, random) => {
+    await sleep(random.between(0, 300));
     const path = join(stage.journal.dir, 'ballast');
     const ballast = await open(path, 'w');
     const block = Buffer.alloc(4096);
     try {
       for (;;) await ballast.appendFile(block);
     } catch {
-      await sleep(dice.between(200, 800));
+      await sleep(random.between(200, 800));
     } finally {
       await ballast.close();
       await unlink(path);
@@ -141,12 +141,12 @@ const fillDisk: Disturbance = {
 };
 
 /** One, two or three at once. */
-export function anyOf(dice: Dice, hasDisk: boolean): readonly Disturbance[] {
+export function anyOf(random: SeededRandom, hasDisk: boolean): readonly Disturbance[] {
   const processes = [killAtStep, killAtStep, killAtAnyTime, freezeProcess];
   const stores = [loseRedis, crashRedis, rollRedisBack, freezeRedis];
   const chosen: Disturbance[] = [];
-  if (dice.chance(0.6)) chosen.push(dice.pick(processes));
-  if (dice.chance(0.7)) chosen.push(dice.pick(stores));
-  if (hasDisk && dice.chance(0.2)) chosen.push(fillDisk);
-  return chosen.length > 0 ? chosen : [dice.pick(processes)];
+  if (random.chance(0.6)) chosen.push(random.pick(processes));
+  if (random.chance(0.7)) chosen.push(random.pick(stores));
+  if (hasDisk && random.chance(0.2)) chosen.push(fillDisk);
+  return chosen.length > 0 ? chosen : [random.pick(processes)];
 }

@@ -1,4 +1,4 @@
-import type { Dice } from '../support/dice.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 import { eip3009Body, newAccount, newNonce } from '../support/payments.js';
 import { delay, newCallerAddress } from './client.js';
 import { type Deal, makeDeal, type Payment, play } from './deals.js';
@@ -7,10 +7,10 @@ import { LAG_MOST_BLOCKS } from './faults/of-nodes.js';
 import { Purse } from './gas.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';
-import { type Expectations, violationsOf } from './truth.js';
+import { type Expectations, violationsOf } from './invariants.js';
 import { Watch } from './watch.js';
 
-export interface EpisodeOptions {
+export interface RunOptions {
   readonly payments: number;
   /** What goes wrong meanwhile. */
   readonly faults: readonly Fault[];
@@ -35,17 +35,17 @@ const RECOVERY_FROM_NODES_MS = 10_000;
  * Payments on their way while something goes wrong, until every seller has its answer and every line of
  * work is empty.
  */
-export async function playEpisode(
+export async function playRun(
   stage: Stage,
-  dice: Dice,
-  { payments, faults, isHonest = false, expectations = {} }: EpisodeOptions,
+  random: SeededRandom,
+  { payments, faults, isHonest = false, expectations = {} }: RunOptions,
 ): Promise<Played> {
-  stage.beginEpisode();
-  for (const fault of faults) await fault.prepare?.(stage, dice);
+  stage.beginRun();
+  for (const fault of faults) await fault.prepare?.(stage, random);
   const meaningless = new Set(faults.flatMap((fault) => fault.meaningless ?? []));
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
-    deals.push(await makeDeal(stage, dice, { isHonest, meaningless }));
+    deals.push(await makeDeal(stage, random, { isHonest, meaningless }));
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
   // A node that lags must not be so far behind that it has not seen the payers' money.
@@ -55,12 +55,12 @@ export async function playEpisode(
   const watch = new Watch(stage);
   const deadline = Date.now() + PATIENCE_MS;
   await Promise.all([
-    Promise.all(deals.map((deal) => play(stage, dice, deal, deadline))),
-    Promise.all(faults.map((fault) => fault.run(stage, dice)))
+    Promise.all(deals.map((deal) => play(stage, random, deal, deadline))),
+    Promise.all(faults.map((fault) => fault.run(stage, random)))
       .finally(() => {
         stage.fleet.heal();
       })
-      .then(() => recover(stage, dice, faults)),
+      .then(() => recover(stage, random, faults)),
   ]);
   for (const fault of faults) await fault.undo?.(stage);
   await stage.fleet.recovered();
@@ -86,14 +86,18 @@ export async function playEpisode(
 }
 
 /** Whatever it was, once it is over an honest payment is settled in little time. */
-async function recover(stage: Stage, dice: Dice, faults: readonly Fault[]): Promise<void> {
+async function recover(
+  stage: Stage,
+  random: SeededRandom,
+  faults: readonly Fault[],
+): Promise<void> {
   await stage.fleet.recovered();
   const isOfNodes = faults.length > 0 && faults.every((fault) => fault.isOfNodes === true);
   const patienceMs = isOfNodes ? RECOVERY_FROM_NODES_MS : RECOVERY_MS;
   const order = new Order({
     payment: await probe(stage),
     urls: () => stage.urls(),
-    dice,
+    random,
     from: newCallerAddress(),
     hasKey: true,
   });
@@ -120,10 +124,10 @@ const LEARNING_PAYMENTS = 3;
 const IDLE_MS = 1500;
 
 /** Listens to which scripts a settlement needs, and which run all the time. */
-export async function learnFlow(stage: Stage, dice: Dice): Promise<readonly string[]> {
+export async function learnFlow(stage: Stage, random: SeededRandom): Promise<readonly string[]> {
   await delay(IDLE_MS);
   const idle = stage.steps.counts();
-  const { violations } = await playEpisode(stage, dice, {
+  const { violations } = await playRun(stage, random, {
     payments: LEARNING_PAYMENTS,
     faults: [],
     isHonest: true,

@@ -126,7 +126,7 @@ export const PolicyOutput = z.object({
 });
 
 /** What one wallet offers its agent. Every method throws `WalletError`. */
-export interface WalletDesk {
+export interface WalletTools {
   wallet(): Promise<z.infer<typeof WalletOutput>>;
   balance(): Promise<z.infer<typeof BalanceOutput>>;
   quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>>;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { McpSettings } from '../../platform/config/mcp-settings.js';
-import { type Refusal, RefusalOutput, RemoteRefusal } from '../desk/refusal.js';
+import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import {
   BalanceOutput,
   type HistoryInput,
@@ -11,9 +11,9 @@ import {
   type QuoteInput,
   QuoteOutput,
   type StatusInput,
-  type WalletDesk,
+  type WalletTools,
   WalletOutput,
-} from '../desk/shapes.js';
+} from '../tools/shapes.js';
 
 /** Longer than a service may take for a purchase. */
 const PATIENCE_MS = 180_000;
@@ -41,8 +41,8 @@ interface Question {
   readonly silence?: Refusal;
 }
 
-/** The desk of a wallet that another process holds, asked over HTTP with the agent's token. */
-export class RemoteDesk implements WalletDesk {
+/** The tools of a wallet that another process holds, asked over HTTP with the agent's token. */
+export class RemoteWalletTools implements WalletTools {
   constructor(private readonly settings: McpSettings) {}
 
   wallet(): Promise<z.infer<typeof WalletOutput>> {
