@@ -1,4 +1,8 @@
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** Before the other side has heard of it, or after it has done it and before the asker hears. */
@@ -98,15 +102,8 @@ export class SellerTripwire {
         trap.spring();
         return;
       }
-      const headers = typeof payment === 'string' ? { 'payment-signature': payment } : {};
-      void fetch(`${seller}${request.url ?? ''}`, { headers }).then(async (answer) => {
-        const body = await answer.text();
-        if (trap !== undefined) {
-          trap.spring();
-          return;
-        }
-        const kept = [...answer.headers].filter(([name]) => /^(content-type|payment-)/.test(name));
-        response.writeHead(answer.status, Object.fromEntries(kept)).end(body);
+      void this.#pass(`${seller}${request.url ?? ''}`, payment, response, trap).catch(() => {
+        response.destroy();
       });
     });
   }
@@ -123,6 +120,27 @@ export class SellerTripwire {
 
   set(moment: Moment, spring: () => void): void {
     this.#trap = { moment, spring };
+  }
+
+  /** On a connection of its own: one that rested may just be closed by the seller. */
+  async #pass(
+    url: string,
+    payment: string | string[] | undefined,
+    response: ServerResponse,
+    trap: Omit<Trap, 'text'> | undefined,
+  ): Promise<void> {
+    const headers = {
+      connection: 'close',
+      ...(typeof payment === 'string' && { 'payment-signature': payment }),
+    };
+    const answer = await fetch(url, { headers });
+    const body = await answer.text();
+    if (trap !== undefined) {
+      trap.spring();
+      return;
+    }
+    const kept = [...answer.headers].filter(([name]) => /^(content-type|payment-)/.test(name));
+    response.writeHead(answer.status, Object.fromEntries(kept)).end(body);
   }
 
   #note(payment: string): void {
