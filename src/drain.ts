@@ -49,7 +49,7 @@ async function hasSuccessor(app: NestExpressApplication): Promise<boolean> {
   try {
     const live = await registry.live();
     return live.some(
-      ({ process: other, roles }) => other !== registry.process && roles.includes('worker'),
+      ({ processId, roles }) => processId !== registry.processId && roles.includes('worker'),
     );
   } catch {
     return false;

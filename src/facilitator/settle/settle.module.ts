@@ -47,8 +47,8 @@ export class SettlementModule {
         {
           provide: SettlementEvents,
           inject: [SUBSCRIBER_REDIS, ProcessRegistry],
-          useFactory: async (subscriber: Redis, { process }: ProcessRegistry) => {
-            const news = new SettlementEvents(subscriber, process);
+          useFactory: async (subscriber: Redis, { processId }: ProcessRegistry) => {
+            const news = new SettlementEvents(subscriber, processId);
             await news.start();
             return news;
           },
@@ -73,7 +73,7 @@ export class SettlementModule {
             queues: ReadonlyMap<number, SettlementQueue>,
             news: SettlementEvents,
             board: LaneBoard,
-            { process }: ProcessRegistry,
+            { processId }: ProcessRegistry,
             config: AppConfig,
             logger: PinoLogger,
           ) =>
@@ -87,7 +87,7 @@ export class SettlementModule {
                   logger.warn({ what, err: error }, 'a step beside a request failed');
                 },
               },
-              { processId: process, waitMs: config.settleWaitMs },
+              { processId, waitMs: config.settleWaitMs },
             ),
         },
       ],

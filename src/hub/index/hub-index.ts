@@ -50,7 +50,7 @@ export interface IndexLog {
  * Until then nothing is said to be missing.
  */
 export class HubIndex implements StorageObserver {
-  readonly #process = randomBytes(6).toString('hex');
+  readonly #processId = randomBytes(6).toString('hex');
   #known: IndexState | undefined;
   #mending: Promise<void> | undefined;
   #isStopped = false;
@@ -262,14 +262,14 @@ export class HubIndex implements StorageObserver {
   }
 
   async #rebuild(storage: StorageProvider): Promise<boolean> {
-    const isTaken = await this.redis.set(rebuildKey(), this.#process, 'PX', REBUILD_LEASE_MS, 'NX');
+    const isTaken = await this.redis.set(rebuildKey(), this.#processId, 'PX', REBUILD_LEASE_MS, 'NX');
     if (isTaken === null) return false;
     await this.#clear();
     const removals: JournalEntry[] = [];
     let count = 0;
     let last = 0;
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
-      (await this.#run(REBUILD, [this.#process, ...chunk.flatMap(entryArguments)])) === 1;
+      (await this.#run(REBUILD, [this.#processId, ...chunk.flatMap(entryArguments)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
       if (!(await take(chunk))) return false;
       count += chunk.length;
@@ -281,7 +281,7 @@ export class HubIndex implements StorageObserver {
       if (!(await take(removals.slice(at, at + CHUNK)))) return false;
     }
     const generation = `${FORMAT}-${randomBytes(9).toString('base64url')}`;
-    const args = [this.#process, storage.storeId, generation, String(last)];
+    const args = [this.#processId, storage.storeId, generation, String(last)];
     if ((await this.#run(PUBLISH, args)) !== 1) return false;
     this.#known = { generation, last };
     this.log.mended({ how: 'made anew', entries: count });

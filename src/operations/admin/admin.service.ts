@@ -9,7 +9,7 @@ import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import { LaneBoard, type PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
 import { type LanePause, LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
 import { LedgerOverview, type QueueView } from '../../settlement/ledger/queries/overview.js';
-import { type ProcessReport, ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { type SettlementStatus, StatusService } from '../../facilitator/status/status.service.js';
 
 /** A lane that has said nothing for this long has no writer. */
@@ -28,6 +28,13 @@ export interface AttemptView {
   readonly transactions: readonly string[];
   readonly maxFeePerGasWei: string;
   readonly ageMs: number;
+}
+
+/** A process of the deployment, as the wire names it. */
+export interface ProcessView {
+  readonly process: string;
+  readonly roles: readonly string[];
+  readonly version: string;
 }
 
 export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei' | 'processId'> {
@@ -53,7 +60,7 @@ export interface Overview {
   readonly version: string;
   readonly at: number;
   readonly apiKeys: ApiKeyStatus;
-  readonly processes: readonly ProcessReport[];
+  readonly processes: readonly ProcessView[];
   readonly networks: readonly NetworkView[];
 }
 
@@ -89,7 +96,14 @@ export class AdminService {
         };
       }),
     );
-    return { version: VERSION, at, apiKeys: this.apiKeys.status, processes, networks };
+    return {
+      ...{ version: VERSION, at, apiKeys: this.apiKeys.status, networks },
+      processes: processes.map(({ processId, roles, version }) => ({
+        process: processId,
+        roles,
+        version,
+      })),
+    };
   }
 
   /**

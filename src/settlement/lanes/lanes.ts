@@ -57,7 +57,7 @@ export class Lanes {
     this.#leases = new LaneLeases({
       store,
       workers: this.#workers,
-      processId: processes.process,
+      processId: processes.processId,
       leaseMs: config.laneLeaseMs,
       countWorkers: async () =>
         (await processes.live()).filter(({ roles }) => roles.includes('worker')).length,
@@ -161,7 +161,7 @@ export class Lanes {
               observer.failed(`${chainId}:${address}`, 'recheck', error);
             },
           }),
-        processId: processes.process,
+        processId: processes.processId,
         windowMax: config.laneWindowMax,
         headMaxAgeMs: config.headMaxAgeMs,
         batchRules: {

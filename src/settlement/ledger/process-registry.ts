@@ -7,7 +7,7 @@ import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js
 
 /** A process of the deployment, as it reports itself. */
 export interface ProcessReport {
-  readonly process: string;
+  readonly processId: string;
   readonly roles: readonly string[];
   readonly version: string;
 }
@@ -21,7 +21,7 @@ const REPORT_INTERVAL_MS = 1000;
 /** Reports this process to the others, and reads their reports. */
 export class ProcessRegistry {
   /** Unique in the deployment and for ever; holds none of the characters the ledger uses as marks. */
-  readonly process = randomBytes(10).toString('hex');
+  readonly processId = randomBytes(10).toString('hex');
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
 
@@ -42,7 +42,7 @@ export class ProcessRegistry {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     try {
-      await redisCall('leave', this.redis.hdel(processesKey(), this.process));
+      await redisCall('leave', this.redis.hdel(processesKey(), this.processId));
     } catch (error) {
       // The others see it by its silence.
       this.onTrouble(error);
@@ -71,8 +71,8 @@ export class ProcessRegistry {
   }
 
   async #report(): Promise<void> {
-    const report: ProcessReport = { process: this.process, ...this.about };
+    const report: ProcessReport = { processId: this.processId, ...this.about };
     const text = JSON.stringify(report);
-    await runKeyedScript(this.redis, SCRIPTS.report, [processesKey()], [this.process, text]);
+    await runKeyedScript(this.redis, SCRIPTS.report, [processesKey()], [this.processId, text]);
   }
 }

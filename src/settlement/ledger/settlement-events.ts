@@ -27,14 +27,14 @@ export class SettlementEvents {
 
   constructor(
     private readonly subscriber: Redis,
-    private readonly process: string,
+    private readonly processId: string,
   ) {}
 
   async start(): Promise<void> {
     this.subscriber.on('message', (channel: string, text: string) => {
-      if (channel === processChannel(this.process)) this.#publish(text);
+      if (channel === processChannel(this.processId)) this.#publish(text);
     });
-    await this.subscriber.subscribe(processChannel(this.process));
+    await this.subscriber.subscribe(processChannel(this.processId));
   }
 
   /** @returns how to stop listening. */

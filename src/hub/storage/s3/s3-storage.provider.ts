@@ -50,14 +50,14 @@ export class S3Storage implements StorageProvider {
   readonly isWriter = true;
   /** Processes go by their own clocks. */
   readonly orderSlack = HOUR_IN_MICROSECONDS;
-  readonly #process = randomBytes(6).toString('hex');
+  readonly #processId = randomBytes(6).toString('hex');
   readonly #objects: S3Objects;
   readonly #clock: StorageClock;
   #storeId = '';
   #writer: GroupCommit | undefined;
 
   constructor(private readonly options: S3StorageOptions) {
-    this.#objects = new S3Objects(options.s3, this.#process);
+    this.#objects = new S3Objects(options.s3, this.#processId);
     this.#clock = new StorageClock(options.now);
   }
 
@@ -113,7 +113,7 @@ export class S3Storage implements StorageProvider {
 
   async probe(): Promise<void> {
     const text = randomUUID();
-    const key = `probe/${this.#process}`;
+    const key = `probe/${this.#processId}`;
     await this.#objects.put(key, text);
     if ((await this.#objects.text(key)) !== text) throw new StorageUnavailableError('probe');
   }
@@ -149,7 +149,7 @@ export class S3Storage implements StorageProvider {
       append: async (entries) => {
         const [first] = entries;
         if (first === undefined) return;
-        const key = `journal/${orderText(first.order)}-${this.#process}.log`;
+        const key = `journal/${orderText(first.order)}-${this.#processId}.log`;
         const isMade = await this.#objects.create(key, entries.map(lineOf).join(''));
         if (!isMade) throw new StorageUnavailableError('journal: the name is taken');
       },
