@@ -77,12 +77,14 @@ export class Confirmer {
     const looking = this.#lookAt(head, pending);
     await settleAll<unknown>([looking, this.#dropReplaced(held, head)]);
     const { usedNonces, included } = await looking;
+    // What is mined has used its nonce, and all below it, whether or not anything else is looked for.
+    const newestMined = this.options.state.mined.at(-1)?.accountNonce ?? -1;
     for (const [tracked, inclusion] of included) {
       this.found(tracked, { view: head.view, inclusion });
     }
     const unseen = pending.filter((tracked) => !included.has(tracked));
     return {
-      usedNonces,
+      usedNonces: Math.max(usedNonces, newestMined + 1),
       missing: unseen.filter(({ accountNonce }) => accountNonce < usedNonces),
       waiting: unseen.filter(({ accountNonce }) => accountNonce >= usedNonces),
     };

@@ -219,6 +219,24 @@ describe('a lane that follows', () => {
       expect(lane.state.attempts.map(({ accountNonce }) => accountNonce)).toEqual([0, 1, 2]);
     });
 
+    it('those that were used before a process took over are no gap, once all it follows is mined', async () => {
+      await lane.store.setNext(lane.lease, 0, 47);
+      lane.state.next = 47;
+      lane.chain.used = 47;
+      await lane.send('a');
+      const heir = await lane.successor();
+      heir.chain.mine(heir.newest(47), { pays: ['a'] });
+      await heir.follow();
+      heir.chain.mine();
+      await heir.follow();
+      expect(states('a')).toEqual(['included']);
+      expect(heir.state.trouble).toBeUndefined();
+      heir.chain.finalize();
+      await heir.follow();
+      expect(states('a')).toEqual(['finalized']);
+      expect(heir.state.trouble).toBeUndefined();
+    });
+
     it('a node that counts more than there are is not believed while another one counts less', async () => {
       lane.chain.lies = [5, 0];
       await lane.send('a');

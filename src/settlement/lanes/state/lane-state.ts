@@ -162,7 +162,7 @@ export class LaneState {
 
   get trouble(): LaneTrouble | undefined {
     if (this.isPaused) return 'paused';
-    return this.#trouble ?? (this.hasGap ? 'nonce_gap' : undefined);
+    return this.#trouble ?? (this.hasGap && this.hasAttempts ? 'nonce_gap' : undefined);
   }
 
   set trouble(trouble: LaneTrouble | undefined) {
