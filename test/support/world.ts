@@ -97,7 +97,7 @@ export class World {
       SIGNER_KEYS: SIGNER.key,
       BATCH_SAFE_ASSETS: `${network}/${this.usd},${network}/${this.coin}`,
       HEAD_MAX_AGE_MS: '0',
-      LOG_LEVEL: 'info',
+      LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'info',
       ...more,
     };
   }

@@ -67,6 +67,8 @@ export class TestChain {
   /** Extra transactions that endpoints count; one entry an endpoint. */
   lies: number[] = [0];
   confirms = true;
+  /** How often the newest block was looked at. */
+  looks = 0;
   sendResults: readonly SendResult[] = [{ kind: 'accepted' }];
   readonly sent: Hex[] = [];
   /** Used nonces, final ones of them, and where transactions are mined, by hash. */
@@ -179,6 +181,7 @@ export class TestChain {
   // ---------------------------------------------------------------- ReceiptReader
 
   look(_: unknown, attempts: readonly TrackedAttempt[]): Promise<InclusionLook> {
+    this.looks += 1;
     const included = attempts.flatMap((tracked) => {
       const inclusion = this.#inclusionOf(tracked);
       return inclusion === undefined ? [] : [[tracked, inclusion] as const];

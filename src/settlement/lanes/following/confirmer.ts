@@ -45,6 +45,8 @@ const SMOOTH_BLOCKS = 2n;
 /** Confirmations are asked for at once, and no longer than this. */
 const CONFIRMATIONS_MOST = 128;
 const CONFIRMATION_MS = 5000;
+/** What no second endpoint confirmed is asked again this much later at the same block. */
+const DOUBT_MS = 250;
 
 /**
  * Keeps the ledger's word about inclusion what the chain shows: which attempts are mined, in which block,
@@ -52,6 +54,8 @@ const CONFIRMATION_MS = 5000;
  */
 export class Confirmer {
   readonly #confirmations: SideTasks<Confirmation>;
+  /** When to look again, while something that was seen is not confirmed. */
+  #lookAgainAt: number | undefined;
 
   constructor(private readonly options: ConfirmerOptions) {
     this.#confirmations = new SideTasks({
@@ -67,6 +71,20 @@ export class Confirmer {
 
   reset(): void {
     this.#confirmations.clear();
+    this.#lookAgainAt = undefined;
+  }
+
+  /** Whether something that was seen at this block is not confirmed. */
+  get isInDoubt(): boolean {
+    return this.#lookAgainAt !== undefined;
+  }
+
+  /** Whether the same block is to be looked at again now. Says so once for each doubt. */
+  takeDoubt(): boolean {
+    if (this.#lookAgainAt === undefined) return false;
+    if (this.options.clock.steady() < this.#lookAgainAt) return false;
+    this.#lookAgainAt = undefined;
+    return true;
   }
 
   // ---------------------------------------------------------------- looking
@@ -105,21 +123,15 @@ export class Confirmer {
     }));
   }
 
-  /**
-   * Writes what was confirmed since this was last called.
-   *
-   * @returns whether something was not: the same block has to be looked at again.
-   */
-  async collect(held: HeldLane, head: Head): Promise<boolean> {
+  /** Writes what was confirmed since this was last called. */
+  async collect(held: HeldLane, head: Head): Promise<void> {
     const confirmed: Confirmation[] = [];
-    let isInDoubt = false;
     for (const result of this.#confirmations.collect()) {
       if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
       if (result.kind === 'done' && result.value.isConfirmed) confirmed.push(result.value);
-      else isInDoubt = true;
+      else this.#lookAgainAt ??= this.options.clock.steady() + DOUBT_MS;
     }
     await this.#include(held, confirmed, head);
-    return isInDoubt;
   }
 
   // ---------------------------------------------------------------- writing

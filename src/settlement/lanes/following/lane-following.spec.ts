@@ -33,8 +33,22 @@ describe('a lane that follows', () => {
     await lane.follow();
     expect(states('a')).toEqual(['broadcast']);
     lane.chain.confirms = true;
+    await lane.clock.pass(300);
     await lane.follow();
     expect(states('a')).toEqual(['finalized']);
+  });
+
+  it('asks again what was not confirmed, and not all the time', async () => {
+    lane.chain.confirms = false;
+    await lane.send('a');
+    lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    lane.chain.looks = 0;
+    for (let round = 0; round < 100; round += 1) await lane.follow(1);
+    expect(lane.chain.looks).toBe(1);
+    lane.chain.confirms = true;
+    await lane.clock.pass(300);
+    await lane.follow();
+    expect(states('a')).toEqual(['included']);
   });
 
   describe('a block that was replaced', () => {

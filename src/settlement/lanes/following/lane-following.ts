@@ -95,16 +95,16 @@ export class LaneFollowing {
    */
   async follow(held: HeldLane, head: Head): Promise<boolean> {
     const { confirmer, outcomes, state } = this.options;
-    const isInDoubt = await confirmer.collect(held, head);
+    await confirmer.collect(held, head);
     await outcomes.collect(held, head);
     await this.#collect(held, head);
-    if (isInDoubt) this.#lookedAt = undefined;
+    if (confirmer.takeDoubt()) this.#lookedAt = undefined;
     // An attempt sent since the last look may have been too late for a block that was looked at.
     const isSaidUsed = takeSaidUsed(state.attempts);
     if (this.#lookedAt !== head.latest.hash || isSaidUsed) await this.#look(held, head);
     await outcomes.finalize(held, head);
     outcomes.followUses(head);
-    return this.#lookedAt === head.latest.hash;
+    return this.#lookedAt === head.latest.hash && !confirmer.isInDoubt;
   }
 
   async #look(held: HeldLane, head: Head): Promise<void> {
