@@ -290,6 +290,13 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('left');
     });
 
+    it('hands nothing out by 202 of a claim that was withdrawn meanwhile', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first);
+      expect((await store.leave(ref, first, 'closed', undefined)).kind).toBe('withdrawn');
+      expect((await store.redeem(ref, second, 'async')).kind).toBe('over');
+    });
+
     it('lets no more than 64 living requesters wait', async () => {
       const ref = await claimed(aRequester());
       for (let count = 1; count < 64; count += 1) {

@@ -154,7 +154,8 @@ export class Claiming {
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
         return isOpen ? store.redeem(ref, requester, 'async') : joined;
       });
-      if (redeemed.kind === 'gone') return 'again';
+      // Withdrawn since it was looked at: it is judged and claimed like a payment never seen.
+      if (redeemed.kind === 'gone' || redeemed.kind === 'over') return 'again';
       const { kind, view } = redeemed;
       if (kind === 'sold') return { answer: this.#handedOut(context, ref, view) };
       await store.leave(ref, requester, 'closed', undefined);

@@ -182,6 +182,7 @@ export class RequesterWait {
         this.#mayHaveSale = false;
         return this.#duplicate(view);
       case 'unpaid':
+      case 'over':
       case 'not_eligible':
         this.#mayHaveSale = false;
         return WAITING;

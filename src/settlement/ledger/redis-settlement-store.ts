@@ -207,6 +207,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'unpaid':
       case 'not_eligible':
       case 'not_yet':
+      case 'over':
         return { kind, view };
       default:
         throw new TypeError(`redeem answered ${kind}`);

@@ -65,8 +65,9 @@ export type RedeemResult =
        * - `sold`: to this requester; it may be answered now. `lost`: to another.
        * - `unpaid`: not paid at the finality asked for. `not_eligible`: not for this requester, so far.
        * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
+       * - `over`: it has ended without being paid, and there is nothing to hand out by a 202.
        */
-      readonly kind: 'sold' | 'lost' | 'unpaid' | 'not_eligible' | 'not_yet';
+      readonly kind: 'sold' | 'lost' | 'unpaid' | 'not_eligible' | 'not_yet' | 'over';
       readonly view: SettlementView;
     }
   | { readonly kind: 'gone' };

@@ -261,6 +261,8 @@ export class MemorySettlementStore implements SettlementStore {
         view: viewOf(record),
       });
       const isPaid = record.isPaid || (record.stage === 'included' && at !== 'finalized');
+      const isOver = isFinishedStage(record.stage) && !record.isPaid && !record.isTold;
+      if (at === 'async' && isOver) return answer('over');
       if (isSold(record)) {
         if (!isSoldTo(record, requester)) return answer('lost');
         if (!isPaid && at !== 'async') return answer('unpaid');

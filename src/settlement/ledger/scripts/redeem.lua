@@ -5,7 +5,8 @@
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `included`, `finalized` or `async` (a 202),
 -- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold,
 -- ARGV[7..] its credentials
--- Returns {'sold' | 'lost' (sold to another) | 'unpaid' | 'not_eligible' | 'not_yet', view} | {'gone'}.
+-- Returns {'sold' | 'lost' (sold to another) | 'unpaid' | 'not_eligible' | 'not_yet' | 'over' (ended unpaid), view} |
+-- {'gone'}.
 local requester, key, finality = ARGV[2], ARGV[3], ARGV[4]
 local r = read_sale(KEYS[2])
 if not r then return { 'gone' } end
@@ -15,6 +16,8 @@ end
 local is_paid = r.paid or r.stage == 'included'
 if finality == 'finalized' and r.stage == 'included' then is_paid = false end
 local is_async = finality == 'async'
+local is_over = not r.paid and not r.told and redis.call('HEXISTS', KEYS[2], 't_finished') == 1
+if is_async and is_over then return answer('over') end
 if r.sale == 'sold' then
   if not is_sold_to(r, requester, key) then return answer('lost') end
   if not is_paid and not is_async then return answer('unpaid') end
