@@ -37,6 +37,14 @@ export class SeededRandom {
     return chosen;
   }
 
+  /** At most so many of them, in the order they have. */
+  some<T>(choices: readonly T[], most: number): readonly T[] {
+    const chosen = new Set<number>();
+    const count = Math.min(most, choices.length);
+    while (chosen.size < count) chosen.add(this.below(choices.length));
+    return choices.filter((_, index) => chosen.has(index));
+  }
+
   hex(bytes: number): string {
     return `0x${Array.from({ length: bytes }, () => this.below(256).toString(16).padStart(2, '0')).join('')}`;
   }
