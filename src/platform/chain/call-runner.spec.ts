@@ -66,6 +66,17 @@ const isControl = ({ call }: Asked): boolean => call['to'] === IDENTITY_PRECOMPI
 const call = { to: TOKEN, data: '0x95d89b41' } as const;
 
 describe('a call of foreign code', () => {
+  it('has not failed on a node in trouble that fails it twice, and not what is asked beside it', async () => {
+    let failures = 2;
+    const { runner, conduct } = aNode((asked) => {
+      if (isControl(asked)) return result('0x');
+      failures -= 1;
+      return failures >= 0 ? error(-32_603, 'internal error') : result(word(1n));
+    });
+    expect(await runner.call(call, 50_000n, 'latest')).toMatchObject({ status: 'returned' });
+    expect(conduct.trafficOf(TOKEN).kind).not.toBe('marked');
+  });
+
   it.each<[string, RpcOutcome]>([
     ['geth', error(-32_000, 'invalid opcode: INVALID')],
     ['geth, out of gas', error(-32_000, 'out of gas')],

@@ -152,7 +152,11 @@ export class CallRunner {
     if (outcome !== 'unclear') return outcome;
     const [again, canRun] = await Promise.all([ask().then(readCallOutcome), this.#canRun(options)]);
     if (!canRun || again === undefined) throw this.#unavailable('eth_call');
-    return again === 'unclear' ? { status: 'halted' } : again;
+    if (again !== 'unclear') return again;
+    // A node that fails every second call has perhaps failed this one twice, and not the one beside it.
+    const last = await ask().then(readCallOutcome);
+    if (last === undefined) throw this.#unavailable('eth_call');
+    return last === 'unclear' ? { status: 'halted' } : last;
   }
 
   /** Whether a call that cannot fail succeeds under the same conditions. */
