@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
 import { readBlockHeader, readQuantity } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
-import { type EndpointHealth, noteAnswer, noteFailure, noteHead } from './endpoint-health.js';
+import { type EndpointHealth, noteAnswer, noteFailure } from './endpoint-health.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const PROBE_TIMEOUT_MS = 3000;
@@ -40,9 +40,8 @@ export class EndpointProbe {
     const { endpoint } = health;
     endpoint.retryBatches();
     const ask: Ask = (method, params) => endpoint.request(method, params, PROBE_TIMEOUT_MS);
-    const [chainId, latest, finalized, logs, contracts] = await Promise.all([
+    const [chainId, finalized, logs, contracts] = await Promise.all([
       ask('eth_chainId', []),
-      ask('eth_getBlockByNumber', ['latest', false]),
       ask('eth_getBlockByNumber', ['finalized', false]),
       ask('eth_getLogs', [{ fromBlock: 'latest', toBlock: 'latest', address: MULTICALL3 }]),
       this.#askForContracts(ask),
@@ -55,8 +54,6 @@ export class EndpointProbe {
     this.#noteContracts(contracts);
     health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
     this.#noteLogs(health, logs);
-    const head = latest.kind === 'result' ? readBlockHeader(latest.value) : undefined;
-    if (head !== undefined) noteHead(health, head);
   }
 
   noteChain(health: EndpointHealth, isRightChain: boolean): void {

@@ -9,7 +9,6 @@ import { ChainView } from './chain-view.js';
 import { ContractPresence } from './contract-presence.js';
 import {
   byPreference,
-  compareHeads,
   type EndpointHealth,
   LAG_MAX_BLOCKS,
   newEndpointHealth,
@@ -98,7 +97,8 @@ export class EvmChain {
 
   async probe(): Promise<void> {
     await Promise.all(this.endpoints.map((health) => this.#probe.probe(health)));
-    compareHeads(this.endpoints.filter(({ isReachable }) => isReachable === true));
+    // A head counts once it is borne out, whoever asked for it.
+    await this.#heads.measure(0);
   }
 
   /** Whether some endpoint may be on the right chain; only proof takes a network out. */

@@ -50,6 +50,29 @@ describe('HeadWatcher', () => {
     await watcher.stop();
   });
 
+  it('takes no head for the newest known block before it is borne out', async () => {
+    const { truth, nodes, watcher, chain } = await watched(2);
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('a node');
+    let most = 0n;
+    liar.lie = (method, [name]) => {
+      // Asked for the block by its number: the claim is known, and not borne out yet.
+      if (chain.newestKnownBlock > most) most = chain.newestKnownBlock;
+      if (method === 'eth_blockNumber') return result('0x3e8');
+      return method === 'eth_getBlockByNumber' && name === 'latest'
+        ? result({ ...(truth.header(19) as object), number: '0x3e8', hash: hash32(77) })
+        : undefined;
+    };
+    for (let looks = 0; looks < 5; looks += 1) {
+      watcher.look();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    truth.mine();
+    await soon(() => chain.newestKnownBlock === 20n);
+    await watcher.stop();
+    expect(most).toBeLessThanOrEqual(20n);
+  });
+
   it('forgets a final block that was a lie, and never has one above the head', async () => {
     const { truth, nodes, watcher, heads } = await watched(1);
     const [liar] = nodes;

@@ -35,6 +35,8 @@ export class HeadsLook {
 
 /** Follows how far each endpoint of a chain is, and takes no leap on its word alone. */
 export class Heads {
+  /** What each endpoint has shown last that was borne out: its word alone moves nothing. */
+  readonly #confirmed = new Map<EndpointHealth, ConfirmedHead>();
   #last: { readonly at: number; readonly look: Promise<HeadsLook> } | undefined;
 
   constructor(
@@ -45,7 +47,22 @@ export class Heads {
 
   /** The number of the newest block that any endpoint has shown lately; 0 when none has. */
   get newestKnown(): bigint {
-    return newestOf(this.endpoints.filter(({ isRightChain }) => isRightChain !== false));
+    return this.#newestOf(this.endpoints.filter(({ isRightChain }) => isRightChain !== false));
+  }
+
+  #newestOf(endpoints: readonly EndpointHealth[]): bigint {
+    let newest = 0n;
+    for (const health of endpoints) {
+      const number = this.#numberOf(health) ?? 0n;
+      if (number > newest) newest = number;
+    }
+    return newest;
+  }
+
+  #numberOf(health: EndpointHealth): bigint | undefined {
+    const confirmed = this.#confirmed.get(health);
+    if (confirmed === undefined) return undefined;
+    return performance.now() - confirmed.at <= HEAD_KEPT_MS ? confirmed.number : undefined;
   }
 
   /**
@@ -65,9 +82,10 @@ export class Heads {
     const views = this.views().filter(({ health }) => isPresent(health) || health.isStuck);
     await Promise.all(views.map((view) => this.#askHead(view)));
     compareHeads(views.map(({ health }) => health));
-    const heads = views.flatMap(({ health }) =>
-      isFresh(health) && health.head !== undefined ? [[health, health.head.number] as const] : [],
-    );
+    const heads = views.flatMap(({ health }) => {
+      const number = this.#numberOf(health);
+      return number === undefined ? [] : [[health, number] as const];
+    });
     return new HeadsLook(new Map(heads));
   }
 
@@ -95,29 +113,29 @@ export class Heads {
     const { health } = view;
     const others = this.endpoints.filter((one) => one !== health && one.isRightChain !== false);
     const ownBefore = before?.number ?? 0n;
-    const othersKnow = newestOf(others);
+    const othersKnow = this.#newestOf(others);
     const known = othersKnow > ownBefore ? othersKnow : ownBefore;
     // Ahead of everybody else is suspect sooner than a leap of the only one there is.
     const room = othersKnow > 0n ? LAG_MAX_BLOCKS : LEAP_BLOCKS;
-    if (known === 0n || latest.number <= known + room) return;
-    const shown = await view.within(MEASURE_TIMEOUT_MS).block(latest.number);
-    if (shown?.hash === latest.hash) return;
+    const isPlausible = known === 0n || latest.number <= known + room;
+    if (isPlausible || (await this.#isThere(view, latest))) {
+      this.#confirmed.set(health, { number: latest.number, at: performance.now() });
+      return;
+    }
     health.head = before;
     noteFailure(health);
     this.onDisagreement('head');
     throw new ChainUnavailableError(view.chainId, 'latest block');
   }
-}
 
-function isFresh({ headSeenAt }: EndpointHealth): boolean {
-  return performance.now() - headSeenAt <= HEAD_KEPT_MS;
-}
-
-function newestOf(endpoints: readonly EndpointHealth[]): bigint {
-  let newest = 0n;
-  for (const health of endpoints) {
-    const { head } = health;
-    if (head !== undefined && isFresh(health) && head.number > newest) newest = head.number;
+  async #isThere(view: ChainView, { number, hash }: BlockHeader): Promise<boolean> {
+    const shown = await view.within(MEASURE_TIMEOUT_MS).block(number);
+    return shown?.hash === hash;
   }
-  return newest;
+}
+
+interface ConfirmedHead {
+  readonly number: bigint;
+  /** Milliseconds of `performance.now`. */
+  readonly at: number;
 }
