@@ -74,6 +74,7 @@ describe('SettleService', () => {
   let trouble: string[];
   let usedBy: UsedBy | undefined;
   let refusal: Reason | undefined;
+  let beforeRefusal: () => Promise<void>;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
@@ -81,6 +82,7 @@ describe('SettleService', () => {
     trouble = [];
     usedBy = undefined;
     refusal = undefined;
+    beforeRefusal = () => Promise.resolve();
     store = new MemorySettlementStore(() => Date.now(), 60_000);
     service = aService();
   });
@@ -109,10 +111,12 @@ describe('SettleService', () => {
           refusalByLists: () => undefined,
           judgeTerms: verifier.judgeTerms,
           match: verifier.match,
-          judge: (payment: Payment): Promise<Judgement> =>
-            refusal === undefined
-              ? verifier.judge(payment, BLANK_RECORD)
-              : Promise.resolve({ isValid: false, reason: refusal, isFromChainState: true }),
+          judge: async (payment: Payment): Promise<Judgement> => {
+            const reason = refusal;
+            if (reason === undefined) return verifier.judge(payment, BLANK_RECORD);
+            await beforeRefusal();
+            return { isValid: false, reason, isFromChainState: false };
+          },
         } as unknown as PaymentVerifier,
         store,
         queues: new Map([[CHAIN_ID, queue]]),
@@ -194,6 +198,27 @@ describe('SettleService', () => {
     expect(lost).toHaveLength(19);
     expect(lost.every((body) => body?.transaction === TX)).toBe(true);
     expect(jobs).toHaveLength(1);
+  });
+
+  it('a refusal by a signature that was good a moment before is looked at again', async () => {
+    const payment = aPayment();
+    let release = (): void => undefined;
+    refusal = 'invalid_exact_evm_signature';
+    beforeRefusal = () => {
+      refusal = undefined;
+      return new Promise((resolve) => (release = resolve));
+    };
+    const late = settle(payment, { address: '198.51.100.2' });
+    await pass(0);
+    const first = settle(payment);
+    await pay(payment);
+    expect((await first)?.body.success).toBe(true);
+    release();
+    await pass(0);
+    expect((await late)?.body).toMatchObject({
+      errorReason: 'duplicate_settlement',
+      transaction: TX,
+    });
   });
 
   it('names the claim in every answer about it', async () => {

@@ -116,11 +116,10 @@ export class SettleService {
     }
     const verdict = await this.parts.verifier.judge(request.payment, look);
     if (verdict.isValid) return this.#claiming.claim(context, identity, key, verdict);
-    if (verdict.isFromChainState) {
-      // Another requester may have settled it between the two looks: then the chain's no is our yes.
-      const [{ known: again }] = await this.#look(context, identity);
-      if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
-    }
+    // Another requester may have settled it between the two looks: then the chain's no is our yes, and a
+    // signature that its payer has changed the code for since was good when it counted.
+    const [{ known: again }] = await this.#look(context, identity);
+    if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
     return { answer: answers.failure(verdict.reason) };
   }
 
