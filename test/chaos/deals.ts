@@ -70,7 +70,12 @@ export async function makeDeal(
       new Order({
         ...order,
         ...(options.meaningless !== undefined && { meaningless: options.meaningless }),
-        isSoldElsewhere: () => orders.some((other) => other.options !== order && other.isBuyer),
+        isSoldElsewhere: () =>
+          orders.some(
+            (other) =>
+              other.options !== order &&
+              (other.isBuyer || (trick === 'equivocates' && other.mayHaveBeenTold)),
+          ),
       }),
     );
   }

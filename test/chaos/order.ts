@@ -88,6 +88,11 @@ export class Order {
     return this.heard.some(({ isSuccess }) => isSuccess) || this.place?.isPaid === true;
   }
 
+  /** Whether an answer may have been written that it did not stay for. */
+  get mayHaveBeenTold(): boolean {
+    return this.requests.some(({ heard }) => heard === undefined);
+  }
+
   /** Resolves when it has heard the end, or after its patience; `end` is then unset. */
   async pursue(deadline: number): Promise<void> {
     const { startsAfterMs = 0, hangsUpAfterMs, copies = 1, rounds = Infinity } = this.options;
