@@ -167,7 +167,7 @@ function wrongEnds(
   order: Order,
   { orders, trick }: Deal,
   paid: ReadonlySet<Payment>,
-  { isLedgerWhole }: Expectations,
+  { isLedgerWhole, hasReorgs }: Expectations,
 ): string[] {
   const { end, options, heard } = order;
   const isPaid = paid.has(options.payment);
@@ -180,9 +180,10 @@ function wrongEnds(
   if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
   }
-  // Poor when one order asked, rich again for the next.
+  // Poor when one order asked, rich again for the next; or without its code again, its block replaced.
   const isForAnother = orders.some((other) => other !== order && other.isBuyer);
-  if (trick === 'spends_for_a_while' && isForAnother) return [];
+  const isPassing = trick === 'spends_for_a_while' || (trick === 'gains_code' && hasReorgs);
+  if (isPassing && isForAnother) return [];
   // Presented elsewhere: that is said, with its hash.
   if (isPaid && !isHandedOut && !(isUsed && transaction !== '')) {
     return [`refused as ${String(reason)}, and paid`];
