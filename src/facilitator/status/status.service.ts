@@ -11,6 +11,7 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Story, StoryReader } from '../../settlement/ledger/queries/story.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
 export interface SettlementStatus {
@@ -36,7 +37,7 @@ export interface SettlementStatus {
 export interface ChainStatus {
   readonly source: 'chain';
   readonly used: boolean;
-  readonly method?: 'eip3009' | 'permit2';
+  readonly method?: TransferMethod;
   readonly transaction?: string;
   readonly block?: { readonly number: string };
 }

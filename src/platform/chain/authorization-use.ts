@@ -8,10 +8,11 @@ import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js
 import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** An authorization as the chain knows it, and the payment it should make where that is known. */
 export interface AuthorizationRef {
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly asset: Address;
   readonly payer: Address;
   readonly nonce: bigint;

@@ -4,6 +4,7 @@ import type { Authorization } from '../evm/authorization.js';
 import { PERMIT2 } from '../evm/contracts.js';
 import type { Payment } from './payment.js';
 import { isUint256 } from './wire-values.js';
+import type { TransferMethod } from '../evm/transfer-method.js';
 
 /**
  * How a payment is recognised. All names are hashes of parsed values, so that spelling (letter case,
@@ -23,7 +24,7 @@ export interface PaymentIdentity {
 }
 
 export function authorizationIdOf(
-  method: 'eip3009' | 'permit2',
+  method: TransferMethod,
   chainId: number,
   asset: Address,
   payer: Address,
@@ -46,7 +47,7 @@ export function settlementIdOf(
 }
 
 function authorizationKey(
-  method: 'eip3009' | 'permit2',
+  method: TransferMethod,
   chainId: number,
   asset: Address,
   payer: Address,

@@ -6,10 +6,11 @@ import {
   TRANSFER_WITH_VRS,
 } from '../../evm/calls.js';
 import { MULTICALL3 } from '../../evm/contracts.js';
+import type { TransferMethod } from '../../evm/transfer-method.js';
 
 /** An authorization that some transaction presents to the chain, read from its calldata. */
 export interface PresentedAuthorization {
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly token: Address;
   readonly from: Address;
   readonly to: Address;
@@ -109,7 +110,7 @@ function presentedIn(
 }
 
 function presented(
-  method: 'eip3009' | 'permit2',
+  method: TransferMethod,
   token: string,
   from: string,
   to: string,
