@@ -1,6 +1,6 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { GoodVerdict } from '../../protocol/schemes/exact/verdict.js';
+import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
+import { started } from '../../protocol/started.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import {

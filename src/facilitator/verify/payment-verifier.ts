@@ -5,7 +5,7 @@ import type { AdmissionLists } from '../../platform/config/app-config.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { balanceOfCall, type Call, permit2AllowanceCall } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
-import { decodeUint } from '../../protocol/schemes/exact/diagnose.js';
+import { decodeUint } from '../../protocol/evm/call-results.js';
 import {
   type GoodVerdict,
   type RecoverSignerAsync,
@@ -13,7 +13,7 @@ import {
   refuse,
   refuseByState,
   type Verdict,
-} from '../../protocol/schemes/exact/verdict.js';
+} from '../../protocol/schemes/verdict.js';
 import { termsMismatch, verifyExact } from '../../protocol/schemes/exact/verify-exact.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';

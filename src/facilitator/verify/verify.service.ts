@@ -1,7 +1,7 @@
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
+import { started } from '../../protocol/started.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
 import {

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { authorizationNonceOf } from '../../protocol/evm/authorization.js';
 import { authorizationStateCall, isBitSet, nonceBitmapCall } from '../../protocol/evm/calls.js';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
-import { decodeBoolean, decodeUint } from '../../protocol/schemes/exact/diagnose.js';
+import { decodeBoolean, decodeUint } from '../../protocol/evm/call-results.js';
 import { uintWord } from '../../protocol/evm/abi-words.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { CodeUnresponsiveError } from '../../protocol/errors.js';

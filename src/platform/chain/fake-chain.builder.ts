@@ -3,7 +3,7 @@ import type { NetworkConfig } from '../config/app-config.js';
 import { Secret } from '../config/secret.js';
 import { EXACT_PERMIT2_PROXY } from '../../protocol/evm/contracts.js';
 import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
-import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/schemes/exact/evidence.js';
+import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/evm/logs.js';
 import type { AuthorizationRef } from './authorization-use.js';
 import { EvmChain, type EvmChainParts } from './evm-chain.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';

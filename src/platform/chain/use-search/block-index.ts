@@ -3,7 +3,7 @@ import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   type ReceiptLog,
-} from '../../../protocol/schemes/exact/evidence.js';
+} from '../../../protocol/evm/logs.js';
 import {
   type PresentedAuthorization,
   presentedAuthorizations,

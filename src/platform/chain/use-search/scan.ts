@@ -4,7 +4,7 @@ import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   TRANSFER_TOPIC,
-} from '../../../protocol/schemes/exact/evidence.js';
+} from '../../../protocol/evm/logs.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
 import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import type { AuthorizationRef } from '../authorization-use.js';

@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
-import { TRANSFER_TOPIC } from '../../../protocol/schemes/exact/evidence.js';
+import { isTransferLog } from '../../../protocol/evm/logs.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
-import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import type { Claim, Question } from '../agreement.js';
 import type { AuthorizationRef, AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
@@ -255,14 +254,8 @@ function transferOf(
   );
   const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
   if (place < 0) return undefined;
-  const transfers = logs.filter(
-    ({ address, topics, data }) =>
-      address === asset &&
-      topics[0] === TRANSFER_TOPIC &&
-      topics[1] === `0x${addressWord(payer)}` &&
-      topics[2] === `0x${addressWord(payTo)}` &&
-      data === `0x${uintWord(amount)}`,
-  );
+  const sought = { asset, payer, payTo, amount };
+  const transfers = logs.filter((log) => isTransferLog(log, sought));
   return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
 }
 

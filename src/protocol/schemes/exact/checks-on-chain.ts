@@ -5,7 +5,7 @@ import type { Authorization } from '../../evm/authorization.js';
 import { isValidSignatureCall, settlementCall } from '../../evm/calls.js';
 import type { FailedEffect, Settlement } from '../../evm/chain-reader.js';
 import { diagnose } from './diagnose.js';
-import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
+import { type Refusal, refuseByState, type VerifyContext } from '../verdict.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**
@@ -72,10 +72,4 @@ export async function refuseFailed(
   });
   if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
   return refuseByState(reason);
-}
-
-/** Marks a read whose result may never be asked for, so that its failure is not an unhandled one. */
-export function started<T>(read: Promise<T>): Promise<T> {
-  read.catch(() => undefined);
-  return read;
 }

@@ -1,4 +1,3 @@
-import { decodeAbiParameters, type Hex, parseAbiParameters } from 'viem';
 import type { Requirements } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import type {
@@ -14,7 +13,8 @@ import {
   proxyPermit2Call,
   versionCall,
 } from '../../evm/calls.js';
-import type { CallOutcome, ChainReader, Effect, FailedEffect } from '../../evm/chain-reader.js';
+import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
+import type { ChainReader, Effect, FailedEffect } from '../../evm/chain-reader.js';
 import { isUsedReason, usedReasonOf } from './used-reasons.js';
 
 /** What the seller requires, as far as a diagnosis compares it with the chain. */
@@ -107,7 +107,7 @@ export async function diagnosePermit2(
     chain.call(balanceOfCall(asset, from)),
     chain.call(permit2AllowanceCall(asset, from)),
   ]);
-  if (decodeWith('address', permit2) === undefined) return 'permit2_proxy_not_deployed';
+  if (decodeAddress(permit2) === undefined) return 'permit2_proxy_not_deployed';
   if (isBelow(decodeUint(balance), amount)) return 'permit2_insufficient_balance';
   return isBelow(decodeUint(allowance), amount)
     ? 'permit2_allowance_required'
@@ -120,31 +120,4 @@ function differs(onChain: string | undefined, required: unknown): boolean {
 
 function isBelow(value: bigint | undefined, amount: bigint): boolean {
   return value !== undefined && value < amount;
-}
-
-export function decodeUint(outcome: CallOutcome): bigint | undefined {
-  return decodeWith('uint256', outcome) as bigint | undefined;
-}
-
-export function decodeBoolean(outcome: CallOutcome): boolean | undefined {
-  return decodeWith('bool', outcome) as boolean | undefined;
-}
-
-function decodeText(outcome: CallOutcome): string | undefined {
-  return decodeWith('string', outcome) as string | undefined;
-}
-
-/** The one value a call returned, or `undefined` when it reverted or returned something else. */
-function decodeWith(type: string, outcome: CallOutcome): unknown {
-  if (outcome.status !== 'returned') return undefined;
-  return decodeOne(type, outcome.data);
-}
-
-function decodeOne(type: string, data: Hex): unknown {
-  try {
-    return decodeAbiParameters(parseAbiParameters(type), data)[0];
-  } catch {
-    // Not of this type: the caller treats it as no answer.
-    return undefined;
-  }
 }

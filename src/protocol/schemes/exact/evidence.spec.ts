@@ -6,12 +6,8 @@ import {
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../../payment/accepted-payment.builder.js';
-import {
-  AUTHORIZATION_USED_TOPIC,
-  creditLogs,
-  type ReceiptLog,
-  TRANSFER_TOPIC,
-} from './evidence.js';
+import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../../evm/logs.js';
+import { creditLogs } from './evidence.js';
 import { addressWord, uintWord } from '../../evm/abi-words.js';
 
 const topic = (address: Hex): Hex => `0x${addressWord(address)}`;

@@ -1,18 +1,7 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import type { AcceptedPayment } from '../../payment/accepted-payment.js';
-import { addressWord, keccakOfText, uintWord } from '../../evm/abi-words.js';
-
-/** A log of a receipt, addresses and topics in lower case. */
-export interface ReceiptLog {
-  readonly address: Address;
-  readonly topics: readonly Hex[];
-  readonly data: Hex;
-  readonly logIndex: number;
-}
-
-export const TRANSFER_TOPIC = keccakOfText('Transfer(address,address,uint256)');
-export const AUTHORIZATION_USED_TOPIC = keccakOfText('AuthorizationUsed(address,bytes32)');
-export const AUTHORIZATION_CANCELED_TOPIC = keccakOfText('AuthorizationCanceled(address,bytes32)');
+import { addressWord } from '../../evm/abi-words.js';
+import { AUTHORIZATION_USED_TOPIC, isTransferLog, type ReceiptLog } from '../../evm/logs.js';
 
 export interface EvidencedItem {
   readonly id: string;
@@ -37,7 +26,8 @@ export function creditLogs(
     for (const { id, payment } of items) {
       if (payment.authorization.method !== method) continue;
       if (!isAuthorizationUsed(payment, logs)) continue;
-      const transfer = logs.find((log) => !taken.has(log.logIndex) && isTransferOf(payment, log));
+      const sought = { ...payment, payer: payment.authorization.from };
+      const transfer = logs.find((log) => !taken.has(log.logIndex) && isTransferLog(log, sought));
       if (transfer === undefined) continue;
       taken.add(transfer.logIndex);
       credited.set(id, transfer.logIndex);
@@ -58,18 +48,5 @@ function isAuthorizationUsed(
       topics[0] === AUTHORIZATION_USED_TOPIC &&
       topics[1] === payer &&
       topics[2] === authorization.nonce,
-  );
-}
-
-function isTransferOf(
-  { asset, authorization, payTo, amount }: AcceptedPayment,
-  { address, topics, data }: ReceiptLog,
-): boolean {
-  return (
-    address === asset &&
-    topics[0] === TRANSFER_TOPIC &&
-    topics[1] === `0x${addressWord(authorization.from)}` &&
-    topics[2] === `0x${addressWord(payTo)}` &&
-    data === `0x${uintWord(amount)}`
   );
 }

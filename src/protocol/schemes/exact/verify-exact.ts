@@ -1,7 +1,7 @@
 import type { Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
-import type { Verdict, VerifyContext, VerifyScope } from './verdict.js';
+import type { Verdict, VerifyContext, VerifyScope } from '../verdict.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
 import { termsMismatchOfPermit2, verifyPermit2 } from './verify-permit2.js';
 

@@ -2,7 +2,8 @@ import type { Payment, Permit2Claim } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { asPermit2Authorization } from '../../evm/authorization.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
-import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
+import { started } from '../../started.js';
+import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
 import { diagnosePermit2 } from './diagnose.js';
 import { withNormalizedV } from '../../evm/signature.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
@@ -14,7 +15,7 @@ import {
   type Verdict,
   type VerifyContext,
   type VerifyScope,
-} from './verdict.js';
+} from '../verdict.js';
 
 /** The exact scheme with Permit2 (V2 only); checks in the order of the reference. */
 export async function verifyPermit2(
