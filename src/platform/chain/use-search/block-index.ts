@@ -1,4 +1,5 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
+import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
@@ -43,7 +44,7 @@ export class BlockIndex {
   readonly #blocks = new Map<string, Kept<IndexedBlock>>();
   readonly #receipts = new Map<string, Kept<readonly Receipt[]>>();
 
-  constructor(private readonly permit2Proxy: Address) {}
+  constructor(private readonly schemeContracts: SchemeContracts) {}
 
   /**
    * The transaction of a block that used an authorization.
@@ -81,7 +82,7 @@ export class BlockIndex {
       const block = await view.fullBlock(number);
       if (block === undefined) throw new ChainUnavailableError(view.chainId, 'full block');
       const presented = block.transactions.flatMap(({ hash, to, input }) =>
-        presentedAuthorizations(to, input, this.permit2Proxy).map((authorization) => ({
+        presentedAuthorizations(to, input, this.schemeContracts).map((authorization) => ({
           transaction: hash,
           authorization,
         })),

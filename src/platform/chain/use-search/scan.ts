@@ -165,7 +165,7 @@ async function presenterAmong(
     const transaction = await retryUntil(() => view.transaction(hash));
     if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
     const { to, input } = transaction;
-    const presented = presentedAuthorizations(to, input, view.permit2Proxy);
+    const presented = presentedAuthorizations(to, input, view.schemeContracts);
     if (presented.some((one) => isSameAuthorization(one, ref))) return hash;
   }
   return undefined;

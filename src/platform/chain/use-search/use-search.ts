@@ -1,4 +1,5 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
+import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import { isTransferLog } from '../../../protocol/evm/logs.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
@@ -23,7 +24,7 @@ export type UseOutcome =
 /** What a search needs of its chain. */
 export interface SearchedChain {
   readonly chainId: number;
-  readonly permit2Proxy: Address;
+  readonly schemeContracts: SchemeContracts;
   views(): readonly ChainView[];
   agree<T>(question: Question<T>): Promise<T>;
 }
@@ -77,7 +78,7 @@ export class UseSearch {
   readonly #failed = new Map<string, Failed>();
 
   constructor(private readonly chain: SearchedChain) {
-    this.#index = new BlockIndex(chain.permit2Proxy);
+    this.#index = new BlockIndex(chain.schemeContracts);
   }
 
   /**
@@ -207,7 +208,7 @@ export class UseSearch {
         throw new ChainUnavailableError(view.chainId, 'receipt');
       }
       const { to, input } = transaction;
-      const presented = presentedAuthorizations(to, input, this.chain.permit2Proxy);
+      const presented = presentedAuthorizations(to, input, this.chain.schemeContracts);
       const isUser =
         receipt.isSuccess &&
         (ref.method === 'eip3009'

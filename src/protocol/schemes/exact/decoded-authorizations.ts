@@ -5,7 +5,7 @@ import {
   TRANSFER_WITH_BYTES,
   TRANSFER_WITH_VRS,
 } from '../../evm/calls.js';
-import { MULTICALL3 } from '../../evm/contracts.js';
+import { MULTICALL3, type SchemeContracts } from '../../evm/contracts.js';
 import type { TransferMethod } from '../../evm/transfer-method.js';
 
 /** An authorization that some transaction presents to the chain, read from its calldata. */
@@ -26,12 +26,12 @@ export interface PresentedAuthorization {
 export function presentedAuthorizations(
   to: Address | null,
   data: Hex,
-  permit2Proxy: Address,
+  contracts: SchemeContracts,
 ): readonly PresentedAuthorization[] {
   if (to === null) return [];
   const target = to.toLowerCase() as Address;
   const calls = target === MULTICALL3 ? innerCalls(data) : [{ target, callData: data }];
-  return calls.flatMap((call) => presentedIn(call, permit2Proxy));
+  return calls.flatMap((call) => presentedIn(call, contracts));
 }
 
 interface InnerCall {
@@ -87,7 +87,7 @@ const SPONSORED_PERMIT_WORDS = 5;
 
 function presentedIn(
   { target, callData }: InnerCall,
-  permit2Proxy: Address,
+  { permit2Proxy }: SchemeContracts,
 ): readonly PresentedAuthorization[] {
   const selector = callData.slice(2, 10);
   const body: Hex = `0x${callData.slice(10)}`;

@@ -103,7 +103,7 @@ export async function diagnosePermit2(
   { from }: Permit2Authorization,
 ): Promise<Reason> {
   const [permit2, balance, allowance] = await Promise.all([
-    chain.call(proxyPermit2Call(chain.permit2Proxy)),
+    chain.call(proxyPermit2Call(chain.schemeContracts.permit2Proxy)),
     chain.call(balanceOfCall(asset, from)),
     chain.call(permit2AllowanceCall(asset, from)),
   ]);

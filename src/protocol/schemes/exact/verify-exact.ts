@@ -28,7 +28,7 @@ export function verifyExact(
  */
 export function termsMismatch(
   payment: Payment,
-  chain: Pick<ChainReader, 'permit2Proxy'>,
+  chain: Pick<ChainReader, 'schemeContracts'>,
 ): Reason | undefined {
   const { claim } = payment;
   return claim.method === 'eip3009'

@@ -64,7 +64,8 @@ export async function verifyPermit2(
   if (!(await assetIsContract)) return refuse('asset_not_deployed_contract');
   if (!isSigned || authorization === undefined) return refuse('invalid_permit2_signature');
   // A call to an address without code succeeds: the proxy must be there before it is simulated.
-  if (!(await chain.isContract(chain.permit2Proxy))) return refuse('permit2_proxy_not_deployed');
+  if (!(await chain.isContract(chain.schemeContracts.permit2Proxy)))
+    return refuse('permit2_proxy_not_deployed');
   if (payerHasCode) authorization = { ...authorization, signature: sent };
   if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
   if (sponsored?.ok === false) return refuse(sponsored.reason);
@@ -84,7 +85,7 @@ export async function verifyPermit2(
 export function termsMismatchOfPermit2(
   payment: Payment,
   claim: Permit2Claim,
-  chain: Pick<ChainReader, 'permit2Proxy'>,
+  chain: Pick<ChainReader, 'schemeContracts'>,
   now?: bigint,
 ): Reason | undefined {
   return wrongFrame(payment) ?? firstBrokenTerm(payment, claim, chain, now);
@@ -100,10 +101,10 @@ function wrongFrame({ requirements, accepted }: Payment): Reason | undefined {
 function firstBrokenTerm(
   { requirements }: Payment,
   claim: Permit2Claim,
-  chain: Pick<ChainReader, 'permit2Proxy'>,
+  chain: Pick<ChainReader, 'schemeContracts'>,
   now: bigint | undefined,
 ): Reason | undefined {
-  if (claim.spender !== chain.permit2Proxy) return 'invalid_permit2_spender';
+  if (claim.spender !== chain.schemeContracts.permit2Proxy) return 'invalid_permit2_spender';
   if (claim.witnessTo !== requirements.payTo) return 'invalid_permit2_recipient_mismatch';
   if (now !== undefined) {
     if (claim.deadline < now + EXPIRY_MARGIN_SECONDS) return 'permit2_deadline_expired';
