@@ -1,5 +1,6 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
@@ -111,7 +112,7 @@ export class Claiming {
 
   async #unclaimed(
     { answers }: SettleContext,
-    { chainId }: AcceptedPayment,
+    { chainId, authorization }: AcceptedPayment,
     claimed: Exclude<ClaimResult, { kind: 'claimed' }>,
   ): Promise<Round> {
     switch (claimed.kind) {
@@ -119,7 +120,7 @@ export class Claiming {
       case 'in_flight_changed':
         return 'again';
       case 'permit_in_flight':
-        return { answer: answers.failure('permit2_allowance_required') };
+        return { answer: answers.failure(actionOf(authorization).reasons.insufficientAllowance) };
       case 'queue_full': {
         const { admission, board } = this.parts;
         admission.noteQueued(chainId, claimed.queued);
@@ -224,6 +225,7 @@ export class Claiming {
       owed: this.own.owed,
       sales: this.own.sales,
       now: this.own.now,
+      unknownFailure: actionOf(request.payment.claim).reasons.transactionFailed,
     });
   }
 }

@@ -83,6 +83,7 @@ describe('a requester that waits', () => {
       owed,
       sales: new SalesMade(store, () => undefined),
       now: () => Date.now(),
+      unknownFailure: 'invalid_exact_evm_transaction_failed',
     });
   }
 

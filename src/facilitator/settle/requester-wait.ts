@@ -36,6 +36,8 @@ export interface WaitOptions {
   readonly owed: OwedSteps;
   readonly sales: SalesMade;
   readonly now: () => number;
+  /** What a failure is answered with that says nothing of its cause. */
+  readonly unknownFailure: Reason;
 }
 
 /** How often a requester looks at the ledger without having heard anything; its heartbeat, too. */
@@ -151,7 +153,10 @@ export class RequesterWait {
     if (kind === 'outsider' || kind === 'too_many') return this.#duplicate(view);
     if (isFailure(view)) {
       const isOver = view.state === 'withdrawn';
-      return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+      return answered(
+        answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
+        isOver,
+      );
     }
     return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
   }
@@ -216,7 +221,10 @@ export class RequesterWait {
       if (kind === 'withdrawn') return answered(answers.failure('settlement_not_sent'), true);
       if (isFailure(view)) {
         const isOver = view.state === 'withdrawn';
-        return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+        return answered(
+          answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
+          isOver,
+        );
       }
       return this.#isOfAnother(view)
         ? answered(answers.failure('duplicate_settlement', view.transaction))
@@ -261,8 +269,4 @@ export class RequesterWait {
 
 function answered(answer: SettleAnswer | undefined, isOver = false): Waited {
   return { kind: 'answered', answer, isOver };
-}
-
-function reasonOf(view: SettlementView): Reason {
-  return view.reason ?? 'invalid_exact_evm_transaction_failed';
 }

@@ -4,7 +4,7 @@ import { Secret } from '../config/secret.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/evm/logs.js';
-import type { AuthorizationRef } from './authorization-use.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { EvmChain, type EvmChainParts } from './evm-chain.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';

@@ -60,6 +60,7 @@ export interface SettlementView {
 
 /** The whole story of a settlement, as the status endpoint tells it; kept for the retention time. */
 export interface SettlementDetails {
+  readonly scheme: string;
   readonly method: TransferMethod;
   readonly chainId: number;
   readonly token: Address;

@@ -2,13 +2,15 @@ import type { Hex } from 'viem';
 import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import { isTransferLog } from '../../../protocol/evm/logs.js';
-import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
+import { methodNamed } from '../../../protocol/schemes/registry.js';
 import type { Claim, Question } from '../agreement.js';
-import type { AuthorizationRef, AuthorizationUse } from '../authorization-use.js';
+import type { AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import { isPresent } from '../endpoint-health.js';
 import type { Receipt } from '../receipt.js';
-import { BlockIndex, isSameAuthorization, usesIn } from './block-index.js';
+import { BlockIndex, isSameAuthorization } from './block-index.js';
 import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
 import { type BlockRange, scan, type Scanned } from './scan.js';
 
@@ -199,6 +201,7 @@ export class UseSearch {
 
   /** What one endpoint found is evidence when another one has the same receipt. */
   async #confirm(ref: AuthorizationRef, hash: Hex): Promise<UseOutcome> {
+    const method = methodNamed(ref.method);
     const read = async (view: ChainView): Promise<Claim<AuthorizationUse | undefined>> => {
       const [receipt, transaction] = await Promise.all([
         view.receipt(hash),
@@ -211,8 +214,8 @@ export class UseSearch {
       const presented = presentedAuthorizations(to, input, this.chain.schemeContracts);
       const isUser =
         receipt.isSuccess &&
-        (ref.method === 'eip3009'
-          ? usesIn(receipt.logs, ref)
+        (method.useEvents.length > 0
+          ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
       const logIndex = transferOf(ref, receipt, presented);
       const value = isUser

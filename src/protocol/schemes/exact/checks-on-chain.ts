@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../../errors.js';
 import type { Requirements } from '../../payment/payment.js';
-import type { Authorization } from '../../evm/authorization.js';
+import type { ExactAuthorization } from '../../evm/authorization.js';
 import { isValidSignatureCall, settlementCall } from '../../evm/calls.js';
 import type { FailedEffect, Settlement } from '../../evm/chain-reader.js';
 import { diagnose } from './diagnose.js';
@@ -29,7 +29,7 @@ export async function isSignedByContract(
 
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
 export async function simulate(
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<FailedEffect | undefined> {
@@ -38,7 +38,7 @@ export async function simulate(
 }
 
 function settlementOf(
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   { asset, payTo, amount }: Requirements,
   { maxGas, sender }: VerifyContext,
 ): Settlement {
@@ -60,7 +60,7 @@ function settlementOf(
  */
 export async function refuseFailed(
   failure: FailedEffect,
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<Refusal> {

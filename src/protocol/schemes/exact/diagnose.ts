@@ -1,7 +1,6 @@
-import type { Requirements } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import type {
-  Authorization,
+  ExactAuthorization,
   Eip3009Authorization,
   Permit2Authorization,
 } from '../../evm/authorization.js';
@@ -14,17 +13,9 @@ import {
   versionCall,
 } from '../../evm/calls.js';
 import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
-import type { ChainReader, Effect, FailedEffect } from '../../evm/chain-reader.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
+import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 import { isUsedReason, usedReasonOf } from './used-reasons.js';
-
-/** What the seller requires, as far as a diagnosis compares it with the chain. */
-export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
-
-/** A simulation that failed, and the same once more. */
-export interface FailedSimulation {
-  readonly failure: FailedEffect;
-  readonly again: () => Promise<Effect>;
-}
 
 /**
  * Why a settlement that failed in a simulation would not pay.
@@ -39,7 +30,7 @@ export interface FailedSimulation {
 export async function diagnose(
   chain: ChainReader,
   terms: DiagnosedTerms,
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   { failure, again }: FailedSimulation,
 ): Promise<Reason | undefined> {
   const isEip3009 = authorization.method === 'eip3009';
@@ -55,7 +46,8 @@ export async function diagnose(
   ]);
   if (repeated.status === 'paid') return undefined;
   // The block with this very payment may have come meanwhile; then it is why there is less.
-  if (state !== undefined && decodeBoolean(state) === true) return usedReasonOf(authorization);
+  if (state !== undefined && decodeBoolean(state) === true)
+    return usedReasonOf(authorization.method);
   return repeated.status === 'halted' && UNEXPLAINED.has(found) ? 'gas_limit_exceeded' : found;
 }
 

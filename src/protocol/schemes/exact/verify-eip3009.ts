@@ -107,5 +107,8 @@ function firstBrokenTerm(
     }
     if (claim.validAfter > now) return 'invalid_exact_evm_payload_authorization_valid_after';
   }
-  return claim.value === requirements.amount ? undefined : dialect.valueMismatchReason;
+  if (claim.value === requirements.amount) return undefined;
+  return dialect.x402Version === 1
+    ? 'invalid_exact_evm_authorization_value'
+    : 'invalid_exact_evm_payload_authorization_value_mismatch';
 }

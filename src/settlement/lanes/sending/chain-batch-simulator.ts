@@ -11,14 +11,10 @@ import type {
   Sender,
   Settlement,
 } from '../../../protocol/evm/chain-reader.js';
-import { diagnose, UNEXPLAINED } from '../../../protocol/schemes/exact/diagnose.js';
-import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Reason } from '../../../protocol/reasons.js';
-import {
-  type AcceptedPayment,
-  assetNameOf,
-  callOf,
-} from '../../../protocol/payment/accepted-payment.js';
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
 import type { AssetSuspension } from './asset-suspension.js';
 import type { LearnedGasEstimates } from './gas-estimates.js';
@@ -260,15 +256,17 @@ async function reasonFor(
   failure: FailedEffect,
   again: () => Promise<Effect>,
 ): Promise<Reason | undefined> {
-  const { method } = payment.authorization;
-  const diagnosed = await diagnose(view, payment, payment.authorization, { failure, again });
+  const { authorization } = payment;
+  const action = actionOf(authorization);
+  const diagnosed = await action.diagnose(view, payment, authorization, { failure, again });
   if (diagnosed === undefined) return undefined;
   // Asked for last: what it spent when it was used may be what is missing.
-  if (method === 'permit2' && (await isAuthorizationUsed(view, refOf(payment))) === true) {
-    return 'permit2_invalid_nonce';
+  if (!action.diagnosesUse && (await isAuthorizationUsed(view, refOf(payment))) === true) {
+    return action.reasons.used;
   }
+  if (diagnosed !== action.reasons.simulationFailed) return diagnosed;
   const data = failure.status === 'reverted' ? failure.data : undefined;
-  return UNEXPLAINED.has(diagnosed) ? (reasonOfRevert(data, method) ?? diagnosed) : diagnosed;
+  return action.reasonOfRevert(data) ?? diagnosed;
 }
 
 /** Whether each call of an `aggregate3` succeeded; `undefined` when the whole of it failed. */

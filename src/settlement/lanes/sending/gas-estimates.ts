@@ -1,3 +1,4 @@
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 
 /** Room over what was seen: storage may be warm now and cold when the transaction is mined. */
@@ -59,8 +60,7 @@ const UNSEEN_GAS = 105_000n;
 
 function profileOf(payment: AcceptedPayment): string {
   const { authorization, payerHasCode } = payment;
-  const isSponsored =
-    authorization.method === 'permit2' && authorization.sponsoredPermit !== undefined;
   const wallet = payerHasCode ? authorization.from : 'key';
-  return `${assetNameOf(payment)} ${authorization.method} ${isSponsored} ${wallet}`;
+  const kind = actionOf(authorization).gasProfileOf(authorization);
+  return `${assetNameOf(payment)} ${kind} ${wallet}`;
 }

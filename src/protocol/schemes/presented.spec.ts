@@ -3,10 +3,10 @@ import { encodeFunctionData, parseAbi } from 'viem';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../../payment/accepted-payment.builder.js';
-import { aggregateCall, settlementCall } from '../../evm/calls.js';
-import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../../evm/contracts.js';
-import { presentedAuthorizations } from './decoded-authorizations.js';
+} from '../payment/accepted-payment.builder.js';
+import { aggregateCall, settlementCall } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
+import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';
 const eip3009 = anEip3009Authorization();
