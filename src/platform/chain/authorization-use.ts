@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import { authorizationNonceOf } from '../../protocol/payment/payment-facts.js';
+import { authorizationNonceOf, transferOf } from '../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { methodNamed } from '../../protocol/schemes/registry.js';
 import { CodeUnresponsiveError } from '../../protocol/errors.js';
@@ -9,11 +9,12 @@ import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
 
 export function refOf(payment: AcceptedPayment): AuthorizationRef {
-  const { asset, payTo, amount, authorization } = payment;
+  const { method } = payment.authorization;
+  const { asset, payer, payTo, amount } = transferOf(payment);
   return {
-    method: authorization.method,
+    method,
     asset,
-    payer: authorization.from,
+    payer,
     nonce: authorizationNonceOf(payment),
     payTo,
     amount,

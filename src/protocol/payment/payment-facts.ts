@@ -1,4 +1,6 @@
 import type { Call } from '../evm/calls.js';
+import type { Sender, Settlement } from '../evm/chain-reader.js';
+import type { Transfer } from '../evm/logs.js';
 import { actionOf } from '../schemes/registry.js';
 import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
 
@@ -8,6 +10,34 @@ import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
 export function callOf(payment: AcceptedPayment): Call {
   const { authorization } = payment;
   return actionOf(authorization).callOf(authorization, payment);
+}
+
+/** The transfer of tokens that it brings about. */
+export function transferOf(payment: AcceptedPayment): Transfer {
+  const { authorization } = payment;
+  return actionOf(authorization).transferOf(authorization, payment);
+}
+
+/**
+ * What is simulated before the payment is sent.
+ *
+ * @param gas - limit of the transaction.
+ */
+export function settlementOf(
+  payment: AcceptedPayment,
+  sender: Sender | undefined,
+  gas: bigint,
+): Settlement {
+  const { authorization } = payment;
+  const action = actionOf(authorization);
+  const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
+  const call = action.callOf(authorization, payment);
+  return { call, sender, gas, token: asset, payer, payTo, amount };
+}
+
+/** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */
+export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): bigint {
+  return actionOf(authorization).gasCapOf(authorization, usual);
 }
 
 export function inFlightKindOf({ authorization }: AcceptedPayment): InFlightKind {

@@ -1,5 +1,6 @@
 import type { ReceiptLog } from '../evm/logs.js';
 import type { AcceptedPayment } from '../payment/accepted-payment.js';
+import { transferOf } from '../payment/payment-facts.js';
 import { actionOf } from './registry.js';
 
 export interface EvidencedItem {
@@ -27,7 +28,7 @@ export function creditLogs(
       const { authorization } = payment;
       const action = actionOf(authorization);
       if (action.isNamedByEvidence !== isNamed) continue;
-      const log = action.evidenceIn(payment, authorization, logs, taken);
+      const log = action.evidenceIn(transferOf(payment), authorization, logs, taken);
       if (log === undefined) continue;
       taken.add(log.logIndex);
       credited.set(id, log.logIndex);

@@ -3,7 +3,7 @@ import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
 import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
 import type { SchemeContracts } from '../evm/contracts.js';
-import type { ReceiptLog } from '../evm/logs.js';
+import type { ReceiptLog, Transfer } from '../evm/logs.js';
 import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
 import type { HashPart } from '../payment/hash.js';
 import type { Claim, Payment, Requirements } from '../payment/payment.js';
@@ -135,6 +135,14 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   // ---------------------------------------------------------------- sending
 
   callOf(authorization: A, terms: CallTerms): Call;
+  /** The transfer of tokens it brings about: what a simulation proves, and what logs show. */
+  transferOf(authorization: A, terms: CallTerms): Transfer;
+  /**
+   * Gas that one settlement may cost.
+   *
+   * @param usual - what the operator allows for one payment.
+   */
+  gasCapOf(authorization: A, usual: bigint): bigint;
   /** Whether it may be one call of a transaction that carries several. */
   readonly mayShare: boolean;
   /** What else decides the gas it needs, beside token, method and the payer's kind of account. */
@@ -163,14 +171,17 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   /**
    * The log by which a mined transaction paid it; `undefined` where it did not.
    *
+   * @param transfer - what it should have brought about.
    * @param taken - indices of logs that paid others.
    */
   evidenceIn(
-    payment: AcceptedPayment,
+    transfer: Transfer,
     authorization: A,
     logs: readonly ReceiptLog[],
     taken: ReadonlySet<number>,
   ): ReceiptLog | undefined;
+  /** Whether it does not matter who sent the transaction that did it: else one of ours has to be its cause. */
+  readonly isDoneByAnybody: boolean;
   /** Selectors of the functions that present its authorizations, without prefix. */
   readonly selectors: readonly string[];
   /**

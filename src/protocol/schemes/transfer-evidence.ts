@@ -1,12 +1,10 @@
-import { isTransferLog, type ReceiptLog } from '../evm/logs.js';
-import type { AcceptedPayment } from '../payment/accepted-payment.js';
+import { isTransferLog, type ReceiptLog, type Transfer } from '../evm/logs.js';
 
-/** The first `Transfer` of exactly this payment that has not paid another one. */
+/** The first log of exactly this transfer that has not paid another settlement. */
 export function transferIn(
-  { asset, payTo, amount, authorization }: AcceptedPayment,
+  transfer: Transfer,
   logs: readonly ReceiptLog[],
   taken: ReadonlySet<number>,
 ): ReceiptLog | undefined {
-  const sought = { asset, payer: authorization.from, payTo, amount };
-  return logs.find((log) => !taken.has(log.logIndex) && isTransferLog(log, sought));
+  return logs.find((log) => !taken.has(log.logIndex) && isTransferLog(log, transfer));
 }

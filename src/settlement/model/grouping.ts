@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import { transferOf } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
 
@@ -126,6 +127,7 @@ class Traces {
   }
 }
 
-function traceOf({ asset, payTo, amount, authorization }: AcceptedPayment): string {
-  return `${asset}${authorization.from}${payTo}${amount}`;
+function traceOf(payment: AcceptedPayment): string {
+  const { asset, payer, payTo, amount } = transferOf(payment);
+  return `${asset}${payer}${payTo}${amount}`;
 }

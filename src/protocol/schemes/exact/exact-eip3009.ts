@@ -70,6 +70,8 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   allowanceCall: () => undefined,
 
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
+  transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
+  gasCapOf: (_, usual) => usual,
   mayShare: true,
   gasProfileOf: () => 'eip3009',
   diagnose,
@@ -77,17 +79,18 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   reasonOfRevert: (data) => reasonOfRevert(data, EIP3009.name),
 
   isNamedByEvidence: true,
-  evidenceIn: (payment, { from, nonce }, logs, taken) => {
+  evidenceIn: (transfer, { from, nonce }, logs, taken) => {
     const payer: Hex = `0x${addressWord(from)}`;
     const isUsed = logs.some(
       ({ address, topics }) =>
-        address === payment.asset &&
+        address === transfer.asset &&
         topics[0] === AUTHORIZATION_USED_TOPIC &&
         topics[1] === payer &&
         topics[2] === nonce,
     );
-    return isUsed ? transferIn(payment, logs, taken) : undefined;
+    return isUsed ? transferIn(transfer, logs, taken) : undefined;
   },
+  isDoneByAnybody: false,
   selectors: [TRANSFER_WITH_VRS, TRANSFER_WITH_BYTES],
   presentedIn: (target, callData) => {
     const words: Hex = `0x${callData.slice(10)}`;

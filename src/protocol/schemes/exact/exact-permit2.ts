@@ -85,6 +85,8 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
     sponsoredPermit === undefined ? permit2AllowanceCall(asset, from) : undefined,
 
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
+  transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
+  gasCapOf: (_, usual) => usual,
   mayShare: true,
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'permit2' : 'permit2 sponsored',
@@ -93,7 +95,8 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   reasonOfRevert: (data) => reasonOfRevert(data, PERMIT2_METHOD.name),
 
   isNamedByEvidence: false,
-  evidenceIn: (payment, _, logs, taken) => transferIn(payment, logs, taken),
+  evidenceIn: (transfer, _, logs, taken) => transferIn(transfer, logs, taken),
+  isDoneByAnybody: false,
   selectors: [SETTLE, SETTLE_WITH_PERMIT],
   presentedIn: (target, callData, { permit2Proxy }) => {
     if (target !== permit2Proxy) return undefined;

@@ -8,7 +8,7 @@ import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
-import { callOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
+import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
 import type { Reason } from '../../../protocol/reasons.js';
@@ -157,18 +157,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const { logIndex = 0 } = use;
       return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
     }
-    if (use !== undefined && (await this.#isCopy(id, use, sent.sinceBlock))) {
+    const { isDoneByAnybody, reasons } = actionOf(payment.authorization);
+    const isDone =
+      use !== undefined && (isDoneByAnybody || (await this.#isCopy(id, use, sent.sinceBlock)));
+    if (isDone) {
       const { logIndex } = use;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    return ended({
-      id,
-      state: 'foreign',
-      isPaid: false,
-      ...place,
-      reason: reasonsOf(payment).used,
-    });
+    return ended({ id, state: 'foreign', isPaid: false, ...place, reason: reasons.used });
   }
 
   /**
@@ -240,7 +237,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (inclusion.isSuccess) return noEvidence;
     const { chain, maxGas } = this.options;
     try {
-      const outcome = await chain.withView((view) => view.call(callOf(payment), maxGas, at));
+      const gas = gasCapOf(payment, maxGas);
+      const outcome = await chain.withView((view) => view.call(callOf(payment), gas, at));
       const data = outcome.status === 'reverted' ? outcome.data : undefined;
       return action.reasonOfRevert(data) ?? transactionFailed;
     } catch (error) {
