@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { Eip3009Claim, Permit2Claim } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
-import type { SponsoredPermit } from '../schemes/exact/sponsored-permit.js';
 import type { ActionName } from './transfer-method.js';
 
 /** What a payer signed, well-formed; the rest of it is known to its scheme. */
@@ -26,6 +25,17 @@ export interface Eip3009Authorization extends Authorization {
   readonly nonce: Hex;
   /** The signature to present on chain: inner signature of an ERC-6492 wrapper, v as 27 or 28. */
   readonly signature: Hex;
+}
+
+/** An EIP-2612 permit that the proxy executes before it moves the tokens (`settleWithPermit`). */
+export interface SponsoredPermit {
+  /** Atomic units; the proxy demands that it equals the permitted amount. */
+  readonly value: bigint;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly r: Hex;
+  readonly s: Hex;
+  readonly v: number;
 }
 
 /** A well-formed Permit2 permit for the x402 exact proxy. */

@@ -136,8 +136,8 @@ local function decimal_subtract(a, b)
   return out == '' and '0' or out
 end
 
--- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is approved to
--- Permit2) and _s (sponsored permits).
+-- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is
+-- approved) and _s (sponsored permits).
 local function in_flight_key(r)
   return prefix .. 'f:' .. r.asset .. ':' .. r.payer
 end
