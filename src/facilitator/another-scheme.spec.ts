@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
-import type { Payment } from '../protocol/payment/payment.js';
+import { anEip3009Authorization } from '../protocol/payment/accepted-payment.builder.js';
+import type { Eip3009Claim, Payment } from '../protocol/payment/payment.js';
 import { registerScheme } from '../protocol/schemes/registry.js';
 import {
   aNoteAuthorization,
@@ -12,9 +13,13 @@ import {
 } from '../protocol/schemes/toy-payment.builder.js';
 import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
 import type { LaneBoard, PublishedStatus } from '../settlement/ledger/queries/lane-board.js';
+import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
 import { SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
 import { type Judgement, PaymentVerifier } from './verify/payment-verifier.js';
+import { VerifyService } from './verify/verify.service.js';
+
+const anExactClaim: Eip3009Claim = { ...anEip3009Authorization(), hasValidChecksums: true };
 
 const aLane = (signer: Address): PublishedStatus =>
   ({
@@ -75,6 +80,20 @@ describe('another scheme', () => {
       expect(short(await judge(aNotePayment(), 0n, 101n))).toBe('payer_suspended');
       expect(asked.at(-1)).toBe(`0x00000001${addressWord(PAYER)}${addressWord(COUNTER)}`);
     });
+  });
+
+  it('is good to whoever repeats it where it may be repeated, although it was sold', async () => {
+    const known = { state: 'finalized', isPaid: true, sale: { state: 'sold', soldKeyTag: 'k' } };
+    const look = { ...BLANK_RECORD, known, isWaitedFor: true } as unknown as Look;
+    const verifier = {
+      ...{ refusalByLists: () => undefined, match: () => Promise.resolve({ kind: 'same' }) },
+      judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
+    } as unknown as PaymentVerifier;
+    const service = new VerifyService(verifier, { look: () => Promise.resolve(look) });
+    const payment = aNotePayment();
+    expect(await service.verify(payment, '')).toEqual({ isValid: true });
+    const exact = { ...payment, claim: anExactClaim };
+    expect(await service.verify(exact, '')).toMatchObject({ reason: 'duplicate_settlement' });
   });
 
   it('is listed with what sellers have to know of it', async () => {

@@ -214,6 +214,7 @@ export class Claiming {
   }
 
   #waitFor({ request, answers, requester }: SettleContext, ref: ClaimRef): RequesterWait {
+    const { isRepeatable, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.parts.store,
       news: this.parts.news,
@@ -225,7 +226,8 @@ export class Claiming {
       owed: this.own.owed,
       sales: this.own.sales,
       now: this.own.now,
-      unknownFailure: actionOf(request.payment.claim).reasons.transactionFailed,
+      isRepeatable,
+      unknownFailure: reasons.transactionFailed,
     });
   }
 }

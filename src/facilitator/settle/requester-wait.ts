@@ -36,6 +36,8 @@ export interface WaitOptions {
   readonly owed: OwedSteps;
   readonly sales: SalesMade;
   readonly now: () => number;
+  /** Whether success may be told to others than the one it was sold to. */
+  readonly isRepeatable: boolean;
   /** What a failure is answered with that says nothing of its cause. */
   readonly unknownFailure: Reason;
 }
@@ -150,7 +152,8 @@ export class RequesterWait {
     if (joined.kind === 'gone') return this.#gone();
     const { kind, view } = joined;
     this.#note(view);
-    if (kind === 'outsider' || kind === 'too_many') return this.#duplicate(view);
+    if (kind === 'too_many') return this.#duplicate(view);
+    if (kind === 'outsider') return this.#soldToAnother(view);
     if (isFailure(view)) {
       const isOver = view.state === 'withdrawn';
       return answered(
@@ -185,12 +188,24 @@ export class RequesterWait {
         return SOON;
       case 'lost':
         this.#mayHaveSale = false;
-        return this.#duplicate(view);
-      case 'unpaid':
+        return this.#soldToAnother(view);
       case 'not_eligible':
+        this.#mayHaveSale = false;
+        return this.options.isRepeatable ? this.#repeat(view) : WAITING;
+      case 'unpaid':
         this.#mayHaveSale = false;
         return WAITING;
     }
+  }
+
+  #soldToAnother(view: SettlementView): Standing {
+    return this.options.isRepeatable ? this.#repeat(view) : this.#duplicate(view);
+  }
+
+  /** Success, once it is done, for who has not caused it. Nothing is sold by it. */
+  #repeat(view: SettlementView): Standing {
+    const { answers, finality } = this.options;
+    return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
   }
 
   async #takeBack(): Promise<void> {
@@ -237,7 +252,8 @@ export class RequesterWait {
   }
 
   #isOfAnother(view: SettlementView): boolean {
-    const { requester } = this.options;
+    const { requester, isRepeatable } = this.options;
+    if (isRepeatable) return false;
     const isOwn = view.sale.requester === requester.id || isSoldToKey(view, requester.keyTag);
     return view.sale.state === 'sold' && !isOwn;
   }

@@ -209,11 +209,12 @@ export class SettleService {
       return isTaken ? { answer: blank.failure('duplicate_settlement') } : 'judge';
     }
     const answers = blank.of(known.id);
-    if (isSold && !isSoldToKey(known, requester.keyTag)) {
+    const { isRepeatable, reasons } = actionOf(request.payment.claim);
+    if (isSold && !isRepeatable && !isSoldToKey(known, requester.keyTag)) {
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
     if (isFailure(known)) {
-      const reason = known.reason ?? actionOf(request.payment.claim).reasons.transactionFailed;
+      const reason = known.reason ?? reasons.transactionFailed;
       return { answer: answers.failure(reason, known.transaction) };
     }
     if (!isBound && !(await key?.bind())) {

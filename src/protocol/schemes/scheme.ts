@@ -89,6 +89,12 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   readonly method: AuthorizationMethod;
   readonly reasons: ActionReasons;
 
+  /**
+   * Whether everybody who asks for it once it is done hears success. Else it is sold to one request: what
+   * it pays for is given once.
+   */
+  readonly isRepeatable: boolean;
+
   // ---------------------------------------------------------------- a request
 
   /** `undefined` for a claim that no wallet can have signed. */

@@ -77,6 +77,7 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
     transactionFailed: 'gas_limit_exceeded',
     noEvidence: 'asset_suspended',
   },
+  isRepeatable: true,
 
   signedPartsOf: ({ from, nonce, ceiling, collector, until }, { chainId, asset }) => ({
     key: NOTES.keyOf(chainId, asset, from, nonce),

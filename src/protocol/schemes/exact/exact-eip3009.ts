@@ -36,6 +36,7 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
     transactionFailed: 'invalid_exact_evm_transaction_failed',
     noEvidence: 'invalid_exact_evm_transfer_event_mismatch',
   },
+  isRepeatable: false,
 
   signedPartsOf: (claim, { chainId, asset, tokenName, tokenVersion }) => {
     const { from, to, value, validAfter, validBefore, nonce } = claim;

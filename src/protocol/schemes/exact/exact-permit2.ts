@@ -41,6 +41,7 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
     transactionFailed: 'invalid_exact_evm_transaction_failed',
     noEvidence: 'invalid_exact_evm_transfer_event_mismatch',
   },
+  isRepeatable: false,
 
   signedPartsOf: (claim, { chainId, asset }) => {
     if (!isUint256(claim.nonce)) return undefined;
