@@ -73,6 +73,15 @@ describe('another scheme', () => {
       expect(short(await judge(aNotePayment({}, '1001')))).toBe('amount_too_small');
     });
 
+    it('knowing whether it is to be settled: that may be for less than was signed', async () => {
+      const { judge } = verifierOf([COLLECTOR]);
+      const verified = (amount: string): Promise<Judgement> =>
+        judge({ ...aNotePayment({}, amount), purpose: 'verify' });
+      expect(short(await judge(aNotePayment({}, '1')))).toBe('valid');
+      expect(short(await verified('1'))).toBe('amount_too_small');
+      expect(short(await verified('1000'))).toBe('valid');
+    });
+
     it('against what its payer has in flight, with its own reasons and its own approval', async () => {
       const { judge, asked } = verifierOf([COLLECTOR], 1000n);
       expect(short(await judge(aNotePayment(), 100n))).toBe('valid');

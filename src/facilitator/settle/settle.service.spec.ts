@@ -26,6 +26,7 @@ let nonces = 0;
 function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
   const authorization = anEip3009Authorization({ value, nonce: numberToHex(nonce, { size: 32 }) });
   return {
+    purpose: 'settle',
     requirements: {
       ...{ network: `eip155:${CHAIN_ID}`, networkAsSent: `eip155:${CHAIN_ID}`, chainId: CHAIN_ID },
       asset: `0x${'33'.repeat(20)}`,

@@ -1,7 +1,7 @@
 import type { Reason } from '../reasons.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
 import { payerIn, schemeNamed } from '../schemes/registry.js';
-import type { VersionRules, Payment, Requirements } from './payment.js';
+import type { VersionRules, Payment, Purpose, Requirements } from './payment.js';
 import {
   isJsonObject,
   isShortText,
@@ -52,11 +52,13 @@ export function readEnvelope(body: unknown): PaymentEnvelope | undefined {
  *
  * @param versions - the protocol versions this endpoint answers; a payload of another is refused.
  * @param isServed - whether this deployment serves a chain.
+ * @param purpose - what the request asks for.
  */
 export function parsePayment(
   envelope: PaymentEnvelope,
   versions: readonly (1 | 2)[],
   isServed: (chainId: number) => boolean,
+  purpose: Purpose = 'settle',
 ): ParsedPayment {
   const { paymentPayload: payload, paymentRequirements } = envelope;
   const correspondent = readCorrespondent(payload, paymentRequirements);
@@ -97,6 +99,7 @@ export function parsePayment(
   return {
     ok: true,
     payment: {
+      purpose,
       requirements,
       accepted: { scheme: accepted['scheme'], network: acceptedNetwork },
       claim,

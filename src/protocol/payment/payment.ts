@@ -1,12 +1,17 @@
 import type { Address, Hex } from 'viem';
 import type { ActionName } from '../evm/transfer-method.js';
 
+/** What is asked about a payment: whether it would be settled, or that it be settled. */
+export type Purpose = 'verify' | 'settle';
+
 /**
  * One payment, free of protocol versions: what the seller requires and what the buyer sent for it.
- * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file nobody asks which version
- * a request was.
+ * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file only `dialect` tells which
+ * version a request was.
  */
 export interface Payment {
+  /** A scheme may settle less than was signed; then the requirements of the two differ. */
+  readonly purpose: Purpose;
   readonly requirements: Requirements;
   /** What the buyer says it accepted. Only these two fields of it are compared, as in the reference. */
   readonly accepted: { readonly scheme: unknown; readonly network: unknown };

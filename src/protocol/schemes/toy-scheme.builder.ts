@@ -98,8 +98,12 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
     if (scope === 'full' && sender?.address !== collector) return refuseByState('unauthorized');
     return { isValid: true, authorization, payerHasCode: false };
   },
-  termsMismatch: ({ requirements }, { ceiling }) =>
-    requirements.amount > ceiling ? 'amount_too_small' : undefined,
+  // The ceiling itself is verified; what is settled is that or less.
+  termsMismatch: ({ requirements, purpose }, { ceiling }) => {
+    const isMet =
+      purpose === 'verify' ? requirements.amount === ceiling : requirements.amount <= ceiling;
+    return isMet ? undefined : 'amount_too_small';
+  },
   mayHideUse: () => 'no',
   soleSenderOf: ({ collector }) => collector,
 
