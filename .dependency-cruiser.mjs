@@ -28,6 +28,14 @@ export default {
       from: { path: '^src/protocol/', pathNot: TESTED },
       to: { pathNot: '^src/protocol/|^node_modules/(viem|hash-wasm)/|^(node:)?crypto$' },
     },
+    {
+      name: 'schemes-are-asked-through-the-registry',
+      comment:
+        'what differs from scheme to scheme is behind one interface; nobody imports a scheme',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/protocol/schemes/|${TESTED}` },
+      to: { path: '^src/protocol/schemes/[^/]+/' },
+    },
     knowsOnly('platform-knows-nobody-above', 'platform', 'platform/|protocol/'),
     knowsOnly('settlement-stands-on-both', 'settlement', 'settlement/|platform/|protocol/'),
     knowsOnly('facilitator', 'facilitator', 'facilitator/|settlement/|platform/|protocol/'),

@@ -7,7 +7,11 @@ import luaparse from 'luaparse';
 const FOLDER = fileURLToPath(new URL('../src/settlement/ledger/scripts/', import.meta.url));
 const INCLUDE = /^--- @include "(\w+)"$/;
 /** Made from TypeScript when a script is loaded: see `script-files.ts`. */
-const GENERATED = { machine: 'local CELLS', record: 'local view' };
+const GENERATED = {
+  expiry: 'local expiry_reason',
+  machine: 'local CELLS',
+  record: 'local view',
+};
 const KNOWN = new Set([
   ...['KEYS', 'ARGV', 'redis', 'cjson', 'string', 'table', 'math'],
   ...['tonumber', 'tostring', 'ipairs', 'pairs', 'unpack', 'next'],

@@ -8,7 +8,7 @@ import {
 import { withNormalizedV } from '../../src/protocol/evm/signature.js';
 import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
 import { parsePayment, readEnvelope } from '../../src/protocol/payment/parse-payment.js';
-import type { Payment } from '../../src/protocol/payment/payment.js';
+import type { Eip3009Claim, Payment, Permit2Claim } from '../../src/protocol/payment/payment.js';
 import {
   loadSignerRecovery,
   recoverSignerWithNoble,
@@ -56,7 +56,7 @@ function prepared(body: string): {
   const { asset, chainId, tokenName, tokenVersion } = requirements;
   const signature = withNormalizedV(claim.signature ?? '0x');
   if (claim.method === 'eip3009') {
-    const authorization = asEip3009Authorization(claim, signature);
+    const authorization = asEip3009Authorization(claim as Eip3009Claim, signature);
     if (authorization === undefined) throw new Error('the factory made no authorization');
     const name = String(tokenName);
     const digest = eip3009Digest(authorization, {
@@ -64,7 +64,7 @@ function prepared(body: string): {
     });
     return { digest, signature, call: settlementCall(authorization, asset) };
   }
-  const authorization = asPermit2Authorization(claim, signature, undefined);
+  const authorization = asPermit2Authorization(claim as Permit2Claim, signature, undefined);
   if (authorization === undefined) throw new Error('the factory made no authorization');
   return {
     digest: permit2Digest(authorization, chainId),

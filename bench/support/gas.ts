@@ -2,10 +2,11 @@ import type { Hex } from 'viem';
 import type { SandboxClient } from '../../sandbox/deploy.js';
 import { transactionOf } from './chain-audit.js';
 import type { Answered } from './load.js';
+import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
 
 /** Gas of one settlement alone and in company. */
 export interface GasUse {
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly payees: 'one' | 'many';
   /** Median of settlements sent alone. */
   readonly single: number;

@@ -8,7 +8,7 @@ import {
   parsePayment,
   readEnvelope,
 } from '../protocol/payment/parse-payment.js';
-import type { Payment } from '../protocol/payment/payment.js';
+import type { Payment, Purpose } from '../protocol/payment/payment.js';
 import { REASONS, type Reason } from '../protocol/reasons.js';
 import { identityOf } from '../protocol/payment/identity.js';
 import type { Finality } from '../settlement/model/settlement.js';
@@ -70,7 +70,7 @@ export class FacilitatorService {
   /** @throws BadRequestException when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const begun = performance.now();
-    const { parsed, subject } = this.#read(body, versions);
+    const { parsed, subject } = this.#read(body, versions, 'verify');
     const answer = await this.#verify(parsed, idempotencyKey);
     this.observer.verified(subject, answer.invalidReason, performance.now() - begun);
     return answer;
@@ -100,7 +100,7 @@ export class FacilitatorService {
     versions: Versions,
     terms: SettleTerms,
   ): Promise<SettleAnswer | undefined> {
-    const { parsed, subject } = this.#read(body, versions);
+    const { parsed, subject } = this.#read(body, versions, 'settle');
     const answer = await this.#settle(parsed, terms);
     this.observer.settled(
       subject,
@@ -137,7 +137,7 @@ export class FacilitatorService {
     return this.config.settleFinality;
   }
 
-  #read(body: unknown, versions: Versions): ReadRequest {
+  #read(body: unknown, versions: Versions, purpose: Purpose): ReadRequest {
     const envelope = readEnvelope(body);
     if (envelope === undefined) {
       throw new BadRequestException(
@@ -146,7 +146,7 @@ export class FacilitatorService {
     }
     // One whose endpoints fail now is none the less served: the payment is not at fault.
     const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
-    const parsed = parsePayment(envelope, versions, isServed);
+    const parsed = parsePayment(envelope, versions, isServed, purpose);
     return { parsed, subject: subjectOf(envelope, parsed, isServed) };
   }
 }

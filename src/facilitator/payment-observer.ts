@@ -5,8 +5,8 @@ import type { Reason } from '../protocol/reasons.js';
 export interface RequestSubject {
   /** `undefined` when the payload names none that exists. */
   readonly x402Version: 1 | 2 | undefined;
-  /** Whether the requirements name the scheme that is served here. */
-  readonly isExact: boolean;
+  /** `undefined` for a scheme that is not served here. */
+  readonly scheme: string | undefined;
   /** `undefined` for a network that is not served here. */
   readonly chainId: number | undefined;
   readonly asset: Address | undefined;

@@ -19,7 +19,7 @@ describe('the subject of a request that cannot be parsed', () => {
   it('is what can be read of it', () => {
     expect(subjectFor(2, {})).toEqual({
       x402Version: 2,
-      isExact: true,
+      scheme: 'exact',
       chainId: 56,
       asset: ASSET.toLowerCase(),
     });
@@ -33,7 +33,7 @@ describe('the subject of a request that cannot be parsed', () => {
     const made = { network: 'eip155:57', scheme: 'exotic', asset: 'not an address' };
     expect(subjectFor(3, made)).toEqual({
       x402Version: undefined,
-      isExact: false,
+      scheme: undefined,
       chainId: undefined,
       asset: undefined,
     });

@@ -2,15 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
+import type { JsonObject } from '../protocol/payment/wire-values.js';
+import { allSchemes } from '../protocol/schemes/registry.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
 import { LaneBoard } from '../settlement/ledger/queries/lane-board.js';
 import type { Versions } from './facilitator.service.js';
-import { getAddress } from 'viem';
+import { type Address, getAddress } from 'viem';
 
 export interface SupportedKind {
   readonly x402Version: 1 | 2;
-  readonly scheme: 'exact';
+  readonly scheme: string;
   readonly network: string;
+  readonly extra?: JsonObject;
 }
 
 /** The body of `GET /supported` (x402 V2 specification §7.3). */
@@ -42,14 +45,25 @@ export class SupportedService {
       .filter(({ chainId }) => this.chains.served(chainId) !== undefined)
       .map(({ chainId }) => chainId)
       .filter((chainId) => this.#lanes.some((lane) => lane.chainId === chainId));
-    const signers = [...new Set(this.#lanes.map(({ signer }) => getAddress(signer)))];
     return {
       kinds: [...versions]
         .sort((a, b) => b - a)
-        .flatMap((version) => chainIds.flatMap((chainId) => kindOf(version, chainId))),
-      extensions: ['eip2612GasSponsoring'],
-      signers: { 'eip155:*': signers },
+        .flatMap((version) => chainIds.flatMap((chainId) => this.#kindsOf(version, chainId))),
+      extensions: [...new Set(allSchemes().flatMap(({ extensions }) => extensions))],
+      signers: { 'eip155:*': signersOf(this.#lanes) },
     };
+  }
+
+  #kindsOf(x402Version: 1 | 2, chainId: number): readonly SupportedKind[] {
+    const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
+    if (network === undefined) return [];
+    const own = this.#lanes.filter((lane) => lane.chainId === chainId);
+    return allSchemes()
+      .filter(({ versions }) => versions.includes(x402Version))
+      .map((scheme) => {
+        const extra = scheme.kindExtra?.(signersOf(own));
+        return { x402Version, scheme: scheme.name, network, ...(extra && { extra }) };
+      });
   }
 
   /** While the ledger is away, what was known last is still the best answer. */
@@ -63,7 +77,6 @@ export class SupportedService {
   }
 }
 
-function kindOf(x402Version: 1 | 2, chainId: number): readonly SupportedKind[] {
-  const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
-  return network === undefined ? [] : [{ x402Version, scheme: 'exact', network }];
+function signersOf(lanes: readonly LaneStatus[]): Address[] {
+  return [...new Set(lanes.map(({ signer }) => getAddress(signer)))];
 }

@@ -1,7 +1,7 @@
 import type { EvmChain } from '../platform/chain/evm-chain.js';
 import type { Reason } from '../protocol/reasons.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
-import { boundedDeadlineOf } from '../protocol/payment/accepted-payment.js';
+import { boundedDeadlineOf } from '../protocol/payment/payment-facts.js';
 import type { LaneStatus } from './model/lane-status.js';
 import type { LaneBoard } from './ledger/queries/lane-board.js';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
-import type { RecoverSigner } from '../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletStore } from './accounts/wallet-store.js';

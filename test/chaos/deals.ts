@@ -6,11 +6,12 @@ import { delay, newCallerAddress } from './client.js';
 import { commit, type PayerTrick, PAYER_TRICKS } from './payer-tricks.js';
 import { Order, type OrderOptions } from './order.js';
 import type { Stage } from './stage.js';
+import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
 
 /** One signed authorization with its terms. */
 export interface Payment {
   readonly body: Body;
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly token: Hex;
   readonly payer: Hex;
   readonly payTo: Hex;

@@ -8,7 +8,7 @@ import { readAuthorizationState } from '../../src/platform/chain/authorization-u
 import { EvmChain } from '../../src/platform/chain/evm-chain.js';
 import type { NetworkConfig } from '../../src/platform/config/app-config.js';
 import { Secret } from '../../src/platform/config/secret.js';
-import { EXACT_PERMIT2_PROXY } from '../../src/protocol/evm/contracts.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
 import { LanePauses } from '../../src/settlement/ledger/queries/lane-pauses.js';
 import {
   deployMoody,
@@ -167,7 +167,7 @@ describe('a hostile token', () => {
       chainId: world.chainId,
       network: `eip155:${world.chainId}`,
       rpcUrls: [new Secret(world.anvil.url)],
-      permit2Proxy: EXACT_PERMIT2_PROXY,
+      schemeContracts: DEFAULT_SCHEME_CONTRACTS,
     };
     const chain = new EvmChain(config as unknown as NetworkConfig);
     await chain.probe();

@@ -2,10 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { encodeFunctionData, type Hex, numberToHex, parseAbi } from 'viem';
 import { sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
-import {
-  AUTHORIZATION_USED_TOPIC,
-  TRANSFER_TOPIC,
-} from '../../src/protocol/schemes/exact/evidence.js';
+import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../src/protocol/evm/logs.js';
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { authorizationOf, payloadOf } from '../differential/cases.js';
 import { type Answer, eventually, get, post } from '../support/http.js';

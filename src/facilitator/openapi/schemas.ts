@@ -1,13 +1,15 @@
+import {
+  ADDRESS_SCHEMA as address,
+  ATOMIC_UNITS_SCHEMA as atomicUnits,
+  TEXT_SCHEMA as text,
+  UNIX_SECONDS_SCHEMA as unixSeconds,
+} from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
+import { allMethods, allSchemes } from '../../protocol/schemes/registry.js';
 import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
 
-const address = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const;
 const hash = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
-const atomicUnits = { type: 'string', pattern: '^[0-9]{1,78}$' } as const;
-const unixSeconds = { type: 'string', pattern: '^[0-9]{1,78}$', description: 'Unix seconds.' };
 const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' };
-const signature = { type: 'string', pattern: '^0x[0-9a-fA-F]*$' };
-const text = { type: 'string' } as const;
 const extra = { type: 'object', additionalProperties: true };
 const when = { type: 'string', format: 'date-time' };
 const reason = { type: 'string', enum: Object.keys(REASONS) };
@@ -27,32 +29,40 @@ function object(
   return { type: 'object', required: [...required], properties, ...more };
 }
 
-const authorization = object({
-  from: address,
-  to: address,
-  value: atomicUnits,
-  validAfter: unixSeconds,
-  validBefore: unixSeconds,
-  nonce: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
-});
+/** One of these, and no list where it is only one. */
+function oneText(names: readonly string[]): JsonObject {
+  const [only] = names;
+  return names.length === 1 && only !== undefined
+    ? { type: 'string', const: only }
+    : { type: 'string', enum: [...names] };
+}
+
+const schemesOf = (version: 1 | 2): JsonObject =>
+  oneText(
+    allSchemes()
+      .filter(({ versions }) => versions.includes(version))
+      .map(({ name }) => name),
+  );
+
+const shapes = allSchemes().flatMap(({ payloads }) => payloads);
+
+/** The shapes a payload of this version may have. */
+function payloadOf(version: 1 | 2): JsonObject {
+  const refs = shapes
+    .filter(({ versions }) => versions.includes(version))
+    .map(({ name }) => schemaRef(name));
+  const [only] = refs;
+  return refs.length === 1 && only !== undefined ? only : { oneOf: refs };
+}
+
+const method = { type: 'string', enum: allMethods().map(({ name }) => name) };
 
 /** Requests: what a good one looks like. Unknown fields are ignored. */
 const REQUESTS = {
-  Eip3009Payload: object({ signature, authorization }),
-  Permit2Payload: object({
-    signature,
-    permit2Authorization: object({
-      from: address,
-      permitted: object({ token: address, amount: atomicUnits }),
-      spender: address,
-      nonce: text,
-      deadline: unixSeconds,
-      witness: object({ to: address, validAfter: unixSeconds }),
-    }),
-  }),
+  ...Object.fromEntries(shapes.map(({ name, schema }) => [name, schema as JsonObject])),
   RequirementsV2: object(
     {
-      scheme: { type: 'string', const: 'exact' },
+      scheme: schemesOf(2),
       network: caip2,
       amount: atomicUnits,
       asset: address,
@@ -64,7 +74,7 @@ const REQUESTS = {
   ),
   RequirementsV1: object(
     {
-      scheme: { type: 'string', const: 'exact' },
+      scheme: schemesOf(1),
       network: { type: 'string', description: 'A V1 short name, such as `bsc`.' },
       maxAmountRequired: atomicUnits,
       resource: text,
@@ -85,7 +95,7 @@ const REQUESTS = {
           x402Version: { type: 'integer', const: 2 },
           resource: extra,
           accepted: schemaRef('RequirementsV2'),
-          payload: { oneOf: [schemaRef('Eip3009Payload'), schemaRef('Permit2Payload')] },
+          payload: payloadOf(2),
           extensions: extra,
         },
         ['x402Version', 'accepted', 'payload'],
@@ -99,9 +109,9 @@ const REQUESTS = {
       x402Version: { type: 'integer', const: 1 },
       paymentPayload: object({
         x402Version: { type: 'integer', const: 1 },
-        scheme: { type: 'string', const: 'exact' },
+        scheme: schemesOf(1),
         network: text,
-        payload: schemaRef('Eip3009Payload'),
+        payload: payloadOf(1),
       }),
       paymentRequirements: schemaRef('RequirementsV1'),
     },
@@ -162,8 +172,9 @@ const ANSWERS = {
         items: object(
           {
             x402Version: { type: 'integer', enum: [1, 2] },
-            scheme: { type: 'string', const: 'exact' },
+            scheme: oneText(allSchemes().map(({ name }) => name)),
             network: text,
+            ...(allSchemes().some((scheme) => scheme.kindExtra !== undefined) && { extra }),
           },
           ['x402Version', 'scheme', 'network'],
           { additionalProperties: false },
@@ -199,7 +210,7 @@ const ANSWERS = {
       payment: object({
         network: caip2,
         scheme: text,
-        method: { type: 'string', enum: ['eip3009', 'permit2'] },
+        method,
         asset: address,
         payer: address,
         payTo: address,
@@ -219,7 +230,7 @@ const ANSWERS = {
     {
       source: { type: 'string', const: 'chain' },
       used: { type: 'boolean' },
-      method: { type: 'string', enum: ['eip3009', 'permit2'] },
+      method,
       transaction: hash,
       block: object({ number: atomicUnits }),
     },

@@ -1,6 +1,7 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { GoodVerdict } from '../../protocol/schemes/exact/verdict.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
@@ -111,7 +112,7 @@ export class Claiming {
 
   async #unclaimed(
     { answers }: SettleContext,
-    { chainId }: AcceptedPayment,
+    { chainId, authorization }: AcceptedPayment,
     claimed: Exclude<ClaimResult, { kind: 'claimed' }>,
   ): Promise<Round> {
     switch (claimed.kind) {
@@ -119,7 +120,7 @@ export class Claiming {
       case 'in_flight_changed':
         return 'again';
       case 'permit_in_flight':
-        return { answer: answers.failure('permit2_allowance_required') };
+        return { answer: answers.failure(actionOf(authorization).reasons.insufficientAllowance) };
       case 'queue_full': {
         const { admission, board } = this.parts;
         admission.noteQueued(chainId, claimed.queued);
@@ -214,6 +215,7 @@ export class Claiming {
   }
 
   #waitFor({ request, answers, requester }: SettleContext, ref: ClaimRef): RequesterWait {
+    const { isRepeatable, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.parts.store,
       news: this.parts.news,
@@ -225,6 +227,8 @@ export class Claiming {
       owed: this.own.owed,
       sales: this.own.sales,
       now: this.own.now,
+      isRepeatable,
+      unknownFailure: reasons.transactionFailed,
     });
   }
 }

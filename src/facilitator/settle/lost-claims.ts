@@ -1,4 +1,5 @@
-import type { AuthorizationRef, AuthorizationUse } from '../../platform/chain/authorization-use.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';

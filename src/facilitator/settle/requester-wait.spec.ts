@@ -60,7 +60,11 @@ describe('a requester that waits', () => {
   function waitOf(
     ref: ClaimRef,
     requester: Requester,
-    { finality = 'included', connection = new FakeConnection() }: WaitOverrides = {},
+    {
+      finality = 'included',
+      connection = new FakeConnection(),
+      isRepeatable = false,
+    }: WaitOverrides = {},
   ): RequesterWait {
     return new RequesterWait(ref, {
       store,
@@ -83,11 +87,14 @@ describe('a requester that waits', () => {
       owed,
       sales: new SalesMade(store, () => undefined),
       now: () => Date.now(),
+      isRepeatable,
+      unknownFailure: 'invalid_exact_evm_transaction_failed',
     });
   }
 
   interface WaitOverrides {
     readonly finality?: Finality;
+    readonly isRepeatable?: boolean;
     readonly connection?: FakeConnection;
   }
 
@@ -139,6 +146,37 @@ describe('a requester that waits', () => {
       errorReason: 'duplicate_settlement',
       transaction: TX,
     });
+  });
+
+  it('what may be repeated is a success to all that wait, and to who comes later', async () => {
+    const [first, second] = [aRequester(), aRequester()];
+    const stranger = aRequester({ address: '203.0.113.66' });
+    const isRepeatable = true;
+    const ref = await claimed(first);
+    const waits = [
+      waitOf(ref, first, { isRepeatable }).run(true),
+      waitOf(ref, second, { isRepeatable }).run(false),
+    ];
+    await pass(10);
+    sent(ref);
+    waits.push(waitOf(ref, stranger, { isRepeatable, finality: 'finalized' }).run(false));
+    store.happens(ref.id, 'included', TX);
+    await pass(1000);
+    store.happens(ref.id, 'finalized_paid', TX);
+    await pass(1000);
+    for (const waited of await Promise.all(waits)) {
+      expect(bodyOf(waited)).toMatchObject({ success: true, transaction: TX });
+    }
+  });
+
+  it('what may be repeated and is not done yet is pending, also where a 202 has sold it', async () => {
+    const [first, second] = [aRequester(), aRequester()];
+    const ref = await claimed(first);
+    expect((await store.redeem(ref, first, 'async')).kind).toBe('sold');
+    sent(ref);
+    const waiting = waitOf(ref, second, { isRepeatable: true }).run(false);
+    await pass(WAIT_MS);
+    expect(bodyOf(await waiting)).toMatchObject({ errorReason: 'settlement_pending' });
   });
 
   it('a copier after the broadcast hears pending with the hash, and the seller success', async () => {

@@ -36,6 +36,10 @@ export interface WaitOptions {
   readonly owed: OwedSteps;
   readonly sales: SalesMade;
   readonly now: () => number;
+  /** Whether success may be told to others than the one it was sold to. */
+  readonly isRepeatable: boolean;
+  /** What a failure is answered with that says nothing of its cause. */
+  readonly unknownFailure: Reason;
 }
 
 /** How often a requester looks at the ledger without having heard anything; its heartbeat, too. */
@@ -148,10 +152,14 @@ export class RequesterWait {
     if (joined.kind === 'gone') return this.#gone();
     const { kind, view } = joined;
     this.#note(view);
-    if (kind === 'outsider' || kind === 'too_many') return this.#duplicate(view);
+    if (kind === 'too_many') return this.#duplicate(view);
+    if (kind === 'outsider') return this.#soldToAnother(view);
     if (isFailure(view)) {
       const isOver = view.state === 'withdrawn';
-      return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+      return answered(
+        answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
+        isOver,
+      );
     }
     return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
   }
@@ -180,13 +188,25 @@ export class RequesterWait {
         return SOON;
       case 'lost':
         this.#mayHaveSale = false;
-        return this.#duplicate(view);
+        return this.#soldToAnother(view);
+      case 'not_eligible':
+        this.#mayHaveSale = false;
+        return this.options.isRepeatable ? this.#repeat(view) : WAITING;
       case 'unpaid':
       case 'over':
-      case 'not_eligible':
         this.#mayHaveSale = false;
         return WAITING;
     }
+  }
+
+  #soldToAnother(view: SettlementView): Standing {
+    return this.options.isRepeatable ? this.#repeat(view) : this.#duplicate(view);
+  }
+
+  /** Success, once it is done, for who has not caused it. Nothing is sold by it. */
+  #repeat(view: SettlementView): Standing {
+    const { answers, finality } = this.options;
+    return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
   }
 
   async #takeBack(): Promise<void> {
@@ -217,7 +237,10 @@ export class RequesterWait {
       if (kind === 'withdrawn') return answered(answers.failure('settlement_not_sent'), true);
       if (isFailure(view)) {
         const isOver = view.state === 'withdrawn';
-        return answered(answers.failure(reasonOf(view), view.transaction), isOver);
+        return answered(
+          answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
+          isOver,
+        );
       }
       return this.#isOfAnother(view)
         ? answered(answers.failure('duplicate_settlement', view.transaction))
@@ -230,7 +253,8 @@ export class RequesterWait {
   }
 
   #isOfAnother(view: SettlementView): boolean {
-    const { requester } = this.options;
+    const { requester, isRepeatable } = this.options;
+    if (isRepeatable) return false;
     const isOwn = view.sale.requester === requester.id || isSoldToKey(view, requester.keyTag);
     return view.sale.state === 'sold' && !isOwn;
   }
@@ -262,8 +286,4 @@ export class RequesterWait {
 
 function answered(answer: SettleAnswer | undefined, isOver = false): Waited {
   return { kind: 'answered', answer, isOver };
-}
-
-function reasonOf(view: SettlementView): Reason {
-  return view.reason ?? 'invalid_exact_evm_transaction_failed';
 }

@@ -1,6 +1,7 @@
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Payment } from '../../protocol/payment/payment.js';
-import { hashOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { hashOf } from '../../protocol/payment/hash.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Finality } from '../../settlement/model/settlement.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';

@@ -3,7 +3,7 @@ import { type Hex, numberToHex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
 import { identityOf } from '../../protocol/payment/identity.js';
-import type { Payment } from '../../protocol/payment/payment.js';
+import type { Claim, Eip3009Claim, Payment } from '../../protocol/payment/payment.js';
 import { BLANK_RECORD } from '../../settlement/ledger/settlement-store.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
@@ -26,6 +26,7 @@ let nonces = 0;
 function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
   const authorization = anEip3009Authorization({ value, nonce: numberToHex(nonce, { size: 32 }) });
   return {
+    purpose: 'settle',
     requirements: {
       ...{ network: `eip155:${CHAIN_ID}`, networkAsSent: `eip155:${CHAIN_ID}`, chainId: CHAIN_ID },
       asset: `0x${'33'.repeat(20)}`,
@@ -34,12 +35,8 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
       ...{ tokenName: 'Token', tokenVersion: '1' },
     },
     accepted: { scheme: 'exact', network: `eip155:${CHAIN_ID}` },
-    claim: { ...authorization, hasValidChecksums: true },
-    dialect: {
-      x402Version: 2,
-      isAcceptedNetworkKnown: true,
-      valueMismatchReason: 'invalid_exact_evm_payload_authorization_value_mismatch',
-    },
+    claim: { ...authorization, hasValidChecksums: true } satisfies Eip3009Claim as Claim,
+    dialect: { x402Version: 2, isAcceptedNetworkKnown: true },
     networkAsSent: `eip155:${CHAIN_ID}`,
     payerAsSent: authorization.from,
   };
@@ -49,8 +46,7 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 const verifier = {
   refusalByLists: () => undefined,
   judge: ({ claim }: Payment): Promise<Judgement> => {
-    if (claim.method !== 'eip3009') throw new Error('not one of these');
-    const { from, to, nonce, value } = claim;
+    const { from, to, nonce, value } = claim as Eip3009Claim;
     const authorization = anEip3009Authorization({
       ...(from && { from }),
       ...(to && { to }),

@@ -2,6 +2,7 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import type { Binding } from '../../settlement/ledger/binding.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
@@ -207,11 +208,12 @@ export class SettleService {
       return isTaken ? { answer: blank.failure('duplicate_settlement') } : 'judge';
     }
     const answers = blank.of(known.id);
-    if (isSold && !isSoldToKey(known, requester.keyTag)) {
+    const { isRepeatable, reasons } = actionOf(request.payment.claim);
+    if (isSold && !isRepeatable && !isSoldToKey(known, requester.keyTag)) {
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
     if (isFailure(known)) {
-      const reason = known.reason ?? 'invalid_exact_evm_transaction_failed';
+      const reason = known.reason ?? reasons.transactionFailed;
       return { answer: answers.failure(reason, known.transaction) };
     }
     if (!isBound && !(await key?.bind())) {

@@ -10,7 +10,7 @@ export class SettlementQueryDto {
   @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'network must be a CAIP-2 name of an EVM chain' })
   network?: string;
 
-  /** The token, for Permit2 too; any letter case. */
+  /** The token, whatever contract keeps the nonce; any letter case. */
   @IsOptional()
   @IsEthereumAddress()
   asset?: string;

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import {
-  type AuthorizationRef,
   type AuthorizationUse,
   isAuthorizationUsed,
 } from '../../platform/chain/authorization-use.js';
@@ -10,7 +10,9 @@ import { within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { allMethods } from '../../protocol/schemes/registry.js';
 import type { Story, StoryReader } from '../../settlement/ledger/queries/story.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
 export interface SettlementStatus {
@@ -36,7 +38,7 @@ export interface SettlementStatus {
 export interface ChainStatus {
   readonly source: 'chain';
   readonly used: boolean;
-  readonly method?: 'eip3009' | 'permit2';
+  readonly method?: TransferMethod;
   readonly transaction?: string;
   readonly block?: { readonly number: string };
 }
@@ -96,8 +98,8 @@ export class StatusService {
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
     const { chainId, asset, payer, nonce } = query;
-    const ids = (['eip3009', 'permit2'] as const).map((method) =>
-      authorizationIdOf(method, chainId, asset, payer, nonce),
+    const ids = allMethods().map(({ name }) =>
+      authorizationIdOf(name, chainId, asset, payer, nonce),
     );
     const stories = await this.stories.claimsOf(chainId, ids);
     const story = stories.find(({ details }) => details === undefined || details.token === asset);
@@ -111,12 +113,10 @@ async function onChain(
   chain: EvmChain,
   { asset, payer, nonce }: AuthorizationQuery,
 ): Promise<ChainStatus | undefined> {
-  for (const method of ['eip3009', 'permit2'] as const) {
+  for (const { name: method } of allMethods()) {
     const ref: AuthorizationRef = { method, asset, payer, nonce };
     if ((await chain.withView((view) => isAuthorizationUsed(view, ref))) !== true) continue;
     const use = await userOf(chain, ref);
-    // A Permit2 nonce is used for one token only; without the transaction it may be another one.
-    if (use === undefined && method === 'permit2') return { source: 'chain', used: true, method };
     return {
       source: 'chain',
       used: true,
@@ -178,7 +178,7 @@ function statusOf({ view, details }: Story): SettlementStatus {
 function paymentOf(details: NonNullable<Story['details']>): Readonly<Record<string, string>> {
   return {
     network: caip2Of(details.chainId),
-    scheme: 'exact',
+    scheme: details.scheme,
     method: details.method,
     asset: details.token,
     payer: details.payer,

@@ -1,16 +1,11 @@
 import type { Hex } from 'viem';
-import {
-  type AuthorizationRef,
-  isAuthorizationUsed,
-} from '../../platform/chain/authorization-use.js';
+import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { delay, within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import {
-  isUsedReason,
-  mayHideUse,
-  usedReasonOf,
-} from '../../protocol/schemes/exact/used-reasons.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 
@@ -35,13 +30,16 @@ export class UsedAuthorizationFinder {
   async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
     const ref = refOfPayment(payment);
     if (ref === undefined) return undefined;
+    const action = actionOf(payment.claim);
+    const { used } = action.reasons;
     const until = performance.now() + PATIENCE_MS;
-    if (!isUsedReason(reason)) {
-      const isHidden = await retryUntil(until, () => isHiddenUse(chain, ref, reason));
+    if (reason !== used) {
+      const may = action.mayHideUse(reason);
+      const isHidden = await retryUntil(until, () => isHiddenUse(chain, ref, may));
       if (isHidden !== true) return undefined;
     }
     return {
-      reason: usedReasonOf(ref),
+      reason: used,
       transaction: await retryUntil(until, () => search(chain, ref)),
     };
   }
@@ -64,9 +62,8 @@ async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | 
 async function isHiddenUse(
   chain: EvmChain,
   ref: AuthorizationRef,
-  reason: Reason,
+  may: HiddenUse,
 ): Promise<boolean> {
-  const may = mayHideUse(reason);
   if (may === 'no') return false;
   return chain.withView(async (view) => {
     if (may === 'if_payer_has_code' && !(await view.hasCode(ref.payer))) return false;

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
+import { started } from '../../protocol/started.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import {
@@ -28,12 +28,14 @@ export class LaneSenders {
 
   /**
    * @param spread - any number: equal ones get the same lane.
-   * @returns `undefined` while no lane of the chain has ever spoken.
+   * @param sole - the only account that may send it, where there is one.
+   * @returns `undefined` while no lane of the chain has ever spoken, or not that of this account.
    */
-  async senderFor(chainId: number, spread: bigint): Promise<Sender | undefined> {
+  async senderFor(chainId: number, spread: bigint, sole?: Address): Promise<Sender | undefined> {
     const refreshed = this.#refresh();
     if (this.#senders === undefined) await refreshed;
     const own = this.#senders?.get(chainId) ?? [];
+    if (sole !== undefined) return own.find(({ address }) => address === sole);
     return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
   }
 

@@ -3,9 +3,9 @@ import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
 import type { AdmissionLists } from '../../platform/config/app-config.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { balanceOfCall, type Call, permit2AllowanceCall } from '../../protocol/evm/calls.js';
+import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
-import { decodeUint } from '../../protocol/schemes/exact/diagnose.js';
+import { decodeUint } from '../../protocol/evm/call-results.js';
 import {
   type GoodVerdict,
   type RecoverSignerAsync,
@@ -13,8 +13,10 @@ import {
   refuse,
   refuseByState,
   type Verdict,
-} from '../../protocol/schemes/exact/verdict.js';
-import { termsMismatch, verifyExact } from '../../protocol/schemes/exact/verify-exact.js';
+  type VerifyContext,
+  type VerifyScope,
+} from '../../protocol/schemes/verdict.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
@@ -78,7 +80,7 @@ export class PaymentVerifier {
       return refuse('asset_suspended');
     }
     const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
-      const verdict = await verifyExact(payment, this.#context(view, sender));
+      const verdict = await verify(payment, this.#context(view, sender), 'full');
       if (!verdict.isValid) return verdict;
       return this.#countInFlight(view, payment, (await record).inFlight, verdict);
     });
@@ -96,7 +98,8 @@ export class PaymentVerifier {
   async match(payment: Payment, identity: PaymentIdentity, known: SettlementView): Promise<Match> {
     const chain = this.chains.get(payment.requirements.chainId);
     if (identity.signedTag === known.signedTag && chain !== undefined) {
-      const reason = termsMismatch(payment, chain);
+      const { claim } = payment;
+      const reason = actionOf(claim).termsMismatch(payment, claim, chain);
       return reason === undefined ? { kind: 'same' } : { kind: 'refused', reason };
     }
     const verdict = await this.judgeTerms(payment);
@@ -111,7 +114,7 @@ export class PaymentVerifier {
    */
   judgeTerms(payment: Payment): Promise<Verdict> {
     return this.#throughViews(payment, (view) =>
-      verifyExact(payment, this.#context(view, undefined), 'terms'),
+      verify(payment, this.#context(view, undefined), 'terms'),
     );
   }
 
@@ -130,12 +133,13 @@ export class PaymentVerifier {
     return value;
   }
 
-  /** The account that would send this settlement. Which lane takes it is not known before. */
+  /** The account that would send this settlement. Where any lane may, it is not known which takes it. */
   #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
-    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0));
+    const sole = actionOf(claim).soleSenderOf(claim);
+    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0), sole);
   }
 
-  #context(view: ChainView, sender: Sender | undefined): Parameters<typeof verifyExact>[1] {
+  #context(view: ChainView, sender: Sender | undefined): VerifyContext {
     return {
       sender,
       chain: view,
@@ -145,7 +149,7 @@ export class PaymentVerifier {
     };
   }
 
-  /** What the payer has on its way counts against its balance and its Permit2 allowance. */
+  /** What the payer has on its way counts against its balance and against what it approved. */
   async #countInFlight(
     view: ChainView,
     { requirements: { asset, amount } }: Payment,
@@ -153,26 +157,30 @@ export class PaymentVerifier {
     verdict: GoodVerdict,
   ): Promise<Judgement> {
     const { authorization } = verdict;
-    const isPermit2 = authorization.method === 'permit2';
-    const isSponsored = isPermit2 && authorization.sponsoredPermit !== undefined;
+    const action = actionOf(authorization);
+    const { reasons } = action;
     // Its nonce is that of the permit in flight, or counts on it: one after the other.
-    if (isSponsored && hasSponsoredPermit) return refuseByState('permit2_allowance_required');
-    const needsBalance = balanceNeeded > 0n;
-    const needsAllowance = isPermit2 && !isSponsored && allowanceNeeded > 0n;
+    if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
+      return refuseByState(reasons.insufficientAllowance);
+    }
+    const needed = allowanceNeeded > 0n ? action.allowanceCall(authorization, asset) : undefined;
     const [balance, allowance] = await Promise.all([
-      needsBalance ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
-      needsAllowance ? readUint(view, permit2AllowanceCall(asset, authorization.from)) : undefined,
+      balanceNeeded > 0n ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
+      needed && readUint(view, needed),
     ]);
     if (balance !== undefined && balance < amount + balanceNeeded) {
-      return refuseByState(
-        isPermit2 ? 'permit2_insufficient_balance' : 'invalid_exact_evm_insufficient_balance',
-      );
+      return refuseByState(reasons.insufficientBalance);
     }
     if (allowance !== undefined && allowance < amount + allowanceNeeded) {
-      return refuseByState('permit2_allowance_required');
+      return refuseByState(reasons.insufficientAllowance);
     }
     return { ...verdict, means: { balance, allowance } };
   }
+}
+
+function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): Promise<Verdict> {
+  const { claim } = payment;
+  return actionOf(claim).verify(payment, claim, context, scope);
 }
 
 function neededHead(verdict: Verdict): NeededHead {

@@ -1,8 +1,9 @@
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/schemes/exact/checks-on-chain.js';
+import { started } from '../../protocol/started.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
 import {
   BLANK_RECORD,
@@ -75,8 +76,12 @@ export class VerifyService {
       const isTaken = isOnItsWay || isSold || known.state === 'queued';
       return isTaken ? invalid('duplicate_settlement') : undefined;
     }
-    if (isSold && !isSoldToKey(known, keyTag)) return invalid('duplicate_settlement');
+    const { isRepeatable } = actionOf(payment.claim);
+    if (isSold && !isRepeatable && !isSoldToKey(known, keyTag)) {
+      return invalid('duplicate_settlement');
+    }
     if (isFailure(known)) return undefined;
+    if (isRepeatable) return isOnItsWay ? VALID : undefined;
     const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);
     if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
     // The buyer was told "pending", or its seller hung up: the chain would call it used.

@@ -6,7 +6,7 @@ import { errorMetrics } from './error-metrics.js';
 import { paymentMetrics } from './payment-metrics.js';
 
 const ASSET = '0x00000000000000000000000000000000000000aa';
-const SUBJECT: RequestSubject = { x402Version: 2, isExact: true, chainId: 56, asset: ASSET };
+const SUBJECT: RequestSubject = { x402Version: 2, scheme: 'exact', chainId: 56, asset: ASSET };
 const LABELS = `network="eip155:56",scheme="exact",version="2",asset="${ASSET}"`;
 
 describe('payment metrics', () => {
@@ -37,7 +37,7 @@ describe('payment metrics', () => {
     const registry = new Registry();
     const observer = paymentMetrics(registry, new AssetLabels([]), errorMetrics(registry));
     observer.verified(
-      { x402Version: undefined, isExact: false, chainId: undefined, asset: ASSET },
+      { x402Version: undefined, scheme: undefined, chainId: undefined, asset: ASSET },
       'invalid_network',
       1,
     );

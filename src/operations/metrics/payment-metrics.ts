@@ -48,7 +48,7 @@ export function paymentMetrics(
 
   const labelsOf = (subject: RequestSubject): SubjectLabels => ({
     network: subject.chainId === undefined ? OTHER : caip2Of(subject.chainId),
-    scheme: subject.isExact ? 'exact' : OTHER,
+    scheme: subject.scheme ?? OTHER,
     version: subject.x402Version === undefined ? OTHER : String(subject.x402Version),
     asset: assets.labelOf(subject.chainId, subject.asset),
   });

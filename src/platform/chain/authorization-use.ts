@@ -1,31 +1,21 @@
-import type { Address, Hex } from 'viem';
-import { authorizationNonceOf } from '../../protocol/evm/authorization.js';
-import { authorizationStateCall, isBitSet, nonceBitmapCall } from '../../protocol/evm/calls.js';
+import type { Hex } from 'viem';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
-import { decodeBoolean, decodeUint } from '../../protocol/schemes/exact/diagnose.js';
-import { uintWord } from '../../protocol/evm/abi-words.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import { authorizationNonceOf, transferOf } from '../../protocol/payment/payment-facts.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { methodNamed } from '../../protocol/schemes/registry.js';
 import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
 
-/** An authorization as the chain knows it, and the payment it should make where that is known. */
-export interface AuthorizationRef {
-  readonly method: 'eip3009' | 'permit2';
-  readonly asset: Address;
-  readonly payer: Address;
-  readonly nonce: bigint;
-  readonly payTo?: Address;
-  /** Atomic units. */
-  readonly amount?: bigint;
-}
-
-export function refOf({ asset, payTo, amount, authorization }: AcceptedPayment): AuthorizationRef {
+export function refOf(payment: AcceptedPayment): AuthorizationRef {
+  const { method } = payment.authorization;
+  const { asset, payer, payTo, amount } = transferOf(payment);
   return {
-    method: authorization.method,
+    method,
     asset,
-    payer: authorization.from,
-    nonce: authorizationNonceOf(authorization),
+    payer,
+    nonce: authorizationNonceOf(payment),
     payTo,
     amount,
   };
@@ -47,18 +37,12 @@ export type AuthorizationState =
  */
 export async function readAuthorizationState(
   view: ChainView,
-  { method, asset, payer, nonce }: AuthorizationRef,
+  ref: AuthorizationRef,
   at: BlockPoint = 'latest',
 ): Promise<AuthorizationState> {
-  const isEip3009 = method === 'eip3009';
-  const call = isEip3009
-    ? authorizationStateCall(asset, payer, `0x${uintWord(nonce)}`)
-    : nonceBitmapCall(payer, nonce);
+  const method = methodNamed(ref.method);
   try {
-    const outcome = await view.call(call, READ_GAS, at);
-    if (isEip3009) return stateOf(decodeBoolean(outcome));
-    const bitmap = decodeUint(outcome);
-    return stateOf(bitmap === undefined ? undefined : isBitSet(bitmap, nonce));
+    return stateOf(method.readState(await view.call(method.stateCall(ref), READ_GAS, at), ref));
   } catch (error) {
     if (error instanceof CodeUnresponsiveError) return 'cannot_tell';
     throw error;

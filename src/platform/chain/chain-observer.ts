@@ -1,10 +1,12 @@
+import type { ContractName } from '../../protocol/evm/contracts.js';
+
 /** Told when what is known about a network changes; for logs. */
 export interface ChainObserver {
   endpointChanged(change: {
     readonly endpoint: string;
     readonly what: 'wrong_chain' | 'unreachable' | 'reachable' | 'no_logs';
   }): void;
-  contractFound(contract: 'permit2' | 'permit2Proxy' | 'multicall3', isPresent: boolean): void;
+  contractFound(contract: ContractName, isPresent: boolean): void;
   /** Two endpoints contradict each other: one of them is wrong, and nothing is believed meanwhile. */
   endpointsDisagree(what: string): void;
 }

@@ -1,5 +1,6 @@
 import { isAddress, isHex, type Address, type Hex } from 'viem';
 import type { Call } from '../../protocol/evm/calls.js';
+import type { SchemeContracts } from '../../protocol/evm/contracts.js';
 import {
   type CallOutcome,
   type Effect,
@@ -34,7 +35,7 @@ const FINAL_DEPTH_WITHOUT_TAG = 20n;
 export class ChainView implements ChainQueries {
   constructor(
     readonly chainId: number,
-    readonly permit2Proxy: Address,
+    readonly schemeContracts: SchemeContracts,
     readonly health: EndpointHealth,
     private readonly contracts: ContractPresence,
     private readonly timeoutMs = READ_TIMEOUT_MS,
@@ -42,8 +43,8 @@ export class ChainView implements ChainQueries {
 
   /** The same endpoint, given up sooner. */
   within(timeoutMs: number): ChainView {
-    const { chainId, permit2Proxy, health, contracts } = this;
-    return new ChainView(chainId, permit2Proxy, health, contracts, timeoutMs);
+    const { chainId, schemeContracts, health, contracts } = this;
+    return new ChainView(chainId, schemeContracts, health, contracts, timeoutMs);
   }
 
   // ---------------------------------------------------------------- blocks

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
+import { FIXED_CONTRACTS } from '../../protocol/evm/contracts.js';
 
 /**
  * How calls of a contract travel to a node. `new` and `marked` have few connections and a budget of
@@ -27,7 +27,7 @@ export class CodeConduct {
   readonly #good = new ExpiringSet(GOOD_KEPT_MS, GOOD_MAX);
   readonly #marked = new ExpiringSet(MARKED_KEPT_MS, MARKED_MAX);
 
-  readonly #trusted = new Set<Address>([PERMIT2, MULTICALL3]);
+  readonly #trusted = new Set<Address>(Object.values(FIXED_CONTRACTS));
 
   /** Contracts whose code the operator or the x402 scheme vouches for. Lower case. */
   trust(contracts: Iterable<Address>): void {

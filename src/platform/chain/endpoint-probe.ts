@@ -1,5 +1,9 @@
-import type { Address } from 'viem';
-import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
+import {
+  type ContractName,
+  contractsOf,
+  MULTICALL3,
+  type SchemeContracts,
+} from '../../protocol/evm/contracts.js';
 import { readBlockHeader, readQuantity } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { type EndpointHealth, noteAnswer, noteFailure } from './endpoint-health.js';
@@ -14,9 +18,6 @@ const METHOD_NOT_FOUND = -32_601;
  */
 const REFUSALS_WITHOUT_LOGS = 3;
 
-/** Contracts that methods of this service need; `undefined` until a node was asked. */
-export type ContractName = 'permit2' | 'permit2Proxy' | 'multicall3';
-
 type Ask = (method: string, params: readonly unknown[]) => Promise<RpcOutcome>;
 type Codes = readonly (readonly [ContractName, RpcOutcome])[];
 
@@ -26,11 +27,11 @@ export class EndpointProbe {
 
   constructor(
     private readonly chainId: number,
-    private readonly permit2Proxy: Address,
+    private readonly schemeContracts: SchemeContracts,
     private readonly observer: ChainObserver | undefined,
   ) {}
 
-  /** `undefined` while no node could be asked. */
+  /** Whether a contract that is needed is there; `undefined` while no node could be asked. */
   hasContract(name: ContractName): boolean | undefined {
     return this.#contracts.get(name);
   }
@@ -92,13 +93,8 @@ export class EndpointProbe {
 
   /** Asks for each contract until it is found; code does not go away again. */
   async #askForContracts(ask: Ask): Promise<Codes> {
-    const addresses: readonly (readonly [ContractName, Address])[] = [
-      ['permit2', PERMIT2],
-      ['permit2Proxy', this.permit2Proxy],
-      ['multicall3', MULTICALL3],
-    ];
     return Promise.all(
-      addresses
+      contractsOf(this.schemeContracts)
         .filter(([name]) => this.#contracts.get(name) !== true)
         .map(
           async ([name, address]) => [name, await ask('eth_getCode', [address, 'latest'])] as const,

@@ -2,6 +2,11 @@ import type { Address, Hex } from 'viem';
 import type { Secret } from '../config/secret.js';
 import type { NetworkConfig } from '../config/app-config.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import {
+  type ContractName,
+  contractsOf,
+  type SchemeContracts,
+} from '../../protocol/evm/contracts.js';
 import { agree, type Panel, type Question } from './agreement.js';
 import type { BlockHeader } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
@@ -14,7 +19,7 @@ import {
   newEndpointHealth,
   noteLeastTip,
 } from './endpoint-health.js';
-import { type ContractName, EndpointProbe } from './endpoint-probe.js';
+import { EndpointProbe } from './endpoint-probe.js';
 import { agreeOnFinalized } from './finality.js';
 import { Heads } from './heads.js';
 import { attempt, firstAnswer } from './hedge.js';
@@ -44,7 +49,7 @@ export interface EvmChainParts {
 /** One network, seen through all its endpoints. */
 export class EvmChain {
   readonly chainId: number;
-  readonly permit2Proxy: Address;
+  readonly schemeContracts: SchemeContracts;
   readonly endpoints: readonly EndpointHealth[];
   /** Who used an authorization. */
   readonly uses: UseSearch;
@@ -59,8 +64,8 @@ export class EvmChain {
     private readonly parts: EvmChainParts = {},
   ) {
     this.chainId = config.chainId;
-    this.permit2Proxy = config.permit2Proxy;
-    this.#probe = new EndpointProbe(config.chainId, config.permit2Proxy, parts.observer);
+    this.schemeContracts = config.schemeContracts;
+    this.#probe = new EndpointProbe(config.chainId, config.schemeContracts, parts.observer);
     const connect =
       parts.connect ??
       ((name, url, onWrongChain) =>
@@ -80,7 +85,10 @@ export class EvmChain {
 
   /** Tokens whose code the operator vouches for. */
   trust(tokens: readonly Address[]): void {
-    this.#presence.conduct.trust([this.permit2Proxy, ...tokens]);
+    this.#presence.conduct.trust([
+      ...contractsOf(this.schemeContracts).map(([, address]) => address),
+      ...tokens,
+    ]);
   }
 
   /** Probes once, then all the time; a network lost at boot comes back by itself. */
@@ -116,7 +124,7 @@ export class EvmChain {
   /** Views in the order to try them; at least one unless every endpoint serves another chain. */
   views(): ChainView[] {
     return byPreference(this.endpoints).map(
-      (health) => new ChainView(this.chainId, this.permit2Proxy, health, this.#presence),
+      (health) => new ChainView(this.chainId, this.schemeContracts, health, this.#presence),
     );
   }
 

@@ -1,10 +1,10 @@
 import type { Hex } from 'viem';
 import type { NetworkConfig } from '../config/app-config.js';
 import { Secret } from '../config/secret.js';
-import { EXACT_PERMIT2_PROXY } from '../../protocol/evm/contracts.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
-import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/schemes/exact/evidence.js';
-import type { AuthorizationRef } from './authorization-use.js';
+import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/evm/logs.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { EvmChain, type EvmChainParts } from './evm-chain.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
@@ -243,7 +243,7 @@ export async function aChain(
     rpcUrls: Array.from({ length: nodes }, () => new Secret('http://127.0.0.1')),
     usesPublicEndpoints: false,
     signerKeys: [],
-    permit2Proxy: EXACT_PERMIT2_PROXY,
+    schemeContracts: DEFAULT_SCHEME_CONTRACTS,
     maxGasPriceWei: 5_000_000_000n,
     dailyGasBudgetWei: undefined,
     dailyPayeeGasBudgetWei: undefined,

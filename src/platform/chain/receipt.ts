@@ -1,5 +1,5 @@
 import { type Hex, isHex } from 'viem';
-import type { ReceiptLog } from '../../protocol/schemes/exact/evidence.js';
+import type { ReceiptLog } from '../../protocol/evm/logs.js';
 import { readQuantity } from './block.js';
 
 /** What a node says of a mined transaction. */

@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /**
  * What is known of chains without asking the operator. Everything here is checked against the
@@ -10,8 +11,6 @@ export interface BuiltInNetwork {
   readonly publicRpcUrls: readonly string[];
   readonly tokens: readonly BuiltInToken[];
 }
-
-export type TransferMethod = 'eip3009' | 'permit2';
 
 export interface BuiltInToken {
   readonly symbol: string;

@@ -1,6 +1,6 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import { z } from 'zod';
-import { EXACT_PERMIT2_PROXY } from '../../protocol/evm/contracts.js';
+import { EXACT_PERMIT2_PROXY, type SchemeContracts } from '../../protocol/evm/contracts.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
@@ -35,7 +35,7 @@ export interface NetworkConfig {
   readonly usesPublicEndpoints: boolean;
   /** One lane each. */
   readonly signerKeys: readonly Secret<Hex>[];
-  readonly permit2Proxy: Address;
+  readonly schemeContracts: SchemeContracts;
   readonly maxGasPriceWei: bigint;
   /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
   readonly dailyGasBudgetWei: bigint | undefined;
@@ -75,7 +75,7 @@ export function readNetwork(
     rpcUrls: rpcUrls.map((url) => new Secret(url)),
     usesPublicEndpoints: settings.RPC_URLS === undefined,
     signerKeys: keys.map((key) => new Secret(key)),
-    permit2Proxy: settings.EXACT_PERMIT2_PROXY,
+    schemeContracts: { permit2Proxy: settings.EXACT_PERMIT2_PROXY },
     maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
     dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
     dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,

@@ -2,7 +2,8 @@ import { createPrivateKey } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { BuiltInToken, TransferMethod } from './built-in-networks.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import type { BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
 import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
 

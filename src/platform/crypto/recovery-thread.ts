@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Address, Hex } from 'viem';
-import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
 /** What is used of a worker thread. */

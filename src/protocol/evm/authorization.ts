@@ -1,10 +1,17 @@
 import type { Address, Hex } from 'viem';
 import type { Eip3009Claim, Permit2Claim } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
-import type { SponsoredPermit } from '../schemes/exact/sponsored-permit.js';
+import type { ActionName } from './transfer-method.js';
+
+/** What a payer signed, well-formed; the rest of it is known to its scheme. */
+export interface Authorization extends ActionName {
+  readonly from: Address;
+  /** The signature to present on chain. */
+  readonly signature: Hex;
+}
 
 /** A well-formed EIP-3009 authorization: every field fits its EIP-712 type. */
-export interface Eip3009Authorization {
+export interface Eip3009Authorization extends Authorization {
   readonly method: 'eip3009';
   readonly from: Address;
   readonly to: Address;
@@ -20,8 +27,19 @@ export interface Eip3009Authorization {
   readonly signature: Hex;
 }
 
+/** An EIP-2612 permit that the proxy executes before it moves the tokens (`settleWithPermit`). */
+export interface SponsoredPermit {
+  /** Atomic units; the proxy demands that it equals the permitted amount. */
+  readonly value: bigint;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly r: Hex;
+  readonly s: Hex;
+  readonly v: number;
+}
+
 /** A well-formed Permit2 permit for the x402 exact proxy. */
-export interface Permit2Authorization {
+export interface Permit2Authorization extends Authorization {
   readonly method: 'permit2';
   readonly from: Address;
   readonly token: Address;
@@ -39,7 +57,7 @@ export interface Permit2Authorization {
   readonly sponsoredPermit: SponsoredPermit | undefined;
 }
 
-export type Authorization = Eip3009Authorization | Permit2Authorization;
+export type ExactAuthorization = Eip3009Authorization | Permit2Authorization;
 
 /** The claim as an authorization, or `undefined` when no wallet can have signed it. */
 export function asEip3009Authorization(
@@ -74,18 +92,4 @@ export function asPermit2Authorization(
     signature,
     sponsoredPermit,
   };
-}
-
-export function payerOf(authorization: Authorization): Address {
-  return authorization.from;
-}
-
-/** Unix seconds at which the chain stops accepting the authorization. */
-export function deadlineOf(authorization: Authorization): bigint {
-  return authorization.method === 'eip3009' ? authorization.validBefore : authorization.deadline;
-}
-
-/** The nonce of the authorization (not of an account), as one number whatever its spelling. */
-export function authorizationNonceOf(authorization: Authorization): bigint {
-  return authorization.method === 'eip3009' ? BigInt(authorization.nonce) : authorization.nonce;
 }

@@ -1,5 +1,9 @@
 import type { Address, Hex } from 'viem';
-import type { Authorization, Eip3009Authorization, Permit2Authorization } from './authorization.js';
+import type {
+  Eip3009Authorization,
+  ExactAuthorization,
+  Permit2Authorization,
+} from './authorization.js';
 import { MULTICALL3, PERMIT2 } from './contracts.js';
 import { isEcdsaSignature } from './signature.js';
 import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './abi-words.js';
@@ -42,7 +46,7 @@ const PROXY_PERMIT2 = selectorOf('PERMIT2()');
  * through the proxy that it names as its spender, and which was the chain's when it was accepted: another
  * one cannot present it, whatever the settings say since.
  */
-export function settlementCall(authorization: Authorization, token: Address): Call {
+export function settlementCall(authorization: ExactAuthorization, token: Address): Call {
   return authorization.method === 'eip3009'
     ? { to: token, data: transferWithAuthorizationData(authorization) }
     : { to: authorization.spender, data: settleData(authorization) };

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { Call } from './calls.js';
+import type { SchemeContracts } from './contracts.js';
 
 /** What a call did, as the chain tells it. A call that could not be made at all throws instead. */
 export type CallOutcome =
@@ -61,8 +62,8 @@ export const READ_GAS = 150_000n;
  */
 export interface ChainReader {
   readonly chainId: number;
-  /** The x402 exact Permit2 proxy of this chain. */
-  readonly permit2Proxy: Address;
+  /** Where the contracts of the schemes are on this chain. */
+  readonly schemeContracts: SchemeContracts;
   hasCode(address: Address): Promise<boolean>;
   /**
    * Whether there is a contract at a token's address. A yes is kept for 15 minutes, as the reference

@@ -1,10 +1,33 @@
 import type { Address } from 'viem';
 
-/**
- * Contracts at the same address on every chain (x402 exact EVM scheme; Permit2; Multicall3).
- * Lower case, as all addresses inside.
- */
-export const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3';
-export const MULTICALL3: Address = '0xca11bde05977b3631167028862be2a173976ca11';
+/** Addresses are in lower case, as all of them inside. */
+
+/** Contracts at the same address on every chain (Permit2; Multicall3). */
+export const FIXED_CONTRACTS = {
+  permit2: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+  multicall3: '0xca11bde05977b3631167028862be2a173976ca11',
+} as const satisfies Readonly<Record<string, Address>>;
+
+export const PERMIT2: Address = FIXED_CONTRACTS.permit2;
+export const MULTICALL3: Address = FIXED_CONTRACTS.multicall3;
+
 /** The x402 exact Permit2 proxy, unless a network's settings name another. */
 export const EXACT_PERMIT2_PROXY: Address = '0x402085c248eea27d92e8b30b2c58ed07f9e20001';
+
+/** Contracts of the schemes whose address a network's settings may change. */
+export interface SchemeContracts {
+  /** The x402 exact Permit2 proxy. */
+  readonly permit2Proxy: Address;
+}
+
+export const DEFAULT_SCHEME_CONTRACTS: SchemeContracts = { permit2Proxy: EXACT_PERMIT2_PROXY };
+
+/** Everything a deployment needs on a chain beside tokens, as `/health` names it. */
+export type ContractName = keyof typeof FIXED_CONTRACTS | keyof SchemeContracts;
+
+/** Every contract that is needed on a chain, by name. */
+export function contractsOf(
+  schemes: SchemeContracts,
+): readonly (readonly [ContractName, Address])[] {
+  return Object.entries({ ...FIXED_CONTRACTS, ...schemes }) as [ContractName, Address][];
+}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { anAcceptedPayment, aPermit2Authorization } from './accepted-payment.builder.js';
-import { boundedDeadlineOf, decodePayment, encodePayment } from './accepted-payment.js';
+import { decodePayment, encodePayment } from './accepted-payment-codec.js';
+import { boundedDeadlineOf } from './payment-facts.js';
 
 const sponsoredPermit = {
   value: 2n ** 200n,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Payment } from './payment.js';
+import type { Eip3009Claim, Payment, Permit2Claim } from './payment.js';
 import { parsePayment } from './parse-payment.js';
 import { asEip3009Authorization } from '../evm/authorization.js';
 import { identityOf, type PaymentIdentity, settlementIdOf, termsOf } from './identity.js';
@@ -54,22 +54,20 @@ function aPermit2Payment(nonce: unknown): Payment {
   const payment = aPayment();
   const { claim } = payment;
   if (claim.method !== 'eip3009') throw new Error('not the claim that was made');
-  return {
-    ...payment,
-    claim: {
-      method: 'permit2',
-      from: '0x857b06519e91e3a54538791bdbb0e22373e36b66',
-      token: payment.requirements.asset,
-      amount: 1000n,
-      spender: '0x402085c248eea27d92e8b30b2c58ed07f9e20001',
-      nonce: BigInt(nonce as string),
-      deadline: 2_000_000_000n,
-      witnessTo: payment.requirements.payTo,
-      witnessValidAfter: 0n,
-      signature: claim.signature,
-      sponsoredPermit: undefined,
-    },
+  const permit: Permit2Claim = {
+    method: 'permit2',
+    from: '0x857b06519e91e3a54538791bdbb0e22373e36b66',
+    token: payment.requirements.asset,
+    amount: 1000n,
+    spender: '0x402085c248eea27d92e8b30b2c58ed07f9e20001',
+    nonce: BigInt(nonce as string),
+    deadline: 2_000_000_000n,
+    witnessTo: payment.requirements.payTo,
+    witnessValidAfter: 0n,
+    signature: claim.signature,
+    sponsoredPermit: undefined,
   };
+  return { ...payment, claim: permit };
 }
 
 function known(identity: PaymentIdentity | undefined): PaymentIdentity {
@@ -132,8 +130,8 @@ describe('identityOf', () => {
 
   it('tells the same of an authorization as of the payment that carried it', () => {
     const { requirements, claim } = aPayment();
-    if (claim.method !== 'eip3009' || claim.signature === undefined) throw new Error('no claim');
-    const authorization = asEip3009Authorization(claim, claim.signature);
+    if (claim.signature === undefined) throw new Error('no claim');
+    const authorization = asEip3009Authorization(claim as Eip3009Claim, claim.signature);
     if (authorization === undefined) throw new Error('no authorization');
     const { authorizationId, termsTag } = base;
     const told = termsOf(requirements.chainId, requirements.asset, authorization);

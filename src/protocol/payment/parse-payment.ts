@@ -1,23 +1,14 @@
-import { type Address, type Hex, isAddress } from 'viem';
 import type { Reason } from '../reasons.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
-import type {
-  VersionRules,
-  Eip3009Claim,
-  Payment,
-  Permit2Claim,
-  Requirements,
-  SponsoredPermitClaim,
-} from './payment.js';
+import { payerIn, schemeNamed } from '../schemes/registry.js';
+import type { VersionRules, Payment, Purpose, Requirements } from './payment.js';
 import {
   isJsonObject,
   isShortText,
   type JsonObject,
   readAddress,
-  readBytes,
   readInteger,
   readOptionalObject,
-  SIGNATURE_MAX_BYTES,
   TOKEN_NAME_MAX,
   TOKEN_VERSION_MAX,
 } from './wire-values.js';
@@ -61,11 +52,13 @@ export function readEnvelope(body: unknown): PaymentEnvelope | undefined {
  *
  * @param versions - the protocol versions this endpoint answers; a payload of another is refused.
  * @param isServed - whether this deployment serves a chain.
+ * @param purpose - what the request asks for.
  */
 export function parsePayment(
   envelope: PaymentEnvelope,
   versions: readonly (1 | 2)[],
   isServed: (chainId: number) => boolean,
+  purpose: Purpose = 'settle',
 ): ParsedPayment {
   const { paymentPayload: payload, paymentRequirements } = envelope;
   const correspondent = readCorrespondent(payload, paymentRequirements);
@@ -81,7 +74,8 @@ export function parsePayment(
   if (typeof paymentRequirements['scheme'] !== 'string') {
     return refuse('invalid_payment_requirements');
   }
-  if (paymentRequirements['scheme'] !== 'exact') return refuse('unsupported_scheme');
+  const scheme = schemeNamed(paymentRequirements['scheme'], version);
+  if (scheme === undefined) return refuse('unsupported_scheme');
   const networkAsSent = paymentRequirements['network'];
   if (typeof networkAsSent !== 'string') return refuse('invalid_payment_requirements');
   const chainIdOfName = version === 1 ? chainIdOfV1Name : chainIdOf;
@@ -92,7 +86,7 @@ export function parsePayment(
   if (requirements === undefined) return refuse('invalid_payment_requirements');
 
   const accepted = version === 1 ? payload : readOptionalObject(payload['accepted']);
-  const claim = accepted && readClaim(payload, version);
+  const claim = accepted && scheme.readClaim(payload, version);
   if (accepted === undefined || claim === undefined) return refuse('invalid_payload');
 
   const acceptedNetwork = accepted['network'];
@@ -101,14 +95,11 @@ export function parsePayment(
     isAcceptedNetworkKnown:
       version === 2 ||
       (typeof acceptedNetwork === 'string' && chainIdOfV1Name(acceptedNetwork) !== undefined),
-    valueMismatchReason:
-      version === 1
-        ? 'invalid_exact_evm_authorization_value'
-        : 'invalid_exact_evm_payload_authorization_value_mismatch',
   };
   return {
     ok: true,
     payment: {
+      purpose,
       requirements,
       accepted: { scheme: accepted['scheme'], network: acceptedNetwork },
       claim,
@@ -122,9 +113,7 @@ export function parsePayment(
 function readCorrespondent(payload: JsonObject, requirements: JsonObject): ResponseEcho {
   const claimed = readOptionalObject(payload['accepted'])?.['network'] ?? payload['network'];
   const inner = readOptionalObject(payload['payload']);
-  const from =
-    readOptionalObject(inner?.['permit2Authorization'])?.['from'] ??
-    readOptionalObject(inner?.['authorization'])?.['from'];
+  const from = inner && payerIn(inner);
   return {
     networkAsSent: readEcho(claimed) ?? readEcho(requirements['network']) ?? '',
     payerAsSent: typeof from === 'string' && readAddress(from) !== undefined ? from : undefined,
@@ -165,96 +154,4 @@ function readRequirements(
 /** What is no text is refused where the domain is needed, as the reference does. */
 function isTooLong(value: unknown, most: number): boolean {
   return typeof value === 'string' && !isShortText(value, most);
-}
-
-/** Permit2 is chosen by the payload's shape, never by `extra.assetTransferMethod` (V2 only). */
-function readClaim(payload: JsonObject, version: 1 | 2): Eip3009Claim | Permit2Claim | undefined {
-  const inner = readOptionalObject(payload['payload']);
-  if (inner === undefined || typeof inner['signature'] !== 'string') return undefined;
-  const signature = readBytes(inner['signature'], SIGNATURE_MAX_BYTES);
-  if (version === 2 && Object.hasOwn(inner, 'permit2Authorization')) {
-    return readPermit2(inner, signature, payload);
-  }
-  return readEip3009(inner, signature);
-}
-
-function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Claim | undefined {
-  const sent = readOptionalObject(inner['authorization']);
-  if (sent === undefined) return undefined;
-  const { from, to, nonce } = sent;
-  const value = readInteger(sent['value']);
-  const validAfter = readInteger(sent['validAfter']);
-  const validBefore = readInteger(sent['validBefore']);
-  if (value === undefined || validAfter === undefined || validBefore === undefined) {
-    return undefined;
-  }
-  const nonceBytes = readBytes(nonce, 32);
-  return {
-    method: 'eip3009',
-    from: readAddress(from),
-    to: readAddress(to),
-    value,
-    validAfter,
-    validBefore,
-    nonce: nonceBytes?.length === 66 ? nonceBytes : undefined,
-    hasValidChecksums: [from, to].every((one) => typeof one === 'string' && isAddress(one)),
-    signature,
-  };
-}
-
-function readPermit2(
-  inner: JsonObject,
-  signature: Hex | undefined,
-  payload: JsonObject,
-): Permit2Claim | undefined {
-  const sent = readOptionalObject(inner['permit2Authorization']);
-  const permitted = readOptionalObject(sent?.['permitted']);
-  const witness = readOptionalObject(sent?.['witness']);
-  if (sent === undefined || permitted === undefined || witness === undefined) return undefined;
-  const addresses = readAll(readAddress, {
-    from: sent['from'],
-    token: permitted['token'],
-    spender: sent['spender'],
-    witnessTo: witness['to'],
-  });
-  const integers = readAll(readInteger, {
-    amount: permitted['amount'],
-    nonce: sent['nonce'],
-    deadline: sent['deadline'],
-    witnessValidAfter: witness['validAfter'],
-  });
-  if (addresses === undefined || integers === undefined) return undefined;
-  return {
-    method: 'permit2',
-    ...addresses,
-    ...integers,
-    signature,
-    sponsoredPermit: readSponsoredPermit(payload),
-  };
-}
-
-/** Reads every field with one reader; `undefined` when any of them is not of its form. */
-function readAll<Name extends string, Value extends Address | bigint>(
-  read: (value: unknown) => Value | undefined,
-  fields: Readonly<Record<Name, unknown>>,
-): Record<Name, Value> | undefined {
-  const values: Partial<Record<Name, Value>> = {};
-  for (const name of Object.keys(fields) as Name[]) {
-    const value = read(fields[name]);
-    if (value === undefined) return undefined;
-    values[name] = value;
-  }
-  return values as Record<Name, Value>;
-}
-
-/** Complete means all eight fields are truthy: a numeric nonce 0 counts as absent, the string "0" does not. */
-function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
-  const extensions = readOptionalObject(payload['extensions']);
-  const info = readOptionalObject(
-    readOptionalObject(extensions?.['eip2612GasSponsoring'])?.['info'],
-  );
-  if (info === undefined) return undefined;
-  const { from, asset, spender, amount, nonce, deadline, signature, version } = info;
-  const claim = { from, asset, spender, amount, nonce, deadline, signature, version };
-  return Object.values(claim).every(Boolean) ? claim : undefined;
 }

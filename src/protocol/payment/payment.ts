@@ -1,15 +1,21 @@
 import type { Address, Hex } from 'viem';
+import type { ActionName } from '../evm/transfer-method.js';
+
+/** What is asked about a payment: whether it would be settled, or that it be settled. */
+export type Purpose = 'verify' | 'settle';
 
 /**
  * One payment, free of protocol versions: what the seller requires and what the buyer sent for it.
- * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file nobody asks which version
- * a request was.
+ * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file only `dialect` tells which
+ * version a request was.
  */
 export interface Payment {
+  /** A scheme may settle less than was signed; then the requirements of the two differ. */
+  readonly purpose: Purpose;
   readonly requirements: Requirements;
   /** What the buyer says it accepted. Only these two fields of it are compared, as in the reference. */
   readonly accepted: { readonly scheme: unknown; readonly network: unknown };
-  readonly claim: Eip3009Claim | Permit2Claim;
+  readonly claim: Claim;
   readonly dialect: VersionRules;
   /** The network as this asker spells it; every settle answer repeats it. */
   readonly networkAsSent: string;
@@ -38,16 +44,21 @@ export interface VersionRules {
   readonly x402Version: 1 | 2;
   /** Whether the name the buyer gave is one this version has a chain for; V1 asks that first. */
   readonly isAcceptedNetworkKnown: boolean;
-  readonly valueMismatchReason:
-    | 'invalid_exact_evm_payload_authorization_value_mismatch'
-    | 'invalid_exact_evm_authorization_value';
+}
+
+/** What a buyer sent for a payment; the rest of it is known to its scheme. */
+export interface Claim extends ActionName {
+  readonly from: Address | undefined;
+  /** Of the authorization. */
+  readonly nonce: Hex | bigint | undefined;
+  readonly signature: Hex | undefined;
 }
 
 /**
  * An EIP-3009 authorization as sent. Fields that do not fit their EIP-712 type are `undefined` or out
  * of range: such a claim cannot have been signed, and is refused where the signature is checked.
  */
-export interface Eip3009Claim {
+export interface Eip3009Claim extends Claim {
   readonly method: 'eip3009';
   readonly from: Address | undefined;
   readonly to: Address | undefined;
@@ -64,7 +75,7 @@ export interface Eip3009Claim {
 }
 
 /** A Permit2 `PermitWitnessTransferFrom` as sent, addressed to the x402 exact proxy. */
-export interface Permit2Claim {
+export interface Permit2Claim extends Claim {
   readonly method: 'permit2';
   readonly from: Address;
   readonly token: Address;

@@ -1,12 +1,13 @@
 import type { Address, Hex } from 'viem';
-import { authorizationNonceOf } from '../../protocol/evm/authorization.js';
 import { REASONS, type Reason } from '../../protocol/reasons.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import { encodePayment } from '../../protocol/payment/accepted-payment-codec.js';
 import {
-  type AcceptedPayment,
+  authorizationNonceOf,
   boundedDeadlineOf,
-  encodePayment,
   inFlightKindOf,
-} from '../../protocol/payment/accepted-payment.js';
+} from '../../protocol/payment/payment-facts.js';
+import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
@@ -38,6 +39,7 @@ import { asList } from './reply.js';
  * | `t_arrived`, `t_allocated` | x | | likewise; the first by the clock of the process |
  * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
  * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |
+ * | `scheme` | x | | of the payment, where it is not the first one of this service |
  * | `kind` | x | | what its amount counts for in flight: `e`, `p` or `s` |
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
@@ -109,6 +111,7 @@ export function readDetails(fields: Fields, record: Fields): SettlementDetails {
   const times = (name: string): number | undefined =>
     readNumber(record.get(name)) ?? readNumber(fields.get(name));
   return {
+    scheme: fields.get('scheme') ?? DEFAULT_SCHEME,
     method: readMethod(fields.get('method')),
     chainId: Number(fields.get('chain')),
     token: fields.get('asset') as Address,
@@ -149,8 +152,9 @@ export function paymentFields(
   return [
     ...['terms', tags.termsTag, 'signed', tags.signedTag],
     ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
+    ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
     ...['method', authorization.method, 'amount', amount.toString()],
-    ...['nonce', authorizationNonceOf(authorization).toString()],
+    ...['nonce', authorizationNonceOf(payment).toString()],
     ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
     ...['t_arrived', String(arrivedAt), 'payment', encodePayment(payment)],
   ];
@@ -181,7 +185,7 @@ function readSale(text: string | undefined): SaleState {
 }
 
 function readMethod(text: string | undefined): SettlementDetails['method'] {
-  if (text === 'eip3009' || text === 'permit2') return text;
+  if (isMethodName(text)) return text;
   throw new TypeError('a record holds an unknown method');
 }
 

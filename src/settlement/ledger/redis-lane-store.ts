@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
 import { LeaseLostError } from '../../protocol/errors.js';
-import { type AcceptedPayment, decodePayment } from '../../protocol/payment/accepted-payment.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import { decodePayment } from '../../protocol/payment/accepted-payment-codec.js';
 import {
   type Attempt,
   decodeAttempt,

@@ -1,4 +1,4 @@
-import { hashOf } from '../../protocol/payment/identity.js';
+import { hashOf } from '../../protocol/payment/hash.js';
 
 /** One HTTP request for a settle, as the ledger knows it. */
 export interface Requester {

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type Script, script } from '../../platform/redis/redis-scripts.js';
+import { expiryLua } from './expiry-lua.js';
 import { machineLua } from './machine-lua.js';
 import { RECORD_LUA } from './record.js';
 
 /** Parts that come from TypeScript, so that they are written once. */
 const GENERATED: Readonly<Record<string, () => string>> = {
+  expiry: expiryLua,
   machine: machineLua,
   record: () => RECORD_LUA,
 };

@@ -1,4 +1,6 @@
 import type { Address } from 'viem';
+import { transferOf } from '../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
 
 /** A settlement that is about to be sent. */
@@ -53,8 +55,8 @@ export interface Groups<T extends Sendable> {
  * Divides what is ready into transactions: as much as may share one does, the rest goes alone.
  *
  * A batch needs trusted token code and payers without code, for one burner of gas reverts the whole
- * of it. Permit2 leaves no trace of its nonce in the logs, so two payments that would leave the same
- * `Transfer` are never in one batch when one of them is Permit2.
+ * of it. Two payments that would leave the same `Transfer` are never in one batch when the evidence of one
+ * of them does not name its authorization.
  *
  * @param limitOf - the gas limit of a payment in a batch.
  */
@@ -99,6 +101,7 @@ function mayShare({ payment, goesAlone }: Sendable, rules: BatchRules): boolean 
   return (
     rules.maxItems > 1 &&
     !goesAlone &&
+    actionOf(payment.authorization).mayShare &&
     !payment.payerHasCode &&
     rules.safeAssets.has(assetNameOf(payment)) &&
     !rules.optOut.has(payment.payTo)
@@ -108,22 +111,23 @@ function mayShare({ payment, goesAlone }: Sendable, rules: BatchRules): boolean 
 /** The `Transfer` logs the payments of one batch will leave. */
 class Traces {
   readonly #all = new Set<string>();
-  readonly #ofPermit2 = new Set<string>();
+  readonly #nameless = new Set<string>();
 
   admits(payment: AcceptedPayment): boolean {
     const trace = traceOf(payment);
-    return payment.authorization.method === 'permit2'
-      ? !this.#all.has(trace)
-      : !this.#ofPermit2.has(trace);
+    return actionOf(payment.authorization).isNamedByEvidence
+      ? !this.#nameless.has(trace)
+      : !this.#all.has(trace);
   }
 
   add(payment: AcceptedPayment): void {
     const trace = traceOf(payment);
     this.#all.add(trace);
-    if (payment.authorization.method === 'permit2') this.#ofPermit2.add(trace);
+    if (!actionOf(payment.authorization).isNamedByEvidence) this.#nameless.add(trace);
   }
 }
 
-function traceOf({ asset, payTo, amount, authorization }: AcceptedPayment): string {
-  return `${asset}${authorization.from}${payTo}${amount}`;
+function traceOf(payment: AcceptedPayment): string {
+  const { asset, payer, payTo, amount } = transferOf(payment);
+  return `${asset}${payer}${payTo}${amount}`;
 }

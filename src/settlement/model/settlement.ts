@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { Reason } from '../../protocol/reasons.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /**
  * - `queued`: accepted, nothing signed that could still land.
@@ -59,7 +60,8 @@ export interface SettlementView {
 
 /** The whole story of a settlement, as the status endpoint tells it; kept for the retention time. */
 export interface SettlementDetails {
-  readonly method: 'eip3009' | 'permit2';
+  readonly scheme: string;
+  readonly method: TransferMethod;
   readonly chainId: number;
   readonly token: Address;
   readonly payer: Address;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Address, getAddress, hashMessage } from 'viem';
-import type { RecoverSigner } from '../../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';

@@ -1,8 +1,6 @@
 import type { Hex } from 'viem';
-import {
-  type AuthorizationRef,
-  isAuthorizationUsed,
-} from '../../platform/chain/authorization-use.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';

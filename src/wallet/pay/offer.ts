@@ -12,6 +12,7 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { FetchAnswer } from './safe-fetch.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 const OFFERS_MAX = 50;
 /** Of what a seller says; the bytes are bounded where they are fetched. */
@@ -20,7 +21,7 @@ const SELLER_BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 /** One way to pay that a seller offers and this wallet knows how to. */
 export interface Offer {
   readonly x402Version: 1 | 2;
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly chainId: number;
   readonly token: WalletAsset;
   readonly payTo: Address;

@@ -11,6 +11,7 @@ import {
 import { eip3009Message, permit2Message, type TransferTerms } from './payment-message.js';
 import { authorizationId, type Signable, type Spending, type TypedData } from './spending.js';
 import { type DigestedTypedData, digestOf } from './typed-data-digest.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** Tokens and contracts the wallet can tell payments by. */
 export interface KnownContracts {
@@ -132,7 +133,7 @@ function readTerms(
 
 export function spendingOf(
   { chainId, address }: WalletAsset,
-  method: 'eip3009' | 'permit2',
+  method: TransferMethod,
   { payTo, amount, deadline, nonce }: TransferTerms,
 ): Spending {
   return {

@@ -2,13 +2,14 @@ import type { Address, Hex } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { Scope } from './policy.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** A transfer that the wallet's signature makes possible, free of how it is signed. */
 export interface Spending {
   /** The authorization key of design and ledger: what a chain executes at most once. */
   readonly id: string;
   readonly chainId: number;
-  readonly method: 'eip3009' | 'permit2' | 'transaction';
+  readonly method: TransferMethod | 'transaction';
   /** Lower case; the zero address is the native coin. */
   readonly asset: Address;
   readonly payTo: Address;
@@ -28,7 +29,7 @@ export function authorizationId({
   nonce,
 }: {
   readonly chainId: number;
-  readonly method: 'eip3009' | 'permit2';
+  readonly method: TransferMethod;
   readonly asset: Address;
   readonly nonce: bigint;
 }): string {

@@ -14,6 +14,7 @@ export function knownContracts(
   );
   return {
     token: (chainId, address) => chains.served(chainId) && tokens.get(assetName(chainId, address)),
-    permit2Proxy: (chainId): Address | undefined => chains.served(chainId)?.permit2Proxy,
+    permit2Proxy: (chainId): Address | undefined =>
+      chains.served(chainId)?.schemeContracts.permit2Proxy,
   };
 }

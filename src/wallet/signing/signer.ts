@@ -1,5 +1,5 @@
 import { hashMessage, type Hex, keccak256, toHex } from 'viem';
-import type { RecoverSigner } from '../../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { SignableMessage, WalletProvider } from '../provider/wallet-provider.js';
 import { decodeTransaction } from '../rules/decode-transaction.js';
 import { decodeTypedData, type KnownContracts } from '../rules/decode-typed-data.js';

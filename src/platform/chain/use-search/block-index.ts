@@ -1,16 +1,12 @@
-import type { Address, Hex } from 'viem';
-import {
-  AUTHORIZATION_CANCELED_TOPIC,
-  AUTHORIZATION_USED_TOPIC,
-  type ReceiptLog,
-} from '../../../protocol/schemes/exact/evidence.js';
-import {
-  type PresentedAuthorization,
-  presentedAuthorizations,
-} from '../../../protocol/schemes/exact/decoded-authorizations.js';
-import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
+import type { Hex } from 'viem';
+import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
+import type {
+  AuthorizationRef,
+  PresentedAuthorization,
+} from '../../../protocol/schemes/authorization-method.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
+import { isUseEvent, methodNamed } from '../../../protocol/schemes/registry.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import type { AuthorizationRef } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import type { Receipt } from '../receipt.js';
 import type { SearchBudget } from './budget.js';
@@ -43,7 +39,7 @@ export class BlockIndex {
   readonly #blocks = new Map<string, Kept<IndexedBlock>>();
   readonly #receipts = new Map<string, Kept<readonly Receipt[]>>();
 
-  constructor(private readonly permit2Proxy: Address) {}
+  constructor(private readonly schemeContracts: SchemeContracts) {}
 
   /**
    * The transaction of a block that used an authorization.
@@ -57,6 +53,8 @@ export class BlockIndex {
     number: bigint,
     budget: SearchBudget,
   ): Promise<Hex | undefined> {
+    const method = methodNamed(ref.method);
+    const isNamed = method.useEvents.length > 0;
     const { presented, hashes } = await this.#block(view, number, budget);
     const presenters = presented
       .filter(({ authorization }) => isSameAuthorization(authorization, ref))
@@ -65,14 +63,14 @@ export class BlockIndex {
       budget.spend();
       const receipt = await view.receipt(transaction);
       if (receipt === undefined) throw new ChainUnavailableError(view.chainId, 'receipt');
-      if (receipt.isSuccess && (ref.method === 'permit2' || usesIn(receipt.logs, ref))) {
+      if (receipt.isSuccess && (!isNamed || method.isNamedIn(receipt.logs, ref))) {
         return transaction;
       }
     }
-    // Permit2 leaves no event: who called it through a contract of his own cannot be told.
-    if (ref.method === 'permit2') return undefined;
+    // Without an event nobody can tell who presented it through a contract of his own.
+    if (!isNamed) return undefined;
     const receipts = await this.#receiptsOf(view, number, hashes, budget);
-    return receipts.find(({ isSuccess, logs }) => isSuccess && usesIn(logs, ref))?.hash;
+    return receipts.find(({ isSuccess, logs }) => isSuccess && method.isNamedIn(logs, ref))?.hash;
   }
 
   #block(view: ChainView, number: bigint, budget: SearchBudget): Promise<IndexedBlock> {
@@ -81,7 +79,7 @@ export class BlockIndex {
       const block = await view.fullBlock(number);
       if (block === undefined) throw new ChainUnavailableError(view.chainId, 'full block');
       const presented = block.transactions.flatMap(({ hash, to, input }) =>
-        presentedAuthorizations(to, input, this.permit2Proxy).map((authorization) => ({
+        presentedAuthorizations(to, input, this.schemeContracts).map((authorization) => ({
           transaction: hash,
           authorization,
         })),
@@ -99,7 +97,7 @@ export class BlockIndex {
   ): Promise<readonly Receipt[]> {
     return remember(this.#receipts, keyOf(view, number), async () => {
       const all = await this.#readReceipts(view, number, hashes, budget);
-      return all.filter(({ logs }) => logs.some(({ topics }) => isUseTopic(topics[0])));
+      return all.filter(({ logs }) => logs.some(({ topics }) => isUseEvent(topics[0])));
     });
   }
 
@@ -129,20 +127,6 @@ export class BlockIndex {
   }
 }
 
-/** Whether the logs of a transaction name this EIP-3009 authorization as used or cancelled. */
-export function usesIn(
-  logs: readonly ReceiptLog[],
-  { asset, payer, nonce }: AuthorizationRef,
-): boolean {
-  return logs.some(
-    ({ address, topics: [event, by, used] }) =>
-      address === asset &&
-      isUseTopic(event) &&
-      by === `0x${addressWord(payer)}` &&
-      used === `0x${uintWord(nonce)}`,
-  );
-}
-
 /** Whether what a transaction presents is this authorization, for this payment where that is known. */
 export function isSameAuthorization(one: PresentedAuthorization, ref: AuthorizationRef): boolean {
   return (
@@ -153,10 +137,6 @@ export function isSameAuthorization(one: PresentedAuthorization, ref: Authorizat
     (ref.payTo === undefined || one.to === ref.payTo) &&
     (ref.amount === undefined || one.amount === ref.amount)
   );
-}
-
-function isUseTopic(topic: Hex | undefined): boolean {
-  return topic === AUTHORIZATION_USED_TOPIC || topic === AUTHORIZATION_CANCELED_TOPIC;
 }
 
 function keyOf({ health }: ChainView, number: bigint): string {

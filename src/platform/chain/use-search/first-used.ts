@@ -1,5 +1,6 @@
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { type AuthorizationRef, isAuthorizationUsed } from '../authorization-use.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { isAuthorizationUsed } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import type { SearchBudget } from './budget.js';
 

@@ -1,14 +1,9 @@
 import type { Hex } from 'viem';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import {
-  AUTHORIZATION_CANCELED_TOPIC,
-  AUTHORIZATION_USED_TOPIC,
-  TRANSFER_TOPIC,
-} from '../../../protocol/schemes/exact/evidence.js';
-import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
-import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
-import type { AuthorizationRef } from '../authorization-use.js';
-import type { LogFilter } from '../chain-queries.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
+import { methodNamed } from '../../../protocol/schemes/registry.js';
+import { uintWord } from '../../../protocol/evm/abi-words.js';
 import type { ChainView } from '../chain-view.js';
 import type { FoundLog } from '../receipt.js';
 import { type BlockIndex, isSameAuthorization } from './block-index.js';
@@ -55,7 +50,7 @@ const BLOCKS_AT_ONCE = 4n;
 
 /**
  * Looks for the transaction that used an authorization, at one endpoint, newest blocks first. By logs
- * where the node has them: the event of EIP-3009 names the authorization; Permit2 leaves none, so the
+ * where the node has them: an event names the authorization, or where its method leaves none the
  * transfers of the payer are looked through. Else by the state of past blocks, and by the blocks.
  *
  * @throws ChainUnavailableError when the endpoint lags or does not answer.
@@ -113,7 +108,7 @@ async function searchLogs(task: Scan, progress: Progress): Promise<Hex | undefin
     }
     const newestFirst = [...logs].reverse();
     const found =
-      ref.method === 'eip3009'
+      methodNamed(ref.method).useEvents.length > 0
         ? newestFirst[0]?.transactionHash
         : await presenterAmong(task, newestFirst, { from, to });
     if (found !== undefined) return found;
@@ -129,18 +124,9 @@ function readLogs(
   from: bigint,
   to: bigint,
 ): Promise<readonly FoundLog[]> {
-  const { method, asset, payer, nonce, payTo } = ref;
-  const payerTopic: Hex = `0x${addressWord(payer)}`;
-  const topics: LogFilter['topics'] =
-    method === 'eip3009'
-      ? [
-          [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC],
-          payerTopic,
-          `0x${uintWord(nonce)}`,
-        ]
-      : [TRANSFER_TOPIC, payerTopic, payTo === undefined ? null : `0x${addressWord(payTo)}`];
+  const topics = methodNamed(ref.method).searchTopics(ref);
   budget.spend();
-  return view.logs({ address: asset, topics, from, to });
+  return view.logs({ address: ref.asset, topics, from, to });
 }
 
 /** The transaction among those of transfers whose calldata presents the authorization. */
@@ -165,7 +151,7 @@ async function presenterAmong(
     const transaction = await retryUntil(() => view.transaction(hash));
     if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
     const { to, input } = transaction;
-    const presented = presentedAuthorizations(to, input, view.permit2Proxy);
+    const presented = presentedAuthorizations(to, input, view.schemeContracts);
     if (presented.some((one) => isSameAuthorization(one, ref))) return hash;
   }
   return undefined;

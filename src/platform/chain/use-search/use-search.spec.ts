@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { settlementCall } from '../../../protocol/evm/calls.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
 import { uintWord } from '../../../protocol/evm/abi-words.js';
 import {
   anAcceptedPayment,
   aPermit2Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
-import { type AuthorizationRef, refOf } from '../authorization-use.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { refOf } from '../authorization-use.js';
 import {
   aChain,
   failure,
@@ -24,11 +25,11 @@ const permit2 = anAcceptedPayment({ authorization: aPermit2Authorization() });
 const word = (value: bigint): Hex => `0x${uintWord(value)}`;
 
 function transactionOf(
-  { authorization, asset }: typeof eip3009,
+  payment: typeof eip3009,
   hash: bigint,
   logs: FakeTransaction['logs'] = [],
 ): FakeTransaction {
-  const { to, data } = settlementCall(authorization, asset);
+  const { to, data } = callOf(payment);
   return { hash: hash32(hash), to, input: data, logs };
 }
 

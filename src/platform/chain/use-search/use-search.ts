@@ -1,14 +1,16 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
+import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
-import { TRANSFER_TOPIC } from '../../../protocol/schemes/exact/evidence.js';
-import { presentedAuthorizations } from '../../../protocol/schemes/exact/decoded-authorizations.js';
-import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
+import { isTransferLog } from '../../../protocol/evm/logs.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
+import { methodNamed } from '../../../protocol/schemes/registry.js';
 import type { Claim, Question } from '../agreement.js';
-import type { AuthorizationRef, AuthorizationUse } from '../authorization-use.js';
+import type { AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import { isPresent } from '../endpoint-health.js';
 import type { Receipt } from '../receipt.js';
-import { BlockIndex, isSameAuthorization, usesIn } from './block-index.js';
+import { BlockIndex, isSameAuthorization } from './block-index.js';
 import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
 import { type BlockRange, scan, type Scanned } from './scan.js';
 
@@ -24,7 +26,7 @@ export type UseOutcome =
 /** What a search needs of its chain. */
 export interface SearchedChain {
   readonly chainId: number;
-  readonly permit2Proxy: Address;
+  readonly schemeContracts: SchemeContracts;
   views(): readonly ChainView[];
   agree<T>(question: Question<T>): Promise<T>;
 }
@@ -78,7 +80,7 @@ export class UseSearch {
   readonly #failed = new Map<string, Failed>();
 
   constructor(private readonly chain: SearchedChain) {
-    this.#index = new BlockIndex(chain.permit2Proxy);
+    this.#index = new BlockIndex(chain.schemeContracts);
   }
 
   /**
@@ -199,6 +201,7 @@ export class UseSearch {
 
   /** What one endpoint found is evidence when another one has the same receipt. */
   async #confirm(ref: AuthorizationRef, hash: Hex): Promise<UseOutcome> {
+    const method = methodNamed(ref.method);
     const read = async (view: ChainView): Promise<Claim<AuthorizationUse | undefined>> => {
       const [receipt, transaction] = await Promise.all([
         view.receipt(hash),
@@ -208,11 +211,11 @@ export class UseSearch {
         throw new ChainUnavailableError(view.chainId, 'receipt');
       }
       const { to, input } = transaction;
-      const presented = presentedAuthorizations(to, input, this.chain.permit2Proxy);
+      const presented = presentedAuthorizations(to, input, this.chain.schemeContracts);
       const isUser =
         receipt.isSuccess &&
-        (ref.method === 'eip3009'
-          ? usesIn(receipt.logs, ref)
+        (method.useEvents.length > 0
+          ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
       const logIndex = transferOf(ref, receipt, presented);
       const value = isUser
@@ -255,14 +258,8 @@ function transferOf(
   );
   const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
   if (place < 0) return undefined;
-  const transfers = logs.filter(
-    ({ address, topics, data }) =>
-      address === asset &&
-      topics[0] === TRANSFER_TOPIC &&
-      topics[1] === `0x${addressWord(payer)}` &&
-      topics[2] === `0x${addressWord(payTo)}` &&
-      data === `0x${uintWord(amount)}`,
-  );
+  const sought = { asset, payer, payTo, amount };
+  const transfers = logs.filter((log) => isTransferLog(log, sought));
   return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
 }
 

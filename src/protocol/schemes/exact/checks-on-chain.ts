@@ -1,11 +1,11 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../../errors.js';
 import type { Requirements } from '../../payment/payment.js';
-import type { Authorization } from '../../evm/authorization.js';
+import type { ExactAuthorization } from '../../evm/authorization.js';
 import { isValidSignatureCall, settlementCall } from '../../evm/calls.js';
 import type { FailedEffect, Settlement } from '../../evm/chain-reader.js';
 import { diagnose } from './diagnose.js';
-import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
+import { type Refusal, refuseByState, type VerifyContext } from '../verdict.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**
@@ -29,7 +29,7 @@ export async function isSignedByContract(
 
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
 export async function simulate(
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<FailedEffect | undefined> {
@@ -38,7 +38,7 @@ export async function simulate(
 }
 
 function settlementOf(
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   { asset, payTo, amount }: Requirements,
   { maxGas, sender }: VerifyContext,
 ): Settlement {
@@ -60,7 +60,7 @@ function settlementOf(
  */
 export async function refuseFailed(
   failure: FailedEffect,
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<Refusal> {
@@ -72,10 +72,4 @@ export async function refuseFailed(
   });
   if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
   return refuseByState(reason);
-}
-
-/** Marks a read whose result may never be asked for, so that its failure is not an unhandled one. */
-export function started<T>(read: Promise<T>): Promise<T> {
-  read.catch(() => undefined);
-  return read;
 }

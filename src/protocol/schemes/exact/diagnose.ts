@@ -1,8 +1,6 @@
-import { decodeAbiParameters, type Hex, parseAbiParameters } from 'viem';
-import type { Requirements } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import type {
-  Authorization,
+  ExactAuthorization,
   Eip3009Authorization,
   Permit2Authorization,
 } from '../../evm/authorization.js';
@@ -14,17 +12,10 @@ import {
   proxyPermit2Call,
   versionCall,
 } from '../../evm/calls.js';
-import type { CallOutcome, ChainReader, Effect, FailedEffect } from '../../evm/chain-reader.js';
+import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
+import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 import { isUsedReason, usedReasonOf } from './used-reasons.js';
-
-/** What the seller requires, as far as a diagnosis compares it with the chain. */
-export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
-
-/** A simulation that failed, and the same once more. */
-export interface FailedSimulation {
-  readonly failure: FailedEffect;
-  readonly again: () => Promise<Effect>;
-}
 
 /**
  * Why a settlement that failed in a simulation would not pay.
@@ -39,7 +30,7 @@ export interface FailedSimulation {
 export async function diagnose(
   chain: ChainReader,
   terms: DiagnosedTerms,
-  authorization: Authorization,
+  authorization: ExactAuthorization,
   { failure, again }: FailedSimulation,
 ): Promise<Reason | undefined> {
   const isEip3009 = authorization.method === 'eip3009';
@@ -55,7 +46,8 @@ export async function diagnose(
   ]);
   if (repeated.status === 'paid') return undefined;
   // The block with this very payment may have come meanwhile; then it is why there is less.
-  if (state !== undefined && decodeBoolean(state) === true) return usedReasonOf(authorization);
+  if (state !== undefined && decodeBoolean(state) === true)
+    return usedReasonOf(authorization.method);
   return repeated.status === 'halted' && UNEXPLAINED.has(found) ? 'gas_limit_exceeded' : found;
 }
 
@@ -103,11 +95,11 @@ export async function diagnosePermit2(
   { from }: Permit2Authorization,
 ): Promise<Reason> {
   const [permit2, balance, allowance] = await Promise.all([
-    chain.call(proxyPermit2Call(chain.permit2Proxy)),
+    chain.call(proxyPermit2Call(chain.schemeContracts.permit2Proxy)),
     chain.call(balanceOfCall(asset, from)),
     chain.call(permit2AllowanceCall(asset, from)),
   ]);
-  if (decodeWith('address', permit2) === undefined) return 'permit2_proxy_not_deployed';
+  if (decodeAddress(permit2) === undefined) return 'permit2_proxy_not_deployed';
   if (isBelow(decodeUint(balance), amount)) return 'permit2_insufficient_balance';
   return isBelow(decodeUint(allowance), amount)
     ? 'permit2_allowance_required'
@@ -120,31 +112,4 @@ function differs(onChain: string | undefined, required: unknown): boolean {
 
 function isBelow(value: bigint | undefined, amount: bigint): boolean {
   return value !== undefined && value < amount;
-}
-
-export function decodeUint(outcome: CallOutcome): bigint | undefined {
-  return decodeWith('uint256', outcome) as bigint | undefined;
-}
-
-export function decodeBoolean(outcome: CallOutcome): boolean | undefined {
-  return decodeWith('bool', outcome) as boolean | undefined;
-}
-
-function decodeText(outcome: CallOutcome): string | undefined {
-  return decodeWith('string', outcome) as string | undefined;
-}
-
-/** The one value a call returned, or `undefined` when it reverted or returned something else. */
-function decodeWith(type: string, outcome: CallOutcome): unknown {
-  if (outcome.status !== 'returned') return undefined;
-  return decodeOne(type, outcome.data);
-}
-
-function decodeOne(type: string, data: Hex): unknown {
-  try {
-    return decodeAbiParameters(parseAbiParameters(type), data)[0];
-  } catch {
-    // Not of this type: the caller treats it as no answer.
-    return undefined;
-  }
 }

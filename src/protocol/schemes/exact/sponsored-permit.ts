@@ -1,4 +1,5 @@
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
+import type { SponsoredPermit } from '../../evm/authorization.js';
 import type { SponsoredPermitClaim } from '../../payment/payment.js';
 import {
   isShortText,
@@ -8,17 +9,6 @@ import {
 } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
 import { PERMIT2 } from '../../evm/contracts.js';
-
-/** An EIP-2612 permit that the proxy executes before it moves the tokens (`settleWithPermit`). */
-export interface SponsoredPermit {
-  /** Atomic units; the proxy demands that it equals the permitted amount. */
-  readonly value: bigint;
-  /** Unix seconds. */
-  readonly deadline: bigint;
-  readonly r: Hex;
-  readonly s: Hex;
-  readonly v: number;
-}
 
 const DIGITS = /^\d+$/;
 const HEX = /^0x[a-fA-F0-9]+$/;

@@ -1,15 +1,14 @@
 import type { Reason } from '../../reasons.js';
-import type { Authorization } from '../../evm/authorization.js';
+import type { TransferMethod } from '../../evm/transfer-method.js';
+import type { HiddenUse } from '../scheme.js';
 
 /** The reason for a refusal because the chain has executed or cancelled the authorization already. */
-export function usedReasonOf({ method }: Pick<Authorization, 'method'>): Reason {
+export function usedReasonOf(method: TransferMethod): Reason {
   return method === 'eip3009' ? 'invalid_exact_evm_nonce_already_used' : 'permit2_invalid_nonce';
 }
 
 export function isUsedReason(reason: Reason): boolean {
-  return (
-    reason === usedReasonOf({ method: 'eip3009' }) || reason === usedReasonOf({ method: 'permit2' })
-  );
+  return reason === usedReasonOf('eip3009') || reason === usedReasonOf('permit2');
 }
 
 /**
@@ -30,7 +29,7 @@ const HIDING_USE_BY_CODE: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /** Whether a refusal may be that of a payment which the chain has executed. */
-export function mayHideUse(reason: Reason): 'yes' | 'if_payer_has_code' | 'no' {
+export function mayHideUse(reason: Reason): HiddenUse {
   if (HIDING_USE.has(reason)) return 'yes';
   return HIDING_USE_BY_CODE.has(reason) ? 'if_payer_has_code' : 'no';
 }

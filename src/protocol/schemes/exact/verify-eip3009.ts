@@ -1,7 +1,8 @@
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { asEip3009Authorization } from '../../evm/authorization.js';
-import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
+import { started } from '../../started.js';
+import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
 import { unwrapErc6492, withNormalizedV } from '../../evm/signature.js';
 import { eip3009Digest, rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
 import {
@@ -11,7 +12,7 @@ import {
   type Verdict,
   type VerifyContext,
   type VerifyScope,
-} from './verdict.js';
+} from '../verdict.js';
 
 /** The exact scheme with EIP-3009, V1 and V2; checks in the order of the reference. */
 export async function verifyEip3009(
@@ -106,5 +107,8 @@ function firstBrokenTerm(
     }
     if (claim.validAfter > now) return 'invalid_exact_evm_payload_authorization_valid_after';
   }
-  return claim.value === requirements.amount ? undefined : dialect.valueMismatchReason;
+  if (claim.value === requirements.amount) return undefined;
+  return dialect.x402Version === 1
+    ? 'invalid_exact_evm_authorization_value'
+    : 'invalid_exact_evm_payload_authorization_value_mismatch';
 }

@@ -2,7 +2,8 @@ import type { Payment, Permit2Claim } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { asPermit2Authorization } from '../../evm/authorization.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
-import { isSignedByContract, refuseFailed, simulate, started } from './checks-on-chain.js';
+import { started } from '../../started.js';
+import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
 import { diagnosePermit2 } from './diagnose.js';
 import { withNormalizedV } from '../../evm/signature.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
@@ -14,7 +15,7 @@ import {
   type Verdict,
   type VerifyContext,
   type VerifyScope,
-} from './verdict.js';
+} from '../verdict.js';
 
 /** The exact scheme with Permit2 (V2 only); checks in the order of the reference. */
 export async function verifyPermit2(
@@ -63,7 +64,8 @@ export async function verifyPermit2(
   if (!(await assetIsContract)) return refuse('asset_not_deployed_contract');
   if (!isSigned || authorization === undefined) return refuse('invalid_permit2_signature');
   // A call to an address without code succeeds: the proxy must be there before it is simulated.
-  if (!(await chain.isContract(chain.permit2Proxy))) return refuse('permit2_proxy_not_deployed');
+  if (!(await chain.isContract(chain.schemeContracts.permit2Proxy)))
+    return refuse('permit2_proxy_not_deployed');
   if (payerHasCode) authorization = { ...authorization, signature: sent };
   if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
   if (sponsored?.ok === false) return refuse(sponsored.reason);
@@ -83,7 +85,7 @@ export async function verifyPermit2(
 export function termsMismatchOfPermit2(
   payment: Payment,
   claim: Permit2Claim,
-  chain: Pick<ChainReader, 'permit2Proxy'>,
+  chain: Pick<ChainReader, 'schemeContracts'>,
   now?: bigint,
 ): Reason | undefined {
   return wrongFrame(payment) ?? firstBrokenTerm(payment, claim, chain, now);
@@ -99,10 +101,10 @@ function wrongFrame({ requirements, accepted }: Payment): Reason | undefined {
 function firstBrokenTerm(
   { requirements }: Payment,
   claim: Permit2Claim,
-  chain: Pick<ChainReader, 'permit2Proxy'>,
+  chain: Pick<ChainReader, 'schemeContracts'>,
   now: bigint | undefined,
 ): Reason | undefined {
-  if (claim.spender !== chain.permit2Proxy) return 'invalid_permit2_spender';
+  if (claim.spender !== chain.schemeContracts.permit2Proxy) return 'invalid_permit2_spender';
   if (claim.witnessTo !== requirements.payTo) return 'invalid_permit2_recipient_mismatch';
   if (now !== undefined) {
     if (claim.deadline < now + EXPIRY_MARGIN_SECONDS) return 'permit2_deadline_expired';

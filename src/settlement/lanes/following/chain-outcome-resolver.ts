@@ -8,11 +8,11 @@ import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
-import { deadlineOf } from '../../../protocol/evm/authorization.js';
-import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
-import { usedReasonOf } from '../../../protocol/schemes/exact/used-reasons.js';
+import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
+import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
 import type { Reason } from '../../../protocol/reasons.js';
-import { type AcceptedPayment, callOf } from '../../../protocol/payment/accepted-payment.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { Ending, LaneStore, SentBefore } from '../../ledger/lane-store.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -65,8 +65,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       };
       return this.#judgeUsed(id, payment, sent, fateOf(inclusion), finalized);
     }
-    if (isExpired(payment, finalized.timestamp)) {
-      return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
+    if (isExpiredAt(payment, finalized.timestamp)) {
+      return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
     if (inclusion === undefined) return { kind: 'waiting' };
     const isSettling = tracked.isSettledBy(inclusion.transaction);
@@ -97,8 +97,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const isUsed = await this.#isUsed(payment, finalized);
     if (isUsed === undefined) return { kind: 'waiting' };
     if (isUsed) return this.#judgeUsed(id, payment, sent, 'dead', finalized);
-    if (isExpired(payment, finalized.timestamp)) {
-      return ended({ id, state: 'expired', isPaid: false, reason: expiryReasonOf(payment) });
+    if (isExpiredAt(payment, finalized.timestamp)) {
+      return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
     return { kind: 'requeue' };
   }
@@ -149,7 +149,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       if (isContradicted && logIndex !== undefined && (await this.#isCredited(id, use))) {
         return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
       }
-      const reason = 'invalid_exact_evm_transfer_event_mismatch';
+      const reason = reasonsOf(payment).noEvidence;
       return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
     }
     // The ledger may have lost the attempt, or the whole lane: the chain has not.
@@ -157,18 +157,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const { logIndex = 0 } = use;
       return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
     }
-    if (use !== undefined && (await this.#isCopy(id, use, sent.sinceBlock))) {
+    const { isDoneByAnybody, reasons } = actionOf(payment.authorization);
+    const isDone =
+      use !== undefined && (isDoneByAnybody || (await this.#isCopy(id, use, sent.sinceBlock)));
+    if (isDone) {
       const { logIndex } = use;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    return ended({
-      id,
-      state: 'foreign',
-      isPaid: false,
-      ...place,
-      reason: usedReasonOf(payment.authorization),
-    });
+    return ended({ id, state: 'foreign', isPaid: false, ...place, reason: reasons.used });
   }
 
   /**
@@ -235,16 +232,18 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     inclusion: Inclusion,
     at: BlockPoint,
   ): Promise<Reason> {
-    if (inclusion.isSuccess) return 'invalid_exact_evm_transfer_event_mismatch';
+    const action = actionOf(payment.authorization);
+    const { noEvidence, transactionFailed } = action.reasons;
+    if (inclusion.isSuccess) return noEvidence;
     const { chain, maxGas } = this.options;
     try {
-      const outcome = await chain.withView((view) => view.call(callOf(payment), maxGas, at));
+      const gas = gasCapOf(payment, maxGas);
+      const outcome = await chain.withView((view) => view.call(callOf(payment), gas, at));
       const data = outcome.status === 'reverted' ? outcome.data : undefined;
-      const reason = reasonOfRevert(data, payment.authorization.method);
-      return reason ?? 'invalid_exact_evm_transaction_failed';
+      return action.reasonOfRevert(data) ?? transactionFailed;
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      return 'invalid_exact_evm_transaction_failed';
+      return transactionFailed;
     }
   }
 }
@@ -258,15 +257,6 @@ function ended(ending: Ending): OutcomeVerdict {
   return { kind: 'ended', ending };
 }
 
-/** EIP-3009 wants a block time below `validBefore`, Permit2 one not above `deadline`. */
-function isExpired({ authorization }: AcceptedPayment, blockTime: number): boolean {
-  const deadline = deadlineOf(authorization);
-  const now = BigInt(blockTime);
-  return authorization.method === 'eip3009' ? deadline <= now : deadline < now;
-}
-
-function expiryReasonOf({ authorization }: AcceptedPayment): Reason {
-  return authorization.method === 'eip3009'
-    ? 'invalid_exact_evm_payload_authorization_valid_before'
-    : 'permit2_deadline_expired';
+function reasonsOf({ authorization }: AcceptedPayment): ActionReasons {
+  return actionOf(authorization).reasons;
 }

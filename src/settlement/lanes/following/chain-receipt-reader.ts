@@ -5,7 +5,7 @@ import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Receipt } from '../../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { creditLogs } from '../../../protocol/schemes/exact/evidence.js';
+import { creditLogs } from '../../../protocol/schemes/credit.js';
 import { newestTransactionOf } from '../../model/attempt.js';
 import type { Address, Hex } from 'viem';
 import type { InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';

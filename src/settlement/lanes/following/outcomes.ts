@@ -1,6 +1,6 @@
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { deadlineOf } from '../../../protocol/evm/authorization.js';
+import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
 import type { LaneEvents } from '../lane-events.js';
@@ -80,7 +80,7 @@ export class Outcomes {
     if (finalized === undefined) return;
     for (const tracked of waiting) {
       for (const item of tracked.items) {
-        if (deadlineOf(item.payment.authorization) > BigInt(finalized.timestamp)) continue;
+        if (deadlineOf(item.payment) > BigInt(finalized.timestamp)) continue;
         this.#questions.ask(
           { ...item, subject: { kind: 'attempt', tracked, isFinal: false } },
           head,

@@ -1,4 +1,4 @@
-import { isUsedReason } from '../../../protocol/schemes/exact/used-reasons.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { TakenSettlement } from '../../ledger/lane-store.js';
 
@@ -39,7 +39,7 @@ export class UnresolvedUses {
 
   /** @returns whether the refusal of this settlement has to wait for finality. */
   holds(taken: TakenSettlement, reason: Reason, blockNumber: bigint): boolean {
-    if (!isUsedReason(reason)) return false;
+    if (reason !== actionOf(taken.payment.authorization).reasons.used) return false;
     this.#uses.set(taken.id, { taken, sinceBlock: blockNumber });
     return true;
   }

@@ -1,7 +1,7 @@
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { aggregateCall, type Call } from '../../../protocol/evm/calls.js';
-import { callOf } from '../../../protocol/payment/accepted-payment.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
 import {
   type Attempt,
   mostCostOf,

@@ -9,16 +9,11 @@ import type {
   Effect,
   FailedEffect,
   Sender,
-  Settlement,
 } from '../../../protocol/evm/chain-reader.js';
-import { diagnose, UNEXPLAINED } from '../../../protocol/schemes/exact/diagnose.js';
-import { reasonOfRevert } from '../../../protocol/schemes/exact/revert-reason.js';
+import { callOf, gasCapOf, settlementOf } from '../../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Reason } from '../../../protocol/reasons.js';
-import {
-  type AcceptedPayment,
-  assetNameOf,
-  callOf,
-} from '../../../protocol/payment/accepted-payment.js';
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
 import type { AssetSuspension } from './asset-suspension.js';
 import type { LearnedGasEstimates } from './gas-estimates.js';
@@ -175,7 +170,7 @@ export class ChainBatchSimulator<T extends Sendable> {
   async #learnFrom(view: ChainView, batch: readonly T[], sender: Sender): Promise<void> {
     const unknown = batch.find(({ payment }) => this.gasEstimates.limitFor(payment) === undefined);
     if (unknown === undefined) return;
-    const settlement = this.#settlementOf(unknown.payment, sender, this.options.maxGas);
+    const settlement = settlementOf(unknown.payment, sender, this.#capOf(unknown.payment));
     // What fails here is found by the call that carries the batch.
     const [proof] = await Promise.allSettled([view.prove(settlement)]);
     if (proof.status === 'fulfilled' && proof.value.status === 'paid') {
@@ -191,7 +186,7 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   /** What a settlement may use: of trusted code what it was seen to need, else all that one may cost. */
   #limitFor(payment: AcceptedPayment): bigint {
-    return this.gasEstimates.limitFor(payment) ?? this.options.maxGas;
+    return this.gasEstimates.limitFor(payment) ?? this.#capOf(payment);
   }
 
   // ---------------------------------------------------------------- alone
@@ -211,16 +206,17 @@ export class ChainBatchSimulator<T extends Sendable> {
     const isTrusted = view.isTrusted(payment.asset);
     const known = isTrusted ? this.gasEstimates.limitFor(payment) : undefined;
     if (known !== undefined) {
-      const effect = await view.simulate(this.#settlementOf(payment, sender, known));
+      const effect = await view.simulate(settlementOf(payment, sender, known));
       if (effect.status === 'paid') return { gas: known };
     }
     // Verify has asked for exactly this: unknown code gets all that a settlement may cost, always.
-    const settlement = this.#settlementOf(payment, sender, this.options.maxGas);
+    const cap = this.#capOf(payment);
+    const settlement = settlementOf(payment, sender, cap);
     const effect = await view.prove(settlement);
     if (effect.status === 'paid') return { gas: this.#learn(payment, effect, isTrusted) };
     const again = (): Promise<Effect> => view.prove(settlement);
     const reason = await reasonFor(view, payment, effect, again);
-    return reason === undefined ? { gas: this.options.maxGas } : { reason };
+    return reason === undefined ? { gas: cap } : { reason };
   }
 
   #learn(
@@ -228,23 +224,15 @@ export class ChainBatchSimulator<T extends Sendable> {
     { gasUsed }: Extract<Effect, { status: 'paid' }>,
     isTrusted: boolean,
   ): bigint {
-    const { maxGas } = this.options;
-    if (!isTrusted || gasUsed === undefined) return maxGas;
+    const cap = this.#capOf(payment);
+    if (!isTrusted || gasUsed === undefined) return cap;
     // A refund of up to a fifth is only given at the end (EIP-3529).
-    return this.gasEstimates.note(payment, (gasUsed * 5n) / 4n) ?? maxGas;
+    return this.gasEstimates.note(payment, (gasUsed * 5n) / 4n) ?? cap;
   }
 
-  #settlementOf(payment: AcceptedPayment, sender: Sender, gas: bigint): Settlement {
-    const { asset, payTo, amount, authorization } = payment;
-    return {
-      call: callOf(payment),
-      sender,
-      gas,
-      token: asset,
-      payer: authorization.from,
-      payTo,
-      amount,
-    };
+  /** What it may cost at the most. */
+  #capOf(payment: AcceptedPayment): bigint {
+    return gasCapOf(payment, this.options.maxGas);
   }
 }
 
@@ -260,15 +248,17 @@ async function reasonFor(
   failure: FailedEffect,
   again: () => Promise<Effect>,
 ): Promise<Reason | undefined> {
-  const { method } = payment.authorization;
-  const diagnosed = await diagnose(view, payment, payment.authorization, { failure, again });
+  const { authorization } = payment;
+  const action = actionOf(authorization);
+  const diagnosed = await action.diagnose(view, payment, authorization, { failure, again });
   if (diagnosed === undefined) return undefined;
   // Asked for last: what it spent when it was used may be what is missing.
-  if (method === 'permit2' && (await isAuthorizationUsed(view, refOf(payment))) === true) {
-    return 'permit2_invalid_nonce';
+  if (!action.diagnosesUse && (await isAuthorizationUsed(view, refOf(payment))) === true) {
+    return action.reasons.used;
   }
+  if (diagnosed !== action.reasons.simulationFailed) return diagnosed;
   const data = failure.status === 'reverted' ? failure.data : undefined;
-  return UNEXPLAINED.has(diagnosed) ? (reasonOfRevert(data, method) ?? diagnosed) : diagnosed;
+  return action.reasonOfRevert(data) ?? diagnosed;
 }
 
 /** Whether each call of an `aggregate3` succeeded; `undefined` when the whole of it failed. */

@@ -1,3 +1,5 @@
+import { gasCapOf } from '../../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 
 /** Room over what was seen: storage may be warm now and cold when the transaction is mined. */
@@ -21,16 +23,17 @@ export class LearnedGasEstimates {
   /** The limit to simulate and send with; `undefined` when nothing is known of this kind yet. */
   limitFor(payment: AcceptedPayment): bigint | undefined {
     const most = this.#most.get(profileOf(payment));
-    return most === undefined ? undefined : this.#withMargin(most);
+    return most === undefined ? undefined : withMargin(most, gasCapOf(payment, this.cap));
   }
 
   /** Notes gas that was needed, and returns the limit that follows; `undefined` when it is too much. */
   note(payment: AcceptedPayment, gas: bigint): bigint | undefined {
-    if (gas > this.cap) return undefined;
+    const cap = gasCapOf(payment, this.cap);
+    if (gas > cap) return undefined;
     const profile = profileOf(payment);
     const most = this.#most.get(profile) ?? 0n;
     if (gas > most) this.#learn(profile, gas);
-    return this.#withMargin(gas > most ? gas : most);
+    return withMargin(gas > most ? gas : most, cap);
   }
 
   /** A typical settlement, for saying how many more the gas money pays for. */
@@ -47,20 +50,19 @@ export class LearnedGasEstimates {
     if (oldest !== undefined && this.#most.size >= KNOWN_MAX) this.#most.delete(oldest);
     this.#most.set(profile, gas);
   }
-
-  #withMargin(gas: bigint): bigint {
-    const limit = (gas * MARGIN_NUMERATOR) / MARGIN_DENOMINATOR;
-    return limit < this.cap ? limit : this.cap;
-  }
 }
 
-/** An EIP-3009 transfer of a proxied stablecoin on BNB Chain is reported to take about this much. */
+/** The transfer of a proxied stablecoin on BNB Chain is reported to take about this much. */
 const UNSEEN_GAS = 105_000n;
 
 function profileOf(payment: AcceptedPayment): string {
   const { authorization, payerHasCode } = payment;
-  const isSponsored =
-    authorization.method === 'permit2' && authorization.sponsoredPermit !== undefined;
   const wallet = payerHasCode ? authorization.from : 'key';
-  return `${assetNameOf(payment)} ${authorization.method} ${isSponsored} ${wallet}`;
+  const kind = actionOf(authorization).gasProfileOf(authorization);
+  return `${assetNameOf(payment)} ${kind} ${wallet}`;
+}
+
+function withMargin(gas: bigint, cap: bigint): bigint {
+  const limit = (gas * MARGIN_NUMERATOR) / MARGIN_DENOMINATOR;
+  return limit < cap ? limit : cap;
 }

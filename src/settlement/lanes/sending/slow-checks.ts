@@ -1,6 +1,6 @@
 import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import { delay } from '../../../platform/concurrency/timing.js';
-import type { Reason } from '../../../protocol/reasons.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Sendable } from '../../model/grouping.js';
 import type { Rechecked } from './rechecked.js';
 
@@ -76,11 +76,7 @@ export class SlowChecks<T extends Sendable> {
 }
 
 function refused<T extends Sendable>(item: T): Rechecked<T> {
-  const { method } = item.payment.authorization;
-  const reason: Reason =
-    method === 'eip3009'
-      ? 'invalid_exact_evm_transaction_simulation_failed'
-      : 'permit2_simulation_failed';
+  const reason = actionOf(item.payment.authorization).reasons.simulationFailed;
   return { groups: [], refusals: [{ item, reason }], undecided: [], blockNumber: 0n };
 }
 

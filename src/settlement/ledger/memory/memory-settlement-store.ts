@@ -1,10 +1,8 @@
 import type { Hex } from 'viem';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
 import type { Reason } from '../../../protocol/reasons.js';
-import {
-  type AcceptedPayment,
-  inFlightKindOf,
-} from '../../../protocol/payment/accepted-payment.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import { inFlightKindOf } from '../../../protocol/payment/payment-facts.js';
 import { type PaymentIdentity, settlementIdOf } from '../../../protocol/payment/identity.js';
 import type { Finality, SettlementView } from '../../model/settlement.js';
 import {

@@ -2,7 +2,7 @@
 export interface InFlight {
   /** Atomic units that will leave the payer's balance. */
   readonly balanceNeeded: bigint;
-  /** Atomic units that will be taken from what the payer approved to Permit2. */
+  /** Atomic units that will be taken from what the payer approved. */
   readonly allowanceNeeded: bigint;
   readonly hasSponsoredPermit: boolean;
 }

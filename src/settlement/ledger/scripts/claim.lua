@@ -3,7 +3,7 @@
 -- Makes the record of a payment that was judged good. The same requester may repeat it.
 -- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization, KEYS[4] in flight, KEYS[5] newest of the payer
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] authorization id,
--- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved to Permit2, likewise,
+-- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved for such payments, likewise,
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] number of record fields that follow, then those: name, value, ..., then the requester's credentials
 -- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}.

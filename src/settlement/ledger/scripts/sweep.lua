@@ -1,4 +1,5 @@
 --- @include "ledger"
+--- @include "expiry"
 
 -- Makes ready what waited for its time, and ends what is queued past its deadline: nothing was ever signed for
 -- it, so nothing of it can land.
@@ -20,8 +21,8 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], 0, before, 'LIMIT', 0, 
     -- What was sent before is judged by a lane: somebody may have copied it.
     redis.call('ZREM', KEYS[3], id)
   elseif r.stage ~= 'work' then
-    local method = redis.call('HGET', r.redis_key, 'method')
-    local reason = method == 'permit2' and 'permit2_deadline_expired' or 'invalid_exact_evm_payload_authorization_valid_before'
+    local named = redis.call('HMGET', r.redis_key, 'scheme', 'method')
+    local reason = expiry_reason(named[1], named[2])
     if conclude(r, 'expired', { reason = reason }, { tombstone = ARGV[5], retention = ARGV[6] }) then out[#out + 1] = id end
   end
 end

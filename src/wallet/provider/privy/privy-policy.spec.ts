@@ -14,7 +14,7 @@ const token: WalletAsset = {
 const permit2Proxy = '0x00000000000000000000000000000000000000bb';
 const terms = {
   assets: [token],
-  networks: [{ chainId: 56, permit2Proxy }] as const,
+  networks: [{ chainId: 56, schemeContracts: { permit2Proxy } }] as const,
   maxPerPayment: 2n * 10n ** 18n,
   extraMethods: [],
 };

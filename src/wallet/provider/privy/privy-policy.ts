@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../../platform/config/wallet-settings.js';
-import { PERMIT2 } from '../../../protocol/evm/contracts.js';
+import { PERMIT2, type SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { eip3009Message, permit2Message } from '../../rules/payment-message.js';
 import { inAtomicUnits } from '../../rules/policy.js';
 import type { TypedData } from '../../rules/spending.js';
@@ -10,7 +10,10 @@ export type ExtraMethod = 'personal_sign' | 'eth_signTransaction';
 
 export interface PolicyTerms {
   readonly assets: readonly WalletAsset[];
-  readonly networks: readonly { readonly chainId: number; readonly permit2Proxy: Address }[];
+  readonly networks: readonly {
+    readonly chainId: number;
+    readonly schemeContracts: SchemeContracts;
+  }[];
   /** Of one payment, in 10^-18 of a token. */
   readonly maxPerPayment: bigint;
   readonly extraMethods: readonly ExtraMethod[];
@@ -60,7 +63,9 @@ export function policyRules({
   maxPerPayment,
   extraMethods,
 }: PolicyTerms): PolicyRule[] {
-  const proxies = new Map(networks.map(({ chainId, permit2Proxy }) => [chainId, permit2Proxy]));
+  const proxies = new Map(
+    networks.map(({ chainId, schemeContracts }) => [chainId, schemeContracts.permit2Proxy]),
+  );
   const payments = assets.flatMap((token): PolicyRule[] => {
     const cap = inAtomicUnits(maxPerPayment, token.decimals).toString();
     const { symbol, chainId, eip712 } = token;

@@ -12,7 +12,7 @@ import {
 } from 'viem';
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
-import type { RecoverSigner } from '../../../protocol/schemes/exact/verdict.js';
+import type { RecoverSigner } from '../../../protocol/schemes/verdict.js';
 import { type DigestedTypedData, digestOf } from '../../rules/typed-data-digest.js';
 import type { WantedTransaction } from '../../rules/spending.js';
 import { WalletError } from '../../wallet-error.js';

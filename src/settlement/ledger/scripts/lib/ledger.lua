@@ -136,8 +136,8 @@ local function decimal_subtract(a, b)
   return out == '' and '0' or out
 end
 
--- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is approved to
--- Permit2) and _s (sponsored permits).
+-- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is
+-- approved) and _s (sponsored permits).
 local function in_flight_key(r)
   return prefix .. 'f:' .. r.asset .. ':' .. r.payer
 end
@@ -314,7 +314,7 @@ local function conclude(r, event, found, life)
     details_seconds = seconds
   end
   redis.call('EXPIRE', r.redis_key, seconds)
-  local details = { method = all.method, chain = all.chain, asset = all.asset, payer = all.payer, pay_to = all.pay_to,
+  local details = { scheme = all.scheme, method = all.method, chain = all.chain, asset = all.asset, payer = all.payer, pay_to = all.pay_to,
     amount = all.amount, nonce = all.nonce, deadline = all.deadline, hashes = all.hashes, t_arrived = all.t_arrived,
     t_allocated = all.t_allocated }
   redis.call('SET', prefix .. 'd:' .. r.id, cjson.encode(details), 'EX', details_seconds)

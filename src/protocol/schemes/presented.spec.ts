@@ -3,10 +3,10 @@ import { encodeFunctionData, parseAbi } from 'viem';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../../payment/accepted-payment.builder.js';
-import { aggregateCall, settlementCall } from '../../evm/calls.js';
-import { EXACT_PERMIT2_PROXY, MULTICALL3 } from '../../evm/contracts.js';
-import { presentedAuthorizations } from './decoded-authorizations.js';
+} from '../payment/accepted-payment.builder.js';
+import { aggregateCall, settlementCall } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
+import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';
 const eip3009 = anEip3009Authorization();
@@ -44,7 +44,7 @@ describe('presentedAuthorizations', () => {
   const call = (authorization: typeof eip3009 | typeof permit2) =>
     settlementCall(authorization, token);
   const presented = ({ to, data }: ReturnType<typeof call>) =>
-    presentedAuthorizations(to, data, EXACT_PERMIT2_PROXY);
+    presentedAuthorizations(to, data, DEFAULT_SCHEME_CONTRACTS);
 
   it('reads direct calls', () => {
     expect(presented(call(eip3009))).toEqual([expected.eip3009]);
@@ -88,7 +88,7 @@ describe('presentedAuthorizations', () => {
     'reads nothing in %s',
     (data) => {
       expect(presented({ to: token, data })).toEqual([]);
-      expect(presentedAuthorizations(null, data, EXACT_PERMIT2_PROXY)).toEqual([]);
+      expect(presentedAuthorizations(null, data, DEFAULT_SCHEME_CONTRACTS)).toEqual([]);
     },
   );
 });

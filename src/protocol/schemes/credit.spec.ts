@@ -1,18 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import type { AcceptedPayment } from '../../payment/accepted-payment.js';
+import type { Eip3009Authorization } from '../evm/authorization.js';
+import type { AcceptedPayment } from '../payment/accepted-payment.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../../payment/accepted-payment.builder.js';
-import {
-  AUTHORIZATION_USED_TOPIC,
-  creditLogs,
-  type ReceiptLog,
-  TRANSFER_TOPIC,
-} from './evidence.js';
-import { addressWord, uintWord } from '../../evm/abi-words.js';
+} from '../payment/accepted-payment.builder.js';
+import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../evm/logs.js';
+import { creditLogs } from './credit.js';
+import { addressWord, uintWord } from '../evm/abi-words.js';
 
 const topic = (address: Hex): Hex => `0x${addressWord(address)}`;
 
@@ -32,7 +29,7 @@ function transferLog(
 
 function usedLog(payment: AcceptedPayment, logIndex: number): ReceiptLog {
   const { asset, authorization } = payment;
-  const nonce = authorization.method === 'eip3009' ? authorization.nonce : '0x';
+  const { nonce } = authorization as Eip3009Authorization;
   return {
     address: asset,
     topics: [AUTHORIZATION_USED_TOPIC, topic(authorization.from), nonce],

@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
+import { anEip3009Authorization } from '../protocol/payment/accepted-payment.builder.js';
+import type { Eip3009Claim, Payment } from '../protocol/payment/payment.js';
+import { registerScheme } from '../protocol/schemes/registry.js';
+import {
+  aNoteAuthorization,
+  aNotePayment,
+  COLLECTOR,
+  PAYER,
+} from '../protocol/schemes/toy-payment.builder.js';
+import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
+import type { LaneBoard, PublishedStatus } from '../settlement/ledger/queries/lane-board.js';
+import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
+import { SupportedService } from './supported.service.js';
+import { LaneSenders } from './verify/lane-senders.js';
+import { type Judgement, PaymentVerifier } from './verify/payment-verifier.js';
+import { VerifyService } from './verify/verify.service.js';
+
+const anExactClaim: Eip3009Claim = { ...anEip3009Authorization(), hasValidChecksums: true };
+
+const aLane = (signer: Address): PublishedStatus =>
+  ({
+    ...{ lane: `56:${signer}`, chainId: 56, signer, balanceWei: '7', gasPriceWei: '5' },
+    ...{ suspendedAssets: [], silentMs: 100 },
+  }) as unknown as PublishedStatus;
+
+/** The HTTP API, with a scheme that answers none of its questions as those that are served. */
+describe('another scheme', () => {
+  beforeAll(() => {
+    registerScheme(TOY_SCHEME);
+  });
+
+  describe('is verified', () => {
+    const verifierOf = (signers: readonly Address[], balance = 10_000n) => {
+      const asked: Hex[] = [];
+      const view = {
+        call: ({ data }: { data: Hex }) => {
+          asked.push(data);
+          return Promise.resolve({ status: 'returned', data: `0x${uintWord(balance)}` });
+        },
+      };
+      const chain = {
+        judge: async (judge: (from: unknown) => Promise<unknown>) => ({ value: await judge(view) }),
+      };
+      const verifier = new PaymentVerifier({ get: () => chain } as unknown as ChainRegistry, {
+        recoverSigner: (digest) => Promise.resolve(BigInt(digest) === 7n ? PAYER : undefined),
+        maxGas: 300_000n,
+        admission: {} as ConstructorParameters<typeof PaymentVerifier>[1]['admission'],
+        senders: new LaneSenders({ all: () => Promise.resolve(signers.map(aLane)) }),
+      });
+      const judge = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
+        const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false };
+        return verifier.judge(payment, { inFlight, recentReverts: 0 });
+      };
+      return { judge, asked };
+    };
+    const short = (judgement: Judgement): string =>
+      judgement.isValid ? 'valid' : judgement.reason;
+
+    it('from the only account that may send it, whatever other lanes there are', async () => {
+      const others: Address[] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`];
+      const judgement = await verifierOf([...others, COLLECTOR]).judge(aNotePayment());
+      expect(judgement).toMatchObject({ isValid: true, authorization: aNoteAuthorization });
+      expect(short(await verifierOf(others).judge(aNotePayment()))).toBe('unauthorized');
+    });
+
+    it('by its own checks', async () => {
+      const { judge } = verifierOf([COLLECTOR]);
+      expect(short(await judge(aNotePayment({ serial: '8' })))).toBe('invalid_payload');
+      expect(short(await judge(aNotePayment({}, '1001')))).toBe('amount_too_small');
+    });
+
+    it('knowing whether it is to be settled: that may be for less than was signed', async () => {
+      const { judge } = verifierOf([COLLECTOR]);
+      const verified = (amount: string): Promise<Judgement> =>
+        judge({ ...aNotePayment({}, amount), purpose: 'verify' });
+      expect(short(await judge(aNotePayment({}, '1')))).toBe('valid');
+      expect(short(await verified('1'))).toBe('amount_too_small');
+      expect(short(await verified('1000'))).toBe('valid');
+    });
+
+    it('against what its payer has in flight, with its own reasons and its own approval', async () => {
+      const { judge, asked } = verifierOf([COLLECTOR], 1000n);
+      expect(short(await judge(aNotePayment(), 100n))).toBe('valid');
+      expect(short(await judge(aNotePayment(), 101n))).toBe('amount_too_small');
+      expect(short(await judge(aNotePayment(), 0n, 101n))).toBe('payer_suspended');
+      expect(asked.at(-1)).toBe(`0x00000001${addressWord(PAYER)}${addressWord(COUNTER)}`);
+    });
+  });
+
+  it('is good to whoever repeats it where it may be repeated, although it was sold', async () => {
+    const known = { state: 'finalized', isPaid: true, sale: { state: 'sold', soldKeyTag: 'k' } };
+    const look = { ...BLANK_RECORD, known, isWaitedFor: true } as unknown as Look;
+    const verifier = {
+      ...{ refusalByLists: () => undefined, match: () => Promise.resolve({ kind: 'same' }) },
+      judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
+    } as unknown as PaymentVerifier;
+    const service = new VerifyService(verifier, { look: () => Promise.resolve(look) });
+    const payment = aNotePayment();
+    expect(await service.verify(payment, '')).toEqual({ isValid: true });
+    const exact = { ...payment, claim: anExactClaim };
+    expect(await service.verify(exact, '')).toMatchObject({ reason: 'duplicate_settlement' });
+  });
+
+  it('is listed with what sellers have to know of it', async () => {
+    const chains = { all: [{ chainId: 56 }], served: () => ({}) } as unknown as ChainRegistry;
+    const board = { all: () => Promise.resolve([aLane(COLLECTOR)]) } as unknown as LaneBoard;
+    const { kinds, extensions } = await new SupportedService(chains, board).supported([1, 2]);
+    expect(kinds).toEqual([
+      { x402Version: 2, scheme: 'exact', network: 'eip155:56' },
+      ...[{ x402Version: 2, scheme: 'toy', network: 'eip155:56' }].map((kind) => ({
+        ...kind,
+        extra: { collector: expect.stringMatching(new RegExp(COLLECTOR, 'i')) },
+      })),
+      { x402Version: 1, scheme: 'exact', network: 'bsc' },
+    ]);
+    expect(extensions).toEqual(['eip2612GasSponsoring', 'toyNotes']);
+  });
+});

@@ -1,0 +1,30 @@
+import { decodeAbiParameters, parseAbiParameters } from 'viem';
+import type { CallOutcome } from './chain-reader.js';
+
+/** Readers of the one value a call returned; `undefined` when it reverted or returned something else. */
+
+export function decodeUint(outcome: CallOutcome): bigint | undefined {
+  return decodeWith('uint256', outcome) as bigint | undefined;
+}
+
+export function decodeBoolean(outcome: CallOutcome): boolean | undefined {
+  return decodeWith('bool', outcome) as boolean | undefined;
+}
+
+export function decodeText(outcome: CallOutcome): string | undefined {
+  return decodeWith('string', outcome) as string | undefined;
+}
+
+export function decodeAddress(outcome: CallOutcome): string | undefined {
+  return decodeWith('address', outcome) as string | undefined;
+}
+
+function decodeWith(type: string, outcome: CallOutcome): unknown {
+  if (outcome.status !== 'returned') return undefined;
+  try {
+    return decodeAbiParameters(parseAbiParameters(type), outcome.data)[0];
+  } catch {
+    // Not of this type: the caller treats it as no answer.
+    return undefined;
+  }
+}

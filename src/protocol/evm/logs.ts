@@ -1,0 +1,39 @@
+import type { Address, Hex } from 'viem';
+import { addressWord, keccakOfText, uintWord } from './abi-words.js';
+
+/** A log of a receipt, addresses and topics in lower case. */
+export interface ReceiptLog {
+  readonly address: Address;
+  readonly topics: readonly Hex[];
+  readonly data: Hex;
+  readonly logIndex: number;
+}
+
+/** ERC-20 */
+export const TRANSFER_TOPIC = keccakOfText('Transfer(address,address,uint256)');
+/** EIP-3009 */
+export const AUTHORIZATION_USED_TOPIC = keccakOfText('AuthorizationUsed(address,bytes32)');
+export const AUTHORIZATION_CANCELED_TOPIC = keccakOfText('AuthorizationCanceled(address,bytes32)');
+
+/** A transfer of tokens as a log shows it. */
+export interface Transfer {
+  readonly asset: Address;
+  readonly payer: Address;
+  readonly payTo: Address;
+  /** Atomic units. */
+  readonly amount: bigint;
+}
+
+/** Whether a log is the ERC-20 event of exactly this transfer. */
+export function isTransferLog(
+  { address, topics, data }: ReceiptLog,
+  { asset, payer, payTo, amount }: Transfer,
+): boolean {
+  return (
+    address === asset &&
+    topics[0] === TRANSFER_TOPIC &&
+    topics[1] === `0x${addressWord(payer)}` &&
+    topics[2] === `0x${addressWord(payTo)}` &&
+    data === `0x${uintWord(amount)}`
+  );
+}

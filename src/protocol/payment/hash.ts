@@ -1,0 +1,10 @@
+import { hash } from 'node:crypto';
+
+/** What a name can be made of; `undefined` is not the same as an empty text. */
+export type HashPart = string | number | bigint | undefined;
+
+/** SHA-256 in base64url, 43 characters. JSON keeps the parts apart: none can spill into the next one. */
+export function hashOf(parts: readonly HashPart[]): string {
+  const text = JSON.stringify(parts.map((part) => (part === undefined ? null : String(part))));
+  return hash('sha256', text, 'base64url');
+}

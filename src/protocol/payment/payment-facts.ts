@@ -1,0 +1,69 @@
+import type { Call } from '../evm/calls.js';
+import type { Sender, Settlement } from '../evm/chain-reader.js';
+import type { Transfer } from '../evm/logs.js';
+import { actionOf } from '../schemes/registry.js';
+import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
+
+/** What the scheme of an accepted payment says of it. */
+
+/** The call that makes the payment. */
+export function callOf(payment: AcceptedPayment): Call {
+  const { authorization } = payment;
+  return actionOf(authorization).callOf(authorization, payment);
+}
+
+/** The transfer of tokens that it brings about. */
+export function transferOf(payment: AcceptedPayment): Transfer {
+  const { authorization } = payment;
+  return actionOf(authorization).transferOf(authorization, payment);
+}
+
+/**
+ * What is simulated before the payment is sent.
+ *
+ * @param gas - limit of the transaction.
+ */
+export function settlementOf(
+  payment: AcceptedPayment,
+  sender: Sender | undefined,
+  gas: bigint,
+): Settlement {
+  const { authorization } = payment;
+  const action = actionOf(authorization);
+  const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
+  const call = action.callOf(authorization, payment);
+  return { call, sender, gas, token: asset, payer, payTo, amount };
+}
+
+/** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */
+export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): bigint {
+  return actionOf(authorization).gasCapOf(authorization, usual);
+}
+
+export function inFlightKindOf({ authorization }: AcceptedPayment): InFlightKind {
+  return actionOf(authorization).inFlightKindOf(authorization);
+}
+
+/** The nonce of the authorization (not of an account), as one number whatever its spelling. */
+export function authorizationNonceOf({ authorization }: AcceptedPayment): bigint {
+  return actionOf(authorization).nonceOf(authorization);
+}
+
+/** Unix seconds at which the chain stops accepting the authorization. */
+export function deadlineOf({ authorization }: AcceptedPayment): bigint {
+  return actionOf(authorization).deadlineOf(authorization);
+}
+
+const DEADLINE_MAX = 99_999_999_999;
+const DEADLINE_BOUND = BigInt(DEADLINE_MAX);
+
+/** Unix seconds, bounded so that it survives as a JavaScript number (some wallets sign 2^256 - 1). */
+export function boundedDeadlineOf(payment: AcceptedPayment): number {
+  const deadline = deadlineOf(payment);
+  return deadline > DEADLINE_BOUND ? DEADLINE_MAX : Number(deadline);
+}
+
+/** Whether a block of this time, and any later one, refuses the payment. */
+export function isExpiredAt({ authorization }: AcceptedPayment, blockTime: number): boolean {
+  return actionOf(authorization).isExpiredAt(authorization, BigInt(blockTime));
+}

@@ -1,0 +1,38 @@
+import type { ReceiptLog } from '../evm/logs.js';
+import type { AcceptedPayment } from '../payment/accepted-payment.js';
+import { transferOf } from '../payment/payment-facts.js';
+import { actionOf } from './registry.js';
+
+export interface EvidencedItem {
+  readonly id: string;
+  readonly payment: AcceptedPayment;
+}
+
+/** Those whose evidence names the authorization choose first. */
+const PASSES = [true, false] as const;
+
+/**
+ * Which settlements of a mined transaction were paid, read from its logs as each one's scheme says. One
+ * log is credited to one settlement.
+ *
+ * @returns the log index of the credited `Transfer` by settlement id; unpaid ones are missing.
+ */
+export function creditLogs(
+  items: readonly EvidencedItem[],
+  logs: readonly ReceiptLog[],
+): ReadonlyMap<string, number> {
+  const credited = new Map<string, number>();
+  const taken = new Set<number>();
+  for (const isNamed of PASSES) {
+    for (const { id, payment } of items) {
+      const { authorization } = payment;
+      const action = actionOf(authorization);
+      if (action.isNamedByEvidence !== isNamed) continue;
+      const log = action.evidenceIn(transferOf(payment), authorization, logs, taken);
+      if (log === undefined) continue;
+      taken.add(log.logIndex);
+      credited.set(id, log.logIndex);
+    }
+  }
+  return credited;
+}

@@ -1,0 +1,113 @@
+import { type Address, decodeAbiParameters, type Hex } from 'viem';
+import { addressWord } from '../../evm/abi-words.js';
+import type { Eip3009Authorization } from '../../evm/authorization.js';
+import { settlementCall, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from '../../evm/calls.js';
+import { AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
+import type { Eip3009Claim } from '../../payment/payment.js';
+import type { Encoded } from '../encoded.js';
+import { EIP3009 } from '../methods/eip3009.js';
+import type { Action } from '../scheme.js';
+import { transferIn } from '../transfer-evidence.js';
+import { diagnose } from './diagnose.js';
+import { reasonOfRevert } from './revert-reason.js';
+import { mayHideUse, usedReasonOf } from './used-reasons.js';
+import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
+
+/** from, to, value, validAfter, validBefore, nonce */
+const TRANSFER_WORDS = [
+  { type: 'address' },
+  { type: 'address' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'bytes32' },
+] as const;
+
+/** A payment by EIP-3009 `transferWithAuthorization` of the token, V1 and V2. */
+export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
+  method: EIP3009,
+  reasons: {
+    used: usedReasonOf(EIP3009.name),
+    expired: 'invalid_exact_evm_payload_authorization_valid_before',
+    insufficientBalance: 'invalid_exact_evm_insufficient_balance',
+    // It needs no approval of the payer.
+    insufficientAllowance: 'invalid_exact_evm_insufficient_balance',
+    simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
+    transactionFailed: 'invalid_exact_evm_transaction_failed',
+    noEvidence: 'invalid_exact_evm_transfer_event_mismatch',
+  },
+  isRepeatable: false,
+
+  signedPartsOf: (claim, { chainId, asset, tokenName, tokenVersion }) => {
+    const { from, to, value, validAfter, validBefore, nonce } = claim;
+    if (from === undefined || nonce === undefined) return undefined;
+    return {
+      key: EIP3009.keyOf(chainId, asset, from, BigInt(nonce)),
+      terms: [to, value, validAfter, validBefore],
+      domain: [textOrNothing(tokenName), textOrNothing(tokenVersion)],
+    };
+  },
+  verify: verifyEip3009,
+  termsMismatch: (payment, claim) => termsMismatchOfEip3009(payment, claim),
+  mayHideUse,
+  soleSenderOf: () => undefined,
+
+  termsOf: ({ to, value, validAfter, validBefore }) => [to, value, validAfter, validBefore],
+  nonceOf: ({ nonce }) => BigInt(nonce),
+  deadlineOf: ({ validBefore }) => validBefore,
+  // The token wants a block time below `validBefore`.
+  isExpiredAt: ({ validBefore }, blockTime) => validBefore <= blockTime,
+  decode: (stored) => {
+    const encoded = stored as Encoded<Eip3009Authorization>;
+    return {
+      ...encoded,
+      value: BigInt(encoded.value),
+      validAfter: BigInt(encoded.validAfter),
+      validBefore: BigInt(encoded.validBefore),
+    };
+  },
+
+  inFlightKindOf: () => 'e',
+  allowanceCall: () => undefined,
+
+  callOf: (authorization, { asset }) => settlementCall(authorization, asset),
+  transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
+  gasCapOf: (_, usual) => usual,
+  mayShare: true,
+  gasProfileOf: () => 'eip3009',
+  diagnose,
+  diagnosesUse: true,
+  reasonOfRevert: (data) => reasonOfRevert(data, EIP3009.name),
+
+  isNamedByEvidence: true,
+  evidenceIn: (transfer, { from, nonce }, logs, taken) => {
+    const payer: Hex = `0x${addressWord(from)}`;
+    const isUsed = logs.some(
+      ({ address, topics }) =>
+        address === transfer.asset &&
+        topics[0] === AUTHORIZATION_USED_TOPIC &&
+        topics[1] === payer &&
+        topics[2] === nonce,
+    );
+    return isUsed ? transferIn(transfer, logs, taken) : undefined;
+  },
+  isDoneByAnybody: false,
+  selectors: [TRANSFER_WITH_VRS, TRANSFER_WITH_BYTES],
+  presentedIn: (target, callData) => {
+    const words: Hex = `0x${callData.slice(10)}`;
+    const [from, to, amount, , , nonce] = decodeAbiParameters(TRANSFER_WORDS, words);
+    return {
+      method: EIP3009.name,
+      token: target,
+      from: from.toLowerCase() as Address,
+      to: to.toLowerCase() as Address,
+      amount,
+      nonce: BigInt(nonce),
+    };
+  },
+};
+
+/** What is not text has no name or version to sign over, and may not be convertible to text at all. */
+function textOrNothing(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

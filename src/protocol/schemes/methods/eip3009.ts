@@ -1,0 +1,31 @@
+import type { Hex } from 'viem';
+import { addressWord, uintWord } from '../../evm/abi-words.js';
+import { decodeBoolean } from '../../evm/call-results.js';
+import { authorizationStateCall } from '../../evm/calls.js';
+import { AUTHORIZATION_CANCELED_TOPIC, AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
+import type { AuthorizationMethod } from '../authorization-method.js';
+
+const USE_EVENTS: readonly Hex[] = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC];
+
+/** EIP-3009: the token itself keeps the nonces of its payers, and names each that is used. */
+export const EIP3009: AuthorizationMethod = {
+  name: 'eip3009',
+  keyOf: (chainId, asset, payer, nonce) => ['eip3009', chainId, asset, payer, nonce],
+  stateCall: ({ asset, payer, nonce }) =>
+    authorizationStateCall(asset, payer, `0x${uintWord(nonce)}`),
+  readState: decodeBoolean,
+  useEvents: USE_EVENTS,
+  searchTopics: ({ payer, nonce }) => [
+    USE_EVENTS,
+    `0x${addressWord(payer)}`,
+    `0x${uintWord(nonce)}`,
+  ],
+  isNamedIn: (logs, { asset, payer, nonce }) =>
+    logs.some(
+      ({ address, topics: [event, by, used] }) =>
+        address === asset &&
+        (event === AUTHORIZATION_USED_TOPIC || event === AUTHORIZATION_CANCELED_TOPIC) &&
+        by === `0x${addressWord(payer)}` &&
+        used === `0x${uintWord(nonce)}`,
+    ),
+};

@@ -1,0 +1,97 @@
+import type { Hex } from 'viem';
+import type { ActionName, TransferMethod } from '../evm/transfer-method.js';
+import type { JsonObject } from '../payment/wire-values.js';
+import type { AuthorizationMethod } from './authorization-method.js';
+import { EXACT } from './exact/exact.js';
+import type { Action, Scheme } from './scheme.js';
+
+/** Every scheme that is served here. What is asked of a payment is asked of the scheme it belongs to. */
+
+/** Of claims, authorizations and records that name none. */
+export const DEFAULT_SCHEME = EXACT.name;
+
+const schemes = new Map<string, Scheme>();
+const actions = new Map<string, ReadonlyMap<TransferMethod, Action>>();
+const methods = new Map<TransferMethod, AuthorizationMethod>();
+const bySelector = new Map<string, Action>();
+const useEvents = new Set<Hex>();
+
+/** @throws TypeError where it contradicts a scheme that is registered. */
+export function registerScheme(scheme: Scheme): void {
+  if (schemes.has(scheme.name)) throw new TypeError(`scheme ${scheme.name} is registered`);
+  for (const action of scheme.actions) {
+    const { method, selectors } = action;
+    if ((methods.get(method.name) ?? method) !== method) {
+      throw new TypeError(`transfer method ${method.name} is another one`);
+    }
+    methods.set(method.name, method);
+    for (const event of method.useEvents) useEvents.add(event);
+    for (const selector of selectors) {
+      if (bySelector.has(selector)) throw new TypeError(`selector ${selector} is taken`);
+      bySelector.set(selector, action);
+    }
+  }
+  actions.set(scheme.name, new Map(scheme.actions.map((action) => [action.method.name, action])));
+  schemes.set(scheme.name, scheme);
+}
+
+registerScheme(EXACT);
+
+export function allSchemes(): readonly Scheme[] {
+  return [...schemes.values()];
+}
+
+/** `undefined` for a scheme that this version of the protocol does not have here. */
+export function schemeNamed(name: string, version: 1 | 2): Scheme | undefined {
+  const scheme = schemes.get(name);
+  return scheme?.versions.includes(version) === true ? scheme : undefined;
+}
+
+/** Whether a scheme of this name is served, whatever the version. */
+export function isSchemeName(name: unknown): name is string {
+  return typeof name === 'string' && schemes.has(name);
+}
+
+/** The action that a claim, an authorization or a record belongs to. */
+export function actionOf({ scheme = DEFAULT_SCHEME, method }: ActionName): Action {
+  const action = actions.get(scheme)?.get(method);
+  if (action === undefined) throw new TypeError('no scheme here has such an action');
+  return action;
+}
+
+export function allActions(): readonly { readonly scheme: Scheme; readonly action: Action }[] {
+  return allSchemes().flatMap((scheme) => scheme.actions.map((action) => ({ scheme, action })));
+}
+
+/** The action whose authorizations are presented by functions with this selector, without prefix. */
+export function actionBySelector(selector: string): Action | undefined {
+  return bySelector.get(selector);
+}
+
+export function allMethods(): readonly AuthorizationMethod[] {
+  return [...methods.values()];
+}
+
+export function isMethodName(name: string | undefined): name is TransferMethod {
+  return name !== undefined && (methods as ReadonlyMap<string, unknown>).has(name);
+}
+
+export function methodNamed(name: TransferMethod): AuthorizationMethod {
+  const method = methods.get(name);
+  if (method === undefined) throw new TypeError('no scheme here has such a transfer method');
+  return method;
+}
+
+/** Whether logs with this first topic name an authorization as used or cancelled. */
+export function isUseEvent(topic: Hex | undefined): boolean {
+  return topic !== undefined && useEvents.has(topic);
+}
+
+/** The payer as sent, in a payload of any scheme. */
+export function payerIn(inner: JsonObject): unknown {
+  for (const scheme of schemes.values()) {
+    const payer = scheme.payerAsSent(inner);
+    if (payer !== undefined && payer !== null) return payer;
+  }
+  return undefined;
+}

@@ -1,0 +1,204 @@
+import type { Address, Hex } from 'viem';
+import type { Authorization } from '../evm/authorization.js';
+import type { Call } from '../evm/calls.js';
+import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
+import type { SchemeContracts } from '../evm/contracts.js';
+import type { ReceiptLog, Transfer } from '../evm/logs.js';
+import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
+import type { HashPart } from '../payment/hash.js';
+import type { Claim, Payment, Requirements } from '../payment/payment.js';
+import type { JsonObject } from '../payment/wire-values.js';
+import type { Reason } from '../reasons.js';
+import type { AuthorizationMethod, PresentedAuthorization } from './authorization-method.js';
+import type { Verdict, VerifyContext, VerifyScope } from './verdict.js';
+
+/**
+ * A payment scheme of x402. Everything that differs from scheme to scheme is behind this interface; the
+ * engine and the HTTP API ask `registry.ts` and name no scheme.
+ */
+export interface Scheme {
+  /** As requirements name it. */
+  readonly name: string;
+  /** Protocol versions that have it. */
+  readonly versions: readonly (1 | 2)[];
+  /** Extensions of the protocol it understands, as `/supported` lists them. */
+  readonly extensions: readonly string[];
+  /** What it can be asked to settle: at most one action for each transfer method. */
+  readonly actions: readonly Action[];
+  /** The shapes its payload may have, for the description of the API. */
+  readonly payloads: readonly PayloadShape[];
+  /** Reads what the buyer sent; `undefined` where a field is missing or of the wrong type. */
+  readClaim(payload: JsonObject, version: 1 | 2): Claim | undefined;
+  /** The payer exactly as sent, in whatever state the rest of the payload is. */
+  payerAsSent(inner: JsonObject): unknown;
+  /** `extra` of its kinds in `/supported`. @param signers - the accounts of the chain's lanes. */
+  kindExtra?(signers: readonly Address[]): JsonObject;
+}
+
+/** JSON Schema of one shape of `payload`. */
+export interface PayloadShape {
+  readonly name: string;
+  readonly versions: readonly (1 | 2)[];
+  readonly schema: JsonObject;
+}
+
+/** What a payer committed to, as the parts of names; see `PaymentIdentity`. */
+export interface SignedParts {
+  readonly key: readonly HashPart[];
+  readonly terms: readonly HashPart[];
+  /** The signature domain, where requests may name another one. */
+  readonly domain: readonly HashPart[];
+}
+
+/** The payment a call is made for. Atomic units. */
+export type CallTerms = Pick<AcceptedPayment, 'asset' | 'payTo' | 'amount'>;
+
+/** What the seller requires, as far as a diagnosis compares it with the chain. */
+export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
+
+/** A simulation that failed, and the same once more. */
+export interface FailedSimulation {
+  readonly failure: FailedEffect;
+  readonly again: () => Promise<Effect>;
+}
+
+/** Reasons for what the engine finds out by itself. */
+export interface ActionReasons {
+  /** The chain has executed or cancelled the authorization. */
+  readonly used: Reason;
+  readonly expired: Reason;
+  readonly insufficientBalance: Reason;
+  /** What the payer approved, or its one permit, is spoken for by what it has in flight. */
+  readonly insufficientAllowance: Reason;
+  /** It would not pay, and nothing says why. */
+  readonly simulationFailed: Reason;
+  /** It was mined and reverted, and nothing says why. */
+  readonly transactionFailed: Reason;
+  /** It was mined and succeeded, and left no evidence of the payment. */
+  readonly noEvidence: Reason;
+}
+
+/** Whether a refusal may be that of a payment which the chain has executed. */
+export type HiddenUse = 'yes' | 'if_payer_has_code' | 'no';
+
+/**
+ * One thing a scheme can be asked to settle, by one transfer method. Methods may be called without the
+ * object; none of them changes anything.
+ */
+export interface Action<C extends Claim = Claim, A extends Authorization = Authorization> {
+  readonly method: AuthorizationMethod;
+  readonly reasons: ActionReasons;
+
+  /**
+   * Whether everybody who asks for it once it is done hears success. Else it is sold to one request: what
+   * it pays for is given once.
+   */
+  readonly isRepeatable: boolean;
+
+  // ---------------------------------------------------------------- a request
+
+  /** `undefined` for a claim that no wallet can have signed. */
+  signedPartsOf(claim: C, requirements: Requirements): SignedParts | undefined;
+  /**
+   * Judges a payment; changes nothing.
+   *
+   * @throws ChainUnavailableError when the chain cannot be asked.
+   */
+  verify(payment: Payment, claim: C, context: VerifyContext, scope: VerifyScope): Promise<Verdict>;
+  /**
+   * The first broken one of the checks that need neither the chain, nor the clock, nor the signature. For
+   * payments known to be signed.
+   */
+  termsMismatch(
+    payment: Payment,
+    claim: C,
+    chain: Pick<ChainReader, 'schemeContracts'>,
+  ): Reason | undefined;
+  /** Whether its checks may say this of a payment because it was executed. */
+  mayHideUse(reason: Reason): HiddenUse;
+  /** The only account that may send it; `undefined` where any lane may. */
+  soleSenderOf(claim: C): Address | undefined;
+
+  // ---------------------------------------------------------------- its authorization
+
+  /** The same terms as {@link signedPartsOf} names. */
+  termsOf(authorization: A): readonly HashPart[];
+  nonceOf(authorization: A): bigint;
+  /** Unix seconds from which on, or after which, the chain does not accept it any more. */
+  deadlineOf(authorization: A): bigint;
+  /** Whether a block of this time, and any later one, refuses it. */
+  isExpiredAt(authorization: A, blockTime: bigint): boolean;
+  /** @param stored - an authorization of its own from the ledger, see `encoded.ts`. */
+  decode(stored: unknown): A;
+
+  // ---------------------------------------------------------------- its payer
+
+  /** What it counts for while it is in flight. */
+  inFlightKindOf(authorization: A): InFlightKind;
+  /** What the payer has approved for such payments; `undefined` where it needs no approval. */
+  allowanceCall(authorization: A, asset: Address): Call | undefined;
+
+  // ---------------------------------------------------------------- sending
+
+  callOf(authorization: A, terms: CallTerms): Call;
+  /** The transfer of tokens it brings about: what a simulation proves, and what logs show. */
+  transferOf(authorization: A, terms: CallTerms): Transfer;
+  /**
+   * Gas that one settlement may cost.
+   *
+   * @param usual - what the operator allows for one payment.
+   */
+  gasCapOf(authorization: A, usual: bigint): bigint;
+  /** Whether it may be one call of a transaction that carries several. */
+  readonly mayShare: boolean;
+  /** What else decides the gas it needs, beside token, method and the payer's kind of account. */
+  gasProfileOf(authorization: A): string;
+  /**
+   * Why a settlement that failed in a simulation would not pay.
+   *
+   * @returns `undefined` when it succeeds now: nothing is known for certain.
+   * @throws ChainUnavailableError
+   */
+  diagnose(
+    chain: ChainReader,
+    terms: DiagnosedTerms,
+    authorization: A,
+    failed: FailedSimulation,
+  ): Promise<Reason | undefined>;
+  /** Whether a diagnosis tells a used authorization from other causes by itself. */
+  readonly diagnosesUse: boolean;
+  /** What revert data stands for, where it is known. */
+  reasonOfRevert(data: Hex | undefined): Reason | undefined;
+
+  // ---------------------------------------------------------------- evidence
+
+  /** Whether the evidence names the authorization: else two like payments of a payer leave the same. */
+  readonly isNamedByEvidence: boolean;
+  /**
+   * The log by which a mined transaction paid it; `undefined` where it did not.
+   *
+   * @param transfer - what it should have brought about.
+   * @param taken - indices of logs that paid others.
+   */
+  evidenceIn(
+    transfer: Transfer,
+    authorization: A,
+    logs: readonly ReceiptLog[],
+    taken: ReadonlySet<number>,
+  ): ReceiptLog | undefined;
+  /** Whether it does not matter who sent the transaction that did it: else one of ours has to be its cause. */
+  readonly isDoneByAnybody: boolean;
+  /** Selectors of the functions that present its authorizations, without prefix. */
+  readonly selectors: readonly string[];
+  /**
+   * Reads an authorization from a call of one of these functions.
+   *
+   * @param target - lower case.
+   * @throws where the calldata does not decode.
+   */
+  presentedIn(
+    target: Address,
+    callData: Hex,
+    contracts: SchemeContracts,
+  ): PresentedAuthorization | undefined;
+}

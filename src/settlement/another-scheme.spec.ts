@@ -1,0 +1,156 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import { refOf } from '../platform/chain/authorization-use.js';
+import type { EvmChain } from '../platform/chain/evm-chain.js';
+import { aChain, FakeChain, hash32 } from '../platform/chain/fake-chain.builder.js';
+import type { UseOutcome } from '../platform/chain/use-search/use-search.js';
+import { uintWord } from '../protocol/evm/abi-words.js';
+import type { Sender } from '../protocol/evm/chain-reader.js';
+import { anAcceptedPayment } from '../protocol/payment/accepted-payment.builder.js';
+import { type AcceptedPayment, assetNameOf } from '../protocol/payment/accepted-payment.js';
+import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
+import { registerScheme } from '../protocol/schemes/registry.js';
+import {
+  anAcceptedNote,
+  COLLECTOR,
+  collectedLogs,
+  PAYEE,
+  UNTIL,
+} from '../protocol/schemes/toy-payment.builder.js';
+import { TILL, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
+import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.js';
+import { AssetSuspension } from './lanes/sending/asset-suspension.js';
+import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
+import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
+import { expiryLua } from './ledger/expiry-lua.js';
+import { MemoryLaneStore } from './ledger/memory/memory-lane-store.js';
+import { paymentFields, readDetails } from './ledger/record.js';
+import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';
+
+const MAX_GAS = 300_000n;
+const sender: Sender = { address: COLLECTOR, gasPriceWei: 5n, balanceWei: 7n };
+
+/** The engine, with a settlement of a scheme that answers none of its questions as those that are served. */
+describe('a settlement of another scheme', () => {
+  beforeAll(() => {
+    registerScheme(TOY_SCHEME);
+  });
+
+  it('is stored with its name, and read again', () => {
+    const written = paymentFields(anAcceptedNote, { termsTag: 't', signedTag: 's' }, 5);
+    const fields = new Map<string, string>();
+    for (let i = 0; i < written.length; i += 2) fields.set(written[i] ?? '', written[i + 1] ?? '');
+    expect(Object.fromEntries(fields)).toMatchObject({ scheme: 'toy', nonce: '7', kind: 'p' });
+    expect(readDetails(fields, fields)).toMatchObject({ scheme: 'toy', method: 'note' });
+    const exact = paymentFields(anAcceptedPayment(), { termsTag: 't', signedTag: 's' }, 5);
+    expect(exact).not.toContain('scheme');
+  });
+
+  it('shares no transaction where it says so', () => {
+    const item = (id: string, payment: AcceptedPayment): Sendable => {
+      return { id, payment, goesAlone: false };
+    };
+    const others = [anAcceptedPayment(), anAcceptedPayment()];
+    const ready = [
+      item('toy', anAcceptedNote),
+      item('toy 2', anAcceptedNote),
+      ...others.map((payment, index) => item(`exact ${index}`, payment)),
+    ];
+    const safeAssets = new Set([anAcceptedNote, ...others].map(assetNameOf));
+    const rules = { maxItems: 9, safeAssets, optOut: new Set<Address>(), maxGas: gasBoundOf(0n) };
+    const { batches, singles } = groupForSending(ready, rules, () => 1n);
+    expect(batches.map((batch) => batch.map(({ id }) => id))).toEqual([['exact 0', 'exact 1']]);
+    expect(singles.map(({ id }) => id)).toEqual(['toy', 'toy 2']);
+  });
+
+  it('is simulated under its own cap of gas, and explains its own failure', async () => {
+    const gas: bigint[] = [];
+    let revertData: Hex = '0x01';
+    const view = {
+      isKeptApart: () => false,
+      isTrusted: () => false,
+      call: () => Promise.resolve({ status: 'returned', data: `0x${uintWord(0)}` }),
+      prove: (settlement: { gas: bigint; payTo: Address }) => {
+        gas.push(settlement.gas);
+        return Promise.resolve({ status: 'reverted', data: revertData });
+      },
+    };
+    const chain = {
+      judge: async (look: (from: unknown) => Promise<unknown>) => ({
+        ...{ value: await look(view), newestBlock: 1n },
+      }),
+    } as unknown as EvmChain;
+    const estimates = new LearnedGasEstimates(MAX_GAS);
+    const simulator = new ChainBatchSimulator(chain, estimates, new AssetSuspension(), {
+      ...{ maxGas: MAX_GAS, onDecided: () => undefined, onError: () => undefined },
+    });
+    const rules = { maxItems: 9, safeAssets: new Set<string>(), optOut: new Set<Address>() };
+    const recheck = async () => {
+      const ready = [{ id: 'a', payment: anAcceptedNote, goesAlone: false }];
+      const [checked] = await simulator.recheck(ready, { ...rules, maxGas: 1n }, sender);
+      return checked?.refusals.map(({ reason }) => reason);
+    };
+    expect(await recheck()).toEqual(['payee_not_allowed']);
+    revertData = '0x02';
+    expect(await recheck()).toEqual(['no_gas']);
+    expect(gas).toEqual([MAX_GAS * 3n, MAX_GAS * 3n]);
+    expect(estimates.note(anAcceptedNote, MAX_GAS * 2n)).toBe((MAX_GAS * 2n * 6n) / 5n);
+    expect(estimates.note(anAcceptedPayment(), MAX_GAS * 2n)).toBeUndefined();
+  });
+
+  it('is found on the chain by its calldata and its event', async () => {
+    const call = callOf(anAcceptedNote);
+    const truth = new FakeChain(6);
+    const ref = refOf(anAcceptedNote);
+    expect(ref).toMatchObject({ payTo: TILL, amount: 900n, nonce: 7n });
+    const block = truth.mine({
+      ...{ hash: hash32(5), to: call.to, input: call.data, logs: collectedLogs() },
+    });
+    truth.call = (at) => hash32(at >= block ? 1 : 0);
+    truth.mine();
+    const { chain } = await aChain(truth, 2);
+    const range = { from: 1n, to: BigInt(truth.head) };
+    expect(await chain.uses.find(ref, range)).toEqual({
+      kind: 'found',
+      use: { transaction: hash32(5), blockNumber: BigInt(block), logIndex: 1 },
+    });
+    await chain.close();
+  });
+
+  it('is done where a stranger has done it, and expires with its own reason', async () => {
+    let isUsed = 1;
+    const view = {
+      ...{ chainId: 56, transaction: () => Promise.resolve({ from: PAYEE }) },
+      call: () => Promise.resolve({ status: 'returned', data: `0x${uintWord(isUsed)}` }),
+    };
+    // Before the broadcast, and with no transfer: of exact that would be somebody else's use.
+    const use = { transaction: hash32(5), blockNumber: 3n, logIndex: undefined };
+    const found: UseOutcome = { kind: 'found', use };
+    const chain = {
+      ...{ chainId: 56, uses: { look: () => found } },
+      agree: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) =>
+        (await read(view)).value,
+      withView: (work: (from: unknown) => unknown) => work(view),
+    } as unknown as EvmChain;
+    const resolver = new ChainOutcomeResolver({
+      ...{ chain, store: new MemoryLaneStore(() => 0), maxGas: MAX_GAS },
+      ...{ onSearched: () => undefined, isOwnSigner: () => Promise.resolve(false) },
+    });
+    const finalized = { number: 20n, hash: hash32(20), timestamp: UNTIL };
+    const block = { ...finalized, baseFeePerGas: 0n, gasLimit: 0n };
+    const sent = { sinceBlock: 10n, hashes: [hash32(1)] };
+    const ending = async (payment: AcceptedPayment, timestamp = UNTIL) => {
+      const verdict = await resolver.judgeAgain('a', payment, sent, { ...block, timestamp });
+      return verdict.kind === 'ended' ? verdict.ending : verdict.kind;
+    };
+    expect(await ending(anAcceptedNote)).toMatchObject({ state: 'foreign', isPaid: true });
+    expect(await ending(anAcceptedPayment())).toMatchObject({ state: 'foreign', isPaid: false });
+    isUsed = 0;
+    expect(isExpiredAt(anAcceptedNote, UNTIL)).toBe(false);
+    expect(await ending(anAcceptedNote)).toBe('requeue');
+    expect(await ending(anAcceptedNote, UNTIL + 1)).toMatchObject({
+      ...{ state: 'expired', reason: 'settlement_not_sent' },
+    });
+    expect(expiryLua()).toContain("['toy note'] = 'settlement_not_sent'");
+  });
+});
