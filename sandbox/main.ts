@@ -21,7 +21,8 @@ import {
 import { mint } from './tokens.js';
 import { WalletOwner, walletSettings } from './wallet.js';
 
-const CHAIN_ID = 31_337;
+/** V1 has short names for few chains, and none for this one: `SANDBOX_CHAIN_ID=56` has one. */
+const CHAIN_ID = Number(process.env['SANDBOX_CHAIN_ID'] ?? 31_337);
 const NETWORK = `eip155:${CHAIN_ID}` as const;
 /** Seconds; the block time of BNB Chain. */
 const BLOCK_TIME = 0.45;

@@ -115,6 +115,17 @@ or run Redis in a container and the service against it:
   REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
 }
 
+/** The tests run an example in Python, with packages in a folder of its own. */
+function findPython() {
+  const hasVenv = () => spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
+  if (hasVenv()) return;
+  installFromDebian('python3-venv');
+  if (hasVenv()) return;
+  fail(`python3 with venv was not found; the test of examples/buyer-python needs it. Install it:
+  Debian, Ubuntu:  sudo apt-get install python3-venv
+  macOS:           brew install python`);
+}
+
 // ------------------------------------------------------------------ checkers of deploy files
 
 /** The overlays use kustomize components, which came with kubectl 1.21. */
@@ -203,7 +214,10 @@ const TASKS = {
   },
   mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
   test: {
-    needs: [...[installAnvil, findRedis, findFaketime, findPromtool], ...[findKubectl, build]],
+    needs: [
+      ...[installAnvil, findRedis, findFaketime, findPromtool],
+      ...[findKubectl, findPython, build],
+    ],
     run: () => jest(...args),
   },
   chaos: {

@@ -47,6 +47,24 @@ const WATCH_LOOP = `(() => {
 })()`;
 const REPLY_TIMEOUT_MS = 30_000;
 
+/** How often a function was called. */
+export interface CalledFunction {
+  /** Of its file. */
+  readonly url: string;
+  readonly name: string;
+  /** Where it begins in the file. */
+  readonly offset: number;
+  readonly count: number;
+}
+
+interface ScriptCoverage {
+  readonly url: string;
+  readonly functions: readonly {
+    readonly functionName: string;
+    readonly ranges: readonly { readonly startOffset: number; readonly count: number }[];
+  }[];
+}
+
 /** Looks into a Node process that was started with `--inspect=127.0.0.1:0`. */
 export class Inspector {
   #id = 0;
@@ -99,6 +117,25 @@ export class Inspector {
     const told = await this.#evaluate('globalThis.loopWatch?.read()');
     if (typeof told !== 'string') throw new Error('the event loop is not watched');
     return JSON.parse(told) as Stall;
+  }
+
+  /** Begins to count the calls of every function. */
+  async countCalls(): Promise<void> {
+    await this.#ask('Profiler.enable');
+    await this.#ask('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  }
+
+  /** The functions that were called since this was last asked. */
+  async takeCalls(): Promise<readonly CalledFunction[]> {
+    const { result } = await this.#ask('Profiler.takePreciseCoverage');
+    return (result as readonly ScriptCoverage[]).flatMap(({ url, functions }) =>
+      functions.flatMap(({ functionName: name, ranges }) => {
+        const [range] = ranges;
+        return range === undefined || range.count === 0
+          ? []
+          : [{ url, name, offset: range.startOffset, count: range.count }];
+      }),
+    );
   }
 
   close(): void {

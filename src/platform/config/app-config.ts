@@ -39,7 +39,7 @@ const SETTLING_ROLES: readonly Role[] = ['api', 'worker'];
 
 /**
  * The settings of a process. Environment only, read once at boot; all problems are reported
- * together. `.env.example` and the table in the README are compared with this by a test.
+ * together. `.env.example` and `docs/settings.md` are compared with this by a test.
  */
 const Settings = z.object({
   PORT: integerSetting(0, 65_535).default(4022),

@@ -1,0 +1,293 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { parse } from 'yaml';
+import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
+import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
+import { PRICE } from '../../sandbox/seller.js';
+import type { Service } from '../../sandbox/service.js';
+import { WalletOwner, walletSettings } from '../../sandbox/wallet.js';
+import { SETTING_NAMES } from '../../src/platform/config/app-config.js';
+import { eventually, get, post } from '../support/http.js';
+import { eip3009Body, newAccount } from '../support/payments.js';
+import { World } from '../support/world.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const EXAMPLES = join(ROOT, 'examples');
+const INSTALL_MS = 300_000;
+/** V1 has a name for it. */
+const CHAIN_ID = 56;
+const NETWORK = `eip155:${CHAIN_ID}`;
+
+type Env = Readonly<Record<string, string>>;
+
+interface Finished {
+  readonly status: number;
+  readonly output: string;
+}
+
+/** Runs a program to its end, with these settings and no others. */
+async function run(command: string, args: readonly string[], env: Env): Promise<Finished> {
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const keep = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  const status = await new Promise<number>((resolve) => {
+    child.on('close', (code) => {
+      resolve(code ?? 1);
+    });
+  });
+  return { status, output };
+}
+
+const node = (file: string, args: readonly string[], env: Env): Promise<Finished> =>
+  run(process.execPath, [join(EXAMPLES, file), ...args], env);
+
+/** The Python that has what the example requires; installed once for each version of its list. */
+function python(): string {
+  const required = join(EXAMPLES, 'buyer-python', 'requirements.txt');
+  const digest = createHash('sha256').update(readFileSync(required)).digest('hex').slice(0, 12);
+  const folder = join(ROOT, 'node_modules', '.cache', `python-${digest}`);
+  const program = join(folder, 'bin', 'python');
+  const done = join(folder, 'installed');
+  if (existsSync(done)) return program;
+  const steps: readonly (readonly [string, readonly string[]])[] = [
+    ['python3', ['-m', 'venv', '--clear', folder]],
+    [program, ['-m', 'pip', 'install', '--quiet', '-r', required]],
+  ];
+  for (const [command, args] of steps) {
+    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: INSTALL_MS });
+    if (status !== 0) throw new Error(`${command} ${args.join(' ')}\n${stderr}`);
+  }
+  writeFileSync(done, '');
+  return program;
+}
+
+describe('examples', () => {
+  let world: World;
+  let service: Service;
+  let seller: Started;
+  let sellerUrl: string;
+  let walletDir: string;
+  const payTo = newAccount().address;
+
+  const sellerSettings = (port: number): Env => ({
+    FACILITATOR_URL: service.url,
+    ASSET: world.usd,
+    PAY_TO: payTo,
+    PORT: String(port),
+  });
+
+  const startSeller = async (file: string, more: Env = {}): Promise<[Started, string]> => {
+    const port = await freePort();
+    const started = await startProgram(
+      process.execPath,
+      [join(EXAMPLES, file)],
+      (output) => output.includes('selling at'),
+      { env: { PATH: process.env['PATH'] ?? '', ...sellerSettings(port), ...more } },
+    );
+    return [started, `http://127.0.0.1:${port}/report`];
+  };
+
+  /** What an example prints of a purchase, and what the chain says of it. */
+  async function expectPurchase(bought: Promise<Finished>, from: Address): Promise<void> {
+    const before = await world.balance(world.usd, payTo);
+    const { status, output } = await bought;
+    expect(output).toContain('All is well.');
+    expect(status).toBe(0);
+    const hash = /transaction (0x[0-9a-f]{64})/.exec(output)?.[1] as `0x${string}`;
+    const receipt = await world.client.getTransactionReceipt({ hash });
+    expect(receipt.status).toBe('success');
+    expect((await world.balance(world.usd, payTo)) - before).toBe(PRICE);
+    expect(await world.balance(world.usd, from)).toBe(0n);
+  }
+
+  async function newBuyer(): Promise<{ key: `0x${string}`; address: Address }> {
+    const key = generatePrivateKey();
+    const { address } = privateKeyToAccount(key);
+    await world.fund(address, PRICE);
+    return { key, address };
+  }
+
+  beforeAll(async () => {
+    world = await World.start({ chainId: CHAIN_ID, blockTime: 0.3 });
+    walletDir = mkdtempSync(join(tmpdir(), 'examples-'));
+    const tokens = { usd: world.usd, coin: world.coin };
+    service = await world.service({
+      ROLES: 'api,worker,wallet',
+      ...walletSettings(NETWORK, tokens, walletDir, 0),
+      WALLET_FETCH_ALLOW: '127.0.0.1',
+    });
+    [seller, sellerUrl] = await startSeller('seller-express/server.mjs', { NETWORK });
+  });
+  afterAll(async () => {
+    await seller.stop();
+    await world.stop();
+    rmSync(walletDir, { recursive: true, force: true });
+  });
+
+  it('has a page for each, and a line in the list', () => {
+    const folders = readdirSync(EXAMPLES, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    const list = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
+    const listed = [...list.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(folders.sort());
+    for (const name of folders) expect(existsSync(join(EXAMPLES, name, 'README.md'))).toBe(true);
+  });
+
+  it('seller-express sells to buyer-fetch', async () => {
+    const { key, address } = await newBuyer();
+    const settings = { BUYER_KEY: key, NETWORK, ASSET: world.usd };
+    await expectPurchase(node('buyer-fetch/buy.mjs', [sellerUrl], settings), address);
+  });
+
+  it('buyer-fetch pays with no token it was not given', async () => {
+    const { key, address } = await newBuyer();
+    const settings = { BUYER_KEY: key, NETWORK, ASSET: world.coin };
+    const { status } = await node('buyer-fetch/buy.mjs', [sellerUrl], settings);
+    expect(status).not.toBe(0);
+    expect(await world.balance(world.usd, address)).toBe(PRICE);
+  });
+
+  it(
+    'seller-express sells to buyer-python',
+    async () => {
+      const { key, address } = await newBuyer();
+      const program = python();
+      const script = join(EXAMPLES, 'buyer-python', 'buy.py');
+      const buyWith = (asset: Address): Promise<Finished> =>
+        run(program, [script, sellerUrl], { BUYER_KEY: key, NETWORK, ASSET: asset });
+      expect((await buyWith(world.coin)).status).not.toBe(0);
+      expect(await world.balance(world.usd, address)).toBe(PRICE);
+      await expectPurchase(buyWith(world.usd), address);
+    },
+    INSTALL_MS,
+  );
+
+  it('seller-v1 sells to its buyer, and to nobody without money', async () => {
+    const [v1, url] = await startSeller('seller-v1/server.mjs');
+    try {
+      const { key, address } = await newBuyer();
+      const buy = (buyerKey: string): Promise<Finished> =>
+        node('seller-v1/buy.mjs', [], { BUYER_KEY: buyerKey, URL: url });
+      await expectPurchase(buy(key), address);
+      const refused = await buy(generatePrivateKey());
+      expect(refused.status).toBe(1);
+      expect(refused.output).toContain('402');
+      expect(refused.output).toContain('insufficient');
+      expect((await fetch(url, { headers: { 'x-payment': 'nonsense' } })).status).toBe(402);
+    } finally {
+      await v1.stop();
+    }
+  });
+
+  it('agent-mcp buys once for one intent, within the rules', async () => {
+    const owner = new WalletOwner(service.url, privateKeyToAccount(generatePrivateKey()));
+    const place = { rpcUrl: world.anvil.url, usd: world.usd };
+    const wallet = await owner.prepareWallet(place, { perPayment: '1', budget: '0.15' });
+    const tokenFile = join(walletDir, 'token');
+    writeFileSync(tokenFile, wallet.token);
+    const agent = (intentId: string): Promise<Finished> =>
+      node('agent-mcp/agent.mjs', [sellerUrl, intentId], {
+        X402_WALLET_URL: service.url,
+        X402_WALLET_TOKEN_FILE: tokenFile,
+      });
+    const held = await world.balance(world.usd, wallet.address);
+    const first = await agent('a-report');
+    expect(first.output).toContain('costs 0.1');
+    expect(first.output).toContain('All is well.');
+    expect(first.status).toBe(0);
+    const again = await agent('a-report');
+    expect(again.output).toBe(first.output.replace('allowed: true', 'allowed: false'));
+    expect(held - (await world.balance(world.usd, wallet.address))).toBe(PRICE);
+    const beyond = await agent('another-report');
+    expect(beyond.status).toBe(1);
+    expect(beyond.output).toContain('budget');
+  });
+
+  describe('two-workers', () => {
+    interface ComposeService {
+      readonly environment?: Readonly<Record<string, string>>;
+      readonly ports?: readonly string[];
+      readonly secrets?: readonly string[];
+      readonly command?: readonly string[];
+      readonly read_only?: boolean;
+      readonly cap_drop?: readonly string[];
+    }
+    const text = readFileSync(join(EXAMPLES, 'two-workers', 'docker-compose.yml'), 'utf8');
+    // As strict as Compose itself: a key that stands there twice is an error.
+    const { services } = parse(text, { strict: true, uniqueKeys: true, merge: true }) as {
+      readonly services: Readonly<Record<string, ComposeService>>;
+    };
+    const processes = ['api', 'worker-1', 'worker-2'];
+
+    it('has the processes, and keys where lanes are held alone', () => {
+      expect(Object.keys(services).sort()).toEqual([...processes, 'redis'].sort());
+      for (const name of processes) {
+        const { environment = {}, read_only, cap_drop, secrets = [] } = services[name] ?? {};
+        expect([read_only, cap_drop]).toEqual([true, ['ALL']]);
+        const settings = Object.keys(environment).map((one) => one.replace(/_FILE$/, ''));
+        expect(settings.filter((one) => !SETTING_NAMES.includes(one))).toEqual([]);
+        expect(secrets).toEqual(name === 'api' ? [] : ['signer-keys']);
+        expect('SIGNER_KEYS_FILE' in environment).toBe(name !== 'api');
+      }
+    });
+
+    it('publishes the answering process alone, and to this machine alone', () => {
+      const published = Object.entries(services).filter(([, { ports = [] }]) => ports.length > 0);
+      expect(published.map(([name, { ports }]) => [name, ports])).toEqual([
+        ['api', ['${BIND_ADDRESS:-127.0.0.1}:${PUBLISHED_PORT:-4022}:4022']],
+      ]);
+    });
+
+    it('keeps a Redis that writes before it answers', () => {
+      expect(services['redis']?.command).toEqual([
+        ...['redis-server', '--appendonly', 'yes', '--appendfsync', 'always'],
+        ...['--maxmemory-policy', 'noeviction'],
+      ]);
+    });
+
+    it('settles with a lane for each worker, and goes on without one of them', async () => {
+      const own = await World.start({ blockTime: 0.3 });
+      try {
+        const keys = `${SIGNER.key},${sandboxAccount(5).key}`;
+        const start = (name: string): Promise<Service> => {
+          const { ROLES = '' } = services[name]?.environment ?? {};
+          return own.service({ ROLES, SIGNER_KEYS: name === 'api' ? '' : keys });
+        };
+        const [api, first, second] = await Promise.all(processes.map(start));
+        if (!api || !first || !second) throw new Error('not all processes were started');
+        const settle = async (): Promise<unknown> => {
+          const payer = await own.payer();
+          const { chainId, usd: token } = own;
+          const payment = await eip3009Body({ payer, chainId, token, payTo });
+          return (await post(`${api.url}/settle`, payment)).body['success'];
+        };
+        await eventually('each worker has a lane', async () => {
+          const { body } = await get(`${first.opsUrl}/health`);
+          const { lanes } = body['info'] as { lanes: Record<string, { owner?: string }> };
+          return new Set(Object.values(lanes).map(({ owner }) => owner)).size === 2;
+        });
+        expect(await settle()).toBe(true);
+        await second.stop('SIGKILL');
+        expect(await settle()).toBe(true);
+      } finally {
+        await own.stop();
+      }
+    });
+  });
+});
