@@ -13,14 +13,14 @@ import { termsOf } from '../../protocol/payment/identity.js';
 import { isFinishedStage, STATE_OF } from '../model/settlement-machine.js';
 import {
   redisCall,
-  runKeyedScript,
   runTransaction,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { asEpochError, isLeaseError, type LedgerEpochs } from './epoch.js';
+import { isLeaseError, type LedgerEpochs } from './epoch.js';
 import * as keys from './keys.js';
+import { LedgerScripts } from './ledger-scripts.js';
 import type {
   AllocateResult,
   Ending,
@@ -88,11 +88,15 @@ export interface LedgerLifetimes {
 
 /** {@link LaneStore} in Redis. */
 export class RedisLaneStore implements LaneStore {
+  readonly #scripts: LedgerScripts;
+
   constructor(
     private readonly redis: Redis,
     private readonly epochs: LedgerEpochs,
     private readonly lifetimes: LedgerLifetimes,
-  ) {}
+  ) {
+    this.#scripts = new LedgerScripts(redis, epochs);
+  }
 
   async acquire(
     lane: string,
@@ -102,11 +106,13 @@ export class RedisLaneStore implements LaneStore {
   ): Promise<HeldLane | undefined> {
     const epoch = await this.epochs.of(chainId);
     const lease = asText(
-      await this.#run(
-        LANE_SCRIPTS.acquire,
+      await this.#scripts.runAt(
         { chainId, epoch },
-        [keys.laneLeaseKey(chainId, lane)],
-        [processId, leaseMs],
+        {
+          script: LANE_SCRIPTS.acquire,
+          keys: [keys.laneLeaseKey(chainId, lane)],
+          args: [processId, leaseMs],
+        },
       ),
     );
     return lease === '' ? undefined : { lane, chainId, lease, epoch };
@@ -479,7 +485,7 @@ export class RedisLaneStore implements LaneStore {
 
   /** A step of a lane: its lease and the epoch it was acquired at are asserted. */
   async #write(
-    which: Script,
+    script: Script,
     held: HeldLane,
     ids: readonly string[],
     args: readonly ScriptArgument[],
@@ -487,38 +493,20 @@ export class RedisLaneStore implements LaneStore {
     const { chainId, lane, lease } = held;
     const own = [keys.laneKey(chainId, lane), ...this.#records(chainId, ids)];
     try {
-      return await this.#run(which, held, own, [lease, ...args]);
+      return await this.#scripts.runAt(held, { script, keys: own, args: [lease, ...args] });
     } catch (error) {
       throw isLeaseError(error) ? new LeaseLostError(lane) : error;
     }
   }
 
   /** A step of the chain that needs no lane: of whichever epoch it is. */
-  async #ask(
-    which: Script,
+  #ask(
+    script: Script,
     chainId: number,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    const epoch = await this.epochs.of(chainId);
-    return this.#run(which, { chainId, epoch }, own, args);
-  }
-
-  async #run(
-    which: Script,
-    { chainId, epoch }: { readonly chainId: number; readonly epoch: string },
-    own: readonly string[],
-    args: readonly ScriptArgument[],
-  ): Promise<ScriptReply> {
-    try {
-      const all = [keys.epochKey(chainId), ...own];
-      return await runKeyedScript(this.redis, which, all, [epoch, ...args]);
-    } catch (error) {
-      const changed = asEpochError(which.name, error);
-      if (changed === undefined) throw error;
-      this.epochs.forget(chainId, epoch);
-      throw changed;
-    }
+    return this.#scripts.run(chainId, { script, keys: own, args });
   }
 }
 

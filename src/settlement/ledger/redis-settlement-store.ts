@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
-import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import {
@@ -11,9 +11,10 @@ import {
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
 import { type Binding, type BoundPayment, paymentNameOf, readBinding } from './binding.js';
-import { asEpochError, type LedgerEpochs } from './epoch.js';
+import type { LedgerEpochs } from './epoch.js';
 import { readInFlight } from './queries/in-flight.js';
 import * as keys from './keys.js';
+import { LedgerScripts } from './ledger-scripts.js';
 import { encodeHash, paymentFields, readView } from './record.js';
 import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
@@ -55,11 +56,15 @@ export const REQUESTER_SCRIPTS = {
 
 /** {@link SettlementStore} in Redis. */
 export class RedisSettlementStore implements SettlementStore {
+  readonly #scripts: LedgerScripts;
+
   constructor(
     private readonly redis: Redis,
     private readonly epochs: LedgerEpochs,
     private readonly limits: LedgerLimits,
-  ) {}
+  ) {
+    this.#scripts = new LedgerScripts(redis, epochs);
+  }
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
     const { authorizationId } = identity;
@@ -296,41 +301,13 @@ export class RedisSettlementStore implements SettlementStore {
     return { kind, view: kind === 'gone' ? undefined : present(readView(id, reply[1])) };
   }
 
-  /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
-  async #run(
-    which: Script,
+  #run(
+    script: Script,
     chainId: number,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    try {
-      return await this.#runOnce(which, chainId, own, args);
-    } catch (error) {
-      if (!(error instanceof LedgerEpochChangedError)) throw error;
-    }
-    return this.#runOnce(which, chainId, own, args);
-  }
-
-  async #runOnce(
-    which: Script,
-    chainId: number,
-    own: readonly string[],
-    args: readonly ScriptArgument[],
-  ): Promise<ScriptReply> {
-    const epoch = this.epochs.known(chainId) ?? (await this.epochs.of(chainId));
-    try {
-      return await runKeyedScript(
-        this.redis,
-        which,
-        [keys.epochKey(chainId), ...own],
-        [epoch, ...args],
-      );
-    } catch (error) {
-      const changed = asEpochError(which.name, error);
-      if (changed === undefined) throw error;
-      this.epochs.forget(chainId, epoch);
-      throw changed;
-    }
+    return this.#scripts.runAgain(chainId, { script, keys: own, args });
   }
 }
 
