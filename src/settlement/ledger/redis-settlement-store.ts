@@ -5,23 +5,22 @@ import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/ide
 import type { Finality, SettlementView } from '../model/settlement.js';
 import {
   redisCall,
-  runKeyedScript,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { type Binding, type BoundPayment, paymentNameOf, readBinding } from './binding.js';
+import type { Binding, BoundPayment } from './binding.js';
 import type { LedgerEpochs } from './epoch.js';
 import { readInFlight } from './queries/in-flight.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { encodeHash, paymentFields, readView } from './record.js';
 import { asList, asText, asTexts } from './reply.js';
+import { RedisBindings } from './redis-bindings.js';
 import type { Requester } from './requester.js';
-import { loadScript } from './script-files.js';
+import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import {
   type Adoption,
-  BINDING_RENEWED_MS,
   type BindResult,
   type Claim,
   type ClaimRef,
@@ -39,24 +38,10 @@ import {
   WAITING_MAX,
 } from './settlement-store.js';
 
-/** What an API process runs in Redis, by name. */
-export const REQUESTER_SCRIPTS = {
-  look: loadScript('look'),
-  claim: loadScript('claim'),
-  join: loadScript('join'),
-  redeem: loadScript('redeem'),
-  takeBack: loadScript('take_back'),
-  leave: loadScript('leave'),
-  restate: loadScript('restate_sale'),
-  adopt: loadScript('adopt'),
-  bind: loadScript('bind_key'),
-  takeOver: loadScript('rebind_key'),
-  unbind: loadScript('unbind_key'),
-};
-
 /** {@link SettlementStore} in Redis. */
 export class RedisSettlementStore implements SettlementStore {
   readonly #scripts: LedgerScripts;
+  readonly #bindings: RedisBindings;
 
   constructor(
     private readonly redis: Redis,
@@ -64,6 +49,7 @@ export class RedisSettlementStore implements SettlementStore {
     private readonly limits: LedgerLimits,
   ) {
     this.#scripts = new LedgerScripts(redis, epochs);
+    this.#bindings = new RedisBindings(redis, limits.retentionSeconds);
   }
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
@@ -88,42 +74,20 @@ export class RedisSettlementStore implements SettlementStore {
     };
   }
 
-  async bindingOf(keyTag: string): Promise<Binding | undefined> {
-    const value = await redisCall('bindingOf', this.redis.get(keys.idempotencyKey(keyTag)));
-    return value === null ? undefined : readBinding(value);
+  bindingOf(keyTag: string): Promise<Binding | undefined> {
+    return this.#bindings.of(keyTag);
   }
 
-  async bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
-    const [kind, value = '', now] = asTexts(
-      await runKeyedScript(
-        this.redis,
-        REQUESTER_SCRIPTS.bind,
-        [keys.idempotencyKey(requester.keyTag)],
-        [bindingText(requester, payment), this.limits.retentionSeconds, BINDING_RENEWED_MS],
-      ),
-    );
-    if (kind === 'bound') return { kind, ageMs: Number(now) - Number(value) };
-    const binding = readBinding(value);
-    return { kind: 'other', binding, ageMs: Number(now) - binding.at };
+  bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
+    return this.#bindings.bind(requester, payment);
   }
 
-  async takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
-    const reply = await runKeyedScript(
-      this.redis,
-      REQUESTER_SCRIPTS.takeOver,
-      [keys.idempotencyKey(requester.keyTag)],
-      [from.value, bindingText(requester, payment), this.limits.retentionSeconds],
-    );
-    return reply === 1;
+  takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
+    return this.#bindings.takeOver(requester, payment, from);
   }
 
-  async unbind(requester: Requester, payment: BoundPayment): Promise<void> {
-    await runKeyedScript(
-      this.redis,
-      REQUESTER_SCRIPTS.unbind,
-      [keys.idempotencyKey(requester.keyTag)],
-      [bindingText(requester, payment)],
-    );
+  unbind(requester: Requester, payment: BoundPayment): Promise<void> {
+    return this.#bindings.unbind(requester, payment);
   }
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
@@ -309,10 +273,6 @@ export class RedisSettlementStore implements SettlementStore {
   ): Promise<ScriptReply> {
     return this.#scripts.runAgain(chainId, { script, keys: own, args });
   }
-}
-
-function bindingText(requester: Requester, payment: BoundPayment): string {
-  return `${paymentNameOf(payment.chainId, payment)}|${requester.id}`;
 }
 
 function present(view: SettlementView | undefined): SettlementView {
