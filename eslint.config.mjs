@@ -53,5 +53,10 @@ export default defineConfig(
     files: ['sandbox/**', 'bench/**', 'test/**'],
     rules: { 'no-console': 'off', '@typescript-eslint/explicit-module-boundary-types': 'off' },
   },
+  {
+    files: ['src/**'],
+    ignores: ['**/*.spec.ts', '**/*.builder.ts'],
+    rules: { 'max-lines': ['error', 300] },
+  },
   { files: ['**/*.spec.ts', 'test/**'], rules: { '@typescript-eslint/unbound-method': 'off' } },
 );

@@ -27,7 +27,7 @@ import { OpenApiModule } from './platform/openapi/openapi.module.js';
 import { ProcessesModule } from './operations/processes/processes.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
 import { WalletModule } from './wallet/wallet.module.js';
-import { WALLET_OPENAPI } from './wallet/wallet.openapi.js';
+import { WALLET_OPENAPI } from './wallet/openapi/wallet.openapi.js';
 
 /** The modules a process needs for its roles, and no others. */
 @Module({})

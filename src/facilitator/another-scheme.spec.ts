@@ -12,7 +12,8 @@ import {
   PAYER,
 } from '../protocol/schemes/toy-payment.builder.js';
 import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
-import type { LaneBoard, PublishedStatus } from '../settlement/ledger/queries/lane-board.js';
+import type { PublishedStatus } from '../settlement/ledger/queries/lane-board.js';
+import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
 import { SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
@@ -107,7 +108,7 @@ describe('another scheme', () => {
 
   it('is listed with what sellers have to know of it', async () => {
     const chains = { all: [{ chainId: 56 }], served: () => ({}) } as unknown as ChainRegistry;
-    const board = { all: () => Promise.resolve([aLane(COLLECTOR)]) } as unknown as LaneBoard;
+    const board = { all: () => Promise.resolve([aLane(COLLECTOR)]) } as unknown as LaneQueries;
     const { kinds, extensions } = await new SupportedService(chains, board).supported([1, 2]);
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: 'eip155:56' },

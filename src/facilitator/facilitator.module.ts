@@ -1,7 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { AppConfig } from '../platform/config/app-config.js';
-import { StoryReader } from '../settlement/ledger/queries/story.js';
+import { SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
+import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { SettlementModule } from './settle/settle.module.js';
@@ -37,9 +38,9 @@ export class FacilitatorModule {
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {
           provide: StatusService,
-          inject: [StoryReader, ChainRegistry],
-          useFactory: (stories: StoryReader, chains: ChainRegistry) =>
-            new StatusService(stories, chains),
+          inject: [SETTLEMENT_QUERIES, ChainRegistry],
+          useFactory: (settlements: SettlementQueries, chains: ChainRegistry) =>
+            new StatusService(settlements, chains),
         },
       ],
     };

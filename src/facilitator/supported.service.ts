@@ -1,11 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import type { JsonObject } from '../protocol/payment/wire-values.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
-import { LaneBoard } from '../settlement/ledger/queries/lane-board.js';
+import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
+import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import type { Versions } from './facilitator.service.js';
 import { type Address, getAddress } from 'viem';
 
@@ -36,7 +37,7 @@ export class SupportedService {
 
   constructor(
     private readonly chains: ChainRegistry,
-    private readonly board: LaneBoard,
+    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -69,7 +70,7 @@ export class SupportedService {
   /** While the ledger is away, what was known last is still the best answer. */
   async #refresh(): Promise<void> {
     try {
-      const lanes = await this.board.all();
+      const lanes = await this.laneQueries.all();
       this.#lanes = lanes.filter(({ silentMs }) => silentMs <= SIGNER_KNOWN_MS);
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;

@@ -3,7 +3,7 @@ import type { Reason } from '../protocol/reasons.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf } from '../protocol/payment/payment-facts.js';
 import type { LaneStatus } from './model/lane-status.js';
-import type { LaneBoard } from './ledger/queries/lane-board.js';
+import type { LaneQueries } from './ledger/queries/lane-queries.js';
 
 /** Added to every estimate: a block that is missed costs another one, and clocks differ. */
 const MARGIN_MS = 1000;
@@ -15,7 +15,7 @@ export class Admission {
   readonly #queuedLately = new Map<number, number>();
 
   constructor(
-    private readonly board: LaneBoard,
+    private readonly lanes: LaneQueries,
     private readonly headMaxAgeMs: number,
   ) {}
 
@@ -26,7 +26,7 @@ export class Admission {
 
   /** @throws RedisUnavailableError */
   async refusal(payment: AcceptedPayment, chain: EvmChain): Promise<Reason | undefined> {
-    const lanes = await this.board.live(payment.chainId);
+    const lanes = await this.lanes.live(payment.chainId);
     if (lanes.length > 0) {
       // Lanes in passing trouble count: a payment may wait for them.
       if (lanes.every((lane) => lane.trouble === 'no_gas')) return 'no_gas';

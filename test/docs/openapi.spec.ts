@@ -7,7 +7,7 @@ import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.o
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
-import { WALLET_OPENAPI } from '../../src/wallet/wallet.openapi.js';
+import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
 
 const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, WALLET_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
 

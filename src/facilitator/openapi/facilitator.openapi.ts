@@ -8,9 +8,9 @@ import {
   schemaRef,
 } from '../../platform/http/openapi.js';
 import * as examples from './examples.js';
+import { LOOK_UPS, RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
-const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 const SETTLE = ['Settlement-Id', 'Settle-Finality', 'Retry-After'];
 const EMPTY = 'The body is empty; a JSON object is expected.';
 const QUERY =
@@ -223,72 +223,6 @@ function pathsOf({
     },
   };
 }
-
-const NOT_KNOWN = { error: 'There is nothing here.' };
-const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
-  error: 'This cannot be looked up now; ask again.',
-});
-const TOO_MANY = jsonAnswer(
-  'Too many requests.',
-  'Problem',
-  {
-    error: 'Too many requests; `Retry-After` says when to ask again.',
-    reason: 'rate_limited',
-  },
-  ['Retry-After', ...RATE],
-);
-
-const LOOK_UPS: Record<string, JsonObject> = {
-  '/v2/settlements/{id}': {
-    get: {
-      operationId: 'settlement',
-      tags: ['Look-ups'],
-      summary: 'What became of a settlement',
-      description: 'Whether it landed; not whether it is yours to sell.',
-      security: OPEN,
-      parameters: [
-        {
-          name: 'id',
-          in: 'path',
-          required: true,
-          description: 'From the header `Settlement-Id`.',
-          schema: { type: 'string' },
-        },
-      ],
-      responses: {
-        200: jsonAnswer('The settlement.', 'Settlement', examples.SETTLEMENT, RATE),
-        404: jsonAnswer('Not known.', 'Problem', NOT_KNOWN),
-        429: TOO_MANY,
-        503: LATER,
-      },
-    },
-  },
-  '/v2/settlements': {
-    get: {
-      operationId: 'findSettlements',
-      tags: ['Look-ups'],
-      summary: 'Settlements of a transaction, or the one of an authorization',
-      description:
-        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`. What the ledger does not know ' +
-        'the chain is asked for.',
-      security: OPEN,
-      parameters: ['transaction', 'network', 'asset', 'payer', 'nonce'].map((name) => ({
-        name,
-        in: 'query',
-        schema: { type: 'string' },
-      })),
-      responses: {
-        200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),
-        400: jsonAnswer('Another query than those two, or a value that is none.', 'Problem', {
-          error: 'Either transaction, or network, asset, payer and nonce are expected.',
-        }),
-        404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
-        429: TOO_MANY,
-        503: LATER,
-      },
-    },
-  },
-};
 
 /** The x402 interface and the look-ups. */
 export const FACILITATOR_OPENAPI: OpenApiPart = {

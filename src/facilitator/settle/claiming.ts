@@ -6,7 +6,7 @@ import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type {
   ClaimRef,
   ClaimResult,
@@ -28,7 +28,7 @@ export interface ClaimingParts {
   readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly admission: Admission;
-  readonly board: Pick<LaneBoard, 'live' | 'all'>;
+  readonly laneQueries: Pick<LaneQueries, 'live' | 'all'>;
   /** Told of what goes wrong beside the requests. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
@@ -122,9 +122,12 @@ export class Claiming {
       case 'permit_in_flight':
         return { answer: answers.failure(actionOf(authorization).reasons.insufficientAllowance) };
       case 'queue_full': {
-        const { admission, board } = this.parts;
+        const { admission, laneQueries } = this.parts;
         admission.noteQueued(chainId, claimed.queued);
-        const seconds = admission.retryAfterSeconds(claimed.queued, await board.live(chainId));
+        const seconds = admission.retryAfterSeconds(
+          claimed.queued,
+          await laneQueries.live(chainId),
+        );
         return { answer: answers.failure('queue_full', undefined, seconds) };
       }
     }

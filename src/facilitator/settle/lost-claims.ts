@@ -5,7 +5,7 @@ import { delay } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 
@@ -30,7 +30,7 @@ export interface LostClaim {
 export class LostClaims {
   constructor(
     private readonly store: Pick<SettlementStore, 'adopt'>,
-    private readonly board: Pick<LaneBoard, 'all'>,
+    private readonly laneQueries: Pick<LaneQueries, 'all'>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -60,7 +60,7 @@ export class LostClaims {
   ): Promise<SettlementView | undefined> {
     if (logIndex === undefined) return undefined;
     const found = await chain.withView((view) => view.transaction(transaction));
-    const lanes = await this.board.all();
+    const lanes = await this.laneQueries.all();
     const isOurs = lanes.some(
       ({ chainId, signer }) =>
         chainId === ref.chainId && signer.toLowerCase() === found?.from?.toLowerCase(),

@@ -5,14 +5,14 @@ import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Admission } from '../../settlement/admission.js';
-import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { LostClaims } from './lost-claims.js';
 import { SettleService } from './settle.service.js';
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
@@ -61,7 +61,7 @@ export class SettlementModule {
             SETTLEMENT_STORE,
             SETTLEMENT_QUEUES,
             SettlementEvents,
-            LaneBoard,
+            LANE_QUERIES,
             ProcessRegistry,
             AppConfig,
             PinoLogger,
@@ -72,17 +72,17 @@ export class SettlementModule {
             store: SettlementStore,
             queues: ReadonlyMap<number, SettlementQueue>,
             news: SettlementEvents,
-            board: LaneBoard,
+            laneQueries: LaneQueries,
             { processId }: ProcessRegistry,
             config: AppConfig,
             logger: PinoLogger,
           ) =>
             new SettleService(
               {
-                ...{ chains, verifier, store, queues, news, board },
-                admission: new Admission(board, config.headMaxAgeMs),
+                ...{ chains, verifier, store, queues, news, laneQueries },
+                admission: new Admission(laneQueries, config.headMaxAgeMs),
                 finder: new UsedAuthorizationFinder(),
-                lostClaims: new LostClaims(store, board),
+                lostClaims: new LostClaims(store, laneQueries),
                 onTrouble: (what, error) => {
                   logger.warn({ what, err: error }, 'a step beside a request failed');
                 },

@@ -128,7 +128,7 @@ describe('SettleService', () => {
           noteQueued: () => undefined,
           retryAfterSeconds: () => 3,
         } as unknown as Admission,
-        board: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
+        laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
         finder: { find: () => Promise.resolve(usedBy) },
         lostClaims: {
           adopt: ({ ref, identity, requester }) =>

@@ -8,31 +8,14 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { caip2Of } from '../../protocol/payment/network.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
-import { allMethods } from '../../protocol/schemes/registry.js';
-import type { Story, StoryReader } from '../../settlement/ledger/queries/story.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
-
-/** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
-export interface SettlementStatus {
-  readonly settlementId: string;
-  readonly source: 'ledger';
-  readonly state: Story['view']['state'];
-  /** Whether the payee has been paid by it, at the certainty of `finality`. */
-  readonly paid: boolean;
-  readonly finality: 'none' | 'included' | 'finalized';
-  readonly sale: Story['view']['sale']['state'];
-  readonly reason?: string;
-  readonly transaction?: string;
-  readonly transactions?: readonly string[];
-  readonly block?: { readonly number: string; readonly hash?: string };
-  readonly logIndex?: number;
-  readonly batchSize?: number;
-  readonly payment?: Readonly<Record<string, string>>;
-  /** ISO 8601. */
-  readonly times?: Readonly<Record<string, string>>;
-}
+import { allMethods } from '../../protocol/schemes/registry.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import {
+  type SettlementStatus,
+  statusOf,
+} from '../../settlement/ledger/queries/settlement-status.js';
 
 /** What the chain says of an authorization that the ledger does not know. */
 export interface ChainStatus {
@@ -57,28 +40,25 @@ const PATIENCE_MS = 1500;
 
 export class StatusService {
   constructor(
-    private readonly stories: StoryReader,
+    private readonly settlements: SettlementQueries,
     private readonly chains: ChainRegistry,
   ) {}
 
   /** @throws RedisUnavailableError */
   async byId(id: string): Promise<SettlementStatus | undefined> {
-    const stories = await Promise.all(
-      this.chains.all.map(({ chainId }) => this.stories.read(chainId, id)),
+    const found = await Promise.all(
+      this.chains.all.map(({ chainId }) => this.settlements.byId(chainId, id)),
     );
-    const story = stories.find((one) => one !== undefined);
-    return story && statusOf(story);
+    const settlement = found.find((one) => one !== undefined);
+    return settlement && statusOf(settlement);
   }
 
   /** Every settlement a transaction carries, on whichever network served here. */
   async byTransaction(transaction: Hex): Promise<readonly SettlementStatus[]> {
     const found = await Promise.all(
-      this.chains.all.map(async ({ chainId }) => {
-        const ids = await this.stories.idsOf(chainId, transaction);
-        return Promise.all(ids.map((id) => this.stories.read(chainId, id)));
-      }),
+      this.chains.all.map(({ chainId }) => this.settlements.byTransaction(chainId, transaction)),
     );
-    return found.flat().flatMap((story) => (story === undefined ? [] : [statusOf(story)]));
+    return found.flat().map(statusOf);
   }
 
   /** The claim that counts for a payment; one of other terms does not. */
@@ -86,9 +66,9 @@ export class StatusService {
     chainId: number,
     { authorizationId, termsTag }: PaymentIdentity,
   ): Promise<SettlementStatus | undefined> {
-    const stories = await this.stories.claimsOf(chainId, [authorizationId]);
-    const story = stories.find(({ view }) => view.termsTag === termsTag);
-    return story && statusOf(story);
+    const claims = await this.settlements.claimsOf(chainId, [authorizationId]);
+    const claim = claims.find(({ view }) => view.termsTag === termsTag);
+    return claim && statusOf(claim);
   }
 
   /**
@@ -101,9 +81,9 @@ export class StatusService {
     const ids = allMethods().map(({ name }) =>
       authorizationIdOf(name, chainId, asset, payer, nonce),
     );
-    const stories = await this.stories.claimsOf(chainId, ids);
-    const story = stories.find(({ details }) => details === undefined || details.token === asset);
-    if (story !== undefined) return statusOf(story);
+    const claims = await this.settlements.claimsOf(chainId, ids);
+    const claim = claims.find(({ details }) => details === undefined || details.token === asset);
+    if (claim !== undefined) return statusOf(claim);
     const chain = this.chains.get(query.chainId);
     return (chain && (await onChain(chain, query))) ?? { source: 'chain', used: false };
   }
@@ -148,50 +128,4 @@ async function userOf(
     if (!(error instanceof ChainUnavailableError)) throw error;
     return undefined;
   }
-}
-
-function statusOf({ view, details }: Story): SettlementStatus {
-  const { id, blockNumber, logIndex, batchSize, reason, transaction } = view;
-  const isFinal = view.state !== 'included' && view.isPaid;
-  return {
-    settlementId: id,
-    source: 'ledger',
-    state: view.state,
-    paid: view.isPaid,
-    finality: view.isPaid ? (isFinal ? 'finalized' : 'included') : 'none',
-    sale: view.sale.state,
-    ...(reason !== undefined && { reason }),
-    ...(transaction !== undefined && { transaction }),
-    ...(details !== undefined && { transactions: details.hashes }),
-    ...(blockNumber !== undefined && {
-      block: {
-        number: blockNumber.toString(),
-        ...(details?.blockHash !== undefined && { hash: details.blockHash }),
-      },
-    }),
-    ...(logIndex !== undefined && { logIndex }),
-    ...(batchSize !== undefined && { batchSize }),
-    ...(details !== undefined && { payment: paymentOf(details), times: timesOf(details) }),
-  };
-}
-
-function paymentOf(details: NonNullable<Story['details']>): Readonly<Record<string, string>> {
-  return {
-    network: caip2Of(details.chainId),
-    scheme: details.scheme,
-    method: details.method,
-    asset: details.token,
-    payer: details.payer,
-    payTo: details.payTo,
-    amount: details.amount.toString(),
-    nonce: details.authorizationNonce.toString(),
-    deadline: details.deadline.toString(),
-  };
-}
-
-function timesOf({ times }: NonNullable<Story['details']>): Readonly<Record<string, string>> {
-  const known = Object.entries(times).filter(
-    (entry): entry is [string, number] => typeof entry[1] === 'number',
-  );
-  return Object.fromEntries(known.map(([name, ms]) => [name, new Date(ms).toISOString()]));
 }

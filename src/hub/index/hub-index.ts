@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { delay } from '../../platform/concurrency/timing.js';
-import { runScript, type ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { IndexUnavailableError } from '../errors.js';
 import type {
   JournalEntry,
@@ -9,34 +7,20 @@ import type {
   StorageProvider,
   StoredObject,
 } from '../storage/storage-provider.js';
-import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
-import { entryArguments, objectOf } from './index-entry.js';
-import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
+import { objectOf } from './index-entry.js';
+import {
+  chunksOf,
+  type IndexState,
+  IndexTables,
+  isOurFormat,
+  type MetaFields,
+} from './index-tables.js';
 
-/** Of the index's layout; another one is made anew. */
-const FORMAT = '2';
 /** How often the index is looked at when nobody asks for anything. */
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
-/** Entries applied by one script. */
-const CHUNK = 200;
 /** How long an upload waits for an index that is being mended; its payload is durable already. */
 const MENDING_PATIENCE_MS = 5000;
-/** Milliseconds a maker of a new index may be silent. */
-const REBUILD_LEASE_MS = 10_000;
-
-/** Which index it is and how far it goes. */
-interface IndexState {
-  readonly generation: string;
-  readonly last: number;
-}
-
-/** As Redis gives it. */
-interface MetaFields {
-  readonly generation: string | null | undefined;
-  readonly last: string | null | undefined;
-  readonly store: string | null | undefined;
-}
 
 export interface IndexLog {
   missing(why: string): void;
@@ -50,7 +34,7 @@ export interface IndexLog {
  * Until then nothing is said to be missing.
  */
 export class HubIndex implements StorageObserver {
-  readonly #processId = randomBytes(6).toString('hex');
+  readonly #tables: IndexTables;
   #known: IndexState | undefined;
   #mending: Promise<void> | undefined;
   #isStopped = false;
@@ -60,7 +44,9 @@ export class HubIndex implements StorageObserver {
   constructor(
     private readonly redis: Redis,
     private readonly log: IndexLog,
-  ) {}
+  ) {
+    this.#tables = new IndexTables(redis);
+  }
 
   /** Starts the storage with this index as its observer. */
   async start(storage: StorageProvider): Promise<void> {
@@ -80,7 +66,7 @@ export class HubIndex implements StorageObserver {
   }
 
   async opened(lastOrder: number | undefined): Promise<void> {
-    const meta = await this.#meta();
+    const meta = await this.#tables.state();
     const isOurs = meta !== undefined && meta.store === this.#storage?.storeId;
     if (isOurs && (lastOrder ?? meta.last) === meta.last) {
       this.#known = meta;
@@ -113,11 +99,9 @@ export class HubIndex implements StorageObserver {
   async lookUp(owner: string | undefined, id: string): Promise<StoredObject | undefined> {
     this.assertSound();
     const known = this.#known;
-    const args = [owner === undefined ? '' : keyPart(owner), keyPart(id)];
-    const reply = await this.#run(LOOK_UP, args);
-    const [generation, last, store, entry] = reply as readonly (string | null)[];
-    this.#judge({ generation, last, store }, known);
-    return entry == null ? undefined : objectOf(entry);
+    const { meta, entry } = await this.#tables.lookUp(owner, id);
+    this.#judge(meta, known);
+    return entry === undefined ? undefined : objectOf(entry);
   }
 
   /** Runs a query of several steps; its result counts only when the index was sound throughout. */
@@ -139,14 +123,7 @@ export class HubIndex implements StorageObserver {
   async check(): Promise<void> {
     this.assertSound();
     const known = this.#known;
-    let fields: (string | null)[];
-    try {
-      fields = await this.redis.hmget(metaKey(), 'generation', 'last', 'store');
-    } catch (error) {
-      throw new IndexUnavailableError('Redis', error);
-    }
-    const [generation, last, store] = fields;
-    this.#judge({ generation, last, store }, known);
+    this.#judge(await this.#tables.meta(), known);
   }
 
   /**
@@ -181,7 +158,7 @@ export class HubIndex implements StorageObserver {
     known: IndexState | undefined,
   ): string | undefined {
     if (generation == null) return 'it is missing';
-    if (!generation.startsWith(`${FORMAT}-`)) return 'it has another format';
+    if (!isOurFormat(generation)) return 'it has another format';
     if (store !== this.#storage?.storeId) return 'it is of other data';
     const isSetBack = known?.generation === generation && Number(last) < known.last;
     return isSetBack ? 'it was set back' : undefined;
@@ -197,11 +174,7 @@ export class HubIndex implements StorageObserver {
    * @throws IndexUnavailableError when Redis did not answer: some of them may be in it.
    */
   async #apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
-    for (let at = 0; at < entries.length; at += CHUNK) {
-      const chunk = entries.slice(at, at + CHUNK);
-      const args = [known.generation, String(known.last), ...chunk.flatMap(entryArguments)];
-      if ((await this.#run(APPLY, args)) !== 1) return false;
-    }
+    if (!(await this.#tables.apply(known, entries))) return false;
     const last = entries.reduce((greatest, { order }) => Math.max(greatest, order), known.last);
     if (this.#known?.generation === known.generation) {
       this.#note({ generation: known.generation, last });
@@ -245,11 +218,15 @@ export class HubIndex implements StorageObserver {
   async #mendOnce(lastOrder: number | undefined): Promise<boolean> {
     const storage = this.#storage;
     if (storage === undefined) return false;
-    const meta = await this.#meta();
+    const meta = await this.#tables.state();
     // An index that is ahead of the journal knows of payloads that are not there.
     const isAhead = lastOrder !== undefined && (meta?.last ?? 0) > lastOrder;
     if (meta?.store !== storage.storeId || isAhead) {
-      return this.#rebuild(storage);
+      const made = await this.#tables.makeAnew(storage);
+      if (made === undefined) return false;
+      this.#known = made.state;
+      this.log.mended({ how: 'made anew', entries: made.entries });
+      return true;
     }
     this.#known = meta;
     let count = 0;
@@ -260,82 +237,4 @@ export class HubIndex implements StorageObserver {
     this.log.mended({ how: 'caught up', entries: count });
     return true;
   }
-
-  async #rebuild(storage: StorageProvider): Promise<boolean> {
-    const isTaken = await this.redis.set(rebuildKey(), this.#processId, 'PX', REBUILD_LEASE_MS, 'NX');
-    if (isTaken === null) return false;
-    await this.#clear();
-    const removals: JournalEntry[] = [];
-    let count = 0;
-    let last = 0;
-    const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
-      (await this.#run(REBUILD, [this.#processId, ...chunk.flatMap(entryArguments)])) === 1;
-    for await (const chunk of chunksOf(storage.entries(0))) {
-      if (!(await take(chunk))) return false;
-      count += chunk.length;
-      removals.push(...chunk.filter(({ op }) => op === 'remove'));
-      last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
-    }
-    // Of several writers, a removal may have come before what it removes.
-    for (let at = 0; at < removals.length; at += CHUNK) {
-      if (!(await take(removals.slice(at, at + CHUNK)))) return false;
-    }
-    const generation = `${FORMAT}-${randomBytes(9).toString('base64url')}`;
-    const args = [this.#processId, storage.storeId, generation, String(last)];
-    if ((await this.#run(PUBLISH, args)) !== 1) return false;
-    this.#known = { generation, last };
-    this.log.mended({ how: 'made anew', entries: count });
-    return true;
-  }
-
-  async #clear(): Promise<void> {
-    await this.redis.del(metaKey());
-    let cursor = '0';
-    do {
-      const [next, keys] = await this.redis.scan(
-        cursor,
-        'MATCH',
-        `${INDEX_PREFIX}*`,
-        'COUNT',
-        1000,
-      );
-      if (keys.length > 0) await this.redis.unlink(...keys);
-      cursor = next;
-    } while (cursor !== '0');
-  }
-
-  async #meta(): Promise<(IndexState & { readonly store: string }) | undefined> {
-    const [generation, last, store] = await this.redis.hmget(
-      metaKey(),
-      'generation',
-      'last',
-      'store',
-    );
-    const isOurFormat = generation?.startsWith(`${FORMAT}-`) === true;
-    if (!isOurFormat || last == null || store == null) return undefined;
-    return { generation, last: Number(last), store };
-  }
-
-  async #run(
-    ...[script, args]: [Parameters<typeof runScript>[1], readonly string[]]
-  ): Promise<ScriptReply> {
-    try {
-      return await runScript(this.redis, script, args);
-    } catch (error) {
-      throw new IndexUnavailableError(script.name, error);
-    }
-  }
-}
-
-async function* chunksOf(
-  entries: AsyncIterable<JournalEntry>,
-): AsyncGenerator<readonly JournalEntry[]> {
-  let chunk: JournalEntry[] = [];
-  for await (const entry of entries) {
-    chunk.push(entry);
-    if (chunk.length < CHUNK) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
 }

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { LedgerOverview } from '../../settlement/ledger/queries/overview.js';
-import { StoryReader } from '../../settlement/ledger/queries/story.js';
-import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { AdminController } from './admin.controller.js';
 import { AdminPageController } from './admin-page.controller.js';
@@ -15,15 +13,10 @@ import { AdminService } from './admin.service.js';
   providers: [
     AdminService,
     {
-      provide: LedgerOverview,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LedgerOverview(redis),
-    },
-    {
       provide: StatusService,
-      inject: [StoryReader, ChainRegistry],
-      useFactory: (stories: StoryReader, chains: ChainRegistry) =>
-        new StatusService(stories, chains),
+      inject: [SETTLEMENT_QUERIES, ChainRegistry],
+      useFactory: (settlements: SettlementQueries, chains: ChainRegistry) =>
+        new StatusService(settlements, chains),
     },
   ],
 })

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { formatEther } from 'viem';
 import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -6,14 +6,25 @@ import { VERSION } from '../../platform/config/version.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
-import { LaneBoard, type PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
-import { type LanePause, LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
-import { LedgerOverview, type QueueView } from '../../settlement/ledger/queries/overview.js';
+import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
+import {
+  LANE_SILENT_MS,
+  type LanePause,
+  type LaneQueries,
+  type PublishedStatus,
+} from '../../settlement/ledger/queries/lane-queries.js';
+import type {
+  Settlement,
+  SettlementQueries,
+} from '../../settlement/ledger/queries/settlement-queries.js';
+import {
+  type SettlementStatus,
+  statusOf,
+} from '../../settlement/ledger/queries/settlement-status.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
-import { type SettlementStatus, StatusService } from '../../facilitator/status/status.service.js';
+import { StatusService } from '../../facilitator/status/status.service.js';
 
-/** A lane that has said nothing for this long has no writer. */
-const SILENT_MS = 5000;
 /** A lane that nobody has held for this long belongs to a key that is not ours any more. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const ATTEMPTS_SHOWN = 200;
@@ -48,6 +59,16 @@ export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'
   readonly attempts: readonly AttemptView[];
 }
 
+/** The work of one chain that is not finished, as the wire names it. */
+export interface QueueView {
+  /** Claimed, nothing signed yet. */
+  readonly queued: number;
+  /** Milliseconds since the oldest of them was claimed; 0 when there is none. */
+  readonly oldestQueuedMs: number;
+  /** Queued, sent, or included and not final. */
+  readonly unfinished: number;
+}
+
 export interface NetworkView {
   readonly network: string;
   readonly queue: QueueView;
@@ -69,9 +90,9 @@ export interface Overview {
 export class AdminService {
   constructor(
     private readonly chains: ChainRegistry,
-    private readonly board: LaneBoard,
+    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: SettlementQueries,
     private readonly pauses: LanePauses,
-    private readonly ledger: LedgerOverview,
     private readonly processes: ProcessRegistry,
     private readonly status: StatusService,
     private readonly apiKeys: ApiKeyStore,
@@ -86,7 +107,7 @@ export class AdminService {
         const head = chain.bestHead?.head;
         return {
           network: chain.config.network,
-          queue: await this.ledger.queue(chain.chainId),
+          queue: await this.#queue(chain.chainId),
           headAgeMs: head === undefined ? null : Math.max(0, at - head.timestamp * 1000),
           endpoints: {
             reachable: chain.endpoints.filter(({ isReachable }) => isReachable === true).length,
@@ -116,18 +137,22 @@ export class AdminService {
     if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
       return this.status.byTransaction(search.toLowerCase() as `0x${string}`);
     }
-    if (/^[\w-]{43}$/.test(search)) return this.#known([search]);
+    if (/^[\w-]{43}$/.test(search)) {
+      const status = await this.status.byId(search);
+      return status === undefined ? [] : [status];
+    }
     const payer = readAddress(search);
     if (search !== '' && payer === undefined) return [];
-    const ids = await Promise.all(
-      this.chains.all.map(({ chainId }) =>
+    const found = await Promise.all(
+      this.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
         payer === undefined
-          ? this.ledger.newest(chainId, SETTLEMENTS_SHOWN)
-          : this.ledger.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
+          ? this.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
+          : this.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
       ),
     );
-    const found = await this.#known(ids.flat());
     return found
+      .flat()
+      .map(statusOf)
       .sort((a, b) => (b.times?.['claimed'] ?? '').localeCompare(a.times?.['claimed'] ?? ''))
       .slice(0, SETTLEMENTS_SHOWN);
   }
@@ -145,14 +170,14 @@ export class AdminService {
   }
 
   async #lanes(now: number): Promise<readonly LaneView[]> {
-    const [lanes, pauses] = await Promise.all([this.board.all(), this.pauses.all()]);
+    const [lanes, pauses] = await Promise.all([this.laneQueries.all(), this.laneQueries.pauses()]);
     const known = lanes
       .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
       .sort((a, b) => a.lane.localeCompare(b.lane));
     return Promise.all(
       known.map(async (status): Promise<LaneView> => {
         const { balanceWei, processId, ...rest } = status;
-        const attempts = await this.ledger.attempts(status.chainId, status.lane);
+        const attempts = await this.laneQueries.attempts(status.chainId, status.lane);
         const paused = pauses.get(status.lane) ?? null;
         return {
           ...rest,
@@ -166,9 +191,10 @@ export class AdminService {
     );
   }
 
-  async #known(ids: readonly string[]): Promise<SettlementStatus[]> {
-    const found = await Promise.all(ids.map((id) => this.status.byId(id)));
-    return found.filter((one) => one !== undefined);
+  async #queue(chainId: number): Promise<QueueView> {
+    const [queue] = await this.laneQueries.queues([chainId]);
+    const { depth = 0, oldestMs = 0, live = 0 } = queue ?? {};
+    return { queued: depth, oldestQueuedMs: oldestMs, unfinished: live };
   }
 }
 
@@ -177,7 +203,7 @@ function troubleOf(
   { silentMs, trouble }: PublishedStatus,
   paused: LanePause | null,
 ): LaneView['trouble'] {
-  if (silentMs > SILENT_MS) return 'silent';
+  if (silentMs > LANE_SILENT_MS) return 'silent';
   if (paused !== null) return 'paused';
   return trouble === 'paused' ? null : (trouble ?? null);
 }

@@ -1,7 +1,6 @@
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { Shared } from '../../platform/concurrency/shared.js';
-import type { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
-import type { QueueBoard, QueueStatus } from '../../settlement/ledger/queries/queue-board.js';
+import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { type LaneHealth, laneHealths } from './lane-health.js';
 import { type NetworkHealth, networkHealth } from './network-health.js';
 import { type QueueHealth, queueHealth } from './queue-health.js';
@@ -18,19 +17,18 @@ export class DeploymentReport {
 
   constructor(
     private readonly chains: ChainRegistry,
-    private readonly board: LaneBoard,
-    queues: QueueBoard,
+    private readonly laneQueries: LaneQueries,
     private readonly headMaxAgeMs: number,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
-    this.#queues = new Shared(() => queues.read(chainIds), QUEUE_KEPT_MS);
+    this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);
   }
 
   /** @throws RedisUnavailableError */
   async networks(): Promise<readonly NetworkHealth[]> {
     return Promise.all(
       this.chains.all.map(async (chain) => {
-        const lanes = await this.board.live(chain.chainId);
+        const lanes = await this.laneQueries.live(chain.chainId);
         return networkHealth(chain, lanes, this.headMaxAgeMs, Date.now());
       }),
     );
@@ -38,7 +36,7 @@ export class DeploymentReport {
 
   /** @throws RedisUnavailableError */
   async lanes(): Promise<readonly LaneHealth[]> {
-    return laneHealths(await this.board.all());
+    return laneHealths(await this.laneQueries.all());
   }
 
   /** @throws RedisUnavailableError */

@@ -3,7 +3,7 @@ import type { LaneTrouble } from '../../settlement/model/lane-status.js';
 import {
   LANE_SILENT_MS,
   type PublishedStatus,
-} from '../../settlement/ledger/queries/lane-board.js';
+} from '../../settlement/ledger/queries/lane-queries.js';
 
 /** A lane as its writer last spoke of it. */
 export interface LaneHealth {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
+import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { laneHealths } from './lane-health.js';
 import { queueHealth } from './queue-health.js';
 

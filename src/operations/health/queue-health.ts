@@ -1,5 +1,5 @@
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { QueueStatus } from '../../settlement/ledger/queries/queue-board.js';
+import type { QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import type { LaneHealth } from './lane-health.js';
 
 export interface QueueHealth {

@@ -1,8 +1,8 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
-import { QueueBoard } from '../../settlement/ledger/queries/queue-board.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { DeploymentReport } from './deployment-report.js';
 import {
   HealthIndicators,
@@ -15,13 +15,9 @@ import {
   providers: [
     {
       provide: DeploymentReport,
-      inject: [ChainRegistry, LaneBoard, QueueBoard, AppConfig],
-      useFactory: (
-        chains: ChainRegistry,
-        board: LaneBoard,
-        queues: QueueBoard,
-        { headMaxAgeMs }: AppConfig,
-      ) => new DeploymentReport(chains, board, queues, headMaxAgeMs),
+      inject: [ChainRegistry, LANE_QUERIES, AppConfig],
+      useFactory: (chains: ChainRegistry, laneQueries: LaneQueries, { headMaxAgeMs }: AppConfig) =>
+        new DeploymentReport(chains, laneQueries, headMaxAgeMs),
     },
   ],
   exports: [DeploymentReport],

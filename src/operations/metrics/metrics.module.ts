@@ -10,7 +10,8 @@ import { DeploymentReport } from '../health/deployment-report.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { HubStats } from '../../hub/hub-stats.js';
 import { LaneObserver } from '../../settlement/lanes/lane-observer.js';
-import { QueueBoard } from '../../settlement/ledger/queries/queue-board.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
@@ -92,14 +93,18 @@ function settlingProviders(config: AppConfig): Provider[] {
     ),
     {
       provide: LaneObserver,
-      inject: [Registry, QueueBoard, PinoLogger, CountError],
+      inject: [Registry, LANE_QUERIES, PinoLogger, CountError],
       useFactory: (
         registry: Registry,
-        queues: QueueBoard,
+        laneQueries: LaneQueries,
         logger: PinoLogger,
         countError: CountError,
       ) =>
-        laneMetrics(registry, (chainId, ids) => waitsMs(queues, chainId, ids, logger), countError),
+        laneMetrics(
+          registry,
+          (chainId, ids) => waitsMs(laneQueries, chainId, ids, logger),
+          countError,
+        ),
     },
     {
       provide: DeploymentMetrics,
@@ -130,13 +135,13 @@ function observer(
 
 /** A measurement is not worth a failure: without the ledger there is none. */
 async function waitsMs(
-  queues: QueueBoard,
+  laneQueries: LaneQueries,
   chainId: number,
   ids: readonly string[],
   logger: PinoLogger,
 ): Promise<readonly number[]> {
   try {
-    return await queues.waitsMs(chainId, ids);
+    return await laneQueries.waitsMs(chainId, ids);
   } catch (error) {
     if (!(error instanceof RedisUnavailableError)) logger.error({ err: error }, 'queue waits');
     return [];

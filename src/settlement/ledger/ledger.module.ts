@@ -6,16 +6,22 @@ import { LedgerEpochs } from './epoch.js';
 import { LaneBoard } from './queries/lane-board.js';
 import { LanePauses } from './queries/lane-pauses.js';
 import type { LaneStore } from './lane-store.js';
-import { QueueBoard } from './queries/queue-board.js';
+import type { LaneQueries } from './queries/lane-queries.js';
+import { RedisLaneQueries } from './queries/redis-lane-queries.js';
+import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
+import type { SettlementQueries } from './queries/settlement-queries.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
 import type { SettlementStore } from './settlement-store.js';
-import { StoryReader } from './queries/story.js';
 
 /** {@link SettlementStore}. */
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
 /** {@link LaneStore}. */
 export const LANE_STORE = Symbol('LANE_STORE');
+/** {@link SettlementQueries}. */
+export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
+/** {@link LaneQueries}. */
+export const LANE_QUERIES = Symbol('LANE_QUERIES');
 
 const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
   networks.map(({ chainId }) => chainId);
@@ -45,34 +51,36 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
         new RedisLaneStore(redis, epochs, config),
     },
     {
+      provide: SETTLEMENT_QUERIES,
+      inject: [LEDGER_REDIS, LedgerEpochs],
+      useFactory: (redis: Redis, epochs: LedgerEpochs): SettlementQueries =>
+        new RedisSettlementQueries(redis, epochs),
+    },
+    {
+      provide: LANE_QUERIES,
+      inject: [LEDGER_REDIS, AppConfig],
+      useFactory: (redis: Redis, config: AppConfig): LaneQueries =>
+        new RedisLaneQueries(redis, chainIdsOf(config)),
+    },
+    {
       provide: LaneBoard,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LaneBoard(redis),
+      inject: [LEDGER_REDIS, LANE_QUERIES],
+      useFactory: (redis: Redis, queries: LaneQueries) => new LaneBoard(redis, queries),
     },
     {
       provide: LanePauses,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, config: AppConfig) => new LanePauses(redis, chainIdsOf(config)),
-    },
-    {
-      provide: QueueBoard,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new QueueBoard(redis),
-    },
-    {
-      provide: StoryReader,
-      inject: [LEDGER_REDIS, LedgerEpochs],
-      useFactory: (redis: Redis, epochs: LedgerEpochs) => new StoryReader(redis, epochs),
+      inject: [LEDGER_REDIS, LANE_QUERIES],
+      useFactory: (redis: Redis, queries: LaneQueries) => new LanePauses(redis, queries),
     },
   ],
   exports: [
     SETTLEMENT_STORE,
     LANE_STORE,
+    SETTLEMENT_QUERIES,
+    LANE_QUERIES,
     LedgerEpochs,
     LaneBoard,
     LanePauses,
-    QueueBoard,
-    StoryReader,
   ],
 })
 export class LedgerModule {}

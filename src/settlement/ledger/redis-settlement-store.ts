@@ -1,26 +1,26 @@
 import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
-import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import {
   redisCall,
-  runKeyedScript,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { type Binding, type BoundPayment, paymentNameOf, readBinding } from './binding.js';
-import { asEpochError, type LedgerEpochs } from './epoch.js';
+import type { Binding, BoundPayment } from './binding.js';
+import type { LedgerEpochs } from './epoch.js';
 import { readInFlight } from './queries/in-flight.js';
 import * as keys from './keys.js';
+import { LedgerScripts } from './ledger-scripts.js';
 import { encodeHash, paymentFields, readView } from './record.js';
 import { asList, asText, asTexts } from './reply.js';
+import { RedisBindings } from './redis-bindings.js';
 import type { Requester } from './requester.js';
-import { loadScript } from './script-files.js';
+import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import {
   type Adoption,
-  BINDING_RENEWED_MS,
   type BindResult,
   type Claim,
   type ClaimRef,
@@ -38,28 +38,19 @@ import {
   WAITING_MAX,
 } from './settlement-store.js';
 
-/** What an API process runs in Redis, by name. */
-export const REQUESTER_SCRIPTS = {
-  look: loadScript('look'),
-  claim: loadScript('claim'),
-  join: loadScript('join'),
-  redeem: loadScript('redeem'),
-  takeBack: loadScript('take_back'),
-  leave: loadScript('leave'),
-  restate: loadScript('restate_sale'),
-  adopt: loadScript('adopt'),
-  bind: loadScript('bind_key'),
-  takeOver: loadScript('rebind_key'),
-  unbind: loadScript('unbind_key'),
-};
-
 /** {@link SettlementStore} in Redis. */
 export class RedisSettlementStore implements SettlementStore {
+  readonly #scripts: LedgerScripts;
+  readonly #bindings: RedisBindings;
+
   constructor(
     private readonly redis: Redis,
     private readonly epochs: LedgerEpochs,
     private readonly limits: LedgerLimits,
-  ) {}
+  ) {
+    this.#scripts = new LedgerScripts(redis, epochs);
+    this.#bindings = new RedisBindings(redis, limits.retentionSeconds);
+  }
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
     const { authorizationId } = identity;
@@ -83,42 +74,20 @@ export class RedisSettlementStore implements SettlementStore {
     };
   }
 
-  async bindingOf(keyTag: string): Promise<Binding | undefined> {
-    const value = await redisCall('bindingOf', this.redis.get(keys.idempotencyKey(keyTag)));
-    return value === null ? undefined : readBinding(value);
+  bindingOf(keyTag: string): Promise<Binding | undefined> {
+    return this.#bindings.of(keyTag);
   }
 
-  async bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
-    const [kind, value = '', now] = asTexts(
-      await runKeyedScript(
-        this.redis,
-        REQUESTER_SCRIPTS.bind,
-        [keys.idempotencyKey(requester.keyTag)],
-        [bindingText(requester, payment), this.limits.retentionSeconds, BINDING_RENEWED_MS],
-      ),
-    );
-    if (kind === 'bound') return { kind, ageMs: Number(now) - Number(value) };
-    const binding = readBinding(value);
-    return { kind: 'other', binding, ageMs: Number(now) - binding.at };
+  bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
+    return this.#bindings.bind(requester, payment);
   }
 
-  async takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
-    const reply = await runKeyedScript(
-      this.redis,
-      REQUESTER_SCRIPTS.takeOver,
-      [keys.idempotencyKey(requester.keyTag)],
-      [from.value, bindingText(requester, payment), this.limits.retentionSeconds],
-    );
-    return reply === 1;
+  takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
+    return this.#bindings.takeOver(requester, payment, from);
   }
 
-  async unbind(requester: Requester, payment: BoundPayment): Promise<void> {
-    await runKeyedScript(
-      this.redis,
-      REQUESTER_SCRIPTS.unbind,
-      [keys.idempotencyKey(requester.keyTag)],
-      [bindingText(requester, payment)],
-    );
+  unbind(requester: Requester, payment: BoundPayment): Promise<void> {
+    return this.#bindings.unbind(requester, payment);
   }
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
@@ -297,46 +266,14 @@ export class RedisSettlementStore implements SettlementStore {
     return { kind, view: kind === 'gone' ? undefined : present(readView(id, reply[1])) };
   }
 
-  /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
-  async #run(
-    which: Script,
+  #run(
+    script: Script,
     chainId: number,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    try {
-      return await this.#runOnce(which, chainId, own, args);
-    } catch (error) {
-      if (!(error instanceof LedgerEpochChangedError)) throw error;
-    }
-    return this.#runOnce(which, chainId, own, args);
+    return this.#scripts.runAgain(chainId, { script, keys: own, args });
   }
-
-  async #runOnce(
-    which: Script,
-    chainId: number,
-    own: readonly string[],
-    args: readonly ScriptArgument[],
-  ): Promise<ScriptReply> {
-    const epoch = this.epochs.known(chainId) ?? (await this.epochs.of(chainId));
-    try {
-      return await runKeyedScript(
-        this.redis,
-        which,
-        [keys.epochKey(chainId), ...own],
-        [epoch, ...args],
-      );
-    } catch (error) {
-      const changed = asEpochError(which.name, error);
-      if (changed === undefined) throw error;
-      this.epochs.forget(chainId, epoch);
-      throw changed;
-    }
-  }
-}
-
-function bindingText(requester: Requester, payment: BoundPayment): string {
-  return `${paymentNameOf(payment.chainId, payment)}|${requester.id}`;
 }
 
 function present(view: SettlementView | undefined): SettlementView {

@@ -287,7 +287,7 @@ describe('the ledger under attack', () => {
     const lanes = new RedisLaneStore(redis, epochs, LIMITS);
     await epochs.start([CHAIN_ID]);
     const { REQUESTER_SCRIPTS } =
-      await import('../../../src/settlement/ledger/redis-settlement-store.js');
+      await import('../../../src/settlement/ledger/requester-scripts.js');
     const again = async <T>(step: () => Promise<T>): Promise<T> => {
       for (let tries = 0; tries < 100; tries += 1) {
         try {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Service } from '../../../sandbox/service.js';
-import { REQUESTER_SCRIPTS } from '../../../src/settlement/ledger/redis-settlement-store.js';
+import { REQUESTER_SCRIPTS } from '../../../src/settlement/ledger/requester-scripts.js';
 import { type Answer, eventually, get, post } from '../../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../../support/payments.js';
 import { RedisGate } from '../../support/redis-gate.js';

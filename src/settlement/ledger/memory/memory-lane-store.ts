@@ -1,5 +1,4 @@
 import type { Address, Hex } from 'viem';
-import { LeaseLostError, LedgerEpochChangedError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { Attempt } from '../../model/attempt.js';
 import { isFinishedStage, STATE_OF } from '../../model/settlement-machine.js';
@@ -23,14 +22,10 @@ import type {
   TakenSettlement,
   Unparking,
 } from '../lane-store.js';
+import { MemoryAttempts } from './memory-attempts.js';
 import { type Claim, MemoryClaims } from './memory-claims.js';
 import { MemoryGas } from './memory-gas.js';
-
-interface Lane {
-  lease: { readonly text: string; readonly processId: string; until: number } | undefined;
-  next: number | undefined;
-  readonly attempts: Map<number, Attempt>;
-}
+import { MemoryLanes } from './memory-lanes.js';
 
 /** The ledger as lanes use it, in memory: for tests of lanes, kept true by a suite that it shares. */
 export class MemoryLaneStore implements LaneStore {
@@ -38,29 +33,28 @@ export class MemoryLaneStore implements LaneStore {
   readonly gas: MemoryGas;
   readonly reverts = new Map<Address, number>();
   readonly paused = new Set<string>();
-  #lanes = new Map<string, Lane>();
+  readonly #lanes: MemoryLanes;
+  readonly #attempts: MemoryAttempts;
   readonly #credits = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
-  #leases = 0;
-  #epoch = 'epoch';
 
   constructor(private readonly now: () => number) {
+    this.#lanes = new MemoryLanes(now);
     this.claims = new MemoryClaims(now);
     this.gas = new MemoryGas((id) => this.claims.mustHave(id).payment);
+    const { claims, gas, paused } = this;
+    this.#attempts = new MemoryAttempts({ lanes: this.#lanes, claims, gas, paused });
   }
 
   attemptsOf(lane: string): readonly Attempt[] {
-    return [...this.#lane(lane).attempts.values()];
+    return [...this.#lanes.get(lane).attempts.values()];
   }
 
   /** What is there at this moment, to go back to. */
   snapshot(): () => void {
-    const lanes = structuredClone(this.#lanes);
-    const parts = [this.claims.snapshot(), this.gas.snapshot()];
+    const parts = [this.#lanes.snapshot(), this.claims.snapshot(), this.gas.snapshot()];
     return () => {
-      this.#lanes = lanes;
       for (const goBack of parts) goBack();
-      this.#epoch += '+';
       for (const listener of this.#listeners) listener();
     };
   }
@@ -73,44 +67,25 @@ export class MemoryLaneStore implements LaneStore {
     processId: string,
     leaseMs: number,
   ): Promise<HeldLane | undefined> {
-    const record = this.#lane(lane);
-    const { lease } = record;
-    if (lease !== undefined && lease.until > this.now() && lease.processId !== processId) {
-      return Promise.resolve(undefined);
-    }
-    this.#leases += 1;
-    const text = `${processId}:${this.#leases}`;
-    record.lease = { text, processId, until: this.now() + leaseMs };
-    return Promise.resolve({ lane, chainId, lease: text, epoch: this.#epoch });
+    return Promise.resolve(this.#lanes.acquire(lane, chainId, processId, leaseMs));
   }
 
   renew(held: HeldLane, leaseMs: number): Promise<void> {
-    return this.#step(held, ({ lease }) => {
-      if (lease !== undefined) lease.until = this.now() + leaseMs;
-    });
+    return this.#lanes.renew(held, leaseMs);
   }
 
   release(held: HeldLane): Promise<void> {
-    return this.#step(held, (lane) => {
-      lane.lease = undefined;
-    });
+    return this.#lanes.release(held);
   }
 
   orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]> {
-    const free = [...this.#lanes].filter(
-      ([name, { lease, attempts }]) =>
-        name.startsWith(`${chainId}:`) &&
-        !ownLanes.includes(name) &&
-        attempts.size > 0 &&
-        (lease === undefined || lease.until <= this.now()),
-    );
-    return Promise.resolve(free.map(([name]) => name));
+    return Promise.resolve(this.#lanes.orphans(chainId, ownLanes));
   }
 
   // ---------------------------------------------------------------- opening
 
   open(held: HeldLane): Promise<OpenedLane> {
-    return this.#step(held, ({ next, attempts }) => {
+    return this.#lanes.step(held, ({ next, attempts }) => {
       for (const claim of this.claims.allInWork(held.lane)) this.claims.move(claim, 'given_back');
       const all = [...attempts.values()].sort((a, b) => a.accountNonce - b.accountNonce);
       const ids = all.flatMap(({ settlementIds }) => settlementIds);
@@ -127,7 +102,7 @@ export class MemoryLaneStore implements LaneStore {
   }
 
   setNext(held: HeldLane, known: number | undefined, next: number): Promise<boolean> {
-    return this.#step(held, (lane) => {
+    return this.#lanes.step(held, (lane) => {
       if (lane.next !== known) return false;
       lane.next = next;
       return true;
@@ -139,7 +114,7 @@ export class MemoryLaneStore implements LaneStore {
     remembered: readonly RememberedAttempt[],
     next: number,
   ): Promise<void> {
-    return this.#step(held, (lane) => {
+    return this.#lanes.step(held, (lane) => {
       lane.next = Math.max(lane.next ?? 0, next);
       for (const { attempt, payments } of remembered) {
         const stored = lane.attempts.get(attempt.accountNonce);
@@ -175,7 +150,7 @@ export class MemoryLaneStore implements LaneStore {
   }
 
   take(held: HeldLane, most: number): Promise<TakenSettlement[]> {
-    return this.#step(held, () =>
+    return this.#lanes.step(held, () =>
       this.paused.has(held.lane) ? [] : this.claims.take(held.chainId, held.lane, most),
     );
   }
@@ -204,81 +179,33 @@ export class MemoryLaneStore implements LaneStore {
   // ---------------------------------------------------------------- attempts
 
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
-    return this.#step(held, (lane): AllocateResult => {
-      if (this.paused.has(held.lane)) return { kind: 'paused' };
-      if (lane.next !== attempt.accountNonce) return { kind: 'nonce' };
-      const claims = this.claims.inWork(held.lane, attempt.settlementIds);
-      if (claims.length < attempt.settlementIds.length) {
-        const there = claims.map(({ id }) => id);
-        return { kind: 'gone', ids: attempt.settlementIds.filter((id) => !there.includes(id)) };
-      }
-      const over = this.gas.charge(held, attempt, budget);
-      if (over !== undefined) return over;
-      lane.next = attempt.accountNonce + 1;
-      lane.attempts.set(attempt.accountNonce, attempt);
-      for (const claim of claims) {
-        this.claims.move(claim, 'allocated');
-        this.claims.bind(claim, held.lane, attempt);
-      }
-      return { kind: 'ok' };
-    });
+    return this.#attempts.allocate(held, attempt, budget);
   }
 
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
-    const { accountNonce, settlementIds } = attempt;
-    return this.#step(held, (lane): ReplaceResult => {
-      if (!lane.attempts.has(accountNonce)) throw new LeaseLostError(held.lane);
-      const over = this.gas.charge(held, attempt, budget);
-      if (over !== undefined) return over;
-      lane.attempts.set(accountNonce, attempt);
-      for (const claim of this.claims.bound(held.lane, accountNonce, settlementIds)) {
-        if (this.claims.move(claim, 'replaced')) this.claims.bind(claim, held.lane, attempt);
-      }
-      return { kind: 'ok' };
-    });
+    return this.#attempts.replace(held, attempt, budget);
   }
 
   fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
-    const { accountNonce } = attempt;
-    return this.#step(held, ({ next = 0, attempts }) => {
-      if (accountNonce >= next || attempts.has(accountNonce)) return { kind: 'lost' };
-      const over = this.gas.charge(held, attempt, budget);
-      if (over !== undefined) return over;
-      attempts.set(accountNonce, attempt);
-      return { kind: 'ok' };
-    });
+    return this.#attempts.fillGap(held, attempt, budget);
   }
 
   closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
-    return this.#step(held, ({ attempts }) => {
-      attempts.delete(accountNonce);
-      this.gas.close(held, accountNonce, costWei);
-    });
+    return this.#attempts.closeAttempt(held, accountNonce, costWei);
   }
 
   include(
     held: HeldLane,
     accountNonce: number,
-    { transaction, number, hash }: InclusionBlock,
+    block: InclusionBlock,
     _: number,
     items: readonly { readonly id: string; readonly logIndex: number }[],
   ): Promise<void> {
-    return this.#step(held, () => {
-      for (const { id, logIndex } of items) {
-        const [claim] = this.claims.bound(held.lane, accountNonce, [id]);
-        if (claim === undefined || !this.claims.move(claim, 'included')) continue;
-        claim.inclusion = { transaction, blockNumber: number, blockHash: hash, logIndex };
-        claim.wasIncluded = true;
-      }
-    });
+    return this.#attempts.include(held, accountNonce, block, items);
   }
 
   uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void> {
-    return this.#step(held, () => {
-      for (const claim of this.claims.bound(held.lane, accountNonce, ids)) {
-        if (this.claims.move(claim, 'block_replaced')) claim.inclusion = undefined;
-      }
-    });
+    return this.#attempts.uninclude(held, accountNonce, ids);
   }
 
   // ---------------------------------------------------------------- endings
@@ -288,13 +215,7 @@ export class MemoryLaneStore implements LaneStore {
     accountNonce: number | undefined,
     endings: readonly Ending[],
   ): Promise<FinishResult> {
-    return this.#step(held, () => {
-      const collectedAgain = endings.flatMap((ending) => {
-        const claim = this.#ownClaim(held, accountNonce, ending.id);
-        return claim !== undefined && this.claims.end(claim, ending) === 'again' ? [ending.id] : [];
-      });
-      return { collectedAgain };
-    });
+    return this.#attempts.finish(held, accountNonce, endings);
   }
 
   requeue(
@@ -303,13 +224,7 @@ export class MemoryLaneStore implements LaneStore {
     sinceBlock: bigint,
     ids: readonly string[],
   ): Promise<void> {
-    return this.#step(held, () => {
-      for (const claim of this.claims.bound(held.lane, accountNonce, ids)) {
-        if (!this.claims.move(claim, 'finalized_unpaid_requeue')) continue;
-        claim.sinceBlock ??= sinceBlock;
-        this.claims.unbind(claim);
-      }
-    });
+    return this.#attempts.requeue(held, accountNonce, sinceBlock, ids);
   }
 
   park(
@@ -318,16 +233,7 @@ export class MemoryLaneStore implements LaneStore {
     sinceBlock: bigint,
     parkings: readonly Parking[],
   ): Promise<void> {
-    return this.#step(held, () => {
-      for (const { id, why, retryAtMs } of parkings) {
-        const claim = this.#ownClaim(held, accountNonce, id);
-        if (claim === undefined || !this.claims.move(claim, 'parked')) continue;
-        claim.sinceBlock ??= sinceBlock;
-        claim.why = why;
-        claim.dueAt = retryAtMs;
-        this.claims.unbind(claim);
-      }
-    });
+    return this.#attempts.park(held, accountNonce, sinceBlock, parkings);
   }
 
   dueParked(chainId: number, most: number): Promise<readonly ParkedSettlement[]> {
@@ -363,42 +269,14 @@ export class MemoryLaneStore implements LaneStore {
 
   // ---------------------------------------------------------------- inside
 
-  #ownClaim(held: HeldLane, accountNonce: number | undefined, id: string): Claim | undefined {
-    const [claim] =
-      accountNonce === undefined
-        ? this.claims.inWork(held.lane, [id])
-        : this.claims.bound(held.lane, accountNonce, [id]);
-    return claim;
-  }
-
   #stepInWork(
     held: HeldLane,
     ids: readonly string[],
     change: (claim: Claim) => unknown,
   ): Promise<void> {
-    return this.#step(held, () => {
+    return this.#lanes.step(held, () => {
       for (const claim of this.claims.inWork(held.lane, ids)) change(claim);
     });
-  }
-
-  #lane(name: string): Lane {
-    const lane = this.#lanes.get(name) ?? {
-      lease: undefined,
-      next: undefined,
-      attempts: new Map(),
-    };
-    this.#lanes.set(name, lane);
-    return lane;
-  }
-
-  /** One step for a lane that is held; what it throws comes as a rejection. */
-  async #step<T>({ lane, lease, epoch }: HeldLane, change: (lane: Lane) => T): Promise<T> {
-    await Promise.resolve();
-    if (epoch !== this.#epoch) throw new LedgerEpochChangedError(lane);
-    const record = this.#lane(lane);
-    const isOurs = record.lease?.text === lease && record.lease.until > this.now();
-    if (!isOurs) throw new LeaseLostError(lane);
-    return change(record);
   }
 }
 

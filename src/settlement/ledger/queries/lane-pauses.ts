@@ -1,42 +1,23 @@
 import type { Redis } from 'ioredis';
 import { redisCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
 import { listKey, signerOf, workChannel } from '../keys.js';
-
-/** Since when a lane is paused, and by whom. */
-export interface LanePause {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** Id of the API key. */
-  readonly by: string;
-}
+import type { LanePause, LaneQueries } from './lane-queries.js';
 
 /**
- * Lanes that an operator has paused. The scripts that take work and allocate nonces read the same
- * record, so a pause holds from the moment it is written, whoever has the lane, and until it is taken
- * back.
+ * Pauses lanes for an operator. The scripts that take work and allocate nonces read the same record, so
+ * a pause holds from the moment it is written, whoever has the lane, and until it is taken back.
  *
  * @throws RedisUnavailableError from every method.
  */
 export class LanePauses {
   constructor(
     private readonly redis: Redis,
-    private readonly chainIds: readonly number[],
+    private readonly queries: LaneQueries,
   ) {}
 
-  /** By lane, `<chainId>:<signer>`. */
-  async all(): Promise<ReadonlyMap<string, LanePause>> {
-    const pauses = await redisCall(
-      'pauses',
-      Promise.all(
-        this.chainIds.map(async (chainId) => {
-          const all = await this.redis.hgetall(listKey(chainId, 'paused'));
-          return Object.entries(all).map(
-            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as LanePause] as const,
-          );
-        }),
-      ),
-    );
-    return new Map(pauses.flat());
+  /** See {@link LaneQueries.pauses}. */
+  all(): Promise<ReadonlyMap<string, LanePause>> {
+    return this.queries.pauses();
   }
 
   /** A lane that is paused already stays paused as it is. */

@@ -1,15 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { PrivyClient } from '@privy-io/node';
-import {
-  type Address,
-  hashMessage,
-  type Hex,
-  parseTransaction,
-  recoverTransactionAddress,
-  serializeTransaction,
-  type TransactionSerializableEIP1559,
-  type TransactionSerializedEIP1559,
-} from 'viem';
+import { type Address, hashMessage, type Hex } from 'viem';
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
 import type { RecoverSigner } from '../../../protocol/schemes/verdict.js';
@@ -36,6 +27,7 @@ import {
 import { PrivyCalls, PrivyRefusal, WrongAnswer } from './privy-calls.js';
 import { errorOf } from './privy-failure.js';
 import type { PolicyRule } from './privy-policy.js';
+import { assertSigned, wireTransaction } from './privy-transaction.js';
 
 /** How often Privy is asked whether it is there, so that health knows without a payment. */
 const PROBE_MS = 15_000;
@@ -283,48 +275,6 @@ function publicKeyOf(privateKey: string): string {
   const der = Buffer.from(privateKey, 'base64');
   const key = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
   return key.export({ format: 'der', type: 'spki' }).toString('base64');
-}
-
-function wireTransaction(unsigned: UnsignedTransaction): {
-  readonly type: 2;
-  readonly chain_id: number;
-  readonly nonce: number;
-  readonly to?: string;
-  readonly [name: string]: unknown;
-} {
-  const { chainId, nonce, to, value, data, gas, maxFeePerGas, maxPriorityFeePerGas } = unsigned;
-  const quantity = (amount: bigint | undefined): Hex => `0x${(amount ?? 0n).toString(16)}`;
-  return {
-    ...{ type: 2, chain_id: chainId, nonce },
-    ...(to != null && { to }),
-    ...{ value: quantity(value), data: data ?? '0x', gas_limit: quantity(gas) },
-    max_fee_per_gas: quantity(maxFeePerGas),
-    max_priority_fee_per_gas: quantity(maxPriorityFeePerGas),
-  };
-}
-
-/** The transaction that was asked for, to the last field, signed by the wallet. */
-async function assertSigned(
-  raw: Hex,
-  unsigned: UnsignedTransaction,
-  address: Address,
-): Promise<void> {
-  const serialized = raw as TransactionSerializedEIP1559;
-  const isSame =
-    serializeTransaction(fieldsOf(parseTransaction(serialized))) ===
-    serializeTransaction(fieldsOf(unsigned));
-  const signer = await recoverTransactionAddress({ serializedTransaction: serialized });
-  if (!isSame || signer.toLowerCase() !== address) throw new WrongAnswer();
-}
-
-/** Everything that is signed over. */
-function fieldsOf(transaction: TransactionSerializableEIP1559): TransactionSerializableEIP1559 {
-  const { chainId, nonce = 0, to, value, data, gas, accessList } = transaction;
-  const { maxFeePerGas, maxPriorityFeePerGas } = transaction;
-  return {
-    ...{ type: 'eip1559', chainId, nonce, to, value, data, gas },
-    ...{ maxFeePerGas, maxPriorityFeePerGas, accessList: accessList ?? [] },
-  };
 }
 
 function unusable(): WalletError {

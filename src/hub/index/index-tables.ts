@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { runScript, type ScriptReply } from '../../platform/redis/redis-scripts.js';
+import { IndexUnavailableError } from '../errors.js';
+import type { JournalEntry, StorageProvider } from '../storage/storage-provider.js';
+import { entryArguments } from './index-entry.js';
+import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
+import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
+
+/** Of the index's layout; another one is made anew. */
+const FORMAT = '2';
+/** Entries applied by one script. */
+const CHUNK = 200;
+/** Milliseconds a maker of a new index may be silent. */
+const REBUILD_LEASE_MS = 10_000;
+
+/** Which index it is and how far it goes. */
+export interface IndexState {
+  readonly generation: string;
+  readonly last: number;
+}
+
+/** As Redis gives it. */
+export interface MetaFields {
+  readonly generation: string | null | undefined;
+  readonly last: string | null | undefined;
+  readonly store: string | null | undefined;
+}
+
+/** The index as it lies in Redis. Whether it can be believed its user judges. */
+export class IndexTables {
+  readonly #processId = randomBytes(6).toString('hex');
+
+  constructor(private readonly redis: Redis) {}
+
+  /**
+   * The newest entry of a name, of any owner where none is given, with what the index says of itself:
+   * of an index that is not sound it cannot be read.
+   *
+   * @throws IndexUnavailableError
+   */
+  async lookUp(
+    owner: string | undefined,
+    id: string,
+  ): Promise<{ readonly meta: MetaFields; readonly entry: string | undefined }> {
+    const args = [owner === undefined ? '' : keyPart(owner), keyPart(id)];
+    const reply = await this.#run(LOOK_UP, args);
+    const [generation, last, store, entry] = reply as readonly (string | null)[];
+    return { meta: { generation, last, store }, entry: entry ?? undefined };
+  }
+
+  /** @throws IndexUnavailableError */
+  async meta(): Promise<MetaFields> {
+    try {
+      const [generation, last, store] = await this.redis.hmget(
+        metaKey(),
+        'generation',
+        'last',
+        'store',
+      );
+      return { generation, last, store };
+    } catch (error) {
+      throw new IndexUnavailableError('Redis', error);
+    }
+  }
+
+  /**
+   * @returns whether they are in the index; `false` when it is not the one that is known any more.
+   * @throws IndexUnavailableError when Redis did not answer: some of them may be in it.
+   */
+  async apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
+    for (let at = 0; at < entries.length; at += CHUNK) {
+      const chunk = entries.slice(at, at + CHUNK);
+      const args = [known.generation, String(known.last), ...chunk.flatMap(entryArguments)];
+      if ((await this.#run(APPLY, args)) !== 1) return false;
+    }
+    return true;
+  }
+
+  /** Which index of our format there is, and of what data. */
+  async state(): Promise<(IndexState & { readonly store: string }) | undefined> {
+    const [generation, last, store] = await this.redis.hmget(
+      metaKey(),
+      'generation',
+      'last',
+      'store',
+    );
+    if (generation == null || !isOurFormat(generation) || last == null || store == null)
+      return undefined;
+    return { generation, last: Number(last), store };
+  }
+
+  /**
+   * Makes it from the journal. One process does, by a lease.
+   *
+   * @returns `undefined` when another one is at it, or this one was too slow.
+   */
+  async makeAnew(
+    storage: StorageProvider,
+  ): Promise<{ readonly state: IndexState; readonly entries: number } | undefined> {
+    const isTaken = await this.redis.set(
+      rebuildKey(),
+      this.#processId,
+      'PX',
+      REBUILD_LEASE_MS,
+      'NX',
+    );
+    if (isTaken === null) return undefined;
+    await this.#clear();
+    const removals: JournalEntry[] = [];
+    let count = 0;
+    let last = 0;
+    const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
+      (await this.#run(REBUILD, [this.#processId, ...chunk.flatMap(entryArguments)])) === 1;
+    for await (const chunk of chunksOf(storage.entries(0))) {
+      if (!(await take(chunk))) return undefined;
+      count += chunk.length;
+      removals.push(...chunk.filter(({ op }) => op === 'remove'));
+      last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
+    }
+    // Of several writers, a removal may have come before what it removes.
+    for (let at = 0; at < removals.length; at += CHUNK) {
+      if (!(await take(removals.slice(at, at + CHUNK)))) return undefined;
+    }
+    const generation = `${FORMAT}-${randomBytes(9).toString('base64url')}`;
+    const args = [this.#processId, storage.storeId, generation, String(last)];
+    if ((await this.#run(PUBLISH, args)) !== 1) return undefined;
+    return { state: { generation, last }, entries: count };
+  }
+
+  async #clear(): Promise<void> {
+    await this.redis.del(metaKey());
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.redis.scan(
+        cursor,
+        'MATCH',
+        `${INDEX_PREFIX}*`,
+        'COUNT',
+        1000,
+      );
+      if (keys.length > 0) await this.redis.unlink(...keys);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
+  async #run(
+    ...[script, args]: [Parameters<typeof runScript>[1], readonly string[]]
+  ): Promise<ScriptReply> {
+    try {
+      return await runScript(this.redis, script, args);
+    } catch (error) {
+      throw new IndexUnavailableError(script.name, error);
+    }
+  }
+}
+
+export function isOurFormat(generation: string): boolean {
+  return generation.startsWith(`${FORMAT}-`);
+}
+
+/** Entries in portions that one script takes. */
+export async function* chunksOf(
+  entries: AsyncIterable<JournalEntry>,
+): AsyncGenerator<readonly JournalEntry[]> {
+  let chunk: JournalEntry[] = [];
+  for await (const entry of entries) {
+    chunk.push(entry);
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

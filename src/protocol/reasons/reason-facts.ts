@@ -1,0 +1,16 @@
+/** Who has to change something before the same request can succeed. */
+export type Fault = 'buyer' | 'seller' | 'token' | 'operator' | 'nobody';
+
+/** Whether sending the same request again can end better. */
+export type Retry = 'no' | 'yes' | 'later' | 'new payment';
+
+/** What is said of one reason. */
+export interface ReasonFacts {
+  readonly fault: Fault;
+  readonly retry: Retry;
+  /** 200 unless named: an x402 answer is data, whatever it says. */
+  readonly status?: 401 | 403 | 409 | 413 | 429;
+  readonly meaning: string;
+}
+
+export type ReasonTable = Readonly<Record<string, ReasonFacts>>;

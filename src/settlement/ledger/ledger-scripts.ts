@@ -1,0 +1,73 @@
+import type { Redis } from 'ioredis';
+import { LedgerEpochChangedError } from '../../protocol/errors.js';
+import {
+  runKeyedScript,
+  type Script,
+  type ScriptArgument,
+  type ScriptReply,
+} from '../../platform/redis/redis-scripts.js';
+import { asEpochError, type LedgerEpochs } from './epoch.js';
+import { epochKey } from './keys.js';
+
+/** A script with the keys and arguments that are its own: epoch key and epoch go before them. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly ScriptArgument[];
+}
+
+/** A chain's ledger as it was at one epoch. */
+export interface LedgerAt {
+  readonly chainId: number;
+  readonly epoch: string;
+}
+
+/**
+ * Runs scripts of the ledger. Each names the epoch it believes in, and writes nothing in another one.
+ *
+ * @throws RedisUnavailableError from every method when Redis does not answer.
+ */
+export class LedgerScripts {
+  constructor(
+    private readonly redis: Redis,
+    private readonly epochs: LedgerEpochs,
+  ) {}
+
+  /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
+  async runAt({ chainId, epoch }: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
+    const { script, keys, args } = call;
+    try {
+      return await runKeyedScript(
+        this.redis,
+        script,
+        [epochKey(chainId), ...keys],
+        [epoch, ...args],
+      );
+    } catch (error) {
+      const changed = asEpochError(script.name, error);
+      if (changed === undefined) throw error;
+      this.epochs.forget(chainId, epoch);
+      throw changed;
+    }
+  }
+
+  /**
+   * Runs it at whichever epoch this process knows.
+   *
+   * @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written.
+   */
+  async run(chainId: number, call: ScriptCall): Promise<ScriptReply> {
+    const epoch = this.epochs.known(chainId) ?? (await this.epochs.of(chainId));
+    return this.runAt({ chainId, epoch }, call);
+  }
+
+  /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
+  async runAgain(chainId: number, call: ScriptCall): Promise<ScriptReply> {
+    try {
+      return await this.run(chainId, call);
+    } catch (error) {
+      if (!(error instanceof LedgerEpochChangedError)) throw error;
+    }
+    return this.run(chainId, call);
+  }
+}

@@ -1,0 +1,164 @@
+import { LeaseLostError } from '../../../protocol/errors.js';
+import type { Attempt } from '../../model/attempt.js';
+import type {
+  AllocateResult,
+  Ending,
+  FinishResult,
+  FillResult,
+  GasBudget,
+  HeldLane,
+  InclusionBlock,
+  Parking,
+  ReplaceResult,
+} from '../lane-store.js';
+import type { Claim, MemoryClaims } from './memory-claims.js';
+import type { MemoryGas } from './memory-gas.js';
+import type { MemoryLanes } from './memory-lanes.js';
+
+interface MemoryParts {
+  readonly lanes: MemoryLanes;
+  readonly claims: MemoryClaims;
+  readonly gas: MemoryGas;
+  /** Lanes that are paused. */
+  readonly paused: ReadonlySet<string>;
+}
+
+/** The attempts of lanes in memory: from the allocation of their account nonce to their end. */
+export class MemoryAttempts {
+  constructor(private readonly parts: MemoryParts) {}
+
+  allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
+    return this.parts.lanes.step(held, (lane): AllocateResult => {
+      if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
+      if (lane.next !== attempt.accountNonce) return { kind: 'nonce' };
+      const claims = this.parts.claims.inWork(held.lane, attempt.settlementIds);
+      if (claims.length < attempt.settlementIds.length) {
+        const there = claims.map(({ id }) => id);
+        return { kind: 'gone', ids: attempt.settlementIds.filter((id) => !there.includes(id)) };
+      }
+      const over = this.parts.gas.charge(held, attempt, budget);
+      if (over !== undefined) return over;
+      lane.next = attempt.accountNonce + 1;
+      lane.attempts.set(attempt.accountNonce, attempt);
+      for (const claim of claims) {
+        this.parts.claims.move(claim, 'allocated');
+        this.parts.claims.bind(claim, held.lane, attempt);
+      }
+      return { kind: 'ok' };
+    });
+  }
+
+  replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
+    const { accountNonce, settlementIds } = attempt;
+    return this.parts.lanes.step(held, (lane): ReplaceResult => {
+      if (!lane.attempts.has(accountNonce)) throw new LeaseLostError(held.lane);
+      const over = this.parts.gas.charge(held, attempt, budget);
+      if (over !== undefined) return over;
+      lane.attempts.set(accountNonce, attempt);
+      for (const claim of this.parts.claims.bound(held.lane, accountNonce, settlementIds)) {
+        if (this.parts.claims.move(claim, 'replaced'))
+          this.parts.claims.bind(claim, held.lane, attempt);
+      }
+      return { kind: 'ok' };
+    });
+  }
+
+  fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
+    const { accountNonce } = attempt;
+    return this.parts.lanes.step(held, ({ next = 0, attempts }) => {
+      if (accountNonce >= next || attempts.has(accountNonce)) return { kind: 'lost' };
+      const over = this.parts.gas.charge(held, attempt, budget);
+      if (over !== undefined) return over;
+      attempts.set(accountNonce, attempt);
+      return { kind: 'ok' };
+    });
+  }
+
+  closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
+    return this.parts.lanes.step(held, ({ attempts }) => {
+      attempts.delete(accountNonce);
+      this.parts.gas.close(held, accountNonce, costWei);
+    });
+  }
+
+  include(
+    held: HeldLane,
+    accountNonce: number,
+    { transaction, number, hash }: InclusionBlock,
+    items: readonly { readonly id: string; readonly logIndex: number }[],
+  ): Promise<void> {
+    return this.parts.lanes.step(held, () => {
+      for (const { id, logIndex } of items) {
+        const [claim] = this.parts.claims.bound(held.lane, accountNonce, [id]);
+        if (claim === undefined || !this.parts.claims.move(claim, 'included')) continue;
+        claim.inclusion = { transaction, blockNumber: number, blockHash: hash, logIndex };
+        claim.wasIncluded = true;
+      }
+    });
+  }
+
+  uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void> {
+    return this.parts.lanes.step(held, () => {
+      for (const claim of this.parts.claims.bound(held.lane, accountNonce, ids)) {
+        if (this.parts.claims.move(claim, 'block_replaced')) claim.inclusion = undefined;
+      }
+    });
+  }
+
+  finish(
+    held: HeldLane,
+    accountNonce: number | undefined,
+    endings: readonly Ending[],
+  ): Promise<FinishResult> {
+    return this.parts.lanes.step(held, () => {
+      const collectedAgain = endings.flatMap((ending) => {
+        const claim = this.#ownClaim(held, accountNonce, ending.id);
+        return claim !== undefined && this.parts.claims.end(claim, ending) === 'again'
+          ? [ending.id]
+          : [];
+      });
+      return { collectedAgain };
+    });
+  }
+
+  requeue(
+    held: HeldLane,
+    accountNonce: number,
+    sinceBlock: bigint,
+    ids: readonly string[],
+  ): Promise<void> {
+    return this.parts.lanes.step(held, () => {
+      for (const claim of this.parts.claims.bound(held.lane, accountNonce, ids)) {
+        if (!this.parts.claims.move(claim, 'finalized_unpaid_requeue')) continue;
+        claim.sinceBlock ??= sinceBlock;
+        this.parts.claims.unbind(claim);
+      }
+    });
+  }
+
+  park(
+    held: HeldLane,
+    accountNonce: number | undefined,
+    sinceBlock: bigint,
+    parkings: readonly Parking[],
+  ): Promise<void> {
+    return this.parts.lanes.step(held, () => {
+      for (const { id, why, retryAtMs } of parkings) {
+        const claim = this.#ownClaim(held, accountNonce, id);
+        if (claim === undefined || !this.parts.claims.move(claim, 'parked')) continue;
+        claim.sinceBlock ??= sinceBlock;
+        claim.why = why;
+        claim.dueAt = retryAtMs;
+        this.parts.claims.unbind(claim);
+      }
+    });
+  }
+
+  #ownClaim(held: HeldLane, accountNonce: number | undefined, id: string): Claim | undefined {
+    const [claim] =
+      accountNonce === undefined
+        ? this.parts.claims.inWork(held.lane, [id])
+        : this.parts.claims.bound(held.lane, accountNonce, [id]);
+    return claim;
+  }
+}

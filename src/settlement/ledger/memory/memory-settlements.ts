@@ -1,0 +1,171 @@
+import type { Hex } from 'viem';
+import type { Reason } from '../../../protocol/reasons.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import { inFlightKindOf } from '../../../protocol/payment/payment-facts.js';
+import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
+import {
+  isFinishedStage,
+  nextStage,
+  type SettlementEvent,
+  STATE_OF,
+} from '../../model/settlement-machine.js';
+import type { InFlight } from '../queries/in-flight.js';
+import type { Requester } from '../requester.js';
+import { type PayerRef, WAITER_LIVES_MS } from '../settlement-store.js';
+import { isEarly, isSold, type MemoryRecord } from './memory-record.js';
+
+/** Ids of the claims of one authorization. */
+export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
+
+/** What is told to whoever listens for news: the same as the scripts publish. */
+export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
+
+/** The claims of a ledger in memory, who has bought them, and how lanes move them. */
+export class MemorySettlements {
+  readonly #records = new Map<string, MemoryRecord>();
+  readonly #indexes = new Map<string, Index>();
+  /** When the ledger went back last. */
+  epochAt = 0;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly saleGraceMs: number,
+    private readonly tell: MemoryNews,
+  ) {}
+
+  add(record: MemoryRecord, index: Index): void {
+    this.#records.set(record.id, record);
+    this.#indexes.set(record.identity.authorizationId, index);
+  }
+
+  has(id: string): boolean {
+    return this.#records.has(id);
+  }
+
+  get queued(): number {
+    return [...this.#records.values()].filter(
+      ({ stage }) => stage !== 'none' && STATE_OF[stage] === 'queued',
+    ).length;
+  }
+
+  clear(): void {
+    this.#records.clear();
+    this.#indexes.clear();
+  }
+
+  /** @param transaction - of an `allocated` or an inclusion. */
+  happens(id: string, event: SettlementEvent, transaction?: Hex, reason?: Reason): void {
+    const record = this.record(id);
+    if (record === undefined) throw new Error('no such record');
+    const isUnpaidEnd = event === 'finalized_unpaid_reverted';
+    if (isUnpaidEnd && record.isTold) {
+      this.happens(id, 'recollect');
+      return;
+    }
+    if (event === 'refused' && record.hashes.length > 0) throw new Error('it was sent');
+    this.#advance(record, event);
+    if (transaction !== undefined && !record.hashes.includes(transaction)) {
+      record.hashes.push(transaction);
+    }
+    record.reason = reason;
+    const { stage } = record;
+    if (stage === 'attempt') {
+      this.news(record, 'sent', transaction);
+      record.includedAt = 0;
+    } else if (stage === 'included') {
+      record.includedAt ||= this.now();
+      record.isTold ||= record.isAsync;
+      this.news(record, 'included', transaction);
+    } else if (stage === 'finalized' || stage === 'foreign') {
+      record.isPaid = event !== 'used_by_other_unpaid';
+      record.includedAt ||= this.now();
+    }
+    if (isFinishedStage(record.stage)) this.#conclude(record);
+  }
+
+  idsOf(authorizationId: string): Index {
+    return this.#indexes.get(authorizationId) ?? {};
+  }
+
+  record(id: string | undefined): MemoryRecord | undefined {
+    return id === undefined ? undefined : this.#records.get(id);
+  }
+
+  #advance(record: MemoryRecord, event: SettlementEvent): void {
+    const next = nextStage(record.stage, event);
+    if (next === undefined) throw new Error(`${event} cannot happen in ${record.stage}`);
+    record.stage = next;
+  }
+
+  #conclude(record: MemoryRecord): void {
+    const index = { ...this.idsOf(record.identity.authorizationId) };
+    if (index.live === record.id) delete index.live;
+    if (record.hashes.length > 0) index.last = record.id;
+    record.isTold ||= record.isPaid && isSold(record);
+    if (!record.isPaid && !record.isTold) {
+      record.soldTo = '';
+      record.soldKey = '';
+    }
+    if (!record.isTold && index.sold === record.id) delete index.sold;
+    this.#indexes.set(record.identity.authorizationId, index);
+    this.news(record, record.isPaid ? 'finalized' : 'failed', record.hashes.at(-1));
+  }
+
+  withdraw(record: MemoryRecord): void {
+    this.#advance(record, 'withdrawn');
+    record.reason = 'settlement_not_sent';
+    this.#conclude(record);
+  }
+
+  sell(record: MemoryRecord, requester: Requester, isAsync: boolean, isTold: boolean): void {
+    record.soldTo = requester.id;
+    record.soldKey = requester.keyTag;
+    record.isAsync ||= isAsync;
+    record.isTold = isTold;
+    const { authorizationId } = record.identity;
+    this.#indexes.set(authorizationId, { ...this.#indexes.get(authorizationId), sold: record.id });
+    this.news(record, 'sold');
+  }
+
+  open(record: MemoryRecord): void {
+    Object.assign(record, { soldTo: '', soldKey: '', isTold: false, isAsync: false });
+    const index = this.#indexes.get(record.identity.authorizationId);
+    if (index?.sold === record.id) delete index.sold;
+  }
+
+  living({ waiters }: MemoryRecord): number {
+    const since = this.now() - WAITER_LIVES_MS;
+    return [...waiters.values()].filter((at) => at > since).length;
+  }
+
+  isEligible(record: MemoryRecord, { credentials }: Requester): boolean {
+    if (isEarly(record)) return true;
+    const { includedAt, eligible } = record;
+    if (includedAt > 0 && this.now() >= includedAt + this.saleGraceMs) return true;
+    return credentials.some((one) => eligible.has(one));
+  }
+
+  isUnsure({ claimedAt }: MemoryRecord, ms: number): boolean {
+    return claimedAt < this.epochAt && this.now() - this.epochAt < ms;
+  }
+
+  inFlight(identity: PaymentIdentity, { asset, payer }: PayerRef): InFlight {
+    const others = [...this.#records.values()].flatMap(({ stage, payment, identity: own }) => {
+      const isReserved = !isFinishedStage(stage) && stage !== 'included';
+      const isOther = own.authorizationId !== identity.authorizationId;
+      const isOfPayer = payment?.authorization.from === payer && payment.asset === asset;
+      return isReserved && isOther && isOfPayer ? [payment] : [];
+    });
+    const sum = (payments: readonly AcceptedPayment[]): bigint =>
+      payments.reduce((total, { amount }) => total + amount, 0n);
+    return {
+      balanceNeeded: sum(others),
+      allowanceNeeded: sum(others.filter((one) => inFlightKindOf(one) === 'p')),
+      hasSponsoredPermit: others.some((one) => inFlightKindOf(one) === 's'),
+    };
+  }
+
+  news({ id }: MemoryRecord, kind: string, transaction?: Hex): void {
+    this.tell(id, kind, transaction);
+  }
+}

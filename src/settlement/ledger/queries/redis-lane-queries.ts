@@ -1,0 +1,112 @@
+import type { Redis } from 'ioredis';
+import { type Attempt, decodeAttempt } from '../../model/attempt.js';
+import type { LaneStatus } from '../../model/lane-status.js';
+import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
+import { laneAttemptsKey, laneBoardKey, listKey, recordKey } from '../keys.js';
+import { asList, asText, asTexts } from '../reply.js';
+import { loadScript } from '../script-files.js';
+import {
+  LANE_SILENT_MS,
+  type LanePause,
+  type LaneQueries,
+  type PublishedStatus,
+  type QueueStatus,
+} from './lane-queries.js';
+
+const READ_STATUSES = loadScript('read_statuses');
+
+/** Requests by the hundred share one look at what the lanes say. */
+const SHARED_MS = 250;
+
+/** {@link LaneQueries} in Redis. Times are by the clock of Redis, which also stamped what is read. */
+export class RedisLaneQueries implements LaneQueries {
+  #shared: { readonly at: number; readonly lanes: Promise<readonly PublishedStatus[]> } | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    /** The chains whose pauses are asked for. */
+    private readonly chainIds: readonly number[],
+  ) {}
+
+  all(): Promise<readonly PublishedStatus[]> {
+    const now = performance.now();
+    if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
+      this.#shared = { at: now, lanes: this.#statuses() };
+      this.#shared.lanes.catch(() => (this.#shared = undefined));
+    }
+    return this.#shared.lanes;
+  }
+
+  async live(chainId: number): Promise<readonly PublishedStatus[]> {
+    return (await this.all()).filter(
+      (lane) => lane.chainId === chainId && lane.silentMs <= LANE_SILENT_MS,
+    );
+  }
+
+  async pauses(): Promise<ReadonlyMap<string, LanePause>> {
+    const pauses = await redisCall(
+      'pauses',
+      Promise.all(
+        this.chainIds.map(async (chainId) => {
+          const all = await this.redis.hgetall(listKey(chainId, 'paused'));
+          return Object.entries(all).map(
+            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as LanePause] as const,
+          );
+        }),
+      ),
+    );
+    return new Map(pauses.flat());
+  }
+
+  queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
+    return redisCall('queues', this.#queues(chainIds));
+  }
+
+  async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
+    const times = await redisCall(
+      'waits',
+      Promise.all(
+        ids.map((id) => this.redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),
+      ),
+    );
+    return times.flatMap(([claimed, allocated]) =>
+      claimed == null || allocated == null ? [] : [Number(allocated) - Number(claimed)],
+    );
+  }
+
+  async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
+    const texts = await redisCall('attempts', this.redis.hvals(laneAttemptsKey(chainId, lane)));
+    return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
+  }
+
+  async #statuses(): Promise<readonly PublishedStatus[]> {
+    const [now, texts] = asList(
+      await runKeyedScript(this.redis, READ_STATUSES, [laneBoardKey()], [0]),
+    );
+    return asTexts(texts).map((text) => {
+      const bar = text.indexOf('|');
+      const silentMs = Number(asText(now)) - Number(text.slice(0, bar));
+      return { ...(JSON.parse(text.slice(bar + 1)) as LaneStatus), silentMs };
+    });
+  }
+
+  async #queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
+    const [time, ...counts] = await Promise.all([
+      this.redis.time(),
+      ...chainIds.map((chainId) =>
+        Promise.all([
+          this.redis.zcard(listKey(chainId, 'queued')),
+          this.redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
+          this.redis.zcard(listKey(chainId, 'live')),
+        ]),
+      ),
+    ]);
+    const now = Number(time[0]) * 1000 + Number(time[1]) / 1000;
+    return counts.map(([depth, [, oldest], live], index) => ({
+      chainId: chainIds[index] ?? 0,
+      depth,
+      oldestMs: oldest === undefined ? 0 : Math.max(0, Math.round(now - Number(oldest))),
+      live,
+    }));
+  }
+}

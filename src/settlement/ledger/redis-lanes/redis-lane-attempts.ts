@@ -1,0 +1,120 @@
+import { LeaseLostError } from '../../../protocol/errors.js';
+import type { ScriptArgument } from '../../../platform/redis/redis-scripts.js';
+import { type Attempt, encodeAttempt, newestTransactionOf } from '../../model/attempt.js';
+import { WEI_PER_GWEI } from '../../model/gas-price.js';
+import type {
+  AllocateResult,
+  FillResult,
+  GasBudget,
+  HeldLane,
+  InclusionBlock,
+  ReplaceResult,
+} from '../lane-store.js';
+import { encodeHash } from '../record.js';
+import { asTexts } from '../reply.js';
+import { LANE_SCRIPTS } from './lane-scripts.js';
+import type { LaneStepRunner } from './lane-step-runner.js';
+
+/** The attempts of a lane, from the allocation of their account nonce to their block. */
+export class RedisLaneAttempts {
+  constructor(private readonly runner: LaneStepRunner) {}
+
+  async allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
+    const [kind, ...rest] = asTexts(
+      await this.runner.write(
+        LANE_SCRIPTS.allocate,
+        held,
+        attempt.settlementIds,
+        this.#attemptArgs(attempt, budget),
+      ),
+    );
+    if (kind === 'ok' || kind === 'nonce' || kind === 'paused') return { kind };
+    if (kind === 'gone') return { kind, ids: rest };
+    if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
+    throw new TypeError(`allocate answered ${kind ?? 'nothing'}`);
+  }
+
+  async replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
+    const [kind, subject = ''] = asTexts(
+      await this.runner.write(
+        LANE_SCRIPTS.replace,
+        held,
+        attempt.settlementIds,
+        this.#attemptArgs(attempt, budget),
+      ),
+    );
+    if (kind === 'ok') return { kind };
+    if (kind === 'budget') return { kind, subject };
+    throw new LeaseLostError(held.lane);
+  }
+
+  async fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
+    const [kind, subject = ''] = asTexts(
+      await this.runner.write(
+        LANE_SCRIPTS.fillGap,
+        held,
+        [],
+        [
+          attempt.accountNonce,
+          encodeAttempt(attempt),
+          budget.costGwei.toString(),
+          budget.laneGwei?.toString() ?? '',
+          budget.day,
+        ],
+      ),
+    );
+    if (kind === 'ok' || kind === 'lost') return { kind };
+    if (kind === 'budget') return { kind, subject };
+    throw new TypeError(`fill_gap answered ${kind ?? 'nothing'}`);
+  }
+
+  async closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
+    const costGwei = (costWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
+    await this.runner.write(
+      LANE_SCRIPTS.closeAttempt,
+      held,
+      [],
+      [accountNonce, costGwei.toString()],
+    );
+  }
+
+  async include(
+    held: HeldLane,
+    accountNonce: number,
+    block: InclusionBlock,
+    batchSize: number,
+    items: readonly { readonly id: string; readonly logIndex: number }[],
+  ): Promise<void> {
+    await this.runner.write(
+      LANE_SCRIPTS.include,
+      held,
+      items.map(({ id }) => id),
+      [
+        accountNonce,
+        encodeHash(block.transaction),
+        block.number.toString(),
+        encodeHash(block.hash),
+        batchSize,
+        ...items.map(({ logIndex }) => logIndex),
+      ],
+    );
+  }
+
+  async uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.runner.write(LANE_SCRIPTS.uninclude, held, ids, [accountNonce]);
+  }
+
+  #attemptArgs(attempt: Attempt, budget: GasBudget): ScriptArgument[] {
+    const { hash, isNoop } = newestTransactionOf(attempt);
+    return [
+      attempt.accountNonce,
+      encodeAttempt(attempt),
+      isNoop ? '' : encodeHash(hash),
+      this.runner.lifetimes.retentionSeconds,
+      budget.costGwei.toString(),
+      budget.laneGwei?.toString() ?? '',
+      budget.payeeGwei?.toString() ?? '',
+      budget.day,
+    ];
+  }
+}

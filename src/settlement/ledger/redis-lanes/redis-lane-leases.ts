@@ -1,0 +1,106 @@
+import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
+import { termsOf } from '../../../protocol/payment/identity.js';
+import { decodeAttempt, encodeAttempt } from '../../model/attempt.js';
+import { STATE_OF } from '../../model/settlement-machine.js';
+import * as keys from '../keys.js';
+import type { HeldLane, OpenedLane, RememberedAttempt, StoredSettlement } from '../lane-store.js';
+import { encodeHash, paymentFields, readHash, readStage } from '../record.js';
+import { asList, asPairs, asText, asTexts } from '../reply.js';
+import { LANE_SCRIPTS } from './lane-scripts.js';
+import type { LaneStepRunner } from './lane-step-runner.js';
+
+/** Who writes a lane, and where the lane stands. */
+export class RedisLaneLeases {
+  constructor(private readonly runner: LaneStepRunner) {}
+
+  async renew(held: HeldLane, leaseMs: number): Promise<void> {
+    await this.runner.write(LANE_SCRIPTS.renew, held, [], [leaseMs]);
+  }
+
+  async release(held: HeldLane): Promise<void> {
+    await this.runner.write(LANE_SCRIPTS.release, held, [], []);
+  }
+
+  async orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]> {
+    const signers = asTexts(
+      await this.runner.ask(
+        LANE_SCRIPTS.orphans,
+        chainId,
+        [keys.listKey(chainId, 'lanes')],
+        ownLanes.map(keys.signerOf),
+      ),
+    );
+    return signers.map((signer) => `${chainId}:${signer}`);
+  }
+
+  async open(held: HeldLane): Promise<OpenedLane> {
+    const [next, attempts, settlements] = asList(
+      await this.runner.write(LANE_SCRIPTS.open, held, [], []),
+    );
+    const text = asText(next);
+    const stored = asList(settlements).map((one) => readStored(asTexts(one)));
+    return {
+      next: text === '' ? undefined : Number(text),
+      attempts: [...asPairs(attempts).values()]
+        .map(decodeAttempt)
+        .sort((a, b) => a.accountNonce - b.accountNonce),
+      settlements: new Map(stored.map((one) => [one.id, one])),
+    };
+  }
+
+  async setNext(held: HeldLane, known: number | undefined, next: number): Promise<boolean> {
+    return (await this.runner.write(LANE_SCRIPTS.setNext, held, [], [known ?? '', next])) === 1;
+  }
+
+  async restoreAttempts(
+    held: HeldLane,
+    attempts: readonly RememberedAttempt[],
+    next: number,
+  ): Promise<void> {
+    // An attempt may carry many payments: each goes by itself, so that Redis is never held up.
+    for (const { attempt, payments } of attempts) {
+      const remembered = {
+        nonce: String(attempt.accountNonce),
+        attempt: encodeAttempt(attempt),
+        hashes: attempt.transactions
+          .filter(({ isNoop }) => !isNoop)
+          .map(({ hash }) => encodeHash(hash)),
+        items: [...payments].map(([id, payment]) => {
+          const { authorizationId, termsTag } = termsOf(
+            payment.chainId,
+            payment.asset,
+            payment.authorization,
+          );
+          const fields = paymentFields(payment, { termsTag, signedTag: '' }, 0);
+          return { id, fields: ['auth', authorizationId, ...fields] };
+        }),
+      };
+      await this.runner.write(
+        LANE_SCRIPTS.restoreAttempts,
+        held,
+        [],
+        [next, this.runner.lifetimes.retentionSeconds, JSON.stringify([remembered])],
+      );
+    }
+    if (attempts.length > 0) return;
+    const args = [next, this.runner.lifetimes.retentionSeconds, '[]'];
+    await this.runner.write(LANE_SCRIPTS.restoreAttempts, held, [], args);
+  }
+}
+
+function readStored(fields: readonly string[]): StoredSettlement {
+  const [id = '', stage, payment = '', nonce = '', tx, block = '', blockHash, log, again] = fields;
+  const transaction = readHash(tx);
+  const hash = readHash(blockHash);
+  return {
+    id,
+    payment: decodePayment(payment),
+    state: STATE_OF[readStage(stage)],
+    accountNonce: nonce === '' ? undefined : Number(nonce),
+    inclusion:
+      transaction === undefined || hash === undefined
+        ? undefined
+        : { transaction, blockNumber: BigInt(block), blockHash: hash, logIndex: Number(log) },
+    isCollectedAgain: Number(again) > 0,
+  };
+}

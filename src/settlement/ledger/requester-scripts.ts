@@ -1,0 +1,16 @@
+import { loadScript } from './script-files.js';
+
+/** What an API process runs in Redis, by name. */
+export const REQUESTER_SCRIPTS = {
+  look: loadScript('look'),
+  claim: loadScript('claim'),
+  join: loadScript('join'),
+  redeem: loadScript('redeem'),
+  takeBack: loadScript('take_back'),
+  leave: loadScript('leave'),
+  restate: loadScript('restate_sale'),
+  adopt: loadScript('adopt'),
+  bind: loadScript('bind_key'),
+  takeOver: loadScript('rebind_key'),
+  unbind: loadScript('unbind_key'),
+};

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../platform/http/openapi.js';
+import { PolicyText } from '../rules/policy.js';
+import { RefusalOutput } from '../tools/refusal.js';
+import {
+  BalanceOutput,
+  HistoryOutput,
+  PayInput,
+  PaymentOutput,
+  PolicyOutput,
+  QuoteInput,
+  QuoteOutput,
+  WalletOutput,
+} from '../tools/shapes.js';
+import { object, text } from './operations.js';
+import { DEVICE_CODE } from './sign-in.openapi.js';
+
+/** Of what is checked by the schema itself, so that the two cannot differ. */
+function described(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const written = z.toJSONSchema(schema, { io });
+  // The document says for all which dialect it is.
+  delete written.$schema;
+  return JSON.parse(JSON.stringify(written)) as JsonObject;
+}
+
+/** The bodies of the wallet, by name. */
+export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  WalletRefusal: described(
+    RefusalOutput.partial({ code: true }).describe(
+      '`code` is absent where the request could not be read.',
+    ),
+    'output',
+  ),
+  WalletCode: object({ code: DEVICE_CODE, user_code: text, auth_url: text, authUrl: text }),
+  WalletStatus: {
+    type: 'object',
+    required: ['status'],
+    properties: { status: { enum: ['pending', 'completed'] }, token: text },
+  },
+  WalletChallenge: object({
+    nonce: text,
+    message: { ...text, description: 'EIP-4361.' },
+    expiresAt: { type: 'integer', description: 'Unix seconds.' },
+  }),
+  WalletApprovalChallenge: object({
+    nonce: text,
+    message: text,
+    expiresAt: { type: 'integer' },
+    rules: { ...text, description: 'The rules in words.' },
+  }),
+  WalletToken: object({ token: text }),
+  WalletApproved: object({ status: { const: 'approved' } }),
+  WalletRevoked: object({ status: { const: 'revoked' } }),
+  Wallet: described(WalletOutput.extend({ ethereum: z.string() }), 'output'),
+  WalletBalances: described(BalanceOutput, 'output'),
+  WalletRules: described(PolicyText, 'input'),
+  WalletPolicy: described(PolicyOutput, 'output'),
+  WalletQuoteRequest: described(QuoteInput, 'input'),
+  WalletQuote: described(QuoteOutput, 'output'),
+  WalletPurchase: described(PayInput, 'input'),
+  WalletPayment: described(PaymentOutput, 'output'),
+  WalletPayments: described(HistoryOutput, 'output'),
+  WalletCall: {
+    type: 'object',
+    required: ['method'],
+    properties: {
+      method: {
+        enum: [
+          ...['personal_sign', 'eth_signTypedData_v4', 'eth_sendTransaction'],
+          ...['eth_getBalance', 'eth_call'],
+        ],
+      },
+      caip2: { ...text, description: 'For all but the two that sign without sending.' },
+      params: { type: ['object', 'array'] },
+    },
+    additionalProperties: true,
+  },
+  WalletReply: object({ method: text, data: { type: 'object', additionalProperties: true } }),
+};

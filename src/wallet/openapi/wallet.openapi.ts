@@ -1,0 +1,23 @@
+import type { OpenApiPart } from '../../platform/http/openapi.js';
+import { WALLET_SCHEMAS } from './schemas.js';
+import { SIGN_IN_PATHS } from './sign-in.openapi.js';
+import { WALLET_PATHS } from './wallets.openapi.js';
+
+/** What the wallet serves, described; only where it runs. */
+export const WALLET_OPENAPI: OpenApiPart = {
+  tags: [
+    {
+      name: 'Agent wallet',
+      description: 'Wallets of owners, from which their agents pay within the rules.',
+    },
+  ],
+  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS },
+  schemas: WALLET_SCHEMAS,
+  securitySchemes: {
+    walletToken: {
+      type: 'http',
+      scheme: 'bearer',
+      description: "An agent's or an owner's token. `/mcp` takes an agent's alone.",
+    },
+  },
+};
