@@ -82,8 +82,8 @@ export interface ActionReasons {
 export type HiddenUse = 'yes' | 'if_payer_has_code' | 'no';
 
 /**
- * One thing a scheme can be asked to settle, by one transfer method. Methods may be called without the
- * object; none of them changes anything.
+ * One thing a scheme can be asked to settle, by one transfer method. It answers questions and changes
+ * nothing.
  */
 export interface Action<C extends Claim = Claim, A extends Authorization = Authorization> {
   readonly method: AuthorizationMethod;
