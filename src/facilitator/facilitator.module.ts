@@ -1,21 +1,26 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
-import type { AppConfig } from '../platform/config/app-config.js';
-import { SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
-import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
-import { SettlementModule } from './settle/settle.module.js';
-import { StatusService } from './status/status.service.js';
-import { VerificationModule } from './verify/verification.module.js';
+import { provide } from '../platform/nest/provide.js';
+import { SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
+import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
-import { FacilitatorService } from './facilitator.service.js';
+import { type FacilitatorParts, FacilitatorService } from './facilitator.service.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
 import { LandingController } from './landing.controller.js';
+import { PaymentObserver } from './payment-observer.js';
+import { SettlementModule } from './settle/settle.module.js';
+import { SettleService } from './settle/settle.service.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
+import { StatusService } from './status/status.service.js';
 import { SupportedService } from './supported.service.js';
+import { VerificationModule } from './verify/verification.module.js';
+import { VerifyService } from './verify/verify.service.js';
 
 @Module({})
 export class FacilitatorModule {
@@ -31,7 +36,14 @@ export class FacilitatorModule {
         LandingController,
       ],
       providers: [
-        FacilitatorService,
+        provide(
+          FacilitatorService,
+          {
+            ...{ config: AppConfig, chains: ChainRegistry, logger: PinoLogger },
+            ...{ verifier: VerifyService, settler: SettleService, observer: PaymentObserver },
+          },
+          (parts: FacilitatorParts) => new FacilitatorService(parts),
+        ),
         SupportedService,
         SettlementLookUp,
         JsonBodyReader,

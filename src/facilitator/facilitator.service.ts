@@ -1,26 +1,30 @@
-import { BadRequestException, Inject, Injectable } from '@nestjs/common';
-import { PinoLogger } from 'nestjs-pino';
-import { ChainRegistry } from '../platform/chain/chain-registry.js';
-import { AppConfig } from '../platform/config/app-config.js';
+import { BadRequestException } from '@nestjs/common';
+import { type PinoLogger } from 'nestjs-pino';
+import { type ChainRegistry } from '../platform/chain/chain-registry.js';
+import { type AppConfig } from '../platform/config/app-config.js';
+import { addressGroup } from '../platform/rate-limit/address-group.js';
+import { identityOf } from '../protocol/payment/identity.js';
 import {
-  type ResponseEcho,
   type ParsedPayment,
   parsePayment,
   readEnvelope,
+  type ResponseEcho,
 } from '../protocol/payment/parse-payment.js';
 import type { Payment, Purpose } from '../protocol/payment/payment.js';
-import { REASONS, type Reason } from '../protocol/reasons.js';
-import { identityOf } from '../protocol/payment/identity.js';
-import type { Finality } from '../settlement/model/settlement.js';
+import { type Reason, REASONS } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
-import { addressGroup } from '../platform/rate-limit/address-group.js';
+import type { Finality } from '../settlement/model/settlement.js';
+import {
+  type PaymentObserver,
+  type RequestSubject,
+  type SettleResult,
+} from './payment-observer.js';
+import { subjectOf } from './request-subject.js';
+import type { Connection } from './settle/requester-wait.js';
+import { type SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import { keyTagOf } from './settle/settle-context.js';
-import { SettleService } from './settle/settle.service.js';
-import type { Connection } from './settle/requester-wait.js';
-import { VerifyService } from './verify/verify.service.js';
-import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
-import { subjectOf } from './request-subject.js';
+import { type VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
 
@@ -55,24 +59,26 @@ interface ReadRequest {
   readonly subject: RequestSubject;
 }
 
+/** What requests go through. */
+export interface FacilitatorParts {
+  readonly config: AppConfig;
+  readonly chains: ChainRegistry;
+  readonly verifier: VerifyService;
+  readonly settler: SettleService;
+  readonly logger: PinoLogger;
+  readonly observer: PaymentObserver;
+}
+
 /** From request bodies to answers, for every version alike. */
-@Injectable()
 export class FacilitatorService {
-  constructor(
-    private readonly config: AppConfig,
-    private readonly chains: ChainRegistry,
-    private readonly verifier: VerifyService,
-    private readonly settler: SettleService,
-    private readonly logger: PinoLogger,
-    @Inject(PaymentObserver) private readonly observer: PaymentObserver,
-  ) {}
+  constructor(private readonly parts: FacilitatorParts) {}
 
   /** @throws BadRequestException when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const begun = performance.now();
     const { parsed, subject } = this.#read(body, versions, 'verify');
     const answer = await this.#verify(parsed, idempotencyKey);
-    this.observer.verified(subject, answer.invalidReason, performance.now() - begun);
+    this.parts.observer.verified(subject, answer.invalidReason, performance.now() - begun);
     return answer;
   }
 
@@ -81,12 +87,12 @@ export class FacilitatorService {
     const { payment } = parsed;
     try {
       const keyTag = tagOfKey(idempotencyKey, payment);
-      const outcome = await this.verifier.verify(payment, keyTag);
+      const outcome = await this.parts.verifier.verify(payment, keyTag);
       return outcome.isValid
         ? { isValid: true, ...payerOf(payment) }
         : invalid(outcome.reason, payment);
     } catch (error) {
-      this.logger.error({ err: error }, 'verify failed');
+      this.parts.logger.error({ err: error }, 'verify failed');
       return invalid('unexpected_verify_error', payment);
     }
   }
@@ -102,7 +108,7 @@ export class FacilitatorService {
   ): Promise<SettleAnswer | undefined> {
     const { parsed, subject } = this.#read(body, versions, 'settle');
     const answer = await this.#settle(parsed, terms);
-    this.observer.settled(
+    this.parts.observer.settled(
       subject,
       resultOf(answer),
       answer?.body.errorReason,
@@ -125,16 +131,16 @@ export class FacilitatorService {
         apiKeyId: idempotencyKey.caller,
         address: address === undefined ? undefined : addressGroup(address),
       });
-      return await this.settler.settle({ ...rest, payment, keyTag, credentials });
+      return await this.parts.settler.settle({ ...rest, payment, keyTag, credentials });
     } catch (error) {
-      this.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
+      this.parts.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
       const answers = new SettleAnswers(payment, terms.finality, undefined);
       return answers.failure('unexpected_settle_error');
     }
   }
 
   get defaultFinality(): Finality {
-    return this.config.settleFinality;
+    return this.parts.config.settleFinality;
   }
 
   #read(body: unknown, versions: Versions, purpose: Purpose): ReadRequest {
@@ -145,7 +151,7 @@ export class FacilitatorService {
       );
     }
     // One whose endpoints fail now is none the less served: the payment is not at fault.
-    const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
+    const isServed = (chainId: number): boolean => this.parts.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed, purpose);
     return { parsed, subject: subjectOf(envelope, parsed, isServed) };
   }

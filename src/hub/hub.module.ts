@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
@@ -15,10 +16,10 @@ import { ApiListController } from './api/api-list.controller.js';
 import { ApiObjectController } from './api/api-object.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
+import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
 import { indexLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
-import { HubService } from './hub.service.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
@@ -63,7 +64,14 @@ import { StorageProvider } from './storage/storage-provider.js';
     },
     { provide: RecoverHubSigner, useFactory: () => loadSignerRecovery().recoverSigner },
     { provide: HubStats, useFactory: () => new HubStats() },
-    HubService,
+    provide(
+      HubService,
+      {
+        ...{ config: AppConfig, storage: StorageProvider, index: HubIndex, listing: HubListing },
+        ...{ limits: HubLimits, stats: HubStats, logger: PinoLogger },
+      },
+      (parts: HubParts) => new HubService(parts),
+    ),
     HubAccess,
     HubLimits,
     HubHealth,

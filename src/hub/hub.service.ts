@@ -1,16 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../platform/config/app-config.js';
+import { type PinoLogger } from 'nestjs-pino';
+import { type AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
-import { HubStats } from './hub-stats.js';
-import { HubIndex } from './index/hub-index.js';
-import { HubListing, type Page } from './index/hub-listing.js';
-import { HubLimits } from './limits/hub-limits.service.js';
+import { type HubStats } from './hub-stats.js';
+import { type HubIndex } from './index/hub-index.js';
+import { type HubListing, type Page } from './index/hub-listing.js';
+import { type HubLimits } from './limits/hub-limits.service.js';
 import { isShortName, NAME_MAX_BYTES } from './names.js';
 import {
   type NewObject,
   type ObjectName,
-  StorageProvider,
+  type StorageProvider,
   type StoredObject,
 } from './storage/storage-provider.js';
 import { verifiedRead } from './storage/verified-read.js';
@@ -31,27 +30,29 @@ export function descriptorOf({ owner, volume, start, size }: StoredObject): Desc
   return { File: `${owner}/${volume}.log`, Start: start, Size: size };
 }
 
+/** What the hub is made of. */
+export interface HubParts {
+  readonly config: AppConfig;
+  readonly storage: StorageProvider;
+  readonly index: HubIndex;
+  readonly listing: HubListing;
+  readonly limits: HubLimits;
+  readonly stats: HubStats;
+  readonly logger: PinoLogger;
+}
+
 /** What the hub does, for every route alike. Owners come in their one form. */
-@Injectable()
 export class HubService {
-  constructor(
-    private readonly config: AppConfig,
-    @Inject(StorageProvider) private readonly storage: StorageProvider,
-    private readonly index: HubIndex,
-    private readonly listing: HubListing,
-    private readonly limits: HubLimits,
-    private readonly stats: HubStats,
-    private readonly logger: PinoLogger,
-  ) {}
+  constructor(private readonly parts: HubParts) {}
 
   /** @throws HubRefusal, StorageUnavailableError, IndexUnavailableError */
   async store(object: NewObject, bytes: Buffer): Promise<StoredObject> {
     assertNames(object);
-    this.index.assertSound();
-    const release = await this.limits.reserve(object, bytes.length);
+    this.parts.index.assertSound();
+    const release = await this.parts.limits.reserve(object, bytes.length);
     try {
-      const stored = await this.storage.put(() => object, bytes);
-      this.stats.note('upload', stored.size);
+      const stored = await this.parts.storage.put(() => object, bytes);
+      this.parts.stats.note('upload', stored.size);
       return stored;
     } finally {
       release();
@@ -67,20 +68,20 @@ export class HubService {
     describe: () => Promise<NewObject>,
     pieces: AsyncIterable<Uint8Array>,
   ): Promise<StoredObject> {
-    this.index.assertSound();
-    const upload = new MeasuredPieces(pieces, this.config.hub.maxMultipartBytes);
+    this.parts.index.assertSound();
+    const upload = new MeasuredPieces(pieces, this.parts.config.hub.maxMultipartBytes);
     let release: (() => void) | undefined;
     const named = async (): Promise<NewObject> => {
       const object = await describe();
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
       assertNames(object);
       // The size is known only now.
-      release = await this.limits.reserve(object, upload.bytes);
+      release = await this.parts.limits.reserve(object, upload.bytes);
       return object;
     };
     try {
-      const stored = await this.storage.put(named, upload);
-      this.stats.note('upload', stored.size);
+      const stored = await this.parts.storage.put(named, upload);
+      this.parts.stats.note('upload', stored.size);
       return stored;
     } finally {
       release?.();
@@ -94,7 +95,7 @@ export class HubService {
    * @throws HubRefusal when there is none.
    */
   async find(owner: string | undefined, id: string): Promise<StoredObject> {
-    const object = await this.index.lookUp(owner, id);
+    const object = await this.parts.index.lookUp(owner, id);
     if (object === undefined) {
       throw HubRefusal.notFound(`no such file: ${id} at ${owner ?? ''}`);
     }
@@ -104,10 +105,10 @@ export class HubService {
   /** A part of a payload, each piece verified before it is handed out. */
   async *read(object: StoredObject, from: number, length: number): AsyncGenerator<Uint8Array> {
     try {
-      yield* verifiedRead(this.storage, object, from, length);
-      this.stats.note('download', length);
+      yield* verifiedRead(this.parts.storage, object, from, length);
+      this.parts.stats.note('download', length);
     } catch (error) {
-      if (error instanceof DamagedObjectError) this.stats.noteDamaged();
+      if (error instanceof DamagedObjectError) this.parts.stats.noteDamaged();
       throw error;
     }
   }
@@ -115,8 +116,8 @@ export class HubService {
   /** @throws HubRefusal when there is none. */
   async remove(name: ObjectName): Promise<void> {
     await this.find(name.owner, name.id);
-    await this.storage.remove(name);
-    this.stats.note('remove');
+    await this.parts.storage.remove(name);
+    this.parts.stats.note('remove');
   }
 
   /**
@@ -128,8 +129,8 @@ export class HubService {
    */
   async *conversation(owner: string, conversation: string, page: Page): AsyncGenerator<string> {
     let before = '[';
-    for await (const member of this.listing.eachMember(owner, conversation, page)) {
-      if (member.size > this.config.hub.maxJsonBytes) continue;
+    for await (const member of this.parts.listing.eachMember(owner, conversation, page)) {
+      if (member.size > this.parts.config.hub.maxJsonBytes) continue;
       const pieces = this.#jsonText(member);
       const first = await this.#firstOf(pieces);
       if (first === undefined) continue;
@@ -159,7 +160,7 @@ export class HubService {
       return first.done === true ? undefined : first.value;
     } catch (error) {
       if (!(error instanceof DamagedObjectError)) throw error;
-      this.logger.error({ err: error }, 'a member of a conversation is left out');
+      this.parts.logger.error({ err: error }, 'a member of a conversation is left out');
       return undefined;
     }
   }

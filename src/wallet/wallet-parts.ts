@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
-import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
+import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { RulesSeal } from './accounts/rules-seal.js';
-import { WalletStore } from './accounts/wallet-store.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
+import { WalletStore } from './accounts/wallet-store.js';
 import { Journal } from './audit/journal.js';
 import { RedisWitness } from './audit/journal-witness.js';
 import { DeviceCodes } from './auth/device-codes.js';
@@ -15,7 +15,6 @@ import { TokenIssuer } from './auth/token.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
-import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { PolicyService } from './http/policy.service.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
@@ -38,6 +37,7 @@ import { knownContracts } from './signing/known-contracts.js';
 import { ReplyStore } from './signing/reply-store.js';
 import { WalletRpc } from './signing/rpc.js';
 import { WalletSigner } from './signing/signer.js';
+import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { WalletHealth } from './wallet-health.js';
 import type { WalletObserver } from './wallet-observer.js';
 
@@ -115,7 +115,7 @@ export function assembleWallet(config: WalletConfig, around: WalletSurroundings)
     health: new WalletHealth(journal, provider),
     codes: new DeviceCodes(redis, seal),
     signIn: new SignIn(redis, seal, recoverSigner, publicUrl, now),
-    sessions: new Sessions(mint, directory, book, journal, redis, sessionRules, now),
+    sessions: new Sessions({ mint, directory, book, journal, redis, rules: sessionRules, now }),
     rateLimiter: new RateLimiter(redis, 'wallet'),
     policies: new PolicyService(directory, book, journal, locks, now),
     rpc: new WalletRpc(signer, new ReplyStore(redis, locks, seal), chains),

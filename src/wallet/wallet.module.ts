@@ -5,26 +5,27 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
+import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../platform/observability/health-indicators.js';
-import { JsonBodyReader } from '../platform/http/request-body.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { DeviceCodes } from './auth/device-codes.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
-import { WalletToolsService } from './tools/wallet-tools.service.js';
-import { ApprovalPageController } from './http/approval-page.controller.js';
 import { ApprovalService } from './http/approval.service.js';
-import { WalletAuthGuard } from './http/wallet-auth.guard.js';
+import { ApprovalPageController } from './http/approval-page.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
+import { WalletAuthGuard } from './http/wallet-auth.guard.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { WalletRpc } from './signing/rpc.js';
+import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { WalletHealth } from './wallet-health.js';
 import { WalletObserver } from './wallet-observer.js';
 import { assembleWallet, type WalletParts } from './wallet-parts.js';
@@ -41,22 +42,14 @@ export class WalletModule {
       module: WalletModule,
       controllers: [ApprovalPageController, SignInV1Controller, WalletsV1Controller, McpController],
       providers: [
-        {
-          provide: WALLET_PARTS,
-          inject: [
-            ...[AppConfig, WALLET_REDIS, ChainRegistry],
-            ...[PinoLogger, WalletObserver, HealthIndicators],
-          ],
-          useFactory: (
-            config: AppConfig,
-            redis: Redis,
-            chains: ChainRegistry,
-            logger: PinoLogger,
-            observer: WalletObserver,
-            indicators: HealthIndicators,
-          ): Promise<StartedWallet> =>
-            start(wallet, { config, redis, chains, logger, observer, indicators }),
-        },
+        provide(
+          WALLET_PARTS,
+          {
+            ...{ config: AppConfig, redis: WALLET_REDIS, chains: ChainRegistry },
+            ...{ logger: PinoLogger, observer: WalletObserver, indicators: HealthIndicators },
+          },
+          (around: Surroundings): Promise<StartedWallet> => start(wallet, around),
+        ),
         part(DeviceCodes, ({ codes }) => codes),
         part(SignIn, ({ signIn }) => signIn),
         part(Sessions, ({ sessions }) => sessions),

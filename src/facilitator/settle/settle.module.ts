@@ -5,23 +5,24 @@ import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
-import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
-import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { provide } from '../../platform/nest/provide.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
-import { PaymentVerifier } from '../verify/payment-verifier.js';
-import { VerificationModule } from '../verify/verification.module.js';
 import { Admission } from '../../settlement/admission.js';
+import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
-import { LostClaims } from './lost-claims.js';
-import { SettleService } from './settle.service.js';
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
   queueNameOf,
   type SettlementJob,
   SettlementQueue,
 } from '../../settlement/queue/settlement.queue.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+import { PaymentVerifier } from '../verify/payment-verifier.js';
+import { VerificationModule } from '../verify/verification.module.js';
+import { LostClaims } from './lost-claims.js';
+import { SettleService } from './settle.service.js';
 
 const SETTLEMENT_QUEUES = Symbol('SETTLEMENT_QUEUES');
 
@@ -53,45 +54,45 @@ export class SettlementModule {
             return news;
           },
         },
-        {
-          provide: SettleService,
-          inject: [
-            ChainRegistry,
-            PaymentVerifier,
-            SETTLEMENT_STORE,
-            SETTLEMENT_QUEUES,
-            SettlementEvents,
-            LANE_QUERIES,
-            ProcessRegistry,
-            AppConfig,
-            PinoLogger,
-          ],
-          useFactory: (
-            chains: ChainRegistry,
-            verifier: PaymentVerifier,
-            store: SettlementStore,
-            queues: ReadonlyMap<number, SettlementQueue>,
-            news: SettlementEvents,
-            laneQueries: LaneQueries,
-            { processId }: ProcessRegistry,
-            config: AppConfig,
-            logger: PinoLogger,
-          ) =>
-            new SettleService(
-              {
-                ...{ chains, verifier, store, queues, news, laneQueries },
-                admission: new Admission(laneQueries, config.headMaxAgeMs),
-                finder: new UsedAuthorizationFinder(),
-                lostClaims: new LostClaims(store, laneQueries),
-                onTrouble: (what, error) => {
-                  logger.warn({ what, err: error }, 'a step beside a request failed');
-                },
-              },
-              { processId, waitMs: config.settleWaitMs },
-            ),
-        },
+        provide(
+          SettleService,
+          {
+            ...{ chains: ChainRegistry, verifier: PaymentVerifier, store: SETTLEMENT_STORE },
+            ...{ queues: SETTLEMENT_QUEUES, news: SettlementEvents, laneQueries: LANE_QUERIES },
+            ...{ processes: ProcessRegistry, config: AppConfig, logger: PinoLogger },
+          },
+          settleService,
+        ),
       ],
       exports: [SettleService],
     };
   }
+}
+
+interface Injected {
+  readonly chains: ChainRegistry;
+  readonly verifier: PaymentVerifier;
+  readonly store: SettlementStore;
+  readonly queues: ReadonlyMap<number, SettlementQueue>;
+  readonly news: SettlementEvents;
+  readonly laneQueries: LaneQueries;
+  readonly processes: ProcessRegistry;
+  readonly config: AppConfig;
+  readonly logger: PinoLogger;
+}
+
+function settleService({ processes, config, logger, ...shared }: Injected): SettleService {
+  const { store, laneQueries } = shared;
+  return new SettleService(
+    {
+      ...shared,
+      admission: new Admission(laneQueries, config.headMaxAgeMs),
+      finder: new UsedAuthorizationFinder(),
+      lostClaims: new LostClaims(store, laneQueries),
+      onTrouble: (what, error) => {
+        logger.warn({ what, err: error }, 'a step beside a request failed');
+      },
+    },
+    { processId: processes.processId, waitMs: config.settleWaitMs },
+  );
 }

@@ -12,10 +12,10 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { AdminService, type LaneView } from './admin.service.js';
 
 /** What the operator page shows and does. The key comes in a header, so no other site can ask. */

@@ -1,17 +1,29 @@
 import { Module } from '@nestjs/common';
-import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { StatusService } from '../../facilitator/status/status.service.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { provide } from '../../platform/nest/provide.js';
+import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { ApiKeyStore } from '../access/api-key-store.js';
 import { AdminController } from './admin.controller.js';
+import { type AdminParts, AdminService } from './admin.service.js';
 import { AdminPageController } from './admin-page.controller.js';
-import { AdminService } from './admin.service.js';
 
 /** Imported only where API keys are in use: without them the page is not there rather than open. */
 @Module({
   controllers: [AdminPageController, AdminController],
   providers: [
-    AdminService,
+    provide(
+      AdminService,
+      {
+        ...{ chains: ChainRegistry, laneQueries: LANE_QUERIES, pauses: LanePauses },
+        ...{ settlementQueries: SETTLEMENT_QUERIES, processes: ProcessRegistry },
+        ...{ status: StatusService, apiKeys: ApiKeyStore },
+      },
+      (parts: AdminParts) => new AdminService(parts),
+    ),
     {
       provide: StatusService,
       inject: [SETTLEMENT_QUERIES, ChainRegistry],

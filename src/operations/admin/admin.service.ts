@@ -1,13 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { formatEther } from 'viem';
-import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
-import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { type StatusService } from '../../facilitator/status/status.service.js';
+import { type ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { VERSION } from '../../platform/config/version.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
-import type { LaneStatus } from '../../settlement/model/lane-status.js';
-import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import { LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
+import { type ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { type LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
 import {
   LANE_SILENT_MS,
   type LanePause,
@@ -22,8 +19,9 @@ import {
   type SettlementStatus,
   statusOf,
 } from '../../settlement/ledger/queries/settlement-status.js';
-import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
-import { StatusService } from '../../facilitator/status/status.service.js';
+import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
+import type { LaneStatus } from '../../settlement/model/lane-status.js';
+import { type ApiKeyStatus, type ApiKeyStore } from '../access/api-key-store.js';
 
 /** A lane that nobody has held for this long belongs to a key that is not ours any more. */
 const FORGOTTEN_MS = 24 * 3_600_000;
@@ -85,25 +83,27 @@ export interface Overview {
   readonly networks: readonly NetworkView[];
 }
 
+/** What operators see and may change. */
+export interface AdminParts {
+  readonly chains: ChainRegistry;
+  readonly laneQueries: LaneQueries;
+  readonly settlementQueries: SettlementQueries;
+  readonly pauses: LanePauses;
+  readonly processes: ProcessRegistry;
+  readonly status: StatusService;
+  readonly apiKeys: ApiKeyStore;
+}
+
 /** What a person on call wants to see and may do. */
-@Injectable()
 export class AdminService {
-  constructor(
-    private readonly chains: ChainRegistry,
-    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
-    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: SettlementQueries,
-    private readonly pauses: LanePauses,
-    private readonly processes: ProcessRegistry,
-    private readonly status: StatusService,
-    private readonly apiKeys: ApiKeyStore,
-  ) {}
+  constructor(private readonly parts: AdminParts) {}
 
   /** @throws RedisUnavailableError */
   async overview(): Promise<Overview> {
     const at = Date.now();
-    const [processes, lanes] = await Promise.all([this.processes.live(), this.#lanes(at)]);
+    const [processes, lanes] = await Promise.all([this.parts.processes.live(), this.#lanes(at)]);
     const networks = await Promise.all(
-      this.chains.all.map(async (chain): Promise<NetworkView> => {
+      this.parts.chains.all.map(async (chain): Promise<NetworkView> => {
         const head = chain.bestHead?.head;
         return {
           network: chain.config.network,
@@ -118,7 +118,7 @@ export class AdminService {
       }),
     );
     return {
-      ...{ version: VERSION, at, apiKeys: this.apiKeys.status, networks },
+      ...{ version: VERSION, at, apiKeys: this.parts.apiKeys.status, networks },
       processes: processes.map(({ processId, roles, version }) => ({
         process: processId,
         roles,
@@ -135,19 +135,19 @@ export class AdminService {
    */
   async settlements(search: string): Promise<readonly SettlementStatus[]> {
     if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
-      return this.status.byTransaction(search.toLowerCase() as `0x${string}`);
+      return this.parts.status.byTransaction(search.toLowerCase() as `0x${string}`);
     }
     if (/^[\w-]{43}$/.test(search)) {
-      const status = await this.status.byId(search);
+      const status = await this.parts.status.byId(search);
       return status === undefined ? [] : [status];
     }
     const payer = readAddress(search);
     if (search !== '' && payer === undefined) return [];
     const found = await Promise.all(
-      this.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
+      this.parts.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
         payer === undefined
-          ? this.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
-          : this.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
+          ? this.parts.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
+          : this.parts.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
       ),
     );
     return found
@@ -164,20 +164,23 @@ export class AdminService {
   async setPaused(lane: string, isPaused: boolean, by: string): Promise<LaneView | undefined> {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
     if (known === undefined) return undefined;
-    if (isPaused) await this.pauses.pause(lane, known.chainId, { at: Date.now(), by });
-    else await this.pauses.resume(lane, known.chainId);
+    if (isPaused) await this.parts.pauses.pause(lane, known.chainId, { at: Date.now(), by });
+    else await this.parts.pauses.resume(lane, known.chainId);
     return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
   }
 
   async #lanes(now: number): Promise<readonly LaneView[]> {
-    const [lanes, pauses] = await Promise.all([this.laneQueries.all(), this.laneQueries.pauses()]);
+    const [lanes, pauses] = await Promise.all([
+      this.parts.laneQueries.all(),
+      this.parts.laneQueries.pauses(),
+    ]);
     const known = lanes
       .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
       .sort((a, b) => a.lane.localeCompare(b.lane));
     return Promise.all(
       known.map(async (status): Promise<LaneView> => {
         const { balanceWei, processId, ...rest } = status;
-        const attempts = await this.laneQueries.attempts(status.chainId, status.lane);
+        const attempts = await this.parts.laneQueries.attempts(status.chainId, status.lane);
         const paused = pauses.get(status.lane) ?? null;
         return {
           ...rest,
@@ -192,7 +195,7 @@ export class AdminService {
   }
 
   async #queue(chainId: number): Promise<QueueView> {
-    const [queue] = await this.laneQueries.queues([chainId]);
+    const [queue] = await this.parts.laneQueries.queues([chainId]);
     const { depth = 0, oldestMs = 0, live = 0 } = queue ?? {};
     return { queued: depth, oldestQueuedMs: oldestMs, unfinished: live };
   }

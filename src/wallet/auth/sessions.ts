@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { delay } from '../../platform/concurrency/timing.js';
-import type { Journal } from '../audit/journal.js';
-import type { WalletStore } from '../accounts/wallet-store.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { WalletStore } from '../accounts/wallet-store.js';
+import type { Journal } from '../audit/journal.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
@@ -30,17 +30,20 @@ export interface Proof {
   readonly epoch?: number;
 }
 
+/** What tokens are made from, and where their revocation is kept. */
+export interface SessionParts {
+  readonly mint: TokenIssuer;
+  readonly directory: WalletDirectory;
+  readonly book: WalletStore;
+  readonly journal: Journal;
+  readonly redis: Redis;
+  readonly rules: SessionRules;
+  readonly now: () => number;
+}
+
 /** Tokens in use: handed out, looked up, revoked. */
 export class Sessions {
-  constructor(
-    private readonly mint: TokenIssuer,
-    private readonly directory: WalletDirectory,
-    private readonly book: WalletStore,
-    private readonly journal: Journal,
-    private readonly redis: Redis,
-    private readonly rules: SessionRules,
-    private readonly now: () => number,
-  ) {}
+  constructor(private readonly parts: SessionParts) {}
 
   /**
    * A token for somebody who has proven to be, or to be sent by, the owner.
@@ -49,19 +52,19 @@ export class Sessions {
    *   revoked.
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
-    if (this.rules.owners?.has(owner) === false) {
+    if (this.parts.rules.owners?.has(owner) === false) {
       throw new WalletError('forbidden', 'This address may not have a wallet here.');
     }
-    const wallet = await this.directory.walletOf(owner);
-    const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.rules.agentTokenSeconds;
+    const wallet = await this.parts.directory.walletOf(owner);
+    const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.parts.rules.agentTokenSeconds;
     // Restores what was revoked, when Redis was lost.
-    await this.directory.policyOf(owner, wallet);
-    const notBefore = await this.book.tokensNotBefore(wallet.address);
+    await this.parts.directory.policyOf(owner, wallet);
+    const notBefore = await this.parts.book.tokensNotBefore(wallet.address);
     assertSince(proof, notBefore);
     const { by } = proof;
-    const { token, claims } = this.mint.issue(owner, role, seconds, notBefore);
+    const { token, claims } = this.parts.mint.issue(owner, role, seconds, notBefore);
     const at = claims.issuedAt;
-    await this.journal.append({
+    await this.parts.journal.append({
       event: 'signed_in',
       ...{ at, owner, wallet: wallet.address, token: claims.id, role, by },
     });
@@ -70,24 +73,24 @@ export class Sessions {
 
   /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
   async epochOf(owner: Address): Promise<number> {
-    const wallet = await this.directory.find(owner);
+    const wallet = await this.parts.directory.find(owner);
     if (wallet === undefined) return 0;
     // Restores what was revoked, when Redis was lost.
-    await this.directory.policyOf(owner, wallet);
-    return this.book.tokensNotBefore(wallet.address);
+    await this.parts.directory.policyOf(owner, wallet);
+    return this.parts.book.tokensNotBefore(wallet.address);
   }
 
   /** @throws WalletError `unauthorized`. */
   async of(authorization: string | undefined): Promise<Session> {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
-    const { owner, role, id, issuedAt, expiresAt } = this.mint.read(token);
-    const wallet = await this.directory.walletOf(owner);
+    const { owner, role, id, issuedAt, expiresAt } = this.parts.mint.read(token);
+    const wallet = await this.parts.directory.walletOf(owner);
     // Restores what was revoked, too, when Redis was lost.
-    await this.directory.policyOf(owner, wallet);
+    await this.parts.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
-      redisCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
-      this.book.tokensNotBefore(wallet.address),
+      redisCall('wallet_token', this.parts.redis.exists(revokedTokenKey(id))),
+      this.parts.book.tokensNotBefore(wallet.address),
     ]);
     if (revoked === 1 || issuedAt < notBefore) throw invalidToken();
     return { owner, wallet, role, tokenId: id, expiresAt };
@@ -95,29 +98,32 @@ export class Sessions {
 
   /** Ends one token. */
   async revoke({ owner, wallet, tokenId, expiresAt }: Session): Promise<void> {
-    const at = this.now();
+    const at = this.parts.now();
     const common = { at, owner, wallet: wallet.address };
-    await this.journal.append({
+    await this.parts.journal.append({
       event: 'token_revoked',
       ...common,
       token: tokenId,
       until: expiresAt,
     });
     const life = Math.max(1, expiresAt - at);
-    await redisCall('wallet_token', this.redis.set(revokedTokenKey(tokenId), '1', 'EX', life));
+    await redisCall(
+      'wallet_token',
+      this.parts.redis.set(revokedTokenKey(tokenId), '1', 'EX', life),
+    );
   }
 
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
-    const last = await this.book.tokensNotBefore(wallet.address);
+    const last = await this.parts.book.tokensNotBefore(wallet.address);
     // One revocation a second: who signs in after this one must not look older than it.
-    if (last - this.now() === 1) await delay(SECOND_MS);
-    const at = this.now();
+    if (last - this.parts.now() === 1) await delay(SECOND_MS);
+    const at = this.parts.now();
     // Tokens of this very second are older.
     const notBefore = Math.max(at, last) + 1;
     const common = { at, owner, wallet: wallet.address };
-    await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
-    await this.book.voidTokensBefore(wallet.address, notBefore);
+    await this.parts.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
+    await this.parts.book.voidTokensBefore(wallet.address, notBefore);
   }
 }
 

@@ -3,8 +3,8 @@ import { type Address, formatUnits } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { DeviceCodes } from '../auth/device-codes.js';
-import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { assertSince, Sessions } from '../auth/sessions.js';
+import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -18,6 +18,31 @@ export class ApprovalService {
     private readonly directory: WalletDirectory,
     private readonly config: AppConfig,
   ) {}
+
+  /** An agent asks to be let in. `deviceCode` is its secret; the link has the user code alone. */
+  async ask(): Promise<{
+    readonly deviceCode: string;
+    readonly userCode: string;
+    readonly url: string;
+  }> {
+    const { deviceCode, userCode } = await this.codes.create();
+    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${userCode}`;
+    return { deviceCode, userCode, url };
+  }
+
+  /** @returns the token with the first answer after the approval, and never again. */
+  async collect(
+    deviceCode: string,
+  ): Promise<{ readonly isPending: boolean; readonly token?: string }> {
+    const { state } = await this.codes.status(deviceCode);
+    if (state === 'pending') return { isPending: true };
+    // The token is made when it is collected: no token ever lies in Redis.
+    const approval = await this.codes.collect(deviceCode);
+    if (approval === undefined) return { isPending: false };
+    const { owner, epoch } = approval;
+    const token = await this.sessions.issue(owner, 'agent', { by: 'approval', epoch });
+    return { isPending: false, token };
+  }
 
   /**
    * @param code - the user code.

@@ -4,9 +4,8 @@ import { type Address } from 'viem';
 import { z } from 'zod';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import { DeviceCodes } from '../auth/device-codes.js';
-import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
 import { Sessions } from '../auth/sessions.js';
+import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
 import { WalletAuthGuard } from './wallet-auth.guard.js';
@@ -34,7 +33,6 @@ interface TokenAnswer {
 export class SignInV1Controller {
   constructor(
     private readonly guard: WalletAuthGuard,
-    private readonly codes: DeviceCodes,
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly approvals: ApprovalService,
@@ -49,8 +47,7 @@ export class SignInV1Controller {
   @HttpCode(200)
   async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
     await this.guard.anybody(request);
-    const { deviceCode, userCode } = await this.codes.create();
-    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${userCode}`;
+    const { deviceCode, userCode, url } = await this.approvals.ask();
     return { code: deviceCode, user_code: userCode, auth_url: url, authUrl: url };
   }
 
@@ -133,14 +130,9 @@ export class SignInV1Controller {
   }
 
   async #statusOf(deviceCode: string): Promise<Readonly<Record<string, string>>> {
-    const { state } = await this.codes.status(deviceCode);
-    if (state === 'pending') return { status: 'pending' };
-    // The token is made when it is collected: no token ever lies in Redis.
-    const approval = await this.codes.collect(deviceCode);
-    if (approval === undefined) return { status: 'completed' };
-    const { owner, epoch } = approval;
-    const token = await this.sessions.issue(owner, 'agent', { by: 'approval', epoch });
-    return { status: 'completed', token };
+    const { isPending, token } = await this.approvals.collect(deviceCode);
+    if (isPending) return { status: 'pending' };
+    return { status: 'completed', ...(token !== undefined && { token }) };
   }
 }
 
