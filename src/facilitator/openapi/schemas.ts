@@ -1,5 +1,5 @@
-import { REASONS } from '../../protocol/reasons.js';
 import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
+import { REASONS } from '../../protocol/reasons.js';
 
 const address = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const;
 const hash = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;

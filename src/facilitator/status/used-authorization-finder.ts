@@ -6,13 +6,13 @@ import {
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay, within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
 import {
   isUsedReason,
   mayHideUse,
   usedReasonOf,
 } from '../../protocol/schemes/exact/used-reasons.js';
-import type { Payment } from '../../protocol/payment/payment.js';
-import type { Reason } from '../../protocol/reasons.js';
 
 /** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
 const LOOK_BACK_BLOCKS = 25_000n;

@@ -1,15 +1,15 @@
 import type { Address, Hex } from 'viem';
+import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { authorizationNonceOf } from '../../protocol/evm/authorization.js';
-import { REASONS, type Reason } from '../../protocol/reasons.js';
 import {
   type AcceptedPayment,
   boundedDeadlineOf,
   encodePayment,
   inFlightKindOf,
 } from '../../protocol/payment/accepted-payment.js';
+import { type Reason, REASONS } from '../../protocol/reasons.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
-import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { asList } from './reply.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
-import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
   isUint256,

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../../protocol/reasons.js';
 import {
   type AcceptedPayment,
   boundedDeadlineOf,
 } from '../../../protocol/payment/accepted-payment.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import { type Attempt, newestTransactionOf } from '../../model/attempt.js';
 import type { SettlementState } from '../../model/settlement.js';
 import {

@@ -1,10 +1,10 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../../protocol/reasons.js';
 import {
   type AcceptedPayment,
   inFlightKindOf,
 } from '../../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import {
   isFinishedStage,
   nextStage,

@@ -1,5 +1,5 @@
-import { type AcceptedPayment, decodePayment } from '../../../protocol/payment/accepted-payment.js';
 import { redisCall } from '../../../platform/redis/redis-scripts.js';
+import { type AcceptedPayment, decodePayment } from '../../../protocol/payment/accepted-payment.js';
 import { isFinishedStage } from '../../model/settlement-machine.js';
 import * as keys from '../keys.js';
 import type { HeldLane, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
