@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { hasRateLimit } from './platform/config/access-settings.js';
-import type { AppConfig } from './platform/config/app-config.js';
 import { PinoLogger } from 'nestjs-pino';
 import { directPosts } from './facilitator/direct-posts.js';
+import { hasRateLimit } from './platform/config/access-settings.js';
+import type { AppConfig } from './platform/config/app-config.js';
 import { cors } from './platform/http/cors.js';
 import { answerDirectly } from './platform/http/direct-routes.js';
 import { ErrorFilter } from './platform/http/error.filter.js';

@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
+import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
-import { HealthService } from './operations/health/health.service.js';
 import { Lanes } from './settlement/lanes/lanes.js';
 import { ProcessRegistry } from './settlement/ledger/process-registry.js';
 

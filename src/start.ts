@@ -3,9 +3,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
 import { configureApp } from './bootstrap.js';
+import { drain } from './drain.js';
 import { AppConfig, ConfigError } from './platform/config/app-config.js';
 import { StartError } from './protocol/errors.js';
-import { drain } from './drain.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
 /** Starts the service with the settings of the environment, or says why not and ends with 1. */

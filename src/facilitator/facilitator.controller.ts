@@ -17,7 +17,6 @@ import { ClientAddresses } from '../platform/http/client-address.js';
 import { sendJson } from '../platform/http/json.js';
 import { arrivalOf, JsonBodyReader } from '../platform/http/request-body.js';
 import { FacilitatorService, type Versions } from './facilitator.service.js';
-import { readPaymentQuery } from './status/payment-query.js';
 import { describeEndpoint } from './self-description.js';
 import {
   connectionOf,
@@ -26,6 +25,7 @@ import {
   sendSettleAnswer,
   wantsAsync,
 } from './settle-response.js';
+import { readPaymentQuery } from './status/payment-query.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Finality } from '../settlement/model/settlement.js';
 import { sendJson } from '../platform/http/json.js';
+import type { Finality } from '../settlement/model/settlement.js';
 import type { Connection } from './settle/requester-wait.js';
 import type { SettleAnswer } from './settle/settle-answer.js';
 

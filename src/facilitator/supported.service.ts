@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type Address, getAddress } from 'viem';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import type { JsonObject } from '../protocol/payment/wire-values.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
-import type { LaneStatus } from '../settlement/model/lane-status.js';
 import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
+import type { LaneStatus } from '../settlement/model/lane-status.js';
 import type { Versions } from './facilitator.service.js';
-import { type Address, getAddress } from 'viem';
 
 export interface SupportedKind {
   readonly x402Version: 1 | 2;

@@ -1,6 +1,6 @@
 import {
-  jsonAnswer,
   type Json,
+  jsonAnswer,
   type JsonObject,
   type OpenApiPart,
   schemaRef,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { REASONS } from './reasons.js';
 import { EIP3009_REASONS } from './reasons/eip3009-reasons.js';
 import { PERMIT2_REASONS } from './reasons/permit2-reasons.js';
 import { REQUEST_REASONS } from './reasons/request-reasons.js';
 import { SERVICE_REASONS } from './reasons/service-reasons.js';
-import { REASONS } from './reasons.js';
 
 const FAMILIES = [REQUEST_REASONS, EIP3009_REASONS, PERMIT2_REASONS, SERVICE_REASONS];
 

@@ -1,9 +1,9 @@
 import type { EvmChain } from '../platform/chain/evm-chain.js';
-import type { Reason } from '../protocol/reasons.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf } from '../protocol/payment/payment-facts.js';
-import type { LaneStatus } from './model/lane-status.js';
+import type { Reason } from '../protocol/reasons.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';
+import type { LaneStatus } from './model/lane-status.js';
 
 /** Added to every estimate: a block that is missed costs another one, and clocks differ. */
 const MARGIN_MS = 1000;

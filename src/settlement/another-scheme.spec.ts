@@ -12,8 +12,8 @@ import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
 import { registerScheme } from '../protocol/schemes/registry.js';
 import {
   anAcceptedNote,
-  COLLECTOR,
   collectedLogs,
+  COLLECTOR,
   PAYEE,
   UNTIL,
 } from '../protocol/schemes/toy-payment.builder.js';

@@ -1,6 +1,6 @@
+import type { PaymentStatus } from './pay/views.js';
 import type { Rule } from './rules/judge.js';
 import type { Spending } from './rules/spending.js';
-import type { PaymentStatus } from './pay/views.js';
 import type { WalletErrorCode } from './wallet-error.js';
 
 /** One request to a custody provider. */

@@ -1,5 +1,5 @@
-import { REASONS, type Reason } from '../../protocol/reasons.js';
 import type { JsonObject } from '../../platform/http/openapi.js';
+import { type Reason, REASONS } from '../../protocol/reasons.js';
 
 /** Values as the local sandbox gives them; the e2e tests compare the shape of real answers. */
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

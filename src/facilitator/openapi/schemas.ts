@@ -1,3 +1,4 @@
+import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
 import {
   ADDRESS_SCHEMA as address,
   ATOMIC_UNITS_SCHEMA as atomicUnits,
@@ -6,7 +7,6 @@ import {
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { allMethods, allSchemes } from '../../protocol/schemes/registry.js';
-import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
 
 const hash = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
 const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' };

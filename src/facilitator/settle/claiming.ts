@@ -1,27 +1,27 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
-import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
-import type { Payment } from '../../protocol/payment/payment.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
-import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
+import type { Admission } from '../../settlement/admission.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type {
   ClaimRef,
   ClaimResult,
   SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 import type { GoodJudgement } from '../verify/payment-verifier.js';
-import type { Admission } from '../../settlement/admission.js';
 import type { KeyBinding } from './key-binding.js';
 import type { OwedSteps } from './owed-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SalesMade } from './sales-made.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { Round, SettleContext } from './settle-context.js';
-import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
-import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 
 export interface ClaimingParts {
   readonly store: SettlementStore;

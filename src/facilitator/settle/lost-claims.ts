@@ -1,13 +1,13 @@
-import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
-import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
 
 /** About a minute of BNB Chain and more: the claim was made within this requester's time. */
 const LOOK_BACK_BLOCKS = 1000n;

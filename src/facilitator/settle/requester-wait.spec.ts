@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Hex } from 'viem';
-import type { Finality } from '../../settlement/model/settlement.js';
+import { aPayment, aRequester, CHAIN_ID } from '../../../test/support/settlement-store-contract.js';
 import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
+import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
-import { aPayment, aRequester, CHAIN_ID } from '../../../test/support/settlement-store-contract.js';
+import type { Finality } from '../../settlement/model/settlement.js';
 import { OwedSteps } from './owed-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SalesMade } from './sales-made.js';
 import { SettleAnswers } from './settle-answer.js';
-import type { News } from '../../settlement/ledger/settlement-events.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const WAIT_MS = 20_000;

@@ -2,6 +2,9 @@ import type { Hex } from 'viem';
 import { Signal } from '../../platform/concurrency/signal.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
   type Finality,
   isFailure,
@@ -9,12 +12,9 @@ import {
   isSuccessAt,
   type SettlementView,
 } from '../../settlement/model/settlement.js';
-import type { Requester } from '../../settlement/ledger/requester.js';
-import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import type { OwedSteps } from './owed-steps.js';
 import type { SalesMade } from './sales-made.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 
 /** The client's side of a request. */
 export interface Connection {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
-import { REASONS, type Reason } from '../../protocol/reasons.js';
+import { type Reason, REASONS } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
 
 /** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */

@@ -1,10 +1,10 @@
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import type { Payment } from '../../protocol/payment/payment.js';
 import { hashOf } from '../../protocol/payment/hash.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
-import type { Finality } from '../../settlement/model/settlement.js';
+import type { Payment } from '../../protocol/payment/payment.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
+import type { Finality } from '../../settlement/model/settlement.js';
 import type { KeyBinding } from './key-binding.js';
 import type { Connection } from './requester-wait.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';

@@ -3,7 +3,6 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import type { Binding } from '../../settlement/ledger/binding.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import {
@@ -11,6 +10,8 @@ import {
   type ClaimRef,
   type Look,
 } from '../../settlement/ledger/settlement-store.js';
+import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
+import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming, type ClaimingParts } from './claiming.js';
 import { boundPaymentOf, KeyBinding } from './key-binding.js';
@@ -19,7 +20,6 @@ import { OwedSteps } from './owed-steps.js';
 import { SalesMade } from './sales-made.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
-import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 
 export interface SettleServiceParts extends ClaimingParts {
   readonly chains: ChainRegistry;

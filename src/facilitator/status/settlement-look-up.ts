@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
 import { identityOf } from '../../protocol/payment/identity.js';
+import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
-import { StatusService } from './status.service.js';
 import type { Versions } from '../facilitator.service.js';
 import type { PaymentQuery } from './payment-query.js';
+import { StatusService } from './status.service.js';
 
 /** Finds the settlement of a payment that somebody shows. */
 @Injectable()

@@ -11,13 +11,13 @@ import {
 } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Address, Hex } from 'viem';
+import { RateLimited } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import { RateLimited } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
-import { StatusService } from './status.service.js';
 import { SettlementQueryDto } from './settlement-query.dto.js';
+import { StatusService } from './status.service.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
 @Controller('v2/settlements')

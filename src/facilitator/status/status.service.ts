@@ -1,5 +1,4 @@
 import type { Address, Hex } from 'viem';
-import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import {
   type AuthorizationUse,
   isAuthorizationUsed,
@@ -8,8 +7,9 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem';
 import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { delay, within } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
-import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 
 /** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
 const LOOK_BACK_BLOCKS = 25_000n;

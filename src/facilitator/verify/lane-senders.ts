@@ -1,13 +1,13 @@
 import type { Address } from 'viem';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/started.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
-import type { LaneStatus } from '../../settlement/model/lane-status.js';
+import { started } from '../../protocol/started.js';
 import {
   LANE_SILENT_MS,
   type LaneBoard,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-board.js';
+import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
 /** What lanes say of themselves is asked for this often, beside the requests that use it. */
 const REFRESH_MS = 500;

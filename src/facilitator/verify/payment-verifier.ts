@@ -3,9 +3,14 @@ import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
 import type { AdmissionLists } from '../../platform/config/app-config.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
-import { decodeUint } from '../../protocol/evm/call-results.js';
+import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
 import {
   type GoodVerdict,
   type RecoverSignerAsync,
@@ -16,14 +21,9 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../../protocol/schemes/verdict.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
-import type { Payment } from '../../protocol/payment/payment.js';
-import type { Reason } from '../../protocol/reasons.js';
-import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
-import type { PaymentIdentity } from '../../protocol/payment/identity.js';
-import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { InFlight } from '../../settlement/ledger/queries/in-flight.js';
 import type { PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { LaneSenders } from './lane-senders.js';
 
 /** How a payment relates to the settlement that has its authorization key. */

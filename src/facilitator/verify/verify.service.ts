@@ -1,15 +1,15 @@
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
-import { started } from '../../protocol/started.js';
-import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
+import { started } from '../../protocol/started.js';
 import {
   BLANK_RECORD,
   type Look,
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
+import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =

@@ -8,8 +8,8 @@ import { HubLimits } from '../limits/hub-limits.service.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { countOf, type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
-import { listAccounts, listBuckets, listConversations, listNeedles, listVolumes } from './lists.js';
 import type { List, ListQuery } from './lists.js';
+import { listAccounts, listBuckets, listConversations, listNeedles, listVolumes } from './lists.js';
 
 const LENGTH_DEFAULT = 32;
 const LENGTH_MAX = 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { entryOf, lineOf } from './journal-line.js';
-import { folderOf, firstVolumeOf } from './owner-folder.js';
+import { firstVolumeOf, folderOf } from './owner-folder.js';
 import { digestOf, PayloadDigest } from './payload-digest.js';
 import { StorageClock } from './storage-clock.js';
 import { BLOCK_BYTES, type JournalEntry } from './storage-provider.js';

@@ -8,8 +8,8 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { sendJson } from '../../platform/http/json.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
 import { HubRefusal } from './hub-refusal.js';
 

@@ -1,8 +1,8 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 
 /** Tells limits in the headers that clients know, and lets requests in while nobody can count them. */
 @Injectable()

@@ -1,12 +1,12 @@
 import { Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import type { Redis } from 'ioredis';
-import { HUB_REDIS, LEDGER_REDIS, WALLET_REDIS } from '../../platform/redis/redis.module.js';
-import { HealthController } from './health.controller.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
+import { HUB_REDIS, LEDGER_REDIS, WALLET_REDIS } from '../../platform/redis/redis.module.js';
+import { HealthController } from './health.controller.js';
 import { HealthService } from './health.service.js';
 
 /** What every process reports, whatever its roles. Modules add their own indicators. */

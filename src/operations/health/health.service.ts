@@ -2,17 +2,17 @@ import { Injectable } from '@nestjs/common';
 import {
   type HealthCheckResult,
   HealthCheckService,
-  HealthIndicatorService,
   type HealthIndicatorResult,
+  HealthIndicatorService,
 } from '@nestjs/terminus';
 import { within } from '../../platform/concurrency/timing.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
-import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import {
   HealthIndicators,
   type Indicator,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
+import { RedisWatch } from '../../platform/redis/redis-watch.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 
 /** Answers from what is known; asks nobody but Redis. */
 @Injectable()

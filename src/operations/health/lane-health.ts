@@ -1,9 +1,9 @@
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { LaneTrouble } from '../../settlement/model/lane-status.js';
 import {
   LANE_SILENT_MS,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
+import type { LaneTrouble } from '../../settlement/model/lane-status.js';
 
 /** A lane as its writer last spoke of it. */
 export interface LaneHealth {

@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../../platform/chain/block.js';
 import { type EndpointHealth, LAG_MAX_BLOCKS } from '../../platform/chain/endpoint-health.js';
-import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
 /** Why a network cannot be settled on now. */

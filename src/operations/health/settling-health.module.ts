@@ -1,13 +1,13 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
-import { DeploymentReport } from './deployment-report.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import { DeploymentReport } from './deployment-report.js';
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
 @Global()

@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { DeploymentReport } from '../health/deployment-report.js';
 import type { LaneHealth } from '../health/lane-health.js';
 import type { NetworkHealth } from '../health/network-health.js';
 import type { QueueHealth } from '../health/queue-health.js';
-import type { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 
 const WEI_PER_COIN = 1e18;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import type { Attempt } from '../../settlement/model/attempt.js';
 import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
+import type { Attempt } from '../../settlement/model/attempt.js';
 import { errorMetrics } from './error-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 

@@ -1,9 +1,9 @@
-import type { ParkReason } from '../../settlement/ledger/lane-store.js';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
+import type { ParkReason } from '../../settlement/ledger/lane-store.js';
 import type { Attempt } from '../../settlement/model/attempt.js';
 import type { CountError } from './error-metrics.js';
-import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
 
 /** Seconds. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { caip2Of } from '../../protocol/payment/network.js';
 import type { PaymentObserver, RequestSubject } from '../../facilitator/payment-observer.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import { type AssetLabels, OTHER } from './asset-labels.js';
 import type { CountError } from './error-metrics.js';
 

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
-import type { CountError } from './error-metrics.js';
 import type { ResponseObserver } from '../../platform/observability/response-observer.js';
+import type { CountError } from './error-metrics.js';
 
 /** Counts answers by route pattern, never by path: anybody can ask for any path. */
 export function responseMetrics(registry: Registry, countError: CountError): ResponseObserver {

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { caip2Of } from '../../protocol/payment/network.js';
 import type { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
 import type { RpcOutcome } from '../../platform/chain/rpc/rpc-outcome.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 
 /** Seconds. A node nearby answers in milliseconds; calls are given up after 2.5 s, sends after 5 s. */
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

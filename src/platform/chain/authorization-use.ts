@@ -1,10 +1,10 @@
 import type { Hex } from 'viem';
+import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { authorizationNonceOf, transferOf } from '../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { methodNamed } from '../../protocol/schemes/registry.js';
-import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
 

@@ -1,4 +1,4 @@
-import { isHex, type Hex } from 'viem';
+import { type Hex, isHex } from 'viem';
 
 /** The parts of a block header that settlement needs. */
 export interface BlockHeader {

@@ -11,13 +11,13 @@ import {
 import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
 import type { ContractPresence } from './contract-presence.js';
+import { decodeEffectCall, EFFECT_CALL_GAS, effectCall } from './effect-call.js';
 import { type EndpointHealth, noteFailure } from './endpoint-health.js';
-import { decodeEffectCall, effectCall, EFFECT_CALL_GAS } from './effect-call.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
-import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 import { readSimulation, simulationOf } from './simulation.js';
+import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 
 /** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
 const GOOD_TRANSFER_GAS = 200_000n;

@@ -1,6 +1,6 @@
-import { isAddress, isHex, type Address, type Hex } from 'viem';
+import { type Address, type Hex, isAddress, isHex } from 'viem';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { Call } from '../../protocol/evm/calls.js';
-import type { SchemeContracts } from '../../protocol/evm/contracts.js';
 import {
   type CallOutcome,
   type Effect,
@@ -8,7 +8,7 @@ import {
   type Sender,
   type Settlement,
 } from '../../protocol/evm/chain-reader.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { SchemeContracts } from '../../protocol/evm/contracts.js';
 import { type BlockHeader, quantity, readBlockHeader, readQuantity } from './block.js';
 import { CallRunner } from './call-runner.js';
 import type {
@@ -21,7 +21,7 @@ import type {
 } from './chain-queries.js';
 import type { ContractPresence } from './contract-presence.js';
 import { type EndpointHealth, noteAnswer, noteFailure, noteHead } from './endpoint-health.js';
-import { type FoundLog, type Receipt, readLogs, readReceipt } from './receipt.js';
+import { type FoundLog, readLogs, readReceipt, type Receipt } from './receipt.js';
 
 /** Long enough for a slow node, short enough to ask another one within a client's patience. */
 const READ_TIMEOUT_MS = 2500;

@@ -3,8 +3,8 @@ import { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
 import { fanOut } from '../observability/fan-out.js';
-import { ChainRegistry } from './chain-registry.js';
 import type { ChainObserver } from './chain-observer.js';
+import { ChainRegistry } from './chain-registry.js';
 import { EvmChain } from './evm-chain.js';
 import { RpcObserver } from './rpc/rpc-observer.js';
 

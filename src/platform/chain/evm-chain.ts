@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem';
-import type { Secret } from '../config/secret.js';
-import type { NetworkConfig } from '../config/app-config.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import {
   type ContractName,
   contractsOf,
   type SchemeContracts,
 } from '../../protocol/evm/contracts.js';
+import type { NetworkConfig } from '../config/app-config.js';
+import type { Secret } from '../config/secret.js';
 import { agree, type Panel, type Question } from './agreement.js';
 import type { BlockHeader } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
@@ -24,8 +24,8 @@ import { agreeOnFinalized } from './finality.js';
 import { Heads } from './heads.js';
 import { attempt, firstAnswer } from './hedge.js';
 import { judgeNearHead, type NeededHead } from './judgement.js';
-import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
+import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
 import type { RpcObserver } from './rpc/rpc-observer.js';
 import { countAt, countTransactions, type TransactionCounts } from './transaction-counts.js';

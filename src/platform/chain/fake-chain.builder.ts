@@ -1,10 +1,10 @@
 import type { Hex } from 'viem';
-import type { NetworkConfig } from '../config/app-config.js';
-import { Secret } from '../config/secret.js';
-import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/evm/logs.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import type { NetworkConfig } from '../config/app-config.js';
+import { Secret } from '../config/secret.js';
 import { EvmChain, type EvmChainParts } from './evm-chain.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';

@@ -1,9 +1,9 @@
-import { within } from '../concurrency/timing.js';
 import {
   ChainUnavailableError,
   CodeUnresponsiveError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
+import { within } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 
 /** An endpoint that has not answered by then is joined by the next one. */

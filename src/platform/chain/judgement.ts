@@ -1,5 +1,5 @@
-import { delay } from '../concurrency/timing.js';
 import { ChainUnavailableError, type CodeUnresponsiveError } from '../../protocol/errors.js';
+import { delay } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 import { LAG_MAX_BLOCKS } from './endpoint-health.js';
 import type { HeadsLook } from './heads.js';

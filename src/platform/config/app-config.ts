@@ -10,7 +10,7 @@ import {
   readNetwork,
 } from './network-settings.js';
 import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
-import { REDIS_SETTINGS, redisUrlsOf, type RedisUrls } from './redis-settings.js';
+import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
 import {
   addressSetting,
   amountsByAssetSetting,

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { caip2Of } from '../../protocol/payment/network.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import type { BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
 import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';

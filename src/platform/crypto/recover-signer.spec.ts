@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { secp256k1 } from '@noble/curves/secp256k1';
-import { keccak256, toHex, type Hex } from 'viem';
+import { type Hex, keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { loadNativeSecp256k1 } from './native-secp256k1.js';
 import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';

@@ -1,7 +1,7 @@
 import { secp256k1 as noble } from '@noble/curves/secp256k1';
 import type { Address, Hex } from 'viem';
-import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import { keccak256Digits } from '../../protocol/evm/keccak.js';
+import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import { loadNativeSecp256k1, type NativeSecp256k1 } from './native-secp256k1.js';
 
 export interface SignerRecovery {

@@ -8,7 +8,7 @@ import {
   ServiceUnavailableException,
 } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import { REASONS, type Reason } from '../../protocol/reasons.js';
+import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { sendJson } from './json.js';
 
 /**

@@ -6,8 +6,8 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../config/app-config.js';
 import { StartError } from '../../protocol/errors.js';
+import { AppConfig } from '../config/app-config.js';
 import { markOps } from './ops.js';
 import { limitServer } from './server-limits.js';
 

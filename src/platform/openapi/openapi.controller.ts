@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import type { OpenApiPart } from '../http/openapi.js';
 import { sendJson } from '../http/json.js';
+import type { OpenApiPart } from '../http/openapi.js';
 import { StaticFile } from '../http/static-file.js';
 import { openApiDocument } from './document.js';
 

@@ -1,9 +1,9 @@
 import { Global, Inject, Module, type OnModuleDestroy, type Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { StartError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
-import { StartError } from '../../protocol/errors.js';
-import { PinoLogger } from 'nestjs-pino';
 import { connectLedger, connectSubscriber } from './redis-connection.js';
 import { RedisWatch, unusableRedis } from './redis-watch.js';
 

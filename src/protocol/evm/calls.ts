@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './abi-words.js';
 import type {
   Eip3009Authorization,
   ExactAuthorization,
@@ -6,7 +7,6 @@ import type {
 } from './authorization.js';
 import { MULTICALL3, PERMIT2 } from './contracts.js';
 import { isEcdsaSignature } from './signature.js';
-import { addressWord, bytes32Word, bytesWords, keccakOfText, uintWord } from './abi-words.js';
 
 /** A call to a contract, with no native coin attached. */
 export interface Call {

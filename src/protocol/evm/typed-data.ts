@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { Address, Hex } from 'viem';
-import { PERMIT2 } from './contracts.js';
 import {
   addressWord,
   bytes32Word,
@@ -10,6 +9,7 @@ import {
   type Word,
 } from './abi-words.js';
 import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
+import { PERMIT2 } from './contracts.js';
 
 /**
  * EIP-712 digests of the two structs a payer signs in the exact scheme. The domain separator of a token

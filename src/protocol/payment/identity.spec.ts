@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Eip3009Claim, Payment, Permit2Claim } from './payment.js';
-import { parsePayment } from './parse-payment.js';
 import { asEip3009Authorization } from '../evm/authorization.js';
 import { identityOf, type PaymentIdentity, settlementIdOf, termsOf } from './identity.js';
+import { parsePayment } from './parse-payment.js';
+import type { Eip3009Claim, Payment, Permit2Claim } from './payment.js';
 
 const FROM = '0x857b06519E91e3A54538791bDbb0E22373e36b66';
 const TO = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';

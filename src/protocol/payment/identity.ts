@@ -1,9 +1,9 @@
 import type { Address } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
+import type { TransferMethod } from '../evm/transfer-method.js';
 import { actionOf, methodNamed } from '../schemes/registry.js';
 import { hashOf } from './hash.js';
 import type { Payment } from './payment.js';
-import type { TransferMethod } from '../evm/transfer-method.js';
 
 /**
  * How a payment is recognised. All names are hashes of parsed values, so that spelling (letter case,

@@ -1,7 +1,7 @@
 import type { Reason } from '../reasons.js';
-import { chainIdOf, chainIdOfV1Name } from './network.js';
 import { payerIn, schemeNamed } from '../schemes/registry.js';
-import type { VersionRules, Payment, Purpose, Requirements } from './payment.js';
+import { chainIdOf, chainIdOfV1Name } from './network.js';
+import type { Payment, Purpose, Requirements, VersionRules } from './payment.js';
 import {
   isJsonObject,
   isShortText,

@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { decodePayment, encodePayment } from '../payment/accepted-payment-codec.js';
+import { uintWord } from '../evm/abi-words.js';
+import { aggregateCall } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../evm/contracts.js';
 import { anAcceptedPayment } from '../payment/accepted-payment.builder.js';
+import { decodePayment, encodePayment } from '../payment/accepted-payment-codec.js';
 import { identityOf, termsOf } from '../payment/identity.js';
 import { callOf, settlementOf } from '../payment/payment-facts.js';
-import { aggregateCall } from '../evm/calls.js';
-import { uintWord } from '../evm/abi-words.js';
-import { DEFAULT_SCHEME_CONTRACTS } from '../evm/contracts.js';
 import { creditLogs } from './credit.js';
 import { presentedAuthorizations } from './presented.js';
 import { isMethodName, registerScheme } from './registry.js';
 import {
-  ASSET,
+  anAcceptedNote,
   aNoteAuthorization,
   aNotePayment,
-  anAcceptedNote,
+  ASSET,
   collectedLogs,
   PAYER,
   readNote,

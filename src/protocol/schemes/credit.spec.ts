@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { addressWord, uintWord } from '../evm/abi-words.js';
 import type { Eip3009Authorization } from '../evm/authorization.js';
-import type { AcceptedPayment } from '../payment/accepted-payment.js';
+import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../evm/logs.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../payment/accepted-payment.builder.js';
-import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../evm/logs.js';
+import type { AcceptedPayment } from '../payment/accepted-payment.js';
 import { creditLogs } from './credit.js';
-import { addressWord, uintWord } from '../evm/abi-words.js';
 
 const topic = (address: Hex): Hex => `0x${addressWord(address)}`;
 

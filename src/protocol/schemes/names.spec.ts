@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
 import { allMethods, allSchemes } from './registry.js';
 
 const ROOMS = ['settlement', 'facilitator', 'platform/chain'];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, parseAbi } from 'viem';
+import { aggregateCall, settlementCall } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../payment/accepted-payment.builder.js';
-import { aggregateCall, settlementCall } from '../evm/calls.js';
-import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';

@@ -1,4 +1,4 @@
-import { type Address, type Hex, decodeFunctionData, parseAbi } from 'viem';
+import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { MULTICALL3, type SchemeContracts } from '../evm/contracts.js';
 import type { PresentedAuthorization } from './authorization-method.js';
 import { actionBySelector } from './registry.js';

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
-import type { Reason } from '../reasons.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { ChainReader, Sender } from '../evm/chain-reader.js';
+import type { Reason } from '../reasons.js';
 
 /**
  * Seconds an authorization must stay valid from now, so that it can still be mined: the margin of the

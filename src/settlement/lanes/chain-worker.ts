@@ -1,10 +1,10 @@
 import type { Address } from 'viem';
 import type { LaneStore } from '../ledger/lane-store.js';
+import type { ParkedFollower } from './following/parked-follower.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneRunner } from './lane-runner.js';
-import { type LaneSlot, slotFor } from './state/lane-slot.js';
-import type { ParkedFollower } from './following/parked-follower.js';
 import type { LaneHeads } from './ports.js';
+import { type LaneSlot, slotFor } from './state/lane-slot.js';
 
 /** The job consumer of a chain. */
 export interface JobConsumer {

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
 import { LedgerEpochChangedError } from '../../protocol/errors.js';
-import type { Attempt } from '../model/attempt.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
+import type { Attempt } from '../model/attempt.js';
 import { ChainWorker } from './chain-worker.js';
 import { LaneLeases } from './lane-leases.js';
 import type { LaneRunner } from './lane-runner.js';

@@ -1,6 +1,6 @@
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
-import type { Attempt } from '../model/attempt.js';
 import type { Ending, ParkReason } from '../ledger/lane-store.js';
+import type { Attempt } from '../model/attempt.js';
 import type { Inclusion } from './state/tracked-attempt.js';
 
 /** What lanes tell about their work; for logs and metrics. */

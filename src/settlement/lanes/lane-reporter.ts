@@ -1,6 +1,6 @@
-import { isPassing } from './lane-errors.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { ChainWorker } from './chain-worker.js';
+import { isPassing } from './lane-errors.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneSlot } from './state/lane-slot.js';
 

@@ -2,22 +2,18 @@ import type { Address } from 'viem';
 import type { Head } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError, LeaseLostError } from '../../protocol/errors.js';
+import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
 import type { BatchRules } from '../model/grouping.js';
 import type { LaneStatus } from '../model/lane-status.js';
-import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
-import { Broadcaster, type DailyBudgets } from './sending/broadcaster.js';
 import { Confirmer } from './following/confirmer.js';
-import { GasBalance } from './sending/gas-balance.js';
 import { InclusionRate } from './following/inclusion-rate.js';
+import { LaneFollowing } from './following/lane-following.js';
+import { Outcomes } from './following/outcomes.js';
+import { UnresolvedUses } from './following/unresolved-uses.js';
 import { isPassing, ReopenLane } from './lane-errors.js';
 import type { LaneEvents } from './lane-events.js';
-import { LaneFollowing } from './following/lane-following.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneOpening } from './opening/lane-opening.js';
-import { LaneReadiness } from './sending/lane-readiness.js';
-import { LaneSending } from './sending/lane-sending.js';
-import { LaneState } from './state/lane-state.js';
-import { Outcomes } from './following/outcomes.js';
 import type {
   AssetSuspensions,
   BatchSimulator,
@@ -30,7 +26,11 @@ import type {
   ReceiptReader,
   TransactionSigner,
 } from './ports.js';
-import { UnresolvedUses } from './following/unresolved-uses.js';
+import { Broadcaster, type DailyBudgets } from './sending/broadcaster.js';
+import { GasBalance } from './sending/gas-balance.js';
+import { LaneReadiness } from './sending/lane-readiness.js';
+import { LaneSending } from './sending/lane-sending.js';
+import { LaneState } from './state/lane-state.js';
 
 /** What all lanes of a chain have in common. */
 export interface ChainParts {

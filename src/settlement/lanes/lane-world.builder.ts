@@ -4,27 +4,23 @@ import type { Head } from '../../platform/chain/head-watcher.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../protocol/payment/accepted-payment.builder.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import type { SignedTransaction } from '../model/attempt.js';
-import type { FeeMarket } from '../model/gas-price.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
-import { Broadcaster } from './sending/broadcaster.js';
+import type { SignedTransaction } from '../model/attempt.js';
+import type { FeeMarket } from '../model/gas-price.js';
 import { Confirmer } from './following/confirmer.js';
-import { GasBalance } from './sending/gas-balance.js';
 import { InclusionRate } from './following/inclusion-rate.js';
 import { LaneFollowing } from './following/lane-following.js';
+import { Outcomes } from './following/outcomes.js';
+import { UnresolvedUses } from './following/unresolved-uses.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneOpening } from './opening/lane-opening.js';
-import { LaneReadiness } from './sending/lane-readiness.js';
-import { LaneSending } from './sending/lane-sending.js';
-import { LaneState } from './state/lane-state.js';
-import { Outcomes } from './following/outcomes.js';
 import type {
   InclusionLook,
   LaneHeads,
@@ -33,8 +29,12 @@ import type {
   TransactionOrder,
   TransactionSigner,
 } from './ports.js';
+import { Broadcaster } from './sending/broadcaster.js';
+import { GasBalance } from './sending/gas-balance.js';
+import { LaneReadiness } from './sending/lane-readiness.js';
+import { LaneSending } from './sending/lane-sending.js';
+import { LaneState } from './state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
-import { UnresolvedUses } from './following/unresolved-uses.js';
 
 export const CHAIN_ID = 56;
 export const SIGNER: Address = `0x${'aa'.repeat(20)}`;

@@ -2,15 +2,15 @@ import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { Head } from '../../platform/chain/head-watcher.js';
-import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
 import type { Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import type { Ending, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
-import type { Ending, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
 import type { Rechecked } from './sending/rechecked.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
 import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1 } from './keys.js';
 import { asText, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';

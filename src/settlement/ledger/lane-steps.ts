@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../protocol/reasons.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import type { Reason } from '../../protocol/reasons.js';
 import type { Attempt } from '../model/attempt.js';
 import type { SettlementState } from '../model/settlement.js';
 

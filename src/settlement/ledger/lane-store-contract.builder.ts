@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { LeaseLostError } from '../../protocol/errors.js';
-import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../protocol/payment/accepted-payment.builder.js';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Attempt, SignedTransaction } from '../model/attempt.js';
 import type { SettlementState } from '../model/settlement.js';
 import type { GasBudget, HeldLane, LaneStore } from './lane-store.js';

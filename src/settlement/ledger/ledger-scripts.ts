@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
-import { LedgerEpochChangedError } from '../../protocol/errors.js';
 import {
   runKeyedScript,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
+import { LedgerEpochChangedError } from '../../protocol/errors.js';
 import { asEpochError, type LedgerEpochs } from './epoch.js';
 import { epochKey } from './keys.js';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { processesKey } from './keys.js';
 import { asList, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
-import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 
 /** A process of the deployment, as it reports itself. */
 export interface ProcessReport {

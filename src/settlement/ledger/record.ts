@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import { REASONS, type Reason } from '../../protocol/reasons.js';
+import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { encodePayment } from '../../protocol/payment/accepted-payment-codec.js';
 import {
@@ -7,10 +7,10 @@ import {
   boundedDeadlineOf,
   inFlightKindOf,
 } from '../../protocol/payment/payment-facts.js';
+import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
-import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { asList } from './reply.js';
 
 /**

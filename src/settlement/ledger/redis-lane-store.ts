@@ -6,8 +6,8 @@ import type { LedgerEpochs } from './epoch.js';
 import type {
   AllocateResult,
   Ending,
-  FinishResult,
   FillResult,
+  FinishResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -22,7 +22,7 @@ import type {
   TakenSettlement,
   Unparking,
 } from './lane-store.js';
-import { type LedgerLifetimes, LaneStepRunner } from './redis-lanes/lane-step-runner.js';
+import { LaneStepRunner, type LedgerLifetimes } from './redis-lanes/lane-step-runner.js';
 import { RedisLaneAttempts } from './redis-lanes/redis-lane-attempts.js';
 import { RedisLaneLeases } from './redis-lanes/redis-lane-leases.js';
 import { RedisLaneOutcomes } from './redis-lanes/redis-lane-outcomes.js';

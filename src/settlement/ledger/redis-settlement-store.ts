@@ -1,22 +1,22 @@
 import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
-import { RedisUnavailableError } from '../../protocol/errors.js';
-import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
-import type { Finality, SettlementView } from '../model/settlement.js';
 import {
   redisCall,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
+import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
 import type { LedgerEpochs } from './epoch.js';
-import { readInFlight } from './queries/in-flight.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
+import { readInFlight } from './queries/in-flight.js';
 import { encodeHash, paymentFields, readView } from './record.js';
-import { asList, asText, asTexts } from './reply.js';
 import { RedisBindings } from './redis-bindings.js';
+import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import {

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
+import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { transferOf } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
 
 /** A settlement that is about to be sent. */
 export interface Sendable {

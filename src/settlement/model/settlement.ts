@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
-import type { Reason } from '../../protocol/reasons.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import type { Reason } from '../../protocol/reasons.js';
 
 /**
  * - `queued`: accepted, nothing signed that could still land.

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
-import type { RecordSeal } from '../seal/record-seal.js';
 import { type Policy, policyText, readPolicy } from '../rules/policy.js';
+import type { RecordSeal } from '../seal/record-seal.js';
 
 const StoredRules = z.object({ v: z.literal(1), revision: z.int(), policy: z.unknown() });
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { readChainedFile } from './chained-file.js';
-import { CHECKPOINT_SUFFIX, type Checkpoint, readCheckpoint } from './checkpoint.js';
+import { type Checkpoint, CHECKPOINT_SUFFIX, readCheckpoint } from './checkpoint.js';
 import { JournalEvent, JournalLine } from './journal-record.js';
 import { JournalState } from './journal-state.js';
 import type { JournalWitness } from './journal-witness.js';

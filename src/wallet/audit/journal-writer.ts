@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { tryLock } from './file-lock.js';
-import type { JournalEvent } from './journal-record.js';
 import { JOURNAL_SUFFIX } from './journal-reader.js';
+import type { JournalEvent } from './journal-record.js';
 import { LineChain } from './line-chain.js';
 
 /** A file is followed by another when it is as large or as old, so that it can be put aside. */

@@ -2,8 +2,8 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { readAddress } from '../../protocol/payment/wire-values.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { codeKey } from '../wallet-keys.js';

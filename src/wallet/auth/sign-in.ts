@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Address, getAddress, hashMessage } from 'viem';
-import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
-import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
+import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import type { Address } from 'viem';
+import { z } from 'zod';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { authorizationId, type Spending } from '../rules/spending.js';
 

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem';
-import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 
 /** Where there are as many endpoints, so many have to say the same. */
 const WITNESSES = 2;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import type { RulesSeal } from '../accounts/rules-seal.js';
 import { redisCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
-import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
+import type { RulesSeal } from '../accounts/rules-seal.js';
 import type { Journal } from '../audit/journal.js';
+import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
+import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
-import { chargeCountOf } from '../pay/intent.js';
 import { intentKey, revokedTokenKey } from '../wallet-keys.js';
 import { NAME_GENERATION, RESTORE, UNLOCK } from './budget-scripts.js';
 import { StoredSpending, writeDue } from './due.js';

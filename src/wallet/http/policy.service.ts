@@ -1,6 +1,6 @@
-import type { Journal } from '../audit/journal.js';
-import type { WalletStore } from '../accounts/wallet-store.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { WalletStore } from '../accounts/wallet-store.js';
+import type { Journal } from '../audit/journal.js';
 import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText, readPolicy } from '../rules/policy.js';
 import type { Session } from '../session.js';

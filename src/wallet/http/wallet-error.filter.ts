@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { FacilitatorError } from '../../protocol/errors.js';
 import { sendJson } from '../../platform/http/json.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import { refusalOf } from '../tools/refusal.js';
 import { WalletError, type WalletErrorCode } from '../wallet-error.js';
 

@@ -12,13 +12,13 @@ import {
 import type { Request } from 'express';
 import { getAddress } from 'viem';
 import { z } from 'zod';
-import { WalletToolsService } from '../tools/wallet-tools.service.js';
-import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
+import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
+import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
-import { WalletAuthGuard } from './wallet-auth.guard.js';
 import { PolicyService } from './policy.service.js';
+import { WalletAuthGuard } from './wallet-auth.guard.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 type Answer = Readonly<Record<string, unknown>>;

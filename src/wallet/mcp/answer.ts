@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { FacilitatorError } from '../../protocol/errors.js';
-import { type Refusal, RefusalOutput, refusalOf } from '../tools/refusal.js';
+import { type Refusal, refusalOf, RefusalOutput } from '../tools/refusal.js';
 
 /** How a tool tells what it could not do. */
 export interface Refusing {

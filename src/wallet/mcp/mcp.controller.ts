@@ -1,4 +1,3 @@
-import { All, Controller, MethodNotAllowedException, Req, Res, UseFilters } from '@nestjs/common';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
@@ -7,14 +6,15 @@ import {
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
+import { All, Controller, MethodNotAllowedException, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { WalletToolsService } from '../tools/wallet-tools.service.js';
-import type { WalletTools } from '../tools/shapes.js';
 import { WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
+import type { WalletTools } from '../tools/shapes.js';
+import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
 import { walletServer } from './wallet-server.js';
 

@@ -11,8 +11,8 @@ import {
   type QuoteInput,
   QuoteOutput,
   type StatusInput,
-  type WalletTools,
   WalletOutput,
+  type WalletTools,
 } from '../tools/shapes.js';
 
 /** Longer than a service may take for a purchase. */

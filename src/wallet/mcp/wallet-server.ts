@@ -12,8 +12,8 @@ import {
   QuoteInput,
   QuoteOutput,
   StatusInput,
-  type WalletTools,
   WalletOutput,
+  type WalletTools,
 } from '../tools/shapes.js';
 import { answer, answerSchema, type Refusing } from './answer.js';
 

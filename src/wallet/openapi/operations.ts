@@ -1,4 +1,4 @@
-import { jsonAnswer, type Json, type JsonObject } from '../../platform/http/openapi.js';
+import { type Json, jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
 
 /** Of a route that needs a token of the wallet. */
 export const TOKEN: Json = [{ walletToken: [] }];

@@ -1,9 +1,9 @@
 import { type Address, formatUnits } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
-import { balanceOfCall } from '../../protocol/evm/calls.js';
-import { decodeUint } from '../../protocol/evm/call-results.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import { decodeUint } from '../../protocol/evm/call-results.js';
+import { balanceOfCall } from '../../protocol/evm/calls.js';
 import { WalletError } from '../wallet-error.js';
 
 /** What a wallet owns, read from the chain. */

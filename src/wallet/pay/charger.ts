@@ -8,8 +8,8 @@ import type { Authorized, Authorizer } from '../signing/authorizer.js';
 import { WalletError } from '../wallet-error.js';
 import type { Balances } from './balances.js';
 import {
-  chargeCountOf,
   type AcceptedOffer,
+  chargeCountOf,
   type Intent,
   type IntentStore,
   requestDigest,

@@ -1,7 +1,8 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
-import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
   isUint256,
@@ -12,7 +13,6 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { FetchAnswer } from './safe-fetch.js';
-import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 const OFFERS_MAX = 50;
 /** Of what a seller says; the bytes are bounded where they are fetched. */

@@ -9,8 +9,8 @@ import {
 } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { WantedTransaction } from '../rules/spending.js';
 import type { RecordSeal } from '../seal/record-seal.js';

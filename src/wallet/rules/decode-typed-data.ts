@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import {
   isUint256,
   readAddress,
@@ -11,7 +12,6 @@ import {
 import { eip3009Message, permit2Message, type TransferTerms } from './payment-message.js';
 import { authorizationId, type Signable, type Spending, type TypedData } from './spending.js';
 import { type DigestedTypedData, digestOf } from './typed-data-digest.js';
-import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /** Tokens and contracts the wallet can tell payments by. */
 export interface KnownContracts {

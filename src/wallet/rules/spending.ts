@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
-import type { Scope } from './policy.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import type { Scope } from './policy.js';
 
 /** A transfer that the wallet's signature makes possible, free of how it is signed. */
 export interface Spending {

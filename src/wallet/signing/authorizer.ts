@@ -1,6 +1,6 @@
 import { formatUnits } from 'viem';
-import type { Journal } from '../audit/journal.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { Journal } from '../audit/journal.js';
 import { storedSpending } from '../budget/due.js';
 import type {
   Reservation,

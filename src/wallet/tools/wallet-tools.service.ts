@@ -5,7 +5,7 @@ import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
 import type { Balances } from '../pay/balances.js';
-import { readPaymentRequired, type Offer } from '../pay/offer.js';
+import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
 import type { SafeFetch } from '../pay/safe-fetch.js';
 import { amountView } from '../pay/views.js';
@@ -26,8 +26,8 @@ import type {
   QuoteInput,
   QuoteOutput,
   StatusInput,
-  WalletTools,
   WalletOutput,
+  WalletTools,
 } from './shapes.js';
 
 export interface DeskParts {

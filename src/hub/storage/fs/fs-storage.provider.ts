@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { type Commit, GroupCommit } from '../group-commit.js';
 import { digestOf } from '../payload-digest.js';
-import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   BLOCK_BYTES,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageUnavailableError } from '../../errors.js';
-import { PayloadDigest } from '../payload-digest.js';
 import type { SpooledPayload } from '../group-commit.js';
+import { PayloadDigest } from '../payload-digest.js';
 import { padded } from '../storage-provider.js';
 import { writeAll } from './journal.js';
 

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { type FileHandle, open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 
 /** The function used of `fs-native-extensions`: an advisory lock of the open file, as `fcntl` gives it. */
 interface NativeLock {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { StorageUnavailableError } from '../../errors.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { firstVolumeOf } from '../owner-folder.js';
 import { digestOf } from '../payload-digest.js';
-import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import {
   type Describe,

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { S3Config } from '../../../platform/config/hub-settings.js';
 import { StorageUnavailableError } from '../../errors.js';
+import { bufferOrStream } from '../buffer-or-stream.js';
 import { type Commit, GroupCommit, type JournalWriter } from '../group-commit.js';
 import { entryOf, lineOf } from '../journal-line.js';
 import { digestOf, PayloadDigest } from '../payload-digest.js';
-import { bufferOrStream } from '../buffer-or-stream.js';
 import { StorageClock } from '../storage-clock.js';
 import type {
   Describe,

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
-import { readQuantity } from '../block.js';
 import type { Secret } from '../../config/secret.js';
+import { readQuantity } from '../block.js';
 import { ApartQueue, type KeptApart, type QueuedCall } from './apart-queue.js';
 import type { RpcCaller } from './rpc-caller.js';
 import type { RpcObserver } from './rpc-observer.js';

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import type {
   AuthorizationRef,
@@ -6,7 +7,6 @@ import type {
 } from '../../../protocol/schemes/authorization-method.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
 import { isUseEvent, methodNamed } from '../../../protocol/schemes/registry.js';
-import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { ChainView } from '../chain-view.js';
 import type { Receipt } from '../receipt.js';
 import type { SearchBudget } from './budget.js';

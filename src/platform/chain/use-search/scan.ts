@@ -1,9 +1,9 @@
 import type { Hex } from 'viem';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { uintWord } from '../../../protocol/evm/abi-words.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
 import { methodNamed } from '../../../protocol/schemes/registry.js';
-import { uintWord } from '../../../protocol/evm/abi-words.js';
 import type { ChainView } from '../chain-view.js';
 import type { FoundLog } from '../receipt.js';
 import { type BlockIndex, isSameAuthorization } from './block-index.js';

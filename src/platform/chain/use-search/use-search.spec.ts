@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
 import { uintWord } from '../../../protocol/evm/abi-words.js';
 import {
   anAcceptedPayment,
   aPermit2Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { refOf } from '../authorization-use.js';
 import {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
-import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
+import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { isTransferLog } from '../../../protocol/evm/logs.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';

@@ -1,11 +1,11 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../../errors.js';
-import type { Requirements } from '../../payment/payment.js';
 import type { ExactAuthorization } from '../../evm/authorization.js';
 import { isValidSignatureCall, settlementCall } from '../../evm/calls.js';
 import type { FailedEffect, Settlement } from '../../evm/chain-reader.js';
-import { diagnose } from './diagnose.js';
+import type { Requirements } from '../../payment/payment.js';
 import { type Refusal, refuseByState, type VerifyContext } from '../verdict.js';
+import { diagnose } from './diagnose.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**

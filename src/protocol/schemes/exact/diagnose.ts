@@ -1,9 +1,9 @@
-import type { Reason } from '../../reasons.js';
 import type {
-  ExactAuthorization,
   Eip3009Authorization,
+  ExactAuthorization,
   Permit2Authorization,
 } from '../../evm/authorization.js';
+import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
 import {
   authorizationStateCall,
   balanceOfCall,
@@ -12,8 +12,8 @@ import {
   proxyPermit2Call,
   versionCall,
 } from '../../evm/calls.js';
-import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
+import type { Reason } from '../../reasons.js';
 import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 import { isUsedReason, usedReasonOf } from './used-reasons.js';
 

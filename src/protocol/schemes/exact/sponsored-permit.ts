@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import type { SponsoredPermit } from '../../evm/authorization.js';
+import { PERMIT2 } from '../../evm/contracts.js';
 import type { SponsoredPermitClaim } from '../../payment/payment.js';
 import {
   isShortText,
@@ -8,7 +9,6 @@ import {
   SIGNATURE_MAX_BYTES,
 } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
-import { PERMIT2 } from '../../evm/contracts.js';
 
 const DIGITS = /^\d+$/;
 const HEX = /^0x[a-fA-F0-9]+$/;

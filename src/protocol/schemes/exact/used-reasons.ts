@@ -1,5 +1,5 @@
-import type { Reason } from '../../reasons.js';
 import type { TransferMethod } from '../../evm/transfer-method.js';
+import type { Reason } from '../../reasons.js';
 import type { HiddenUse } from '../scheme.js';
 
 /** The reason for a refusal because the chain has executed or cancelled the authorization already. */

@@ -1,10 +1,9 @@
-import type { Eip3009Claim, Payment } from '../../payment/payment.js';
-import type { Reason } from '../../reasons.js';
 import { asEip3009Authorization } from '../../evm/authorization.js';
-import { started } from '../../started.js';
-import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
 import { unwrapErc6492, withNormalizedV } from '../../evm/signature.js';
 import { eip3009Digest, rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
+import type { Eip3009Claim, Payment } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
+import { started } from '../../started.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   refuse,
@@ -13,6 +12,7 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../verdict.js';
+import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
 
 /** The exact scheme with EIP-3009, V1 and V2; checks in the order of the reference. */
 export async function verifyEip3009(

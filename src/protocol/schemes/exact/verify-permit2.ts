@@ -1,13 +1,10 @@
-import type { Payment, Permit2Claim } from '../../payment/payment.js';
-import type { Reason } from '../../reasons.js';
 import { asPermit2Authorization } from '../../evm/authorization.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
-import { started } from '../../started.js';
-import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
-import { diagnosePermit2 } from './diagnose.js';
 import { withNormalizedV } from '../../evm/signature.js';
-import { checkSponsoredPermit } from './sponsored-permit.js';
 import { permit2Digest } from '../../evm/typed-data.js';
+import type { Payment, Permit2Claim } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
+import { started } from '../../started.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   refuse,
@@ -16,6 +13,9 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../verdict.js';
+import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
+import { diagnosePermit2 } from './diagnose.js';
+import { checkSponsoredPermit } from './sponsored-permit.js';
 
 /** The exact scheme with Permit2 (V2 only); checks in the order of the reference. */
 export async function verifyPermit2(

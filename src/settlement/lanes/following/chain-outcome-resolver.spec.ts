@@ -9,11 +9,11 @@ import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
-import type { Attempt } from '../../model/attempt.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
-import { ChainOutcomeResolver } from './chain-outcome-resolver.js';
+import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { ChainOutcomeResolver } from './chain-outcome-resolver.js';
 
 const OURS: Hex = `0x${'01'.repeat(32)}`;
 const NOOP: Hex = `0x${'02'.repeat(32)}`;

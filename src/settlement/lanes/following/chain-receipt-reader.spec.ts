@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
-import { readReceipt } from '../../../platform/chain/receipt.js';
 import {
   aChain,
   FakeChain,
@@ -9,9 +8,10 @@ import {
   paymentLogs,
   result,
 } from '../../../platform/chain/fake-chain.builder.js';
+import { readReceipt } from '../../../platform/chain/receipt.js';
 import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
-import { ChainReceiptReader } from './chain-receipt-reader.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import { ChainReceiptReader } from './chain-receipt-reader.js';
 
 const SIGNER = '0x5555555555555555555555555555555555555555';
 const payment = anAcceptedPayment();

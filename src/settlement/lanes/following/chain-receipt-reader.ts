@@ -1,3 +1,4 @@
+import type { Address, Hex } from 'viem';
 import type { Claim } from '../../../platform/chain/agreement.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
@@ -7,7 +8,6 @@ import type { Receipt } from '../../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { creditLogs } from '../../../protocol/schemes/credit.js';
 import { newestTransactionOf } from '../../model/attempt.js';
-import type { Address, Hex } from 'viem';
 import type { InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 

@@ -4,13 +4,13 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import { settleAll } from '../../../platform/concurrency/settle-all.js';
 import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
 import type { HeldLane, LaneStore, StoredInclusion } from '../../ledger/lane-store.js';
-import { inclusionChanges } from './inclusion-changes.js';
-import type { InclusionRate } from './inclusion-rate.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneState } from '../state/lane-state.js';
 import type { GasEstimates, InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
+import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { inclusionChanges } from './inclusion-changes.js';
+import type { InclusionRate } from './inclusion-rate.js';
 
 export interface ConfirmerOptions {
   readonly store: LaneStore;

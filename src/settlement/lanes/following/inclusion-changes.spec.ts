@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
 import type { StoredInclusion } from '../../ledger/lane-store.js';
-import { type InclusionChanges, inclusionChanges } from './inclusion-changes.js';
 import type { Inclusion } from '../state/tracked-attempt.js';
+import { type InclusionChanges, inclusionChanges } from './inclusion-changes.js';
 
 const TX: Hex = `0x${'01'.repeat(32)}`;
 const OTHER_TX: Hex = `0x${'02'.repeat(32)}`;

@@ -4,16 +4,16 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
 import type { HeldLane, LaneStore } from '../../ledger/lane-store.js';
-import type { Broadcaster } from '../sending/broadcaster.js';
-import type { Confirmer } from './confirmer.js';
 import { isPassing, ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import { GAPS_MOST } from '../opening/lane-opening.js';
-import type { LaneState } from '../state/lane-state.js';
-import type { Outcomes } from './outcomes.js';
-import { pushFor } from '../sending/pool-push.js';
 import type { LaneChain, ReceiptReader, SeenInclusion } from '../ports.js';
+import type { Broadcaster } from '../sending/broadcaster.js';
+import { pushFor } from '../sending/pool-push.js';
+import type { LaneState } from '../state/lane-state.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import type { Confirmer } from './confirmer.js';
+import type { Outcomes } from './outcomes.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
 export interface LaneFollowingOptions {

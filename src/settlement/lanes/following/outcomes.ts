@@ -1,12 +1,10 @@
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneState } from '../state/lane-state.js';
-import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
 import type {
   AssetSuspensions,
   BatchSuspensions,
@@ -14,7 +12,9 @@ import type {
   OutcomeResolver,
   OutcomeVerdict,
 } from '../ports.js';
+import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
 export interface OutcomesOptions {

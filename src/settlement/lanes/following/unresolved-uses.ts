@@ -1,5 +1,5 @@
-import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Reason } from '../../../protocol/reasons.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { TakenSettlement } from '../../ledger/lane-store.js';
 
 export interface UnresolvedUse {

@@ -1,8 +1,8 @@
+import type { Address } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import type { Attempt } from '../../model/attempt.js';
 import type {
   HeldLane,
   LaneStore,
@@ -10,12 +10,12 @@ import type {
   StoredInclusion,
   StoredSettlement,
 } from '../../ledger/lane-store.js';
-import type { Address } from 'viem';
-import type { Broadcaster } from '../sending/broadcaster.js';
+import type { Attempt } from '../../model/attempt.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneState } from '../state/lane-state.js';
 import type { LaneChain } from '../ports.js';
+import type { Broadcaster } from '../sending/broadcaster.js';
+import type { LaneState } from '../state/lane-state.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 
 /** How long transactions that the ledger does not know may hold a lane up. */

@@ -2,13 +2,6 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { aggregateCall, type Call } from '../../../protocol/evm/calls.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
-import {
-  type Attempt,
-  mostCostOf,
-  newestTransactionOf,
-  type SignedTransaction,
-} from '../../model/attempt.js';
-import { bumpedFees, feesFor, type Fees, WEI_PER_GWEI } from '../../model/gas-price.js';
 import type {
   AllocateResult,
   GasBudget,
@@ -16,11 +9,18 @@ import type {
   LaneStore,
   TakenSettlement,
 } from '../../ledger/lane-store.js';
+import {
+  type Attempt,
+  mostCostOf,
+  newestTransactionOf,
+  type SignedTransaction,
+} from '../../model/attempt.js';
+import { bumpedFees, type Fees, feesFor, WEI_PER_GWEI } from '../../model/gas-price.js';
 import type { LaneObserver } from '../lane-observer.js';
-import { isTakenBy, refusalOf } from './pool-push.js';
 import type { FeeMarkets, LaneChain, TransactionSigner } from '../ports.js';
-import type { SendGroup } from './rechecked.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
+import { isTakenBy, refusalOf } from './pool-push.js';
+import type { SendGroup } from './rechecked.js';
 
 export type Sent =
   | { readonly kind: 'sent'; readonly tracked: TrackedAttempt }

@@ -10,10 +10,10 @@ import type {
   FailedEffect,
   Sender,
 } from '../../../protocol/evm/chain-reader.js';
-import { callOf, gasCapOf, settlementOf } from '../../../protocol/payment/payment-facts.js';
-import { actionOf } from '../../../protocol/schemes/registry.js';
-import type { Reason } from '../../../protocol/reasons.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { callOf, gasCapOf, settlementOf } from '../../../protocol/payment/payment-facts.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
 import type { AssetSuspension } from './asset-suspension.js';
 import type { LearnedGasEstimates } from './gas-estimates.js';

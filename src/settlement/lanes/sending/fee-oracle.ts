@@ -1,9 +1,9 @@
+import type { ChainView } from '../../../platform/chain/chain-view.js';
 import { leastTipOf } from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
-import type { ChainView } from '../../../platform/chain/chain-view.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { leastTipToOffer, type FeeMarket } from '../../model/gas-price.js';
+import { type FeeMarket, leastTipToOffer } from '../../model/gas-price.js';
 
 /** A suggested tip is asked for again after this many milliseconds, at a new head. */
 const TIP_FRESH_MS = 2000;

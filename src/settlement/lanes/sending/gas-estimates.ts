@@ -1,6 +1,6 @@
+import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { gasCapOf } from '../../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
-import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 
 /** Room over what was seen: storage may be warm now and cold when the transaction is mined. */
 const MARGIN_NUMERATOR = 6n;

@@ -5,9 +5,9 @@ import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { effectivePrice, type Fees, feesFor } from '../../model/gas-price.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
-import type { GasBalance } from './gas-balance.js';
-import type { LaneState } from '../state/lane-state.js';
 import type { FeeMarkets, GasEstimates, LaneHeads } from '../ports.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { GasBalance } from './gas-balance.js';
 
 /** How long a lane rests after something it needs did not answer. */
 const REST_MS = 500;

@@ -1,15 +1,15 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
 import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
-import type { Broadcaster } from './broadcaster.js';
+import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
+import type { UnresolvedUses } from '../following/unresolved-uses.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneEvents } from '../lane-events.js';
-import type { LaneReadiness } from './lane-readiness.js';
-import type { LaneState } from '../state/lane-state.js';
 import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads } from '../ports.js';
+import type { LaneState } from '../state/lane-state.js';
+import type { Broadcaster } from './broadcaster.js';
+import type { LaneReadiness } from './lane-readiness.js';
 import type { Rechecked, SendGroup } from './rechecked.js';
-import type { UnresolvedUses } from '../following/unresolved-uses.js';
 
 /** What is judged for longer than this is judged beside the lane, which goes on with the next. */
 const PATIENCE_MS = 250;

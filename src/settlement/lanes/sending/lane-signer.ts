@@ -2,9 +2,9 @@ import type { Address, Hex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { Secret } from '../../../platform/config/secret.js';
+import { signTransaction } from '../../../platform/crypto/sign-transaction.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { SignedTransaction } from '../../model/attempt.js';
-import { signTransaction } from '../../../platform/crypto/sign-transaction.js';
 import type { TransactionOrder, TransactionSigner } from '../ports.js';
 
 /** Signs the transactions of one lane. */

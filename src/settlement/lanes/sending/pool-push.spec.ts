@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { pushFor, refusalOf, type WaitingAttempt } from './pool-push.js';
 import { Tries } from '../following/tries.js';
+import { pushFor, refusalOf, type WaitingAttempt } from './pool-push.js';
 
 const waiting = (more: Partial<WaitingAttempt> = {}): WaitingAttempt => ({
   ...{ refusal: undefined, isTaken: true, transactions: 1, isFirst: true },

@@ -1,5 +1,5 @@
-import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import { delay } from '../../../platform/concurrency/timing.js';
+import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Sendable } from '../../model/grouping.js';
 import type { Rechecked } from './rechecked.js';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { Signal } from '../../../platform/concurrency/signal.js';
+import type { RememberedAttempt } from '../../ledger/lane-store.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
 import { LaneWindow } from '../../model/lane-window.js';
-import type { RememberedAttempt } from '../../ledger/lane-store.js';
 import type { TrackedAttempt } from './tracked-attempt.js';
 
 /** How long a lane remembers that its batches were too large. */

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import type { Attempt } from '../../model/attempt.js';
 import type { StoredInclusion } from '../../ledger/lane-store.js';
+import type { Attempt } from '../../model/attempt.js';
 
 /** Where an attempt was mined, as the newest look at it says. */
 export interface Inclusion {

@@ -3,8 +3,8 @@ import type { Attempt } from '../../model/attempt.js';
 import type {
   AllocateResult,
   Ending,
-  FinishResult,
   FillResult,
+  FinishResult,
   GasBudget,
   HeldLane,
   InclusionBlock,

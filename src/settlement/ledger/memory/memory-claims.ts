@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../../protocol/reasons.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf } from '../../../protocol/payment/payment-facts.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import { type Attempt, newestTransactionOf } from '../../model/attempt.js';
 import type { SettlementState } from '../../model/settlement.js';
 import {

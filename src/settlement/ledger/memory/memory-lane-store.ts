@@ -5,8 +5,8 @@ import { isFinishedStage, STATE_OF } from '../../model/settlement-machine.js';
 import type {
   AllocateResult,
   Ending,
-  FinishResult,
   FillResult,
+  FinishResult,
   GasBudget,
   HeldLane,
   InclusionBlock,

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../../protocol/reasons.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import type { SettlementView } from '../../model/settlement.js';
 import { nextStage, type Stage, STATE_OF } from '../../model/settlement-machine.js';
 import type { Requester } from '../requester.js';

@@ -1,8 +1,8 @@
-import type { SettlementEvent } from '../../model/settlement-machine.js';
 import {
   CONTRACT_GRACE_MS,
   describeSettlementStore,
 } from '../../../../test/support/settlement-store-contract.js';
+import type { SettlementEvent } from '../../model/settlement-machine.js';
 import { MemorySettlementStore } from './memory-settlement-store.js';
 
 describeSettlementStore('MemorySettlementStore', () => {

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
-import type { Reason } from '../../../protocol/reasons.js';
 import { type PaymentIdentity, settlementIdOf } from '../../../protocol/payment/identity.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../model/settlement.js';
 import { isFinishedStage, type SettlementEvent } from '../../model/settlement-machine.js';
 import type { Binding, BoundPayment } from '../binding.js';

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem';
-import type { Reason } from '../../../protocol/reasons.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import { inFlightKindOf } from '../../../protocol/payment/payment-facts.js';
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
+import { inFlightKindOf } from '../../../protocol/payment/payment-facts.js';
+import type { Reason } from '../../../protocol/reasons.js';
 import {
   isFinishedStage,
   nextStage,

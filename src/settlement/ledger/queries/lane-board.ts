@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { LaneStatus } from '../../model/lane-status.js';
 import { runKeyedScript } from '../../../platform/redis/redis-scripts.js';
+import type { LaneStatus } from '../../model/lane-status.js';
 import { laneBoardKey } from '../keys.js';
 import { loadScript } from '../script-files.js';
 import type { LaneQueries, PublishedStatus } from './lane-queries.js';

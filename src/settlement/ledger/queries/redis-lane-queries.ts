@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
+import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
 import type { LaneStatus } from '../../model/lane-status.js';
-import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { laneAttemptsKey, laneBoardKey, listKey, recordKey } from '../keys.js';
 import { asList, asText, asTexts } from '../reply.js';
 import { loadScript } from '../script-files.js';

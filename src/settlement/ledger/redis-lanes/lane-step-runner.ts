@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { LeaseLostError } from '../../../protocol/errors.js';
 import type { Script, ScriptArgument, ScriptReply } from '../../../platform/redis/redis-scripts.js';
+import { LeaseLostError } from '../../../protocol/errors.js';
 import { isLeaseError, type LedgerEpochs } from '../epoch.js';
 import { laneKey, laneLeaseKey, recordKey } from '../keys.js';
 import type { HeldLane } from '../lane-store.js';

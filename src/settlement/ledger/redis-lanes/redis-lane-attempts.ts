@@ -1,5 +1,5 @@
-import { LeaseLostError } from '../../../protocol/errors.js';
 import type { ScriptArgument } from '../../../platform/redis/redis-scripts.js';
+import { LeaseLostError } from '../../../protocol/errors.js';
 import { type Attempt, encodeAttempt, newestTransactionOf } from '../../model/attempt.js';
 import { WEI_PER_GWEI } from '../../model/gas-price.js';
 import type {

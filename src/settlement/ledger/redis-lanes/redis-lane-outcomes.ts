@@ -1,18 +1,18 @@
 import type { Address, Hex } from 'viem';
-import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import {
   redisCall,
   runTransaction,
   type ScriptArgument,
 } from '../../../platform/redis/redis-scripts.js';
+import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import * as keys from '../keys.js';
 import type {
   Ending,
   FinishResult,
   HeldLane,
-  ParkReason,
   ParkedSettlement,
   Parking,
+  ParkReason,
   Unparking,
 } from '../lane-store.js';
 import { encodeHash } from '../record.js';

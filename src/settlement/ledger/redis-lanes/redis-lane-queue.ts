@@ -1,6 +1,6 @@
+import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
-import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { isFinishedStage } from '../../model/settlement-machine.js';
 import * as keys from '../keys.js';
 import type { HeldLane, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';

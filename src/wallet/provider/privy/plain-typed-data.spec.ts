@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAddress } from 'viem';
-import { digestOf } from '../../rules/typed-data-digest.js';
 import type { TypedData } from '../../rules/spending.js';
+import { digestOf } from '../../rules/typed-data-digest.js';
 import { plainTypedData } from './plain-typed-data.js';
 
 const LOW = '0x52908400098527886e0f7030069857d2e4169ee7';

@@ -1,6 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@privy-io/node';
-import type { ProviderOutcome } from '../../wallet-observer.js';
 import { WalletError } from '../../wallet-error.js';
+import type { ProviderOutcome } from '../../wallet-observer.js';
 
 /** A request to Privy that did not do what it was for. */
 export interface PrivyFailure {
