@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | keys | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | keys | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -148,6 +148,55 @@ function findPromtool() {
   macOS:           brew install prometheus`);
 }
 
+// ------------------------------------------------------------------ other versions of Node
+
+/**
+ * The newest Node of a major version, from its npm package, kept beside the packages.
+ *
+ * @returns its program.
+ */
+function otherNode(major) {
+  if (!/^\d{2}$/.test(major ?? '')) fail('Which Node? For example: npm run test:node -- 22');
+  const folder = join(ROOT, 'node_modules', '.cache', 'nodes', major);
+  const program = join(folder, 'node_modules', 'node', 'bin', 'node');
+  if (!existsSync(program)) {
+    const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+    setUp(`Node ${major}`, 'npm', ['install', '--prefix', folder, ...options, `node@${major}`]);
+  }
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  if (!stdout?.startsWith(`v${major}.`)) fail(`${program} is not Node ${major}: ${stdout}`);
+  out.write(`  Node ${stdout.trim()}\n`);
+  return program;
+}
+
+/** What a payment goes through, and how a process ends: files of `test/`. */
+const MONEY_PATH = [
+  'test/facilitator/purchase',
+  'test/settlement/(lane|outcomes|retry|settle-once)\\.',
+  'test/operations/sigterm',
+  'test/wallet/(budget|paying)\\.',
+];
+
+/** The unit tests, and those of the money path, all of them and their services on that Node. */
+async function testWithNode(major, ...patterns) {
+  const program = otherNode(major);
+  const env = {
+    PATH: `${dirname(program)}:${process.env.PATH ?? ''}`,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
+  };
+  const project = (name, ...rest) =>
+    run(program, ['node_modules/jest/bin/jest.js', '--selectProjects', name, ...rest], env);
+  const chosen = patterns.length > 0 ? patterns : MONEY_PATH;
+  const codes = [
+    patterns.length > 0 ? 0 : await project('unit'),
+    await project('e2e', '--forceExit', '--testPathPatterns', ...chosen),
+  ];
+  out.write(`Node ${major}: ${codes.every((code) => code === 0) ? 'passed' : 'FAILED'}\n`);
+  return Math.max(...codes);
+}
+
 // ------------------------------------------------------------------ build
 
 function newestIn(path) {
@@ -218,7 +267,12 @@ const TASKS = {
       ...[installAnvil, findRedis, findFaketime, findPromtool],
       ...[findKubectl, findPython, build],
     ],
-    run: () => jest(...args),
+    run: async () => {
+      const code = await jest(...args);
+      // Pages of output are above it: what was left out is said last.
+      out.write('NOT RUN: the image and docker-compose.yml (ten minutes): npm run check:deploy\n');
+      return code;
+    },
   },
   chaos: {
     needs: [installAnvil, findRedis, findFaketime, build],
@@ -246,6 +300,7 @@ const TASKS = {
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
       ),
   },
+  node: { needs: [installAnvil, findRedis, build], run: () => testWithNode(...args) },
   keys: {
     needs: [build],
     run: () => run(process.execPath, ['dist/operations/access/keys-new.js', ...args]),

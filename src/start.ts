@@ -16,8 +16,11 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
       bodyParser: false,
       bufferLogs: true,
       abortOnError: false,
+      // Else the framework prints what it caught before we do, with everything that hangs on it.
+      autoFlushLogs: false,
     });
     app.useLogger(app.get(Logger));
+    app.flushLogs();
     await configureApp(app, config);
     shutdown.handleWith(() => drain(app, config));
     await app.listen(config.port, config.host);

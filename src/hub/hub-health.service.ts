@@ -39,7 +39,13 @@ export class HubHealth {
     return this.storage.freeBytes();
   }
 
+  /** Whether the hub has had its storage since the process began: before that it answers nothing. */
+  get isOpen(): boolean {
+    return this.index.isOpen;
+  }
+
   async #probe(): Promise<HubTrouble | undefined> {
+    if (!this.isOpen) return 'storage_unavailable';
     const storage = this.storage.probe().then(
       () => undefined,
       () => 'storage_unavailable' as const,

@@ -1,6 +1,7 @@
 import type { PinoLogger } from 'nestjs-pino';
 import type { IndexLog } from './index/hub-index.js';
 import type { FsStorageLog } from './storage/fs/fs-storage.provider.js';
+import type { OpeningLog } from './storage/storage-opening.js';
 
 export function storageLog(logger: PinoLogger): FsStorageLog {
   return {
@@ -13,6 +14,20 @@ export function storageLog(logger: PinoLogger): FsStorageLog {
     },
     failed: (error) => {
       logger.error({ err: error }, 'the hub storage cannot be written yet');
+    },
+  };
+}
+
+export function openingLog(logger: PinoLogger): OpeningLog {
+  return {
+    closed: (error) => {
+      logger.error(
+        { err: error },
+        'the hub storage is not open yet; the hub answers 503 until it is',
+      );
+    },
+    open: () => {
+      logger.info('the hub storage is open');
     },
   };
 }

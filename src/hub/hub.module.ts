@@ -6,6 +6,7 @@ import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
+  type IndicatorReport,
   INDICATOR_TIMEOUT_MS,
 } from '../platform/observability/health-indicators.js';
 import { HUB_REDIS } from '../platform/redis/redis.module.js';
@@ -18,12 +19,13 @@ import { ApiUploadController } from './api/api-upload.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
-import { indexLog, storageLog } from './hub-log.js';
+import { indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
 import { createStorage } from './storage/create-storage.js';
+import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
 
 /** The file hub: storage, its index, and the interface its clients know. */
@@ -53,7 +55,7 @@ import { StorageProvider } from './storage/storage-provider.js';
         logger: PinoLogger,
       ): Promise<HubIndex> => {
         const index = new HubIndex(redis, indexLog(logger));
-        await index.start(storage);
+        await index.start(new StorageOpening(storage, openingLog(logger)));
         return index;
       },
     },
@@ -83,6 +85,7 @@ export class HubModule implements OnModuleInit, OnApplicationShutdown {
     private readonly index: HubIndex,
     private readonly health: HubHealth,
     private readonly indicators: HealthIndicators,
+    private readonly config: AppConfig,
   ) {}
 
   onModuleInit(): void {
@@ -91,6 +94,20 @@ export class HubModule implements OnModuleInit, OnApplicationShutdown {
       timeoutMs: INDICATOR_TIMEOUT_MS,
       report: () => this.health.report(),
     });
+    // A process with other roles answers for those: its payments must not wait for files.
+    if (this.config.roles.size > 1) return;
+    this.indicators.add({
+      name: 'hub_storage',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      gatesReadiness: true,
+      report: () => Promise.resolve(this.#opened()),
+    });
+  }
+
+  #opened(): IndicatorReport {
+    return this.health.isOpen
+      ? { isUp: true, facts: {} }
+      : { isUp: false, facts: { code: 'storage_unavailable' } };
   }
 
   /** The last upload is answered by then; another process may write from now on. */

@@ -19,6 +19,7 @@ interface Container {
   readonly resources: { readonly limits: object; readonly requests: object };
   readonly readinessProbe: { readonly httpGet: { readonly path: string } };
   readonly livenessProbe: { readonly httpGet: { readonly path: string } };
+  readonly startupProbe: { readonly periodSeconds: number; readonly failureThreshold: number };
 }
 
 interface Manifest {
@@ -124,6 +125,17 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('hands on every setting of the file beside it, and decides only what belongs to the container', () => {
+    expect(services['facilitator']?.['env_file']).toEqual([
+      { path: '${FACILITATOR_ENV:-facilitator.env}', required: false },
+    ]);
+    const environment = services['facilitator']?.['environment'] as Record<string, string>;
+    expect(Object.keys(environment).sort()).toEqual([
+      ...['HOST', 'HUB_DATA_DIR', 'OPS_HOST', 'OPS_PORT', 'PORT', 'REDIS_URL'],
+      ...['SIGNER_KEYS_FILE', 'WALLET_AUDIT_DIR', 'WALLET_KEYSTORE_DIR'],
+    ]);
+  });
+
   it('keeps keys in files, not in the environment', () => {
     expect(secrets['signer-keys']?.file).toBe('${SIGNER_KEYS_PATH:-./secrets/signer-keys}');
     const environment = services['facilitator']?.['environment'] as Record<string, string>;
@@ -165,6 +177,24 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       const drain = Number(settingsOf(workload)['SHUTDOWN_GRACE_MS']) / 1000;
       expect(drain).toBeGreaterThan(0);
       expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(preStop) + drain + 3);
+    }
+  });
+
+  it('gives a start on a busy node three minutes before the pod is restarted', () => {
+    for (const { spec } of workloads) {
+      const { periodSeconds, failureThreshold } = spec.template.spec.containers[0].startupProbe;
+      expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(180);
+    }
+  });
+
+  it('reads every secret from a file', () => {
+    for (const workload of workloads) {
+      for (const [name, value] of Object.entries(settingsOf(workload))) {
+        const isSecret = /KEY|SECRET|TOKEN|PASSWORD|REDIS_URL|RPC_URLS/.test(name);
+        if (isSecret) expect([name, value]).toEqual([expect.stringMatching(/_FILE$/), value]);
+      }
+      const [{ env = [] }] = workload.spec.template.spec.containers;
+      expect(JSON.stringify(env)).not.toContain('secretKeyRef');
     }
   });
 

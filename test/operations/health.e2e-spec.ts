@@ -178,6 +178,8 @@ describe('roles', () => {
     const failing = startService(await freePort(), {
       ...world.settings({ REDIS_URL: `redis://127.0.0.1:${port}` }),
     });
-    await expect(failing).rejects.toThrow(/REDIS_URL: Redis did not become reachable/);
+    await expect(failing).rejects.toThrow(/^REDIS_URL: Redis did not become reachable/m);
+    // The operator mends a setting, not a line of ours.
+    await expect(failing).rejects.not.toThrow(/^ +at /m);
   });
 });

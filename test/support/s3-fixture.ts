@@ -29,8 +29,8 @@ const PAGE = 10;
 
 /**
  * As much of S3 as the hub uses, written from its documentation: it checks every signature (Signature
- * Version 4) and the hash of every body, serves ranges, and honours `If-None-Match: *`. It is no proof of
- * how a real service behaves.
+ * Version 4) and the hash of every body, serves ranges, and honours `If-None-Match: *` unless told not to.
+ * It is no proof of how a real service behaves.
  */
 export class S3Fixture {
   readonly objects = new Map<string, S3Object>();
@@ -39,6 +39,9 @@ export class S3Fixture {
   readonly lostAnswers = new Set<RegExp>();
   /** Requests whose signature was not good. */
   refused = 0;
+  /** Whether it writes over what is there, as services do that do not know `If-None-Match` on PUT. */
+  ignoresConditions = false;
+  #port = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -46,14 +49,24 @@ export class S3Fixture {
     const server = createServer();
     const fixture = new S3Fixture(server);
     server.on('request', (request, response) => void fixture.#serve(request, response));
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
+    await fixture.comeBack();
     return fixture;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Refuses connections until it comes back, at the same port and with the same objects. */
+  async goAway(): Promise<void> {
+    await this.stop();
+  }
+
+  async comeBack(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.server.listen(this.#port, '127.0.0.1', resolve);
+    });
+    this.#port = (this.server.address() as AddressInfo).port;
   }
 
   /** Settings of a hub that keeps its files here. */
@@ -86,10 +99,10 @@ export class S3Fixture {
     const [, bucket, ...rest] = url.pathname.split('/');
     const key = decodeURIComponent(rest.join('/'));
     const { method = 'GET', headers } = request;
-    const isGood = bucket === BUCKET && isSigned(request, url, body);
+    const isGood = isSigned(request, url, body);
     if (!isGood) this.refused += 1;
     const answer = isGood
-      ? this.#answer({ method, key, query: url.searchParams, headers, body })
+      ? this.#answerOf(bucket, { method, key, query: url.searchParams, headers, body })
       : error(403, 'SignatureDoesNotMatch');
     const lost = [...this.lostAnswers].find((pattern) => method === 'PUT' && pattern.test(key));
     if (lost !== undefined && answer.status === 200) {
@@ -101,7 +114,8 @@ export class S3Fixture {
     response.end(method === 'HEAD' ? undefined : answer.body);
   }
 
-  #answer(request: S3Request): S3Answer {
+  #answerOf(bucket: string | undefined, request: S3Request): S3Answer {
+    if (bucket !== BUCKET) return error(404, 'NoSuchBucket');
     const { method, key, query } = request;
     if (method === 'GET' && key === '') return this.#list(query);
     if (query.has('uploads') || query.has('uploadId')) return this.#multipart(request);
@@ -120,7 +134,8 @@ export class S3Fixture {
   }
 
   #put({ key, headers, body }: S3Request): S3Answer {
-    if (headers['if-none-match'] === '*' && this.objects.has(key)) {
+    const isConditional = headers['if-none-match'] === '*' && !this.ignoresConditions;
+    if (isConditional && this.objects.has(key)) {
       return error(412, 'PreconditionFailed');
     }
     const source = headers['x-amz-copy-source'];

@@ -6,6 +6,7 @@ import type {
   StorageProvider,
   StoredObject,
 } from '../storage/storage-provider.js';
+import { StorageOpening } from '../storage/storage-opening.js';
 import { HubIndex } from './hub-index.js';
 
 const STORED: StoredObject = {
@@ -37,7 +38,9 @@ async function indexBefore(
     mended: ({ how }) => said.push(how),
     failed: () => said.push('failed'),
   });
-  await index.start(storage);
+  await index.start(
+    new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
+  );
   return { index, said };
 }
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { delay } from '../../platform/concurrency/timing.js';
-import { IndexUnavailableError } from '../errors.js';
+import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
+import type { StorageOpening } from '../storage/storage-opening.js';
 import type {
   JournalEntry,
   StorageObserver,
@@ -39,7 +40,7 @@ export class HubIndex implements StorageObserver {
   #mending: Promise<void> | undefined;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
-  #storage: StorageProvider | undefined;
+  #opening: StorageOpening | undefined;
 
   constructor(
     private readonly redis: Redis,
@@ -48,10 +49,10 @@ export class HubIndex implements StorageObserver {
     this.#tables = new IndexTables(redis);
   }
 
-  /** Starts the storage with this index as its observer. */
-  async start(storage: StorageProvider): Promise<void> {
-    this.#storage = storage;
-    await storage.start(this);
+  /** Opens the storage with this index as its observer. It may be open only later. */
+  async start(opening: StorageOpening): Promise<void> {
+    this.#opening = opening;
+    await opening.begin(this);
     this.#timer = setInterval(() => {
       // What is wrong is mended by the call itself; that Redis is away is seen by who asks.
       this.check().catch(() => undefined);
@@ -61,8 +62,18 @@ export class HubIndex implements StorageObserver {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
+    this.#opening?.stop();
     await this.#storage?.stop();
     await this.#mending;
+  }
+
+  /** Whether the storage has been opened: before that nothing in the index is believed or mended. */
+  get isOpen(): boolean {
+    return this.#opening?.isOpen === true;
+  }
+
+  get #storage(): StorageProvider | undefined {
+    return this.#opening?.storage;
   }
 
   async opened(lastOrder: number | undefined): Promise<void> {
@@ -129,9 +140,11 @@ export class HubIndex implements StorageObserver {
   /**
    * Asks nobody.
    *
-   * @throws IndexUnavailableError while it is being mended here.
+   * @throws StorageUnavailableError while nobody knows which data it has to be of; IndexUnavailableError
+   *   while it is being mended here.
    */
   assertSound(): void {
+    if (!this.isOpen) throw new StorageUnavailableError('start');
     if (this.#mending !== undefined) throw new IndexUnavailableError('it is being mended');
   }
 

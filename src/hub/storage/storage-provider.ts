@@ -77,7 +77,12 @@ export interface StorageObserver {
 }
 
 export interface StorageProvider {
-  /** Takes up the work. Storing may have to wait until another process has let go. */
+  /**
+   * Takes up the work. Storing may have to wait until another process has let go. What failed may be
+   * started again.
+   *
+   * @throws StorageUnavailableError when it is away; StartError when its settings can never work.
+   */
   start(observer: StorageObserver): Promise<void>;
   stop(): Promise<void>;
   /** Identity of the data, made with it. An index with another one belongs to other data. */

@@ -77,6 +77,27 @@ export class S3Objects {
     return (await this.#writerOf(key)) === this.writer;
   }
 
+  /**
+   * Asks the service to make one object twice, each time only if it is not there.
+   *
+   * @param key - of an object that is of no use to anybody.
+   * @returns whether the second request was refused.
+   */
+  async honoursConditions(key: string): Promise<boolean> {
+    await this.create(key, 'first');
+    try {
+      const second = { ...this.#at(key), Body: 'second', IfNoneMatch: '*' };
+      await this.#client.send(new PutObjectCommand(second));
+      return false;
+    } catch (error) {
+      if (statusOf(error) === PRECONDITION_FAILED) return true;
+      throw new StorageUnavailableError('put', error);
+    } finally {
+      // Where it cannot be removed it stays: nobody reads it.
+      await this.remove(key).catch(() => undefined);
+    }
+  }
+
   /** Makes or replaces an object. */
   async put(key: string, body: string): Promise<void> {
     await this.#sent(

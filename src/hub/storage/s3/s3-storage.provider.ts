@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { S3Config } from '../../../platform/config/hub-settings.js';
+import { StartError } from '../../../protocol/errors.js';
 import { StorageUnavailableError } from '../../errors.js';
 import { bufferOrStream } from '../buffer-or-stream.js';
 import { type Commit, GroupCommit, type JournalWriter } from '../group-commit.js';
@@ -18,6 +19,7 @@ import type {
   StoredObject,
 } from '../storage-provider.js';
 import { PART_BYTES, S3Objects } from './s3-objects.js';
+import { IGNORES_CONDITIONS, s3StartProblem } from './s3-start-problem.js';
 import { payloadKey, S3Volumes } from './s3-volumes.js';
 
 export interface S3StorageOptions {
@@ -41,6 +43,7 @@ const HOUR_IN_MICROSECONDS = 3_600_000_000;
  * volumes/<owner>/<n>/<start>           a payload
  * journal/<order>-<process>.log         what a batch has stored
  * staging/<id>                          a long upload that is not whole yet
+ * probe/<process>                       whether the bucket can be used now
  * ```
  *
  * Nothing is ever written over: every object is made with `If-None-Match: *`.
@@ -66,13 +69,25 @@ export class S3Storage implements StorageProvider {
   }
 
   async start(observer: StorageObserver): Promise<void> {
-    await this.#objects.create('store-id', randomUUID());
-    const storeId = await this.#objects.text('store-id');
-    if (storeId === undefined) throw new StorageUnavailableError('read its identity');
-    this.#storeId = storeId;
+    try {
+      this.#storeId = await this.#identity();
+    } catch (error) {
+      const problem = s3StartProblem(error);
+      throw problem === undefined ? error : new StartError(problem, error);
+    }
     await observer.opened(undefined);
     const volumes = new S3Volumes(this.#objects, this.options.hubAddress);
     this.#writer = new GroupCommit(volumes, this.#journal(), this.#clock, observer);
+  }
+
+  /** @throws StartError where what follows could not be relied on. */
+  async #identity(): Promise<string> {
+    if (!(await this.#objects.honoursConditions(`probe/${this.#processId}-conditional`)))
+      throw new StartError(IGNORES_CONDITIONS);
+    await this.#objects.create('store-id', randomUUID());
+    const storeId = await this.#objects.text('store-id');
+    if (storeId === undefined) throw new StorageUnavailableError('read its identity');
+    return storeId;
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SIGNER } from '../../sandbox/accounts.js';
+import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
+import { startRedis } from '../../sandbox/redis.js';
+import { type Service, startService } from '../../sandbox/service.js';
+import { eventually } from '../support/http.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+describe('a start', () => {
+  let dir: string;
+  const running: Started[] = [];
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'x402-start-'));
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((one) => one.stop('SIGKILL')));
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** A Redis that is not set up as the service needs it. */
+  async function redisWith(...args: readonly string[]): Promise<string> {
+    const port = await freePort();
+    running.push(
+      await startProgram(
+        'redis-server',
+        [...args, '--port', String(port), '--bind', '127.0.0.1', '--dir', dir],
+        (output) => /Ready to accept connections|Sentinel ID is/.test(output),
+      ),
+    );
+    return `redis://127.0.0.1:${port}`;
+  }
+
+  async function service(redisUrl: string, more: Record<string, string> = {}): Promise<Service> {
+    const started = await startService(await freePort(), {
+      ...{ REDIS_URL: redisUrl, ROLES: 'api', NETWORKS: 'eip155:31337' },
+      RPC_URLS_31337: `http://127.0.0.1:${await freePort()}`,
+      ...more,
+    });
+    running.push(started);
+    return started;
+  }
+
+  const sentinel = (): string => {
+    const file = join(dir, 'sentinel.conf');
+    writeFileSync(file, 'sentinel monitor main 127.0.0.1 1 1\n');
+    return file;
+  };
+
+  it.each([
+    ['a Redis Cluster', () => ['--cluster-enabled', 'yes']],
+    ['a replica', () => ['--replicaof', '127.0.0.1', '1']],
+    ['a Sentinel', () => [sentinel(), '--sentinel']],
+  ])('refuses %s in a line that names the setting', async (what, args) => {
+    const url = await redisWith(...args());
+    const refused = service(url);
+    await expect(refused).rejects.toThrow(new RegExp(`^REDIS_URL: leads to ${what}`, 'm'));
+    await expect(refused).rejects.not.toThrow(/^ +at /m);
+  });
+
+  it('says that durability is unknown where Redis forbids to ask', async () => {
+    const url = await redisWith('--appendonly', 'yes', '--rename-command', 'CONFIG', '');
+    const { log } = await service(url);
+    await eventually('the warning', () => log().includes('Redis does not tell whether it writes'));
+  });
+
+  it('logs the address it listens at, not the one it is reached at', async () => {
+    const url = await redisWith();
+    const { log } = await service(url, { HOST: '0.0.0.0' });
+    await eventually('the line', () => log().includes('Facilitator listening on 0.0.0.0:'));
+  });
+
+  it('ends on SIGTERM with 0, at once, while it still waits for Redis', async () => {
+    const child = spawn(process.execPath, [MAIN], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...{ REDIS_URL: `redis://127.0.0.1:${await freePort()}`, NETWORKS: 'eip155:31337' },
+        ...{ RPC_URLS_31337: 'http://127.0.0.1:1', SIGNER_KEYS: SIGNER.key },
+      },
+    });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await eventually('it waits', () => output.includes('Redis is not reachable'));
+    const begun = performance.now();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(2000);
+  });
+
+  it('does without a Redis that comes a moment later', async () => {
+    const port = await freePort();
+    const starting = service(`redis://127.0.0.1:${port}`);
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    const redis = await startRedis(port);
+    running.push(redis);
+    expect((await starting).child.exitCode).toBeNull();
+  });
+});
