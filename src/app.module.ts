@@ -65,7 +65,7 @@ export class AppModule {
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),
       ],
-      providers: [ErrorFilter, { provide: APP_FILTER, useExisting: ErrorFilter }],
+      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
 }
