@@ -56,7 +56,7 @@ export class AppModule {
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
         ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
-        ...(config.wallet === undefined ? [] : [WalletModule.forRoot(config.wallet)]),
+        ...(config.wallet === undefined ? [] : [WalletModule]),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
@@ -65,7 +65,7 @@ export class AppModule {
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),
       ],
-      providers: [ErrorFilter, { provide: APP_FILTER, useExisting: ErrorFilter }],
+      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
 }

@@ -6,7 +6,6 @@ import { hasRateLimit } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { cors } from './platform/http/cors.js';
 import { answerDirectly } from './platform/http/direct-routes.js';
-import { ErrorFilter } from './platform/http/error.filter.js';
 import { pageHeaders } from './platform/http/page-headers.js';
 import { noteArrival } from './platform/http/request-body.js';
 import { limitServer } from './platform/http/server-limits.js';
@@ -37,14 +36,7 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   const server: Server = app.getHttpServer();
   limitServer(server);
   if (posts !== undefined && hasNoGuard(config)) {
-    const filter = app.get(ErrorFilter);
-    answerDirectly(server, {
-      posts,
-      steps: [log, cors, noteArrival],
-      onError: (...failure) => {
-        filter.answer(...failure);
-      },
-    });
+    answerDirectly(server, { posts, steps: [log, cors, noteArrival] });
   }
 }
 

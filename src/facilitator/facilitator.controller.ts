@@ -10,6 +10,7 @@ import {
   Post,
   Req,
   Res,
+  UseFilters,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js';
@@ -28,6 +29,7 @@ import {
 import { readPaymentQuery } from './status/payment-query.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
+import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 /**
  * The facilitator's interface, the same at every path it is served at. Subclasses name the path and
@@ -47,6 +49,7 @@ export abstract class FacilitatorController {
 
   @Post('verify')
   @HttpCode(200)
+  @UseFilters(VerifyErrorFilter)
   @RequireScope('verify')
   @RateLimited('verify')
   async verify(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
@@ -56,6 +59,7 @@ export abstract class FacilitatorController {
   }
 
   @Post('settle')
+  @UseFilters(SettleErrorFilter)
   @RequireScope('settle')
   @RateLimited('settle')
   async settle(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
@@ -73,6 +77,7 @@ export abstract class FacilitatorController {
   }
 
   @Get('verify')
+  @UseFilters(VerifyErrorFilter)
   @RequireScope('verify')
   @RateLimited('verify')
   async verifyQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
@@ -88,6 +93,7 @@ export abstract class FacilitatorController {
 
   /** Looks up; a GET never moves money. */
   @Get('settle')
+  @UseFilters(SettleErrorFilter)
   @RateLimited('lookup')
   async settleQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
     const query = readPaymentQuery(request.query);
@@ -106,11 +112,22 @@ export abstract class FacilitatorController {
     sendJson(response, 200, await this.supportedKinds.supported(this.versions));
   }
 
-  @All(['verify', 'settle'])
-  wrongMethod(@Res() response: Response): never {
-    response.setHeader('Allow', 'GET, POST, OPTIONS');
-    throw new MethodNotAllowedException('GET or POST is expected here.');
+  @All('verify')
+  @UseFilters(VerifyErrorFilter)
+  wrongVerifyMethod(@Res() response: Response): never {
+    return refuseMethod(response);
   }
+
+  @All('settle')
+  @UseFilters(SettleErrorFilter)
+  wrongSettleMethod(@Res() response: Response): never {
+    return refuseMethod(response);
+  }
+}
+
+function refuseMethod(response: Response): never {
+  response.setHeader('Allow', 'GET, POST, OPTIONS');
+  throw new MethodNotAllowedException('GET or POST is expected here.');
 }
 
 const QUERY_HELP =

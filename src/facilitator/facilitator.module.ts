@@ -21,6 +21,7 @@ import { StatusService } from './status/status.service.js';
 import { SupportedService } from './supported.service.js';
 import { VerificationModule } from './verify/verification.module.js';
 import { VerifyService } from './verify/verify.service.js';
+import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 @Module({})
 export class FacilitatorModule {
@@ -45,7 +46,7 @@ export class FacilitatorModule {
           (parts: FacilitatorParts) => new FacilitatorService(parts),
         ),
         SupportedService,
-        SettlementLookUp,
+        ...[SettlementLookUp, VerifyErrorFilter, SettleErrorFilter],
         JsonBodyReader,
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {

@@ -8,9 +8,9 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { statusOf } from '../../platform/http/error-status.js';
 import { sendJson } from '../../platform/http/json.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
-import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
+import { StorageUnavailableError } from '../errors.js';
 import { HubRefusal } from './hub-refusal.js';
 
 const LEGACY_STATUS = 599;
@@ -51,7 +51,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
       this.logger.error({ err: error }, 'the storage of the hub failed');
       return HubRefusal.unavailable('the storage cannot be used now; try again');
     }
-    if (error instanceof IndexUnavailableError || error instanceof RedisUnavailableError) {
+    if (statusOf(error) === 503) {
       return HubRefusal.unavailable('the index cannot be used now; try again');
     }
     if (error instanceof HttpException && error.getStatus() < 500) {

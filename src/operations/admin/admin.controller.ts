@@ -8,20 +8,21 @@ import {
   Query,
   Req,
   Res,
-  ServiceUnavailableException,
+  UseFilters,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { AdminService, type LaneView } from './admin.service.js';
+import { AdminErrorFilter } from './admin-error.filter.js';
 
 /** What the operator page shows and does. The key comes in a header, so no other site can ask. */
 @Controller('admin/api')
 @RequireScope('admin')
 @OpsOnly()
+@UseFilters(AdminErrorFilter)
 export class AdminController {
   constructor(
     private readonly admin: AdminService,
@@ -30,7 +31,7 @@ export class AdminController {
 
   @Get('overview')
   async overview(@Res() response: Response): Promise<void> {
-    sendPrivate(response, await asked(this.admin.overview()));
+    sendPrivate(response, await this.admin.overview());
   }
 
   @Get('settlements')
@@ -41,7 +42,7 @@ export class AdminController {
     if (typeof search !== 'string' || search.length > 100) {
       throw new BadRequestException('One settlement id, transaction hash or payer is expected.');
     }
-    sendPrivate(response, { settlements: await asked(this.admin.settlements(search.trim())) });
+    sendPrivate(response, { settlements: await this.admin.settlements(search.trim()) });
   }
 
   @Post('lanes/:lane/pause')
@@ -64,7 +65,7 @@ export class AdminController {
 
   async #setPaused(lane: string, isPaused: boolean, request: Request): Promise<LaneView> {
     const by = callerOf(request) ?? '';
-    const changed = await asked(this.admin.setPaused(lane, isPaused, by));
+    const changed = await this.admin.setPaused(lane, isPaused, by);
     if (changed === undefined) throw new NotFoundException();
     this.logger.warn({ lane, by }, isPaused ? 'lane paused' : 'lane resumed');
     return changed;
@@ -74,13 +75,4 @@ export class AdminController {
 function sendPrivate(response: Response, body: unknown): void {
   response.setHeader('Cache-Control', 'no-store');
   sendJson(response, 200, body);
-}
-
-async function asked<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof RedisUnavailableError)) throw error;
-    throw new ServiceUnavailableException('Redis does not answer; ask again.');
-  }
 }

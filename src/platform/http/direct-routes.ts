@@ -2,14 +2,17 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setRoute } from './route.js';
 import type { Step } from './step.js';
 
-export type DirectAnswer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** A route that answers to POST, and says in its own shape what went wrong. */
+export interface DirectPost {
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  readonly onError: (error: unknown, response: ServerResponse) => void;
+}
 
 export interface DirectRoutes {
   /** By path; all of them answer to POST and nothing else. */
-  readonly posts: ReadonlyMap<string, DirectAnswer>;
+  readonly posts: ReadonlyMap<string, DirectPost>;
   /** What every request goes through on its way, in order. */
   readonly steps: readonly Step[];
-  readonly onError: (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
 }
 
 /**
@@ -17,20 +20,20 @@ export interface DirectRoutes {
  * routing takes longer than all they need (docs/decisions/0061). A request that is not to the letter
  * what is listed takes the framework's way, which leads to the same functions.
  */
-export function answerDirectly(server: Server, { posts, steps, onError }: DirectRoutes): void {
+export function answerDirectly(server: Server, { posts, steps }: DirectRoutes): void {
   const framework = server.listeners('request') as ((...args: unknown[]) => void)[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     const { method, url = '' } = request;
-    const answer = method === 'POST' ? posts.get(url) : undefined;
-    if (answer === undefined) {
+    const post = method === 'POST' ? posts.get(url) : undefined;
+    if (post === undefined) {
       for (const listener of framework) listener.call(server, request, response);
       return;
     }
     setRoute(request, url);
     walk(steps, request, response, () => {
-      answer(request, response).catch((error: unknown) => {
-        onError(error, request, response);
+      post.answer(request, response).catch((error: unknown) => {
+        post.onError(error, response);
       });
     });
   });

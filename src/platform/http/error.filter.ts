@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import {
   type ArgumentsHost,
   Catch,
@@ -9,23 +9,33 @@ import {
 } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
+import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
 
+/** What an answer says of an error. */
+export interface Problem {
+  readonly status: number;
+  readonly message: string;
+  readonly reason: Reason | undefined;
+}
+
 /**
- * Every answer that is not data. On verify and settle the body has the fields stock clients look for;
- * no answer holds a stack trace or the text of an unknown error.
+ * Every answer that is not data; none holds a stack trace or the text of an unknown error. A route whose
+ * clients look for other fields names a filter of its own that extends this one.
  */
 @Injectable()
 @Catch()
 export class ErrorFilter implements ExceptionFilter<unknown> {
+  /** What is said where Redis or a chain cannot be asked; without it that is an error like others. */
+  protected readonly unavailable: string | undefined;
+
   constructor(private readonly logger: PinoLogger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    this.answer(error, http.getRequest<IncomingMessage>(), http.getResponse<ServerResponse>());
+    this.answer(error, host.switchToHttp().getResponse<ServerResponse>());
   }
 
-  answer(error: unknown, { url = '' }: IncomingMessage, response: ServerResponse): void {
+  answer(error: unknown, response: ServerResponse): void {
     if (response.headersSent) {
       response.end();
       return;
@@ -35,12 +45,24 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       sendJson(response, error.getStatus(), error.getResponse());
       return;
     }
-    const { status, message } = describe(error);
+    const { status, message } = this.#describe(error);
     if (status >= 500) {
       const requestId = response.getHeader('X-Request-Id');
       this.logger.error({ err: error, requestId }, 'request failed');
     }
-    sendJson(response, status, bodyFor(url.split('?', 1)[0] ?? '', status, message));
+    sendJson(response, status, this.bodyOf({ status, message, reason: REASON_OF_STATUS[status] }));
+  }
+
+  /** The shape of an answer, as the clients of the route know it. */
+  protected bodyOf({ message, reason }: Problem): Readonly<Record<string, unknown>> {
+    return { error: message, ...(reason !== undefined && { reason }) };
+  }
+
+  #describe(error: unknown): Pick<Problem, 'status' | 'message'> {
+    const status = statusOf(error);
+    return status === undefined || this.unavailable === undefined
+      ? describe(error)
+      : { status, message: this.unavailable };
   }
 }
 
@@ -48,7 +70,7 @@ function isReport(body: string | object): boolean {
   return typeof body === 'object' && 'details' in body;
 }
 
-function describe(error: unknown): { readonly status: number; readonly message: string } {
+function describe(error: unknown): Pick<Problem, 'status' | 'message'> {
   if (error instanceof HttpException) {
     const status = error.getStatus();
     return { status, message: FIXED_MESSAGES[status] ?? error.message };
@@ -77,24 +99,3 @@ const REASON_OF_STATUS: Readonly<Record<number, Reason>> = {
   403: 'forbidden',
   429: 'rate_limited',
 };
-
-function bodyFor(path: string, status: number, message: string): Readonly<Record<string, unknown>> {
-  const reason = REASON_OF_STATUS[status];
-  if (/(?:^|\/)verify\/?$/.test(path)) {
-    return {
-      isValid: false,
-      invalidReason: reason ?? 'invalid_payload',
-      invalidMessage: message,
-    };
-  }
-  if (/(?:^|\/)settle\/?$/.test(path)) {
-    return {
-      success: false,
-      errorReason: reason ?? 'invalid_payload',
-      errorMessage: message,
-      transaction: '',
-      network: '',
-    };
-  }
-  return { error: message, ...(reason !== undefined && { reason }) };
-}

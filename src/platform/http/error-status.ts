@@ -1,0 +1,37 @@
+import { FacilitatorError } from '../../protocol/errors.js';
+
+/** The HTTP status of every error that has a code and an answer of its own. */
+export const STATUS_OF_CODE = {
+  // What cannot be asked now is not unknown.
+  ledger_unavailable: 503,
+  ledger_epoch_changed: 503,
+  chain_unavailable: 503,
+  storage_unavailable: 503,
+  index_unavailable: 503,
+
+  // Of the wallet.
+  policy_violation: 403,
+  invalid_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  rate_limited: 429,
+  wallet_locked: 423,
+  INSUFFICIENT_FUNDS: 400,
+  INVALID_TRANSACTION: 400,
+  unsupported_method: 400,
+  provider_refused: 403,
+  provider_unavailable: 503,
+  outcome_unknown: 502,
+  fetch_refused: 403,
+  fetch_failed: 502,
+  no_acceptable_offer: 422,
+  unavailable: 503,
+} as const satisfies Readonly<Record<string, number>>;
+
+/** @returns `undefined` for an error that nobody has thought of as an answer. */
+export function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof FacilitatorError)) return undefined;
+  return (STATUS_OF_CODE as Readonly<Record<string, number | undefined>>)[error.code];
+}

@@ -1,0 +1,105 @@
+import { Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type { WalletConfig } from '../platform/config/wallet-settings.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
+import { provide } from '../platform/nest/provide.js';
+import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import type { RecoverSigner } from '../protocol/schemes/verdict.js';
+import { WalletDirectory } from './accounts/wallet-directory.js';
+import { WalletStore } from './accounts/wallet-store.js';
+import { Journal } from './audit/journal.js';
+import { DeviceCodes } from './auth/device-codes.js';
+import { Sessions } from './auth/sessions.js';
+import { SignIn } from './auth/sign-in.js';
+import { TokenIssuer } from './auth/token.js';
+import { ApprovalService } from './http/approval.service.js';
+import { ApprovalPageController } from './http/approval-page.controller.js';
+import { PolicyService } from './http/policy.service.js';
+import { SignInV1Controller } from './http/sign-in.v1.controller.js';
+import { WalletAuthGuard } from './http/wallet-auth.guard.js';
+import { WalletsV1Controller } from './http/wallets.v1.controller.js';
+import { McpController } from './mcp/mcp.controller.js';
+import { RedisLock } from './redis-lock.js';
+import { RecordSeal } from './seal/record-seal.js';
+import { WalletBudgetModule } from './wallet-budget.module.js';
+import { WalletKeysModule } from './wallet-keys.module.js';
+import { WalletPayModule } from './wallet-pay.module.js';
+import {
+  RECOVER_WALLET_SIGNER,
+  WALLET_CLOCK,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from './wallet-tokens.js';
+
+interface SessionSurroundings {
+  readonly wallet: WalletConfig;
+  readonly mint: TokenIssuer;
+  readonly directory: WalletDirectory;
+  readonly book: WalletStore;
+  readonly journal: Journal;
+  readonly redis: Redis;
+  readonly now: WalletClock;
+}
+
+/** How owners and agents reach the wallet: sign-in, REST and MCP. */
+@Module({
+  imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
+  controllers: [ApprovalPageController, SignInV1Controller, WalletsV1Controller, McpController],
+  providers: [
+    {
+      provide: TokenIssuer,
+      inject: [WALLET_SETTINGS, WALLET_CLOCK],
+      useFactory: ({ tokenSecret, publicUrl }: WalletConfig, now: WalletClock) =>
+        new TokenIssuer(tokenSecret, publicUrl, now),
+    },
+    {
+      provide: DeviceCodes,
+      inject: [WALLET_REDIS, RecordSeal],
+      useFactory: (redis: Redis, seal: RecordSeal) => new DeviceCodes(redis, seal),
+    },
+    {
+      provide: SignIn,
+      inject: [WALLET_REDIS, RecordSeal, RECOVER_WALLET_SIGNER, WALLET_SETTINGS, WALLET_CLOCK],
+      useFactory: (
+        redis: Redis,
+        seal: RecordSeal,
+        recoverSigner: RecoverSigner,
+        { publicUrl }: WalletConfig,
+        now: WalletClock,
+      ) => new SignIn(redis, seal, recoverSigner, publicUrl, now),
+    },
+    provide(
+      Sessions,
+      {
+        ...{ wallet: WALLET_SETTINGS, mint: TokenIssuer, directory: WalletDirectory },
+        ...{ book: WalletStore, journal: Journal, redis: WALLET_REDIS, now: WALLET_CLOCK },
+      },
+      ({ wallet, ...parts }: SessionSurroundings) =>
+        new Sessions({
+          ...parts,
+          rules: { agentTokenSeconds: wallet.tokenTtlSeconds, owners: wallet.owners },
+        }),
+    ),
+    {
+      provide: RateLimiter,
+      inject: [WALLET_REDIS],
+      useFactory: (redis: Redis) => new RateLimiter(redis, 'wallet'),
+    },
+    {
+      provide: PolicyService,
+      inject: [WalletDirectory, WalletStore, Journal, RedisLock, WALLET_CLOCK],
+      useFactory: (
+        directory: WalletDirectory,
+        book: WalletStore,
+        journal: Journal,
+        locks: RedisLock,
+        now: WalletClock,
+      ) => new PolicyService(directory, book, journal, locks, now),
+    },
+    JsonBodyReader,
+    ApprovalService,
+    WalletAuthGuard,
+  ],
+})
+export class WalletApiModule {}

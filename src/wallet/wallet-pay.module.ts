@@ -1,0 +1,149 @@
+import { Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import type { WalletConfig } from '../platform/config/wallet-settings.js';
+import { provide } from '../platform/nest/provide.js';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import type { RecoverSigner } from '../protocol/schemes/verdict.js';
+import { WalletDirectory } from './accounts/wallet-directory.js';
+import { Journal } from './audit/journal.js';
+import { Reconciler } from './budget/reconciler.js';
+import { SpendingStore } from './budget/spending-store.js';
+import { Balances } from './pay/balances.js';
+import { Charger } from './pay/charger.js';
+import { IntentStore } from './pay/intent.js';
+import { PayService } from './pay/pay.service.js';
+import { Presenter } from './pay/presenter.js';
+import { SafeFetch } from './pay/safe-fetch.js';
+import type { WalletProvider } from './provider/wallet-provider.js';
+import { RedisLock } from './redis-lock.js';
+import type { KnownContracts } from './rules/decode-typed-data.js';
+import { RecordSeal } from './seal/record-seal.js';
+import { Authorizer } from './signing/authorizer.js';
+import { ReplyStore } from './signing/reply-store.js';
+import { WalletRpc } from './signing/rpc.js';
+import { WalletSigner } from './signing/signer.js';
+import { WalletToolsService } from './tools/wallet-tools.service.js';
+import { WalletBudgetModule } from './wallet-budget.module.js';
+import { WalletKeysModule } from './wallet-keys.module.js';
+import { WalletObserver } from './wallet-observer.js';
+import {
+  KNOWN_CONTRACTS,
+  RECOVER_WALLET_SIGNER,
+  WALLET_CLOCK,
+  WALLET_PROVIDER,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from './wallet-tokens.js';
+
+interface PaySurroundings {
+  readonly config: AppConfig;
+  readonly wallet: WalletConfig;
+  readonly redis: Redis;
+  readonly seal: RecordSeal;
+  readonly known: KnownContracts;
+  readonly authorizer: Authorizer;
+  readonly signer: WalletSigner;
+  readonly fetcher: SafeFetch;
+  readonly balances: Balances;
+  readonly store: SpendingStore;
+  readonly reconciler: Reconciler;
+  readonly locks: RedisLock;
+  readonly journal: Journal;
+  readonly observer: WalletObserver;
+  readonly now: WalletClock;
+}
+
+function createPayments({ config, wallet, redis, seal, ...parts }: PaySurroundings): PayService {
+  const { known, authorizer, signer, fetcher, balances, now } = parts;
+  const { store, reconciler, locks, journal, observer } = parts;
+  const intentLifeSeconds = config.retentionSeconds;
+  const timeoutMs = wallet.fetchTimeoutMs;
+  const intents = new IntentStore(redis, seal, intentLifeSeconds);
+  return new PayService({
+    charger: new Charger({ known, authorizer, intents, balances, intentLifeSeconds, now }),
+    presenter: new Presenter({ fetcher, known, authorizer, signer, timeoutMs }),
+    ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
+    timeoutMs,
+  });
+}
+
+interface ToolsSurroundings {
+  readonly wallet: WalletConfig;
+  readonly provider: WalletProvider;
+  readonly directory: WalletDirectory;
+  readonly store: SpendingStore;
+  readonly payments: PayService;
+  readonly balances: Balances;
+  readonly fetcher: SafeFetch;
+  readonly known: KnownContracts;
+  readonly chains: ChainRegistry;
+  readonly now: WalletClock;
+}
+
+/** What a wallet does: it signs, it pays, it calls the chain. */
+@Module({
+  imports: [WalletKeysModule, WalletBudgetModule],
+  providers: [
+    {
+      provide: WalletSigner,
+      inject: [WALLET_PROVIDER, Authorizer, KNOWN_CONTRACTS, RECOVER_WALLET_SIGNER, WALLET_CLOCK],
+      useFactory: (
+        provider: WalletProvider,
+        authorizer: Authorizer,
+        known: KnownContracts,
+        recoverSigner: RecoverSigner,
+        now: WalletClock,
+      ) => new WalletSigner(provider, authorizer, known, recoverSigner, now),
+    },
+    {
+      provide: SafeFetch,
+      inject: [WALLET_SETTINGS],
+      useFactory: ({ fetchMaxBytes, fetchAllow }: WalletConfig) =>
+        new SafeFetch({ maxBytes: fetchMaxBytes, allow: fetchAllow }),
+    },
+    {
+      provide: Balances,
+      inject: [ChainRegistry],
+      useFactory: (chains: ChainRegistry) => new Balances(chains),
+    },
+    provide(
+      PayService,
+      {
+        ...{ config: AppConfig, wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
+        ...{ known: KNOWN_CONTRACTS, authorizer: Authorizer, signer: WalletSigner },
+        ...{ fetcher: SafeFetch, balances: Balances, store: SpendingStore },
+        ...{ reconciler: Reconciler, locks: RedisLock, journal: Journal },
+        ...{ observer: WalletObserver, now: WALLET_CLOCK },
+      },
+      createPayments,
+    ),
+    {
+      provide: ReplyStore,
+      inject: [WALLET_REDIS, RedisLock, RecordSeal],
+      useFactory: (redis: Redis, locks: RedisLock, seal: RecordSeal) =>
+        new ReplyStore(redis, locks, seal),
+    },
+    {
+      provide: WalletRpc,
+      inject: [WalletSigner, ReplyStore, ChainRegistry],
+      useFactory: (signer: WalletSigner, replies: ReplyStore, chains: ChainRegistry) =>
+        new WalletRpc(signer, replies, chains),
+    },
+    provide(
+      WalletToolsService,
+      {
+        ...{ wallet: WALLET_SETTINGS, provider: WALLET_PROVIDER, directory: WalletDirectory },
+        ...{ store: SpendingStore, payments: PayService, balances: Balances, fetcher: SafeFetch },
+        ...{ known: KNOWN_CONTRACTS, chains: ChainRegistry, now: WALLET_CLOCK },
+      },
+      ({ wallet, ...parts }: ToolsSurroundings) => {
+        const { assets, publicUrl, fetchTimeoutMs } = wallet;
+        return new WalletToolsService({ ...parts, assets, publicUrl, fetchTimeoutMs });
+      },
+    ),
+  ],
+  exports: [SafeFetch, WalletRpc, WalletToolsService],
+})
+export class WalletPayModule {}
