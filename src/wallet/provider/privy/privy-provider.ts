@@ -12,6 +12,7 @@ import {
 } from 'viem';
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
+import { StartError } from '../../../protocol/errors.js';
 import type { RecoverSigner } from '../../../protocol/schemes/exact/verdict.js';
 import { type DigestedTypedData, digestOf } from '../../rules/typed-data-digest.js';
 import type { WantedTransaction } from '../../rules/spending.js';
@@ -87,7 +88,7 @@ export class PrivyProvider implements WalletProvider {
   async start(): Promise<void> {
     await this.#look();
     if (this.trouble === 'provider_credentials_refused') {
-      throw new Error('WALLET_PRIVY_APP_ID, WALLET_PRIVY_APP_SECRET: Privy refuses them');
+      throw new StartError('WALLET_PRIVY_APP_ID, WALLET_PRIVY_APP_SECRET: Privy refuses them');
     }
     this.#probe = setInterval(() => void this.#look(), PROBE_MS);
     this.#probe.unref();
