@@ -3,6 +3,7 @@ import { PrivyClient } from '@privy-io/node';
 import { type Address, hashMessage, type Hex } from 'viem';
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
+import { StartError } from '../../../protocol/errors.js';
 import type { RecoverSigner } from '../../../protocol/schemes/verdict.js';
 import type { WantedTransaction } from '../../rules/spending.js';
 import { type DigestedTypedData, digestOf } from '../../rules/typed-data-digest.js';
@@ -79,7 +80,7 @@ export class PrivyProvider implements WalletProvider {
   async start(): Promise<void> {
     await this.#look();
     if (this.trouble === 'provider_credentials_refused') {
-      throw new Error('WALLET_PRIVY_APP_ID, WALLET_PRIVY_APP_SECRET: Privy refuses them');
+      throw new StartError('WALLET_PRIVY_APP_ID, WALLET_PRIVY_APP_SECRET: Privy refuses them');
     }
     this.#probe = setInterval(() => void this.#look(), PROBE_MS);
     this.#probe.unref();
