@@ -17,7 +17,7 @@ import { ApprovalService } from './http/approval.service.js';
 import { ApprovalPageController } from './http/approval-page.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
-import { WalletAuthGuard } from './http/wallet-auth.guard.js';
+import { WalletBody } from './http/wallet-body.service.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { RedisLock } from './redis-lock.js';
@@ -98,8 +98,8 @@ interface SessionSurroundings {
       ) => new PolicyService(directory, book, journal, locks, now),
     },
     JsonBodyReader,
+    WalletBody,
     ApprovalService,
-    WalletAuthGuard,
   ],
 })
 export class WalletApiModule {}

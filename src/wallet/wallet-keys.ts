@@ -29,7 +29,6 @@ import { createHash } from 'node:crypto';
  */
 export const WALLET_PREFIX = 'x402:wl:';
 
-export const generationKey = (): string => `${WALLET_PREFIX}gen`;
 export const walletKey = (wallet: string): string => `${WALLET_PREFIX}w:${wallet}`;
 export const intentKey = (wallet: string, intentId: string): string =>
   `${WALLET_PREFIX}i:${wallet}:${tagOf(intentId)}`;

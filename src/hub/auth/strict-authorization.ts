@@ -4,7 +4,7 @@ import { normalized, type RecoverSigner } from './hub-signature.js';
 import { invalid, type SignatureVerdict } from './verdict.js';
 
 /** The scheme of the strict form in `Authorization`. */
-export const STRICT_SCHEME = 'Hub-EIP712';
+const STRICT_SCHEME = 'Hub-EIP712';
 
 /** No signature is good for longer, and no nonce is kept for longer. */
 const LIFETIME_MAX_SECONDS = 3600;

@@ -96,8 +96,6 @@ export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') +
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
 export const laneBoardKey = (): string => `${PREFIX}{deployment}:lanes`;
 export const processesKey = (): string => `${PREFIX}{deployment}:processes`;
-/** @param caller - `key:<id>` of an API key, or `ip:<address>`. */
-export const rateKey = (bucket: string, caller: string): string => `${PREFIX}q:${bucket}:${caller}`;
 
 /** Pub/sub: news for the requesters of one process. */
 export const processChannel = (processId: string): string => `${PREFIX}news:${processId}`;

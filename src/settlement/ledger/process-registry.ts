@@ -15,7 +15,7 @@ export interface ProcessReport {
 const SCRIPTS = { report: loadScript('publish_status'), read: loadScript('read_statuses') };
 
 /** A process that is silent for this long is not counted: it is gone. */
-export const SILENT_AFTER_MS = 5000;
+const SILENT_AFTER_MS = 5000;
 const REPORT_INTERVAL_MS = 1000;
 
 /** Reports this process to the others, and reads their reports. */

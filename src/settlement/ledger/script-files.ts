@@ -21,7 +21,7 @@ export function loadScript(name: string): Script {
   return script(name, scriptText(name));
 }
 
-export function scriptText(name: string): string {
+function scriptText(name: string): string {
   return expand(readScript(`${name}.lua`), new Set());
 }
 

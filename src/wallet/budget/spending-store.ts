@@ -16,7 +16,7 @@ import { CONFIRM, MARK_SIGNED, RELEASE, RESERVE, SPENT } from './budget-scripts.
 import { type Due, writeDue } from './due.js';
 
 /** More payments in thirty days than this are refused: so many of a wallet are remembered. */
-export const ENTRIES_MAX = 100_000;
+const ENTRIES_MAX = 100_000;
 /** Each step takes 200 entries into the window or out of it. */
 const SLIDES_MAX = 1000;
 const DIGITS = 78;

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Query, Req, UseFilters } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
 import type { Request } from 'express';
 import { type Address } from 'viem';
 import { z } from 'zod';
@@ -6,9 +6,11 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { Sessions } from '../auth/sessions.js';
 import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
+import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
-import { WalletAuthGuard } from './wallet-auth.guard.js';
+import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
+import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
@@ -30,9 +32,11 @@ interface TokenAnswer {
 /** How owners and agents get their tokens; paths and answers of the published wallet skill. */
 @Controller('v1')
 @UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('anybody')
 export class SignInV1Controller {
   constructor(
-    private readonly guard: WalletAuthGuard,
+    private readonly bodies: WalletBody,
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly approvals: ApprovalService,
@@ -45,43 +49,35 @@ export class SignInV1Controller {
    */
   @Post('init')
   @HttpCode(200)
-  async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.guard.anybody(request);
+  async init(): Promise<Readonly<Record<string, string>>> {
     const { deviceCode, userCode, url } = await this.approvals.ask();
     return { code: deviceCode, user_code: userCode, auth_url: url, authUrl: url };
   }
 
   /** As published clients ask. The agent's secret is in the URL: who can, posts it. */
   @Get('status')
-  async statusByQuery(
-    @Req() request: Request,
-    @Query('code') code: unknown,
-  ): Promise<Readonly<Record<string, string>>> {
-    await this.guard.anybody(request);
+  async statusByQuery(@Query('code') code: unknown): Promise<Readonly<Record<string, string>>> {
     return this.#statusOf(typeof code === 'string' ? code : '');
   }
 
   @Post('status')
   @HttpCode(200)
   async status(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.guard.anybody(request);
-    const { code } = await this.guard.body(request, Collecting);
+    const { code } = await this.bodies.of(request, Collecting);
     return this.#statusOf(code);
   }
 
   @Post('login/nonce')
   @HttpCode(200)
   async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    await this.guard.anybody(request);
-    const { address } = await this.guard.body(request, Asking);
+    const { address } = await this.bodies.of(request, Asking);
     return { ...(await this.signIn.challenge(addressOf(address), OWNER_STATEMENT)) };
   }
 
   @Post('login')
   @HttpCode(200)
   async login(@Req() request: Request): Promise<TokenAnswer> {
-    await this.guard.anybody(request);
-    const signed = await this.guard.body(request, Signed);
+    const signed = await this.bodies.of(request, Signed);
     if (signed.message !== LEGACY_MESSAGE) {
       const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
@@ -100,32 +96,32 @@ export class SignInV1Controller {
   @Post('approve/nonce')
   @HttpCode(200)
   async approvalNonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    await this.guard.anybody(request);
-    const { code, address } = await this.guard.body(request, AskingToApprove);
+    const { code, address } = await this.bodies.of(request, AskingToApprove);
     return { ...(await this.approvals.challenge(code, addressOf(address))) };
   }
 
   @Post('approve')
   @HttpCode(200)
   async approve(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.guard.anybody(request);
-    const { code, ...signed } = await this.guard.body(request, Approval);
+    const { code, ...signed } = await this.bodies.of(request, Approval);
     await this.approvals.approve(code, signed);
     return { status: 'approved' };
   }
 
   @Post('logout')
   @HttpCode(200)
-  async logout(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.sessions.revoke(await this.guard.session(request));
+  @WalletAccess('session')
+  async logout(@CurrentSession() session: Session): Promise<Readonly<Record<string, string>>> {
+    await this.sessions.revoke(session);
     return { status: 'revoked' };
   }
 
   /** Ends every token of the wallet; the owner's way to send all agents away. */
   @Post('logout/all')
   @HttpCode(200)
-  async logoutAll(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.sessions.revokeAll(await this.guard.rulesMaker(request));
+  @WalletAccess('rules_maker')
+  async logoutAll(@CurrentSession() session: Session): Promise<Readonly<Record<string, string>>> {
+    await this.sessions.revokeAll(session);
     return { status: 'revoked' };
   }
 

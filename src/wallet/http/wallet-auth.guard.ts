@@ -1,12 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import type { z } from 'zod';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Sessions } from '../auth/sessions.js';
@@ -14,27 +17,57 @@ import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
 const MINUTE_SECONDS = 60;
-/** Of a body: room for the largest rules and for typed data within its own bounds. */
-const BODY_BOUNDS = { maxDepth: 24, maxValues: 50_000 } as const;
+
+/** Who may use a route: anybody, the bearer of a token, or whoever may change the rules. */
+export type WalletAccess = 'anybody' | 'session' | 'rules_maker';
+export const WalletAccess = Reflector.createDecorator<WalletAccess>();
+
+const SESSIONS = new WeakMap<Request, Session>();
+
+/** The session a request was let in by. */
+export const CurrentSession = createParamDecorator((_: unknown, context: ExecutionContext) => {
+  const session = SESSIONS.get(context.switchToHttp().getRequest<Request>());
+  if (session === undefined) throw new TypeError('a route without a session has asked for one');
+  return session;
+});
 
 /** Who a request is from, before anything is done for it. */
 @Injectable()
-export class WalletAuthGuard {
+export class WalletAuthGuard implements CanActivate {
   constructor(
+    private readonly reflector: Reflector,
     private readonly sessions: Sessions,
     private readonly limiter: RateLimiter,
     private readonly directory: WalletDirectory,
-    private readonly bodies: JsonBodyReader,
     private readonly config: AppConfig,
   ) {}
 
+  /** @throws WalletError */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const targets = [context.getHandler(), context.getClass()];
+    switch (this.reflector.getAllAndOverride(WalletAccess, targets) as WalletAccess | undefined) {
+      case 'anybody':
+        await this.#anybody(request);
+        break;
+      case 'rules_maker':
+        SESSIONS.set(request, await this.#rulesMaker(request));
+        break;
+      // A route that says nothing is not open.
+      case 'session':
+      case undefined:
+        SESSIONS.set(request, await this.#session(request));
+    }
+    return true;
+  }
+
   /** Anybody, but not too often. @throws WalletError */
-  async anybody(request: Request): Promise<void> {
+  async #anybody(request: Request): Promise<void> {
     await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
   /** The bearer of a token. @throws WalletError */
-  async session(request: Request): Promise<Session> {
+  async #session(request: Request): Promise<Session> {
     const { authorization } = request.headers;
     let session: Session;
     try {
@@ -42,7 +75,7 @@ export class WalletAuthGuard {
     } catch (error) {
       // Guessing tokens costs as much as anything else without one.
       if (error instanceof WalletError && error.code === 'unauthorized')
-        await this.anybody(request);
+        await this.#anybody(request);
       throw error;
     }
     await this.#count(`wallet:${session.wallet.address}`);
@@ -50,7 +83,7 @@ export class WalletAuthGuard {
   }
 
   /** Who may change the rules: the owner, or the operator for `?owner=`. @throws WalletError */
-  async rulesMaker(request: Request): Promise<Session> {
+  async #rulesMaker(request: Request): Promise<Session> {
     const key = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key !== undefined && this.#isAdminKey(key)) {
       const owner = readAddress(request.query['owner']);
@@ -60,35 +93,11 @@ export class WalletAuthGuard {
       const wallet = await this.directory.walletOf(owner);
       return { owner, wallet, role: 'owner', tokenId: 'admin', expiresAt: 0 };
     }
-    const session = await this.session(request);
+    const session = await this.#session(request);
     if (session.role === 'owner') return session;
     throw new WalletError(
       'forbidden',
       'Only the owner, signed in with a nonce, or the operator may change the rules.',
-    );
-  }
-
-  /** The JSON body, of whatever shape. Asked for after it is known who asks. */
-  async json(request: Request): Promise<unknown> {
-    const { res: response } = request;
-    if (response === undefined) throw new TypeError('Express links each request to its response');
-    const body = await this.bodies.json(request, response);
-    if (isWithinBounds(body, BODY_BOUNDS)) return body;
-    throw new WalletError(
-      'invalid_request',
-      'The body is nested too deep, or has too many values.',
-    );
-  }
-
-  /** The JSON body by its schema. @throws WalletError `invalid_request` naming what is wrong. */
-  async body<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-    const parsed = schema.safeParse(await this.json(request));
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    const where = issue?.path.map(String).join('.') ?? '';
-    throw new WalletError(
-      'invalid_request',
-      `${where === '' ? 'The body' : where}: ${issue?.message ?? 'is not valid'}`,
     );
   }
 

@@ -8,17 +8,20 @@ import {
   Query,
   Req,
   UseFilters,
+  UseGuards,
 } from '@nestjs/common';
 import type { Request } from 'express';
 import { getAddress } from 'viem';
 import { z } from 'zod';
+import type { Session } from '../session.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
 import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
 import { PolicyService } from './policy.service.js';
-import { WalletAuthGuard } from './wallet-auth.guard.js';
+import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
+import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -26,82 +29,83 @@ type Answer = Readonly<Record<string, unknown>>;
 /** The wallet of whoever bears the token. */
 @Controller('v1/wallets/me')
 @UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('session')
 export class WalletsV1Controller {
   constructor(
-    private readonly guard: WalletAuthGuard,
+    private readonly bodies: WalletBody,
     private readonly rpc: WalletRpc,
     private readonly walletTools: WalletToolsService,
     private readonly policies: PolicyService,
   ) {}
 
   @Get()
-  async wallet(@Req() request: Request): Promise<Answer> {
-    const session = await this.guard.session(request);
+  async wallet(@CurrentSession() session: Session): Promise<Answer> {
     const facts = await this.walletTools.of(session).wallet();
     return { ethereum: getAddress(session.wallet.address), ...facts };
   }
 
   @Post('rpc')
   @HttpCode(200)
-  async call(@Req() request: Request): Promise<RpcReply> {
-    const session = await this.guard.session(request);
+  async call(@CurrentSession() session: Session, @Req() request: Request): Promise<RpcReply> {
     const key = request.headers['privy-idempotency-key'] ?? request.headers['idempotency-key'];
-    const body = await this.guard.json(request);
+    const body = await this.bodies.json(request);
     return this.rpc.call(session, body, typeof key === 'string' ? key : undefined);
   }
 
   @Get('balance')
-  async balance(@Req() request: Request): Promise<Answer> {
-    return this.walletTools.of(await this.guard.session(request)).balance();
+  balance(@CurrentSession() session: Session): Promise<Answer> {
+    return this.walletTools.of(session).balance();
   }
 
   @Get('policy')
-  async policy(@Req() request: Request): Promise<Answer> {
-    return this.walletTools.of(await this.guard.session(request)).policy();
+  policy(@CurrentSession() session: Session): Promise<Answer> {
+    return this.walletTools.of(session).policy();
   }
 
   @Put('policy')
-  async setPolicy(@Req() request: Request): Promise<Answer> {
-    const session = await this.guard.rulesMaker(request);
-    await this.policies.replace(session, await this.guard.json(request));
+  @WalletAccess('rules_maker')
+  async setPolicy(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    await this.policies.replace(session, await this.bodies.json(request));
     return this.walletTools.of(session).policy();
   }
 
   /** Stopping is for anybody with a token; only new rules start it again. */
   @Post('stop')
   @HttpCode(200)
-  async stop(@Req() request: Request): Promise<Answer> {
-    const session = await this.guard.session(request);
+  async stop(@CurrentSession() session: Session): Promise<Answer> {
     await this.policies.stop(session);
     return this.walletTools.of(session).policy();
   }
 
   @Post('payments/quote')
   @HttpCode(200)
-  async quote(@Req() request: Request): Promise<Answer> {
-    const session = await this.guard.session(request);
-    return this.walletTools.of(session).quote(await this.guard.body(request, QuoteInput));
+  async quote(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    return this.walletTools.of(session).quote(await this.bodies.of(request, QuoteInput));
   }
 
   @Post('payments')
   @HttpCode(200)
-  async pay(@Req() request: Request): Promise<Answer> {
-    const session = await this.guard.session(request);
+  async pay(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
     return {
-      ...(await this.walletTools.of(session).pay(await this.guard.body(request, PayInput))),
+      ...(await this.walletTools.of(session).pay(await this.bodies.of(request, PayInput))),
     };
   }
 
   @Get('payments')
-  async history(@Req() request: Request, @Query('limit') limit?: string): Promise<Answer> {
-    const session = await this.guard.session(request);
+  async history(
+    @CurrentSession() session: Session,
+    @Query('limit') limit?: string,
+  ): Promise<Answer> {
     const asked = checked(HistoryInput, limit === undefined ? {} : { limit: Number(limit) });
     return this.walletTools.of(session).history(asked);
   }
 
   @Get('payments/:intentId')
-  async status(@Req() request: Request, @Param('intentId') intentId: string): Promise<Answer> {
-    const session = await this.guard.session(request);
+  async status(
+    @CurrentSession() session: Session,
+    @Param('intentId') intentId: string,
+  ): Promise<Answer> {
     return { ...(await this.walletTools.of(session).status(checked(StatusInput, { intentId }))) };
   }
 }

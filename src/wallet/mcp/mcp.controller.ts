@@ -1,21 +1,25 @@
 import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type AuthInfo, createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import {
-  type AuthInfo,
-  createMcpHandler,
-  type McpServer,
-  validateHostHeader,
-  validateOriginHeader,
-} from '@modelcontextprotocol/server';
-import { All, Controller, MethodNotAllowedException, Req, Res, UseFilters } from '@nestjs/common';
+  All,
+  Controller,
+  MethodNotAllowedException,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { WalletAuthGuard } from '../http/wallet-auth.guard.js';
+import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
+import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
 import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
+import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
 
 /**
@@ -24,6 +28,8 @@ import { walletServer } from './wallet-server.js';
  */
 @Controller('mcp')
 @UseFilters(WalletErrorFilter)
+@UseGuards(McpSiteGuard, WalletAuthGuard)
+@WalletAccess('session')
 export class McpController {
   readonly #walletTools = new WeakMap<AuthInfo, WalletTools>();
   readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
@@ -42,16 +48,18 @@ export class McpController {
   });
 
   constructor(
-    private readonly guard: WalletAuthGuard,
+    private readonly bodies: WalletBody,
     private readonly walletTools: WalletToolsService,
     private readonly config: AppConfig,
     private readonly logger: PinoLogger,
   ) {}
 
   @All()
-  async serve(@Req() request: Request, @Res() response: Response): Promise<void> {
-    this.#checkSite(request);
-    const session = await this.guard.session(request);
+  async serve(
+    @CurrentSession() session: Session,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
     if (session.role !== 'agent') {
       throw new WalletError(
         'forbidden',
@@ -63,7 +71,7 @@ export class McpController {
       response.setHeader('Allow', 'POST');
       throw new MethodNotAllowedException('POST is expected here.');
     }
-    const body = await this.guard.json(request);
+    const body = await this.bodies.json(request);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
@@ -71,17 +79,6 @@ export class McpController {
     const auth = authInfoOf(session);
     this.#walletTools.set(auth, this.walletTools.of(session));
     await this.#serve(Object.assign(request, { auth }), response, body);
-  }
-
-  /** Against DNS rebinding: pages elsewhere cannot ask in the name of a browser on this machine. */
-  #checkSite({ headers }: Request): void {
-    const { mcpHosts = [], mcpOrigins = [] } = this.config.wallet ?? {};
-    if (!validateHostHeader(headers.host, [...mcpHosts]).ok) {
-      throw new WalletError('forbidden', 'Not served under this host name: see WALLET_MCP_HOSTS.');
-    }
-    if (!validateOriginHeader(headers.origin, [...mcpOrigins]).ok) {
-      throw new WalletError('forbidden', 'Not served to this origin: see WALLET_MCP_ORIGINS.');
-    }
   }
 
   #serverFor(authInfo: AuthInfo | undefined): McpServer {
