@@ -39,10 +39,17 @@ export class SettlementModule {
       providers: [
         {
           provide: SETTLEMENT_QUEUES,
-          inject: chainIds.map((chainId) => getQueueToken(queueNameOf(chainId))),
-          useFactory: (...queues: Queue<SettlementJob>[]) =>
+          inject: [PinoLogger, ...chainIds.map((chainId) => getQueueToken(queueNameOf(chainId)))],
+          useFactory: (logger: PinoLogger, ...queues: Queue<SettlementJob>[]) =>
             new Map(
-              queues.map((queue, index) => [chainIds[index] ?? 0, new SettlementQueue(queue)]),
+              queues.map((queue, index) => {
+                const chainId = chainIds[index] ?? 0;
+                // BullMQ prints what nobody listens to, past the log and what it leaves out.
+                queue.on('error', (error) => {
+                  logger.error({ chainId, err: error }, 'the queue of jobs has trouble');
+                });
+                return [chainId, new SettlementQueue(queue)] as const;
+              }),
             ),
         },
         {
