@@ -61,7 +61,9 @@ async function violationsOfDeal(
     violations.push(...(await violationsOfPayment(stage, deal, payment, paid, expectations)));
     violations.push(...(await wrongStatus(stage, deal, payment, paid, expectations)));
   }
-  for (const order of deal.orders) violations.push(...wrongEnds(order, deal, paid, expectations));
+  for (const order of deal.orders) {
+    violations.push(...wrongEnds(stage, order, deal, paid, expectations));
+  }
   return violations;
 }
 
@@ -164,6 +166,7 @@ async function violationsOfPayment(
 }
 
 function wrongEnds(
+  { pool }: Stage,
   order: Order,
   { orders, trick }: Deal,
   paid: ReadonlySet<Payment>,
@@ -172,7 +175,11 @@ function wrongEnds(
   const { end, options, heard } = order;
   const isPaid = paid.has(options.payment);
   if (end === undefined) return ['a seller without an end'];
-  if (end === 'not_sent') return isPaid && orders.length === 1 ? ['withdrawn, and landed'] : [];
+  // A copier presents what it was given, also where we have sent nothing that could be copied.
+  const isOurs = trick !== 'is_copied' || pool.firstSight(options.payment) !== undefined;
+  if (end === 'not_sent') {
+    return isPaid && isOurs && orders.length === 1 ? ['withdrawn, and landed'] : [];
+  }
   if (end === 'gone') return isLedgerWhole && isPaid ? ['the place of a 202 is no more'] : [];
   if (end !== 'refused') return [];
   const { reason, transaction, isHandedOut } = lastOf(heard);
