@@ -161,12 +161,8 @@ export class EvmChain {
   /**
    * @throws ChainUnavailableError when a leap of this head is not borne out.
    */
-  confirmLeap(
-    view: ChainView,
-    latest: BlockHeader,
-    before: BlockHeader | undefined,
-  ): Promise<void> {
-    return this.#heads.confirmLeap(view, latest, before);
+  confirmLeap(view: ChainView, latest: BlockHeader): Promise<void> {
+    return this.#heads.confirmLeap(view, latest);
   }
 
   /**

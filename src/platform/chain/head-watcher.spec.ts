@@ -73,6 +73,25 @@ describe('HeadWatcher', () => {
     expect(most).toBeLessThanOrEqual(20n);
   });
 
+  it('takes a head that is said twice at once for no more than one that is said once', async () => {
+    const { truth, nodes, watcher, chain } = await watched(2);
+    await watcher.stop();
+    const [liar] = nodes;
+    const [view] = chain.views();
+    if (liar === undefined || view === undefined) throw new Error('a node');
+    liar.lie = (method, [name]) =>
+      method === 'eth_getBlockByNumber' && name === 'latest'
+        ? result({ ...(truth.header(19) as object), number: '0x3e8', hash: hash32(77) })
+        : undefined;
+    const look = async (): Promise<void> => {
+      await chain.confirmLeap(view, await view.latestBlock());
+    };
+    // The second one begins while the word of the first is not looked into yet.
+    const said = await view.latestBlock();
+    await Promise.allSettled([look(), chain.confirmLeap(view, said), look()]);
+    expect(chain.newestKnownBlock).toBe(19n);
+  });
+
   it('forgets a final block that was a lie, and never has one above the head', async () => {
     const { truth, nodes, watcher, heads } = await watched(1);
     const [liar] = nodes;

@@ -110,9 +110,8 @@ export class HeadWatcher {
 
   async #look(view: ChainView): Promise<void> {
     const begunAt = performance.now();
-    const before = view.health.head;
     const latest = await view.latestBlock();
-    await this.chain.confirmLeap(view, latest, before);
+    await this.chain.confirmLeap(view, latest);
     const known = this.#head;
     if (known?.latest.hash === latest.hash) {
       this.#missedAt = begunAt;

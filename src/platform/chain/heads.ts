@@ -62,7 +62,7 @@ export class Heads {
   #numberOf(health: EndpointHealth): bigint | undefined {
     const confirmed = this.#confirmed.get(health);
     if (confirmed === undefined) return undefined;
-    return performance.now() - confirmed.at <= HEAD_KEPT_MS ? confirmed.number : undefined;
+    return performance.now() - confirmed.at <= HEAD_KEPT_MS ? confirmed.header.number : undefined;
   }
 
   /**
@@ -90,10 +90,9 @@ export class Heads {
   }
 
   async #askHead(view: ChainView): Promise<void> {
-    const before = view.health.head;
     try {
       const latest = await view.within(MEASURE_TIMEOUT_MS).latestBlock();
-      await this.confirmLeap(view, latest, before);
+      await this.confirmLeap(view, latest);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
     }
@@ -105,12 +104,10 @@ export class Heads {
    *
    * @throws ChainUnavailableError
    */
-  async confirmLeap(
-    view: ChainView,
-    latest: BlockHeader,
-    before: BlockHeader | undefined,
-  ): Promise<void> {
+  async confirmLeap(view: ChainView, latest: BlockHeader): Promise<void> {
     const { health } = view;
+    // What was borne out, however long ago: what it has only said moves nothing, not even its own next word.
+    const before = this.#confirmed.get(health)?.header;
     const others = this.endpoints.filter((one) => one !== health && one.isRightChain !== false);
     const ownBefore = before?.number ?? 0n;
     const othersKnow = this.#newestOf(others);
@@ -119,7 +116,7 @@ export class Heads {
     const room = othersKnow > 0n ? LAG_MAX_BLOCKS : LEAP_BLOCKS;
     const isPlausible = known === 0n || latest.number <= known + room;
     if (isPlausible || (await this.#isThere(view, latest))) {
-      this.#confirmed.set(health, { number: latest.number, at: performance.now() });
+      this.#confirmed.set(health, { header: latest, at: performance.now() });
       return;
     }
     health.head = before;
@@ -135,7 +132,7 @@ export class Heads {
 }
 
 interface ConfirmedHead {
-  readonly number: bigint;
+  readonly header: BlockHeader;
   /** Milliseconds of `performance.now`. */
   readonly at: number;
 }
