@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MadeSale } from '../../settlement/ledger/settlement-store.js';
+import { SalesMade } from './sales-made.js';
+
+const aSale = (id: string): MadeSale => ({
+  ref: { chainId: 56, id },
+  requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
+  isHandedOut: false,
+});
+
+describe('sales that a ledger which went back has forgotten', () => {
+  it('are said again also of claims that it learns of later, and no longer than the grace lasts', async () => {
+    const known = new Set(['kept']);
+    const said: string[] = [];
+    let waits = 0;
+    const sales = new SalesMade(
+      {
+        restate: ({ ref: { id } }) => {
+          said.push(id);
+          return Promise.resolve(known.has(id));
+        },
+      },
+      () => undefined,
+      () => 0,
+      () => {
+        waits += 1;
+        // The lane that follows it has stored it again.
+        if (waits === 2) known.add('restored');
+        return Promise.resolve();
+      },
+    );
+    for (const id of ['kept', 'restored', 'lost', 'taken-back']) sales.note(aSale(id));
+    sales.takenBack('taken-back');
+    await sales.restate(56);
+    const times = (id: string): number => said.filter((one) => one === id).length;
+    expect([times('kept'), times('restored'), times('taken-back')]).toEqual([1, 3, 0]);
+    expect(times('lost')).toBeGreaterThan(3);
+    expect(waits).toBeLessThanOrEqual(30);
+  });
+
+  it('are said again as a whole when the ledger goes back once more', async () => {
+    let begun = 0;
+    let go = (): void => undefined;
+    const sales = new SalesMade(
+      {
+        restate: () => {
+          begun += 1;
+          return Promise.resolve(begun > 1);
+        },
+      },
+      () => undefined,
+      () => 0,
+      () => new Promise((resolve) => (go = resolve)),
+    );
+    sales.note(aSale('a'));
+    const first = sales.restate(56);
+    await Promise.resolve();
+    await sales.restate(56);
+    go();
+    await first;
+    expect(begun).toBe(2);
+  });
+});
