@@ -18,12 +18,12 @@ export interface Expectations {
   readonly hasReorgs: boolean;
   /** Nothing but what buyers and tokens do: then no honest payment waits for any other. */
   readonly isUndisturbed: boolean;
+  /** How long one payment may hold up another then. */
+  readonly heldUpMostMs: number;
 }
 
 /** How long a stranger, and who comes late, has to wait for what nobody took. */
 const SALE_GRACE_MS = 60_000;
-/** How long one payment may hold up another. */
-const HELD_UP_MOST_MS = 2000;
 const USED = new Set(['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce']);
 
 /** Compares what the chain shows with what the service says and what everybody was told. */
@@ -204,7 +204,7 @@ async function wrongStatus(
   { trick }: Deal,
   payment: Payment,
   paid: ReadonlySet<Payment>,
-  { isLedgerWhole, isUndisturbed }: Expectations,
+  { isLedgerWhole, isUndisturbed, heldUpMostMs }: Expectations,
 ): Promise<string[]> {
   const status = await statusOf(stage, payment);
   if (status?.source !== 'ledger') return [];
@@ -220,7 +220,7 @@ async function wrongStatus(
   if (status.state === 'included' && status.transactions.length === 0) {
     violations.push('included without an attempt');
   }
-  if (isUndisturbed && (status.queuedMs ?? 0) > HELD_UP_MOST_MS) {
+  if (isUndisturbed && (status.queuedMs ?? 0) > heldUpMostMs) {
     violations.push(`held up for ${status.queuedMs} ms`);
   }
   return violations;

@@ -30,6 +30,7 @@ const PATIENCE_MS = 60_000;
 /** After the end of a fault a payment is settled again within this time. */
 const RECOVERY_MS = 30_000;
 const RECOVERY_FROM_NODES_MS = 10_000;
+const HELD_UP_MOST_MS = 2000;
 
 /**
  * Payments on their way while something goes wrong, until every seller has its answer and every line of
@@ -68,6 +69,7 @@ export async function playRun(
     isLedgerWhole: true,
     hasReorgs: false,
     areJobsDone: false,
+    heldUpMostMs: HELD_UP_MOST_MS,
     ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
     isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),
     ...expectations,
