@@ -25,8 +25,8 @@ export interface Played {
   readonly violations: readonly string[];
 }
 
-/** How long sellers go on asking. */
-const PATIENCE_MS = 60_000;
+/** Longer than the grace of a sale: what a lost ledger leaves open is sold to the first after it. */
+const PATIENCE_MS = 80_000;
 /** After the end of a fault a payment is settled again within this time. */
 const RECOVERY_MS = 30_000;
 const RECOVERY_FROM_NODES_MS = 10_000;
