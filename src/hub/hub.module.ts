@@ -6,8 +6,8 @@ import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
-  type IndicatorReport,
   INDICATOR_TIMEOUT_MS,
+  type IndicatorReport,
 } from '../platform/observability/health-indicators.js';
 import { HUB_REDIS } from '../platform/redis/redis.module.js';
 import { ApiConversationController } from './api/api-conversation.controller.js';

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { IndexUnavailableError } from '../errors.js';
+import { StorageOpening } from '../storage/storage-opening.js';
 import type {
   StorageObserver,
   StorageProvider,
   StoredObject,
 } from '../storage/storage-provider.js';
-import { StorageOpening } from '../storage/storage-opening.js';
 import { HubIndex } from './hub-index.js';
 
 const STORED: StoredObject = {
