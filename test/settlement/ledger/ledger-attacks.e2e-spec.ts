@@ -14,6 +14,7 @@ import { formatKey, listKey, recordKey } from '../../../src/settlement/ledger/ke
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
+import { eventually } from '../../support/http.js';
 import { RedisGate } from '../../support/redis-gate.js';
 import { aPayment, aRequester, CHAIN_ID } from '../../support/settlement-store-contract.js';
 import { anAttempt, BLOCK, LedgerWorld, LIMITS, NO_BUDGET } from './ledger-world.js';
@@ -242,10 +243,12 @@ describe('the ledger under attack', () => {
     await first.broadcast(sold, TX);
     await first.include(sold);
     const held = await first.lane();
-    for (let tries = 0; tries < 100; tries += 1) {
-      if ((await replicaClient.hget(recordKey(CHAIN_ID, sold.id), 'stage')) === 'included') break;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    // A primary waits five seconds for further replicas before it begins to send.
+    await eventually(
+      'the replica has what was sent',
+      async () => (await replicaClient.hget(recordKey(CHAIN_ID, sold.id), 'stage')) === 'included',
+      30_000,
+    );
     await replicaClient.replicaof('NO', 'ONE');
     // From here on the replica hears nothing.
     expect((await first.store.redeem(sold, seller, 'included')).kind).toBe('sold');
