@@ -12,7 +12,7 @@ import {
   PAYER,
 } from '../protocol/schemes/toy-payment.builder.js';
 import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
-import type { PublishedStatus } from '../settlement/ledger/queries/lane-board.js';
+import type { PublishedStatus } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
 import { SupportedService } from './supported.service.js';

@@ -10,7 +10,6 @@ import type { NetworkConfig } from '../../src/platform/config/app-config.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
 import { LanePauses } from '../../src/settlement/ledger/queries/lane-pauses.js';
-import { RedisLaneQueries } from '../../src/settlement/ledger/queries/redis-lane-queries.js';
 import {
   deployMoody,
   deployWrappedLike,
@@ -114,7 +113,7 @@ describe('a hostile token', () => {
 
     beforeAll(() => {
       redis = new Redis(world.redis.url);
-      pauses = new LanePauses(redis, new RedisLaneQueries(redis, [world.chainId]));
+      pauses = new LanePauses(redis);
     });
     beforeEach(() => pauses.pause(lane(), world.chainId, { at: Date.now(), by: 'test' }));
     afterAll(async () => {

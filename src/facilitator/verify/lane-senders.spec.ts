@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { PublishedStatus } from '../../settlement/ledger/queries/lane-board.js';
+import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { LaneSenders } from './lane-senders.js';
 
 const aLane = (signer: string, overrides: Partial<PublishedStatus> = {}): PublishedStatus =>

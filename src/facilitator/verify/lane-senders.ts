@@ -4,9 +4,9 @@ import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { started } from '../../protocol/started.js';
 import {
   LANE_SILENT_MS,
-  type LaneBoard,
+  type LaneQueries,
   type PublishedStatus,
-} from '../../settlement/ledger/queries/lane-board.js';
+} from '../../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
 /** What lanes say of themselves is asked for this often, beside the requests that use it. */
@@ -24,7 +24,7 @@ export class LaneSenders {
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
 
-  constructor(private readonly board: Pick<LaneBoard, 'all'>) {}
+  constructor(private readonly queries: Pick<LaneQueries, 'all'>) {}
 
   /**
    * @param spread - any number: equal ones get the same lane.
@@ -55,7 +55,7 @@ export class LaneSenders {
 
   async #read(): Promise<void> {
     try {
-      const lanes = [...(await this.board.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
+      const lanes = [...(await this.queries.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
       this.#senders = sendersByChain(lanes);
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
     } catch (error) {

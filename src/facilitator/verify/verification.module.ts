@@ -4,8 +4,8 @@ import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
-import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
-import { LaneBoard } from '../../settlement/ledger/queries/lane-board.js';
+import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import { LaneSenders } from './lane-senders.js';
 import { PaymentVerifier } from './payment-verifier.js';
@@ -15,12 +15,12 @@ import { VerifyService } from './verify.service.js';
   providers: [
     {
       provide: PaymentVerifier,
-      inject: [ChainRegistry, AppConfig, PinoLogger, LaneBoard],
+      inject: [ChainRegistry, AppConfig, PinoLogger, LANE_QUERIES],
       useFactory: (
         chains: ChainRegistry,
         config: AppConfig,
         logger: PinoLogger,
-        board: LaneBoard,
+        laneQueries: LaneQueries,
       ) => {
         const { implementation, recoverSigner } = loadSignerRecovery();
         if (implementation === 'javascript') {
@@ -34,7 +34,7 @@ import { VerifyService } from './verify.service.js';
             : (...signed) => Promise.resolve(recoverSigner(...signed)),
           maxGas: config.maxGasPerSettle,
           admission: config.admission,
-          senders: new LaneSenders(board),
+          senders: new LaneSenders(laneQueries),
         });
       },
     },

@@ -8,10 +8,10 @@ import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import type { LaneStore } from '../ledger/lane-store.js';
-import { LANE_STORE } from '../ledger/ledger.module.js';
+import { LANE_QUERIES, LANE_STORE } from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
 import { LaneBoard } from '../ledger/queries/lane-board.js';
-import { LanePauses } from '../ledger/queries/lane-pauses.js';
+import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
 import { Lanes } from './lanes.js';
@@ -22,7 +22,7 @@ import { Lanes } from './lanes.js';
       Lanes,
       {
         ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, board: LaneBoard },
-        ...{ processes: ProcessRegistry, pauses: LanePauses, subscriber: SUBSCRIBER_REDIS },
+        ...{ processes: ProcessRegistry, laneQueries: LANE_QUERIES, subscriber: SUBSCRIBER_REDIS },
         ...{ logger: PinoLogger, observer: LaneObserver },
       },
       startedLanes,
@@ -38,7 +38,7 @@ interface Injected {
   readonly store: LaneStore;
   readonly board: LaneBoard;
   readonly processes: ProcessRegistry;
-  readonly pauses: LanePauses;
+  readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;
   readonly logger: PinoLogger;
   readonly observer: LaneObserver;

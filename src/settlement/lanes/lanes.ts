@@ -9,7 +9,7 @@ import { workChannel } from '../ledger/keys.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneBoard } from '../ledger/queries/lane-board.js';
-import type { LanePauses } from '../ledger/queries/lane-pauses.js';
+import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 import { ChainWorker } from './chain-worker.js';
 import { EvmLaneChain } from './evm-lane-chain.js';
@@ -34,7 +34,7 @@ export interface LanesOptions {
   readonly store: LaneStore;
   readonly board: LaneBoard;
   readonly processes: ProcessRegistry;
-  readonly pauses: LanePauses;
+  readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;
   /** A connection of its own for each reader of a queue. */
   readonly connectWorker: () => Redis;
@@ -49,7 +49,7 @@ export class Lanes {
   readonly #reporter: LaneReporter;
 
   constructor(private readonly options: LanesOptions) {
-    const { config, chains, store, processes, pauses, board, observer } = options;
+    const { config, chains, store, processes, laneQueries, board, observer } = options;
     this.#workers = config.networks.flatMap((network) => {
       const chain = chains.get(network.chainId);
       return chain === undefined ? [] : [this.#workerFor(network, chain)];
@@ -65,7 +65,7 @@ export class Lanes {
     });
     this.#reporter = new LaneReporter({
       workers: this.#workers,
-      paused: () => pauses.all(),
+      paused: () => laneQueries.pauses(),
       publish: (status) => board.publish(status),
       observer,
     });
@@ -94,7 +94,7 @@ export class Lanes {
   }
 
   #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
-    const { config, store, board, observer, clock, connectWorker, processes } = this.options;
+    const { config, store, laneQueries, observer, clock, connectWorker, processes } = this.options;
     const { chainId } = chain;
     const heads: HeadWatcher = new HeadWatcher(chain, () =>
       worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
@@ -135,7 +135,7 @@ export class Lanes {
         isOwnSigner: async (address) => {
           const isOwn = (lane: string): boolean => lane === `${chainId}:${address}`;
           if (worker.ownLanes.some(({ runner }) => isOwn(runner.lane))) return true;
-          return (await board.all()).some(({ lane }) => isOwn(lane));
+          return (await laneQueries.all()).some(({ lane }) => isOwn(lane));
         },
       }),
       gasEstimates,

@@ -64,13 +64,13 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
     },
     {
       provide: LaneBoard,
-      inject: [LEDGER_REDIS, LANE_QUERIES],
-      useFactory: (redis: Redis, queries: LaneQueries) => new LaneBoard(redis, queries),
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis) => new LaneBoard(redis),
     },
     {
       provide: LanePauses,
-      inject: [LEDGER_REDIS, LANE_QUERIES],
-      useFactory: (redis: Redis, queries: LaneQueries) => new LanePauses(redis, queries),
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis) => new LanePauses(redis),
     },
   ],
   exports: [

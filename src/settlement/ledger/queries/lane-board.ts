@@ -3,9 +3,6 @@ import { runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import type { LaneStatus } from '../../model/lane-status.js';
 import { laneBoardKey } from '../keys.js';
 import { loadScript } from '../script-files.js';
-import type { LaneQueries, PublishedStatus } from './lane-queries.js';
-
-export { LANE_SILENT_MS, type PublishedStatus } from './lane-queries.js';
 
 const PUBLISH_STATUS = loadScript('publish_status');
 
@@ -15,10 +12,7 @@ const PUBLISH_STATUS = loadScript('publish_status');
  * @throws RedisUnavailableError from every method.
  */
 export class LaneBoard {
-  constructor(
-    private readonly redis: Redis,
-    private readonly queries: LaneQueries,
-  ) {}
+  constructor(private readonly redis: Redis) {}
 
   /** Tells the other processes what a lane is and can. */
   async publish(status: LaneStatus): Promise<void> {
@@ -28,10 +22,5 @@ export class LaneBoard {
       [laneBoardKey()],
       [status.lane, JSON.stringify(status)],
     );
-  }
-
-  /** What the others told; see {@link LaneQueries.all}. */
-  all(): Promise<readonly PublishedStatus[]> {
-    return this.queries.all();
   }
 }

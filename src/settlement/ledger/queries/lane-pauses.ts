@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { redisCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
 import { listKey, signerOf, workChannel } from '../keys.js';
-import type { LanePause, LaneQueries } from './lane-queries.js';
+import type { LanePause } from './lane-queries.js';
 
 /**
  * Pauses lanes for an operator. The scripts that take work and allocate nonces read the same record, so
@@ -10,15 +10,7 @@ import type { LanePause, LaneQueries } from './lane-queries.js';
  * @throws RedisUnavailableError from every method.
  */
 export class LanePauses {
-  constructor(
-    private readonly redis: Redis,
-    private readonly queries: LaneQueries,
-  ) {}
-
-  /** See {@link LaneQueries.pauses}. */
-  all(): Promise<ReadonlyMap<string, LanePause>> {
-    return this.queries.pauses();
-  }
+  constructor(private readonly redis: Redis) {}
 
   /** A lane that is paused already stays paused as it is. */
   async pause(lane: string, chainId: number, pause: LanePause): Promise<void> {
