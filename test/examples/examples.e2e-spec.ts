@@ -269,8 +269,10 @@ describe('examples', () => {
           const { ROLES = '' } = services[name]?.environment ?? {};
           return own.service({ ROLES, SIGNER_KEYS: name === 'api' ? '' : keys });
         };
-        const [api, first, second] = await Promise.all(processes.map(start));
-        if (!api || !first || !second) throw new Error('not all processes were started');
+        // The second worker comes when the first holds every lane, as containers do.
+        const api = await start('api');
+        const first = await start('worker-1');
+        const second = await start('worker-2');
         const settle = async (): Promise<unknown> => {
           const payer = await own.payer();
           const { chainId, usd: token } = own;

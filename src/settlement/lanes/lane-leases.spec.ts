@@ -48,8 +48,10 @@ describe('LaneLeases', () => {
   let runner: TestRunner;
   let followers: TestRunner[];
   let consuming: string[];
+  let workers: number;
 
   beforeEach(() => {
+    workers = 1;
     clock = new TestClock();
     store = new MemoryLaneStore(() => clock.now());
     told = [];
@@ -83,7 +85,7 @@ describe('LaneLeases', () => {
       workers: [worker],
       processId,
       leaseMs: LEASE_MS,
-      countWorkers: () => Promise.resolve(1),
+      countWorkers: () => Promise.resolve(workers),
       observer,
     });
   }
@@ -127,6 +129,50 @@ describe('LaneLeases', () => {
     expect(leases.heldLanes).toEqual([]);
     await leases.acquireFree();
     expect(leases.heldLanes).toEqual([]);
+  });
+
+  describe('when a process comes that can work on the same lanes', () => {
+    const OTHER_LANE = `${CHAIN_ID}:0x00000000000000000000000000000000000000bb`;
+    const bothLanes = (): TestRunner[] => [
+      new TestRunner(LANE, true),
+      new TestRunner(OTHER_LANE, true),
+    ];
+
+    it('hands over what is above its share', async () => {
+      const first = aProcess('p1', bothLanes());
+      const second = aProcess('p2', bothLanes());
+      await first.acquireFree();
+      expect(first.heldLanes).toEqual([LANE, OTHER_LANE]);
+      workers = 2;
+      await first.shareOut();
+      await turns();
+      await first.acquireFree();
+      await second.acquireFree();
+      expect(first.heldLanes).toEqual([LANE]);
+      expect(second.heldLanes).toEqual([OTHER_LANE]);
+    });
+
+    it('takes back what the other does not take, and keeps it', async () => {
+      const first = aProcess('p1', bothLanes());
+      await first.acquireFree();
+      workers = 2;
+      await first.shareOut();
+      await turns();
+      for (let round = 0; round <= 4; round += 1) await first.acquireFree();
+      expect(first.heldLanes).toEqual([LANE, OTHER_LANE]);
+      await first.shareOut();
+      await turns();
+      expect(first.heldLanes).toEqual([LANE, OTHER_LANE]);
+    });
+
+    it('keeps its only lane', async () => {
+      const leases = aProcess('p1');
+      await leases.acquireFree();
+      workers = 3;
+      await leases.shareOut();
+      await turns();
+      expect(leases.heldLanes).toEqual([LANE]);
+    });
   });
 
   it('takes its lane anew when the ledger went back', async () => {

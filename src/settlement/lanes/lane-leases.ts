@@ -17,6 +17,7 @@ export interface LaneLeasesOptions {
 /** A free lane is noticed this soon: with a lease of 3 s, 3.5 s after its writer died. */
 const ACQUIRE_INTERVAL_MS = 500;
 const ORPHANS_INTERVAL_MS = 2000;
+const SHARE_OUT_INTERVAL_MS = 2000;
 /** Lanes without a key that one process follows. */
 const ORPHANS_MOST = 16;
 /** A process that holds its share lets others come first by waiting this many rounds. */
@@ -29,6 +30,8 @@ export class LaneLeases {
   #isStopping = false;
   #isAcquiring = false;
   #isAdopting = false;
+  /** Among how many processes the lanes held here were last shared out. */
+  #sharedAmong = 1;
 
   constructor(private readonly options: LaneLeasesOptions) {}
 
@@ -41,6 +44,7 @@ export class LaneLeases {
     this.#timers = [
       setInterval(() => void this.acquireFree(), ACQUIRE_INTERVAL_MS),
       setInterval(() => void this.adoptOrphans(), ORPHANS_INTERVAL_MS),
+      setInterval(() => void this.shareOut(), SHARE_OUT_INTERVAL_MS),
       setInterval(() => void this.renewHeld(), leaseMs / 3),
     ];
   }
@@ -147,6 +151,30 @@ export class LaneLeases {
     return own >= Math.ceil(this.#ownSlots.length / Math.max(1, workers));
   }
 
+  /**
+   * Hands over what is above this process's share, once each time there are more processes than before.
+   *
+   * A process that came later may have none of these keys: then the lanes come back after the rounds of
+   * modesty, and stay.
+   */
+  async shareOut(): Promise<void> {
+    try {
+      const workers = Math.max(1, await this.options.countWorkers());
+      if (this.#isStopping) return;
+      const isGrown = workers > this.#sharedAmong;
+      this.#sharedAmong = workers;
+      if (!isGrown) return;
+      const held = this.#ownSlots.filter((slot) => slot.held !== undefined);
+      const share = Math.ceil(this.#ownSlots.length / workers);
+      for (const slot of held.slice(share)) {
+        slot.isHandedOver = true;
+        slot.runner.stop();
+      }
+    } catch (error) {
+      this.#report('all', 'share', error);
+    }
+  }
+
   async #acquire(worker: ChainWorker, slot: LaneSlot): Promise<void> {
     const { store, processId, leaseMs } = this.options;
     const { lane } = slot.runner;
@@ -171,7 +199,8 @@ export class LaneLeases {
     }
     if (this.#isStopping) return;
     // One that only followed has come to its end: the lease is not needed any more.
-    if (!slot.runner.hasKey) await this.#release(slot.held);
+    if (!slot.runner.hasKey || slot.isHandedOver) await this.#release(slot.held);
+    slot.isHandedOver = false;
     slot.held = undefined;
     slot.running = undefined;
     if (!slot.runner.hasKey) worker.orphanEnded(slot);

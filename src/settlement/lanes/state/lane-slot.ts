@@ -8,8 +8,10 @@ export interface LaneSlot {
   running: Promise<void> | undefined;
   /** Rounds in which this lane was free and left to others. */
   passed: number;
+  /** It is above the share of this process: its lease is given back as soon as it has come to a stop. */
+  isHandedOver: boolean;
 }
 
 export function slotFor(runner: LaneRunner): LaneSlot {
-  return { runner, held: undefined, running: undefined, passed: 0 };
+  return { runner, held: undefined, running: undefined, passed: 0, isHandedOver: false };
 }
