@@ -66,12 +66,17 @@ export async function makeDeal(
   }
   const manner = random.pick(MANNERS);
   const orders: Order[] = [];
+  const strangers: Order[] = [];
+  // The claim may have taken so long that a stranger asked before the broadcast, as the sellers did.
+  const isSoldToEarlyStranger = (): boolean =>
+    strangers.some((stranger) => stranger.isBuyer && askedEarly(stage, stranger));
   for (const order of ordersOf(stage, random, payments, manner)) {
     orders.push(
       new Order({
         ...order,
         ...(options.meaningless !== undefined && { meaningless: options.meaningless }),
         isSoldElsewhere: () =>
+          isSoldToEarlyStranger() ||
           orders.some(
             (other) =>
               other.options !== order &&
@@ -80,8 +85,9 @@ export async function makeDeal(
       }),
     );
   }
-  const strangers =
-    trick === 'is_copied' ? payments.map((payment) => strangerTo(stage, random, payment)) : [];
+  if (trick === 'is_copied') {
+    strangers.push(...payments.map((payment) => strangerTo(stage, random, payment)));
+  }
   return { payer, payments, manner, trick, orders, strangers };
 }
 
@@ -182,6 +188,12 @@ function ordersOf(
         })),
       ];
   }
+}
+
+/** Whether it was there before anybody can have seen the payment in the pool. */
+function askedEarly({ pool }: Stage, { requests, options }: Order): boolean {
+  const sighted = pool.firstSight(options.payment);
+  return requests.some(({ askedAt }) => sighted === undefined || askedAt <= sighted);
 }
 
 /** Asks a few times, without a key, from an address that nobody else has. */
