@@ -357,6 +357,16 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
 
+    it('is not told again of a 202 whose claim has ended unpaid', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const over = await claimed(first, made, true);
+      await world.refuse(over, 'invalid_exact_evm_insufficient_balance');
+      const live = await claimed(second, made, true);
+      const sale = { ref: over, requester: first, isHandedOut: true };
+      expect(await store.restate(sale)).toBe(true);
+      expect(await look(made)).toMatchObject({ known: { id: live.id } });
+    });
+
     it('withdraws nothing older while the ledger went back a moment ago', async () => {
       const first = aRequester();
       const ref = await claimed(first);

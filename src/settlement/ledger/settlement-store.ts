@@ -158,7 +158,11 @@ export interface SettlementStore {
     knownHash: Hex | undefined,
   ): Promise<LeaveResult>;
 
-  /** After a ledger went back: says again what was sold. @returns whether it is. */
+  /**
+   * After a ledger went back: says again what was sold.
+   *
+   * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
+   */
   restate(sale: MadeSale): Promise<boolean>;
 
   /** @returns `undefined` where the ledger has another claim of this authorization. */

@@ -3,7 +3,12 @@ import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { SettlementView } from '../../model/settlement.js';
-import { nextStage, type Stage, STATE_OF } from '../../model/settlement-machine.js';
+import {
+  isFinishedStage,
+  nextStage,
+  type Stage,
+  STATE_OF,
+} from '../../model/settlement-machine.js';
 import type { Requester } from '../requester.js';
 
 /** A claim as the twin in memory keeps it. */
@@ -57,6 +62,11 @@ export function isEarly({ hashes }: MemoryRecord): boolean {
 
 export function isSold({ soldTo }: MemoryRecord): boolean {
   return soldTo !== '';
+}
+
+/** It has ended, unpaid, and nobody was told of success. */
+export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
+  return isFinishedStage(stage) && !isPaid && !isTold;
 }
 
 export function isSoldTo({ soldTo, soldKey }: MemoryRecord, { id, keyTag }: Requester): boolean {

@@ -24,7 +24,15 @@ import {
   WAITING_MAX,
 } from '../settlement-store.js';
 import { MemoryBindings } from './memory-bindings.js';
-import { canWithdraw, isEarly, isSold, isSoldTo, newRecord, viewOf } from './memory-record.js';
+import {
+  canWithdraw,
+  isEarly,
+  isOverUnpaid,
+  isSold,
+  isSoldTo,
+  newRecord,
+  viewOf,
+} from './memory-record.js';
 import { type Index, type MemoryNews, MemorySettlements } from './memory-settlements.js';
 
 /**
@@ -174,8 +182,7 @@ export class MemorySettlementStore implements SettlementStore {
         view: viewOf(record),
       });
       const isPaid = record.isPaid || (record.stage === 'included' && at !== 'finalized');
-      const isOver = isFinishedStage(record.stage) && !record.isPaid && !record.isTold;
-      if (at === 'async' && isOver) return answer('over');
+      if (at === 'async' && isOverUnpaid(record)) return answer('over');
       if (isSold(record)) {
         if (!isSoldTo(record, requester)) return answer('lost');
         if (!isPaid && at !== 'async') return answer('unpaid');
@@ -235,6 +242,7 @@ export class MemorySettlementStore implements SettlementStore {
     return this.#step(() => {
       const record = this.#settlements.record(ref.id);
       if (record === undefined) return false;
+      if (isHandedOut && isOverUnpaid(record)) return true;
       if (isSold(record)) return isSoldTo(record, requester);
       this.#settlements.sell(record, requester, isHandedOut, !isHandedOut);
       return true;

@@ -16,8 +16,7 @@ end
 local is_paid = r.paid or r.stage == 'included'
 if finality == 'finalized' and r.stage == 'included' then is_paid = false end
 local is_async = finality == 'async'
-local is_over = not r.paid and not r.told and redis.call('HEXISTS', KEYS[2], 't_finished') == 1
-if is_async and is_over then return answer('over') end
+if is_async and is_over_unpaid(r) then return answer('over') end
 if r.sale == 'sold' then
   if not is_sold_to(r, requester, key) then return answer('lost') end
   if not is_paid and not is_async then return answer('unpaid') end

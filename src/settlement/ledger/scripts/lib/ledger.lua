@@ -406,6 +406,11 @@ local function is_sold_to(r, requester, key)
   return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
 end
 
+-- Whether it has ended, unpaid, and nobody was told of success.
+local function is_over_unpaid(r)
+  return not r.paid and not r.told and redis.call('HEXISTS', r.redis_key, 't_finished') == 1
+end
+
 -- Takes a settlement back of which nothing was ever signed and that nobody waits for.
 local function withdraw(r, life)
   return conclude(r, 'withdrawn', { reason = 'settlement_not_sent' }, life)
