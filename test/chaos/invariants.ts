@@ -16,6 +16,11 @@ export interface Expectations {
    * has paid; should that block be replaced and its payer be unable to pay by then, there was none.
    */
   readonly hasReorgs: boolean;
+  /**
+   * Whether the transaction that used an authorization can be named: not where a node shows the receipts of
+   * others than the chain has.
+   */
+  readonly areUsesNamed: boolean;
   /** Nothing but what buyers and tokens do: then no honest payment waits for any other. */
   readonly isUndisturbed: boolean;
   /** How long one payment may hold up another then. */
@@ -170,7 +175,7 @@ function wrongEnds(
   order: Order,
   { orders, trick }: Deal,
   paid: ReadonlySet<Payment>,
-  { isLedgerWhole, hasReorgs }: Expectations,
+  { isLedgerWhole, hasReorgs, areUsesNamed }: Expectations,
 ): string[] {
   const { end, options, heard } = order;
   const isPaid = paid.has(options.payment);
@@ -192,7 +197,7 @@ function wrongEnds(
   const isPassing = trick === 'spends_for_a_while' || (trick === 'gains_code' && hasReorgs);
   if (isPassing && isForAnother) return [];
   // Presented elsewhere: that is said, with its hash.
-  if (isPaid && !isHandedOut && !(isUsed && transaction !== '')) {
+  if (isPaid && !isHandedOut && !(isUsed && (transaction !== '' || !areUsesNamed))) {
     return [`refused as ${String(reason)}, and paid`];
   }
   return [];

@@ -69,6 +69,7 @@ export async function playRun(
     isLedgerWhole: true,
     hasReorgs: false,
     areJobsDone: false,
+    areUsesNamed: true,
     heldUpMostMs: HELD_UP_MOST_MS,
     ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
     isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),

@@ -39,6 +39,7 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   kind: `a node lies: ${about}`,
   name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
   isOfNodes: true,
+  ...(about.startsWith('receipt_') && { expectations: { areUsesNamed: false } }),
   run: async (stage, random) => {
     // From the beginning, or once something is on its way.
     if (random.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
