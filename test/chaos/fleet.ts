@@ -89,7 +89,7 @@ export class Fleet {
     for (const { redis } of this.slots) redis.cut();
     await this.ledger.replaceBy(replica);
     await delay(awayMs);
-    for (const { redis } of this.slots) redis.restore(this.ledger.port);
+    for (const { redis } of this.slots) redis.restore();
   }
 
   disarm(): void {

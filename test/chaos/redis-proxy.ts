@@ -35,12 +35,13 @@ export class RedisProxy {
 
   private constructor(
     private readonly server: Server,
-    private redisPort: number,
+    /** Asked at each connection: another Redis may have taken over since, also while a process starts. */
+    private readonly redisPort: () => number,
     private readonly steps: StepCatalogue,
     readonly url: string,
   ) {}
 
-  static start(redisPort: number, steps: StepCatalogue): Promise<RedisProxy> {
+  static start(redisPort: () => number, steps: StepCatalogue): Promise<RedisProxy> {
     return new Promise((resolve) => {
       const server = createServer((client) => {
         proxy.#join(client);
@@ -61,9 +62,8 @@ export class RedisProxy {
     for (const { client } of this.#pairs) client.destroy();
   }
 
-  /** New connections are taken, and lead to this server from now on. */
-  restore(redisPort = this.redisPort): void {
-    this.redisPort = redisPort;
+  /** New connections are taken again. */
+  restore(): void {
     this.#isCut = false;
   }
 
@@ -90,7 +90,7 @@ export class RedisProxy {
       client.destroy();
       return;
     }
-    const redis = connect(this.redisPort, '127.0.0.1');
+    const redis = connect(this.redisPort(), '127.0.0.1');
     const pair = { client, redis };
     this.#pairs.add(pair);
     for (const socket of [client, redis]) {
@@ -144,7 +144,7 @@ export class RedisProxy {
       return;
     }
     if (verdict.kind === 'swallow') {
-      await execute(bytes, this.redisPort);
+      await execute(bytes, this.redisPort());
       // What this connection asked before is still answered.
       await delay(verdict.silentMs);
       client.destroy();

@@ -53,7 +53,7 @@ export class Slot {
 
   static async open(name: string, role: Role, surroundings: Surroundings): Promise<Slot> {
     const { world, redisPort, steps, strayNode, main } = surroundings;
-    const redis = await RedisProxy.start(redisPort(), steps);
+    const redis = await RedisProxy.start(redisPort, steps);
     const rpcs = [
       await RpcProxy.start(world.anvil.url, strayNode),
       await RpcProxy.start(world.anvil.url, strayNode),
