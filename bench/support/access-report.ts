@@ -1,0 +1,104 @@
+import { type Machine, machineLine, versionsLine } from './machine.js';
+import { percentile, ascending, type Spread, spreadOf } from './statistics.js';
+import { figure, textTable } from './text-table.js';
+import { rangeOf, type Table } from './verify-report.js';
+
+/** What is configured on the way in. */
+export const SETTINGS = ['open', 'keys on', 'keys and limits on'] as const;
+export type Setting = (typeof SETTINGS)[number];
+
+/** One run of one service. */
+export interface AccessRun {
+  readonly perSecond: number;
+  /** Processor time of the service for each verify, ms; `undefined` where it cannot be told. */
+  readonly processorMs: number | undefined;
+  /** Milliseconds, of every request that was answered as it should be. */
+  readonly latencies: readonly number[];
+  readonly failed: number;
+}
+
+/** All rounds of one service at one concurrency, each compared with the open service of its round. */
+export interface AccessCell {
+  readonly setting: Setting;
+  readonly concurrency: number;
+  readonly perSecond: Spread;
+  readonly timesOpen: Spread;
+  /** Median of the rounds. */
+  readonly processorMs: number | undefined;
+  readonly processorTimesOpen: Spread | undefined;
+  readonly p50: number;
+  readonly p99: number;
+  readonly failed: number;
+}
+
+/** What `npm run bench:access` found. */
+export interface AccessReport {
+  readonly name: 'access';
+  readonly at: string;
+  readonly seed: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  /** The check of one key, without HTTP around it. */
+  readonly keyCheckMicros: number;
+  readonly cells: readonly AccessCell[];
+  readonly problems: readonly string[];
+}
+
+/** @param open - the runs of the open service, of the same rounds. */
+export function accessCell(
+  setting: Setting,
+  concurrency: number,
+  runs: readonly AccessRun[],
+  open: readonly AccessRun[],
+): AccessCell {
+  const latencies = ascending(runs.flatMap((run) => run.latencies));
+  const processor = runs.flatMap(({ processorMs }) => processorMs ?? []);
+  const processorTimes = runs.flatMap(({ processorMs }, round) => {
+    const other = open[round]?.processorMs;
+    return processorMs === undefined || other === undefined ? [] : [processorMs / other];
+  });
+  return {
+    ...{ setting, concurrency },
+    perSecond: spreadOf(runs.map(({ perSecond }) => perSecond)),
+    timesOpen: spreadOf(
+      runs.map(({ perSecond }, round) => perSecond / (open[round]?.perSecond ?? NaN)),
+    ),
+    processorMs: processor.length === 0 ? undefined : spreadOf(processor).median,
+    processorTimesOpen: processorTimes.length === 0 ? undefined : spreadOf(processorTimes),
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    failed: runs.reduce((sum, { failed }) => sum + failed, 0),
+  };
+}
+
+export function accessTable({ cells }: AccessReport): Table {
+  return [
+    [
+      ...['service', 'at once', 'per second', 'spread', 'times open', 'spread'],
+      ...['CPU ms each', 'times open', 'spread', 'p50 ms', 'p99 ms', 'failed'],
+    ],
+    cells.map((cell) => [
+      ...[cell.setting, String(cell.concurrency)],
+      ...[figure(cell.perSecond.median), rangeOf(cell.perSecond)],
+      ...[figure(cell.timesOpen.median), rangeOf(cell.timesOpen)],
+      cell.processorMs === undefined ? '?' : cell.processorMs.toFixed(3),
+      ...(cell.processorTimesOpen === undefined
+        ? ['?', '?']
+        : [figure(cell.processorTimesOpen.median), rangeOf(cell.processorTimesOpen)]),
+      ...[figure(cell.p50), figure(cell.p99), String(cell.failed)],
+    ]),
+  ];
+}
+
+export function accessFact({ keyCheckMicros, rounds }: AccessReport): string {
+  return `The check of a key alone takes ${figure(keyCheckMicros)} µs; ${rounds} rounds`;
+}
+
+export function printAccessReport(report: AccessReport): void {
+  const { machine, seed, problems } = report;
+  console.log(`\nAccess\n\n${machineLine(machine)}\n${versionsLine(machine)}\nseed ${seed}\n`);
+  console.log(textTable(...accessTable(report)));
+  console.log(`\n${accessFact(report)}`);
+  for (const problem of problems) console.log(`WRONG: ${problem}`);
+  console.log(problems.length === 0 ? '\nno failures' : '\nFAILED');
+}
