@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type ExecutionContext, HttpException, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { RateLimitBucket, Scope } from '../config/access-settings.js';
@@ -64,7 +64,8 @@ export async function admit(
 ): Promise<void> {
   const { refusal, caller, headers } = await policy.decide(request, rule);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (refusal !== undefined) throw new HttpException('refused', refusal);
+  // The hub repeats the text, and its clients know the phrase of the status.
+  if (refusal !== undefined) throw new HttpException(STATUS_CODES[refusal] ?? '', refusal);
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
 }
 
