@@ -53,7 +53,8 @@ function guarded(
   rule: AccessRule,
 ): DirectPost['answer'] {
   return async (request, response) => {
-    await admit(policy, rule, request, response);
+    const admitted = admit(policy, rule, request, response);
+    if (admitted !== undefined) await admitted;
     await answer(request, response);
   };
 }

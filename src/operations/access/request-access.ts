@@ -35,7 +35,10 @@ const NO_HEADERS: AnswerHeaders = {};
 export class RequestAccess implements AccessPolicy {
   constructor(private readonly parts: RequestAccessParts) {}
 
-  async decide(request: IncomingMessage, { scope, bucket }: AccessRule): Promise<AccessDecision> {
+  decide(
+    request: IncomingMessage,
+    { scope, bucket }: AccessRule,
+  ): AccessDecision | Promise<AccessDecision> {
     const { keys, limits } = this.parts;
     const presented = keys === undefined ? undefined : presentedKey(request, scope);
     const key = presented === undefined ? undefined : keys?.find(presented);
@@ -49,7 +52,7 @@ export class RequestAccess implements AccessPolicy {
     }
     return bucket === undefined || limits[bucket] === 0
       ? { refusal: undefined, caller, headers: NO_HEADERS }
-      : await this.#count(request, bucket, caller);
+      : this.#count(request, bucket, caller);
   }
 
   async #count(

@@ -35,7 +35,10 @@ describe('what a route asks of its callers', () => {
   });
 });
 
-describe('admit', () => {
+describe.each([
+  ['at once', false],
+  ['after Redis was asked', true],
+])('admit, decided %s', (_, isLater) => {
   const RULE: AccessRule = { scope: 'verify', bucket: 'verify' };
 
   async function outcomeOf(decision: Partial<AccessDecision>) {
@@ -45,17 +48,21 @@ describe('admit', () => {
     const policy = {
       decide: (asked: IncomingMessage, rule: AccessRule) => {
         expect([asked, rule]).toEqual([request, RULE]);
-        return Promise.resolve({
+        const decided = {
           ...{ refusal: undefined, caller: undefined, headers: {} },
           ...decision,
-        });
+        };
+        return isLater ? Promise.resolve(decided) : decided;
       },
     };
-    const admitted = admit(policy, RULE, request, response as unknown as ServerResponse);
-    const error: unknown = await admitted.then(
-      () => undefined,
-      (problem: unknown) => problem,
-    );
+    let error: unknown;
+    try {
+      const admitted = admit(policy, RULE, request, response as unknown as ServerResponse);
+      expect(admitted instanceof Promise).toBe(isLater);
+      await admitted;
+    } catch (problem) {
+      error = problem;
+    }
     return { error, headers, caller: callerOf(request) };
   }
 

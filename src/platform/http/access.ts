@@ -32,8 +32,11 @@ export interface AccessDecision {
 
 /** Keys and limits, for every way a request comes in. There is none where neither is configured. */
 export interface AccessPolicy {
-  /** Looks at the head of a request alone: its body has not been read by then. */
-  decide(request: IncomingMessage, rule: AccessRule): Promise<AccessDecision>;
+  /**
+   * Looks at the head of a request alone: its body has not been read by then. Answers at once where
+   * nobody has to be asked.
+   */
+  decide(request: IncomingMessage, rule: AccessRule): AccessDecision | Promise<AccessDecision>;
 }
 
 export const AccessPolicy = Symbol('AccessPolicy');
@@ -54,15 +57,30 @@ export function ruleOf(
 /**
  * Lets a request in, or not. What the decision says is noted on the request and on its answer.
  *
+ * @returns `undefined` when the decision was made at once: who waits for nothing reads the body as it comes.
  * @throws HttpException when the request is refused; the error filter of the route gives it its shape.
  */
-export async function admit(
+export function admit(
   policy: AccessPolicy,
   rule: AccessRule,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
-  const { refusal, caller, headers } = await policy.decide(request, rule);
+): Promise<void> | undefined {
+  const decision = policy.decide(request, rule);
+  if (decision instanceof Promise) {
+    return decision.then((later) => {
+      apply(later, request, response);
+    });
+  }
+  apply(decision, request, response);
+  return undefined;
+}
+
+function apply(
+  { refusal, caller, headers }: AccessDecision,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // The hub repeats the text, and its clients know the phrase of the status.
   if (refusal !== undefined) throw new HttpException(STATUS_CODES[refusal] ?? '', refusal);
