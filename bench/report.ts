@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { accessFact, type AccessReport, accessTable } from './support/access-report.js';
 import { chartOf } from './support/chart.js';
 import { readArguments } from './support/command-line.js';
 import { costFacts, type CostReport, costTable } from './support/cost-report.js';
@@ -22,7 +23,14 @@ import {
  * `npm run bench:report -- FILE...`: writes the figures of `--json` files into docs/performance.md,
  * each between its own markers, and the pictures beside it. What no file is given for stays as it is.
  */
-type Report = VerifyReport | SettleReport | SoakReport | LedgerReport | ProfileReport | CostReport;
+type Report =
+  | AccessReport
+  | VerifyReport
+  | SettleReport
+  | SoakReport
+  | LedgerReport
+  | ProfileReport
+  | CostReport;
 
 const PAGE = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url));
@@ -33,6 +41,8 @@ function bodyOf(report: Report): string {
   switch (report.name) {
     case 'verify':
       return verifyBody(report);
+    case 'access':
+      return [markdownTable(...accessTable(report)), `${accessFact(report)}.`].join('\n\n');
     case 'settle':
       return settleBody(report);
     case 'soak':

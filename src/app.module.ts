@@ -6,8 +6,8 @@ import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
+import { AccessModule } from './operations/access/access.module.js';
 import { ApiKeysModule } from './operations/access/api-keys.module.js';
-import { RateLimitsModule } from './operations/access/rate-limits.module.js';
 import { AdminModule } from './operations/admin/admin.module.js';
 import { ADMIN_OPENAPI } from './operations/admin/admin.openapi.js';
 import { HealthModule } from './operations/health/health.module.js';
@@ -16,7 +16,7 @@ import { SettlingHealthModule } from './operations/health/settling-health.module
 import { MetricsModule } from './operations/metrics/metrics.module.js';
 import { ProcessesModule } from './operations/processes/processes.module.js';
 import { ChainModule } from './platform/chain/chain.module.js';
-import { hasRateLimit } from './platform/config/access-settings.js';
+import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
@@ -35,7 +35,7 @@ export class AppModule {
   static forRoot(config: AppConfig): DynamicModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
-    const { apiKeysFile, rateLimits } = config.access;
+    const { apiKeysFile } = config.access;
     const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
     return {
       module: AppModule,
@@ -43,10 +43,10 @@ export class AppModule {
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
         RedisModule,
-        // Guards run in this order: what there is, who asks, how often.
+        // Guards run in this order: what there is, then who asks and how often.
         OpsModule,
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
-        ...(hasRateLimit(config.access) ? [RateLimitsModule.forRoot(rateLimits)] : []),
+        ...(isOpen(config.access) ? [] : [AccessModule.forRoot(config)]),
         ProcessesModule,
         HealthModule,
         MetricsModule.forRoot(config),

@@ -2,8 +2,9 @@ import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { PinoLogger } from 'nestjs-pino';
 import { directPosts } from './facilitator/direct-posts.js';
-import { hasRateLimit } from './platform/config/access-settings.js';
+import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
+import { AccessPolicy } from './platform/http/access.js';
 import { cors } from './platform/http/cors.js';
 import { answerDirectly } from './platform/http/direct-routes.js';
 import { pageHeaders } from './platform/http/page-headers.js';
@@ -28,19 +29,13 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     app.get<ResponseObserver>(ResponseObserver),
   );
   app.use(log, cors);
-  const posts = config.hasRole('api') ? directPosts(app) : undefined;
+  const policy = isOpen(config.access) ? undefined : app.get<AccessPolicy>(AccessPolicy);
+  const posts = config.hasRole('api') ? directPosts(app, policy) : undefined;
   // How long a settle may take counts from there.
   if (posts !== undefined) app.use([...posts.keys()], noteArrival);
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get('/', pageHeaders);
   const server: Server = app.getHttpServer();
   limitServer(server);
-  if (posts !== undefined && hasNoGuard(config)) {
-    answerDirectly(server, { posts, steps: [log, cors, noteArrival] });
-  }
-}
-
-/** Guards are the framework's: where there is one, every request has to go through it. */
-function hasNoGuard({ access }: AppConfig): boolean {
-  return access.apiKeysFile === undefined && !hasRateLimit(access);
+  if (posts !== undefined) answerDirectly(server, { posts, steps: [log, cors, noteArrival] });
 }

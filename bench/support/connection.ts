@@ -23,8 +23,11 @@ export class JsonConnection {
   constructor(
     private readonly url: URL,
     path: string,
+    headers: Readonly<Record<string, string>> = {},
   ) {
-    this.#head = `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\nContent-Length: `;
+    const all = { Host: url.host, 'Content-Type': 'application/json', ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.#head = `POST ${path} HTTP/1.1\r\n${lines.join('')}Content-Length: `;
   }
 
   /** @param body - ASCII. @throws Error when the connection breaks or stays silent. */

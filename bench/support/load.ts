@@ -26,6 +26,7 @@ export interface Answered {
 export interface LoadOptions {
   readonly url: string;
   readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   /** Each is sent once; the run ends when they are used up. */
   readonly bodies: readonly string[];
@@ -51,7 +52,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let next = 0;
   let failed = 0;
   const worker = async (): Promise<void> => {
-    const connection = new JsonConnection(new URL(url), path);
+    const connection = new JsonConnection(new URL(url), path, options.headers);
     while (performance.now() < until) {
       const index = next;
       const body = bodies[index];

@@ -1,4 +1,6 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { type AccessPolicy, type AccessRule, admit, ruleOf } from '../platform/http/access.js';
 import type { DirectPost } from '../platform/http/direct-routes.js';
 import type { FacilitatorController } from './facilitator.controller.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
@@ -12,25 +14,47 @@ const CONTROLLERS: Readonly<Record<string, Type<FacilitatorController>>> = {
   '/v2': FacilitatorV2Controller,
 };
 
-/** Verify and settle at each of their paths, for a server that answers them without the framework. */
-export function directPosts(app: INestApplicationContext): ReadonlyMap<string, DirectPost> {
+const FILTERS = { verify: VerifyErrorFilter, settle: SettleErrorFilter };
+
+/**
+ * Verify and settle at each of their paths, for a server that answers them without the framework.
+ *
+ * @param policy - `undefined` where there are neither API keys nor limits.
+ */
+export function directPosts(
+  app: INestApplicationContext,
+  policy: AccessPolicy | undefined,
+): ReadonlyMap<string, DirectPost> {
   const posts = new Map<string, DirectPost>();
-  const verifyErrors = app.get(VerifyErrorFilter);
-  const settleErrors = app.get(SettleErrorFilter);
   for (const [prefix, type] of Object.entries(CONTROLLERS)) {
     const controller = app.get<FacilitatorController>(type);
-    posts.set(`${prefix}/verify`, {
-      answer: (request, response) => controller.verify(request, response),
-      onError: (error, response) => {
-        verifyErrors.answer(error, response);
-      },
-    });
-    posts.set(`${prefix}/settle`, {
-      answer: (request, response) => controller.settle(request, response),
-      onError: (error, response) => {
-        settleErrors.answer(error, response);
-      },
-    });
+    for (const name of ['verify', 'settle'] as const) {
+      const errors = app.get<VerifyErrorFilter | SettleErrorFilter>(FILTERS[name]);
+      const answer: DirectPost['answer'] = (request, response) =>
+        controller[name](request, response);
+      // The route says what it asks of callers in one place, its decorators.
+      const handler = Reflect.get(controller, name) as () => unknown;
+      const rule = ruleOf(app.get(Reflector), type, handler);
+      posts.set(`${prefix}/${name}`, {
+        answer: policy === undefined ? answer : guarded(answer, policy, rule),
+        onError: (error, response) => {
+          errors.answer(error, response);
+        },
+      });
+    }
   }
   return posts;
+}
+
+/** Decides before the body is read, as a guard of the framework does. */
+function guarded(
+  answer: DirectPost['answer'],
+  policy: AccessPolicy,
+  rule: AccessRule,
+): DirectPost['answer'] {
+  return async (request, response) => {
+    const admitted = admit(policy, rule, request, response);
+    if (admitted !== undefined) await admitted;
+    await answer(request, response);
+  };
 }

@@ -61,12 +61,12 @@ describe('the description of the hub at /openapi.json', () => {
     ];
     writeFileSync(file, JSON.stringify({ version: 1, keys }));
     const closed = await world.hub({ API_KEYS_FILE: file, HUB_STORAGE: 'memory' });
-    for (const [headers, status] of [
-      [{}, 401],
-      [{ 'x-api-key': other }, 403],
+    for (const [headers, status, text] of [
+      [{}, 401, 'Unauthorized'],
+      [{ 'x-api-key': other }, 403, 'Forbidden'],
     ] as const) {
       const refused = await closed.post('/api/upload', message('bob'), headers);
-      expect(refused.status).toBe(status);
+      expect([refused.status, refused.json]).toEqual([status, { Type: 'hub', Message: text }]);
       expect(description.problemsOf('post', '/api/upload', status, refused.json)).toEqual([]);
     }
     const stored = await closed.post('/api/upload', message('bob'), { 'x-api-key': key });

@@ -5,6 +5,7 @@ import { Shared } from '../../platform/concurrency/shared.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import {
+  limitHeaders,
   type Rate,
   RateLimiter,
   type RateVerdict,
@@ -134,9 +135,8 @@ export class HubLimits {
 
 /** Says where the caller stands (draft-ietf-httpapi-ratelimit-headers), whether it may go on or not. */
 function note(response: Response, verdict: RateVerdict): void {
-  const { isAllowed, limit, remaining, resetSeconds, retryAfterSeconds } = verdict;
-  response.setHeader('RateLimit-Limit', limit);
-  response.setHeader('RateLimit-Remaining', remaining);
-  response.setHeader('RateLimit-Reset', resetSeconds);
-  if (!isAllowed) throw HubRefusal.tooMany(retryAfterSeconds);
+  for (const [name, value] of Object.entries(limitHeaders(verdict))) {
+    response.setHeader(name, value);
+  }
+  if (!verdict.isAllowed) throw HubRefusal.tooMany(verdict.retryAfterSeconds);
 }

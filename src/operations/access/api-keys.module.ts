@@ -1,14 +1,12 @@
 import { type DynamicModule, Global, Module, type OnModuleDestroy } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
-import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyStore } from './api-key-store.js';
 
-/** Imported only where `API_KEYS_FILE` is set: an open service has no guard to run. */
+/** Imported only where `API_KEYS_FILE` is set. */
 @Global()
 @Module({})
 export class ApiKeysModule implements OnModuleDestroy {
@@ -47,7 +45,6 @@ export class ApiKeysModule implements OnModuleDestroy {
             return store;
           },
         },
-        { provide: APP_GUARD, useClass: ApiKeyGuard },
       ],
       exports: [ApiKeyStore],
     };

@@ -37,6 +37,7 @@ export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings
   };
 }
 
-export function hasRateLimit({ rateLimits }: AccessConfig): boolean {
-  return Object.values(rateLimits).some((limit) => limit > 0);
+/** Neither keys nor limits: everybody may ask, as often as they like. */
+export function isOpen({ apiKeysFile, rateLimits }: AccessConfig): boolean {
+  return apiKeysFile === undefined && Object.values(rateLimits).every((limit) => limit === 0);
 }

@@ -17,8 +17,8 @@ export interface DirectRoutes {
 
 /**
  * Answers the requests that come by the thousand on Node's own server, before the framework: its
- * routing takes longer than all they need (docs/decisions/0061). A request that is not to the letter
- * what is listed takes the framework's way, which leads to the same functions.
+ * routing takes longer than all they need (docs/decisions/0061). A path that is written otherwise, with a
+ * query or in capitals, takes the framework's way, which leads to the same functions.
  */
 export function answerDirectly(server: Server, { posts, steps }: DirectRoutes): void {
   const framework = server.listeners('request') as ((...args: unknown[]) => void)[];

@@ -22,6 +22,19 @@ export interface RateVerdict {
   readonly retryAfterSeconds: number;
 }
 
+/** What an answer says of its caller's rate, let in or not. */
+export function limitHeaders({
+  limit,
+  remaining,
+  resetSeconds,
+}: RateVerdict): Readonly<Record<string, number>> {
+  return {
+    'RateLimit-Limit': limit,
+    'RateLimit-Remaining': remaining,
+    'RateLimit-Reset': resetSeconds,
+  };
+}
+
 /**
  * The generic cell rate algorithm: a key holds the moment at which the caller's burst is free again.
  * Redis's own clock counts, so that all processes agree. A request that is refused is not counted.

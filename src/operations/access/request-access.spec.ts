@@ -1,0 +1,123 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import type { Scope } from '../../platform/config/access-settings.js';
+import type { AccessDecision, AccessRule } from '../../platform/http/access.js';
+import type { Rate, RateVerdict } from '../../platform/rate-limit/rate-limiter.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { RequestAccess, type RequestAccessParts } from './request-access.js';
+
+const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"' };
+const LET_IN: AccessDecision = { refusal: undefined, caller: undefined, headers: {} };
+
+const SCOPES_OF: Readonly<Record<string, readonly Scope[]>> = {
+  shop: ['verify', 'settle'],
+  checker: ['verify'],
+};
+/** A key here is the id of its owner. */
+const keys: RequestAccessParts['keys'] = {
+  find: (id) => {
+    const scopes = SCOPES_OF[id];
+    return scopes && { id, scopes: new Set(scopes) };
+  },
+};
+
+const VERDICT: RateVerdict = {
+  ...{ isAllowed: true, limit: 5, remaining: 4, resetSeconds: 1, retryAfterSeconds: 0 },
+};
+const SAID = { 'RateLimit-Limit': 5, 'RateLimit-Remaining': 4, 'RateLimit-Reset': 1 };
+
+function access(
+  more: Partial<RequestAccessParts>,
+  verdict: RateVerdict | Error = VERDICT,
+): { readonly taken: [string, Rate][]; readonly access: RequestAccess } {
+  const taken: [string, Rate][] = [];
+  const limiter: RequestAccessParts['limiter'] = {
+    take: (caller, rate) => {
+      taken.push([caller, rate]);
+      return verdict instanceof Error ? Promise.reject(verdict) : Promise.resolve(verdict);
+    },
+  };
+  const limits = { verify: 0, settle: 0, lookup: 0 };
+  const addresses = { of: () => '2001:db8:1:2::9' };
+  return { taken, access: new RequestAccess({ keys, limits, limiter, addresses, ...more }) };
+}
+
+const requestWith = (headers: Readonly<Record<string, string>>): IncomingMessage =>
+  ({ headers }) as unknown as IncomingMessage;
+const ruleOf = (scope?: Scope, bucket?: AccessRule['bucket']): AccessRule => ({ scope, bucket });
+
+describe('who may ask', () => {
+  it.each([
+    ['a key with the scope', { 'x-api-key': 'shop' }, 'settle', undefined, 'shop'],
+    ['a bearer', { authorization: 'Bearer shop' }, 'settle', undefined, 'shop'],
+    ['a bearer in other letters', { authorization: 'bEARER   shop' }, 'verify', undefined, 'shop'],
+    ['no key', {}, 'verify', 401, undefined],
+    ['an unknown key', { 'x-api-key': 'stranger' }, 'verify', 401, undefined],
+    ['an empty key', { 'x-api-key': '', authorization: 'Bearer shop' }, 'verify', 401, undefined],
+    ['basic credentials', { authorization: 'Basic shop' }, 'verify', 401, undefined],
+    ['a bearer with more behind', { authorization: 'Bearer shop x' }, 'verify', 401, undefined],
+    ['a key without the scope', { 'x-api-key': 'checker' }, 'settle', 403, 'checker'],
+    ['a bearer of the hub', { authorization: 'Bearer shop' }, 'hub', 401, undefined],
+    ['a bearer of operators', { authorization: 'Bearer shop' }, 'admin', 401, undefined],
+    ['a key of the hub', { 'x-api-key': 'shop' }, 'hub', 403, 'shop'],
+    ['no key on a public route', {}, undefined, undefined, undefined],
+    ['a key on a public route', { 'x-api-key': 'shop' }, undefined, undefined, 'shop'],
+    ['an unknown key on a public route', { 'x-api-key': '?' }, undefined, undefined, undefined],
+  ] as const)('%s', async (_, headers, scope, refusal, caller) => {
+    const decision = await access({}).access.decide(requestWith(headers), ruleOf(scope));
+    const challenge = refusal === 401 ? CHALLENGE : {};
+    expect(decision).toEqual({ refusal, caller, headers: challenge });
+  });
+
+  it('is anybody where no keys are in use, whatever key comes', async () => {
+    const { access: open } = access({ keys: undefined });
+    const request = requestWith({ 'x-api-key': 'shop' });
+    expect(await open.decide(request, ruleOf('settle'))).toEqual(LET_IN);
+  });
+});
+
+describe('how often', () => {
+  const limits = { verify: 5, settle: 0, lookup: 5 };
+
+  it('counts by key, else by address, each bucket apart', async () => {
+    const { access: limited, taken } = access({ limits });
+    const request = requestWith({ 'x-api-key': 'shop' });
+    expect(await limited.decide(request, ruleOf('verify', 'verify'))).toEqual({
+      ...{ refusal: undefined, caller: 'shop', headers: SAID },
+    });
+    await limited.decide(requestWith({}), ruleOf(undefined, 'lookup'));
+    const rate: Rate = { requests: 5, seconds: 1, burst: 5 };
+    expect(taken).toEqual([
+      ['verify:key:shop', rate],
+      ['lookup:ip:2001:db8:1:2::/64', rate],
+    ]);
+  });
+
+  it('is not asked of Redis where the route has no limit, nor for who may not ask', async () => {
+    const { access: limited, taken } = access({ limits });
+    await limited.decide(requestWith({ 'x-api-key': 'shop' }), ruleOf('settle', 'settle'));
+    await limited.decide(requestWith({}), ruleOf());
+    await limited.decide(requestWith({}), ruleOf('verify', 'verify'));
+    expect(taken).toEqual([]);
+  });
+
+  it('refuses beyond the limit, and says when to come again', async () => {
+    const refused = { ...VERDICT, isAllowed: false, remaining: 0, retryAfterSeconds: 2 };
+    const { access: limited } = access({ limits, keys: undefined }, refused);
+    expect(await limited.decide(requestWith({}), ruleOf('verify', 'verify'))).toEqual({
+      ...{ refusal: 429, caller: undefined },
+      headers: { ...SAID, 'RateLimit-Remaining': 0, 'Retry-After': 2 },
+    });
+  });
+
+  it('is not counted while Redis is away; any other fault is not hidden', async () => {
+    const request = requestWith({ 'x-api-key': 'shop' });
+    const away = access({ limits }, new RedisUnavailableError('rate_limit', 'away')).access;
+    expect(await away.decide(request, ruleOf('verify', 'verify'))).toEqual({
+      ...LET_IN,
+      caller: 'shop',
+    });
+    const broken = access({ limits }, new Error('broken')).access;
+    await expect(broken.decide(request, ruleOf('verify', 'verify'))).rejects.toThrow('broken');
+  });
+});

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http';
+import type {
+  AccessConfig,
+  RateLimitBucket,
+  Scope,
+} from '../../platform/config/access-settings.js';
+import type {
+  AccessDecision,
+  AccessPolicy,
+  AccessRule,
+  AnswerHeaders,
+} from '../../platform/http/access.js';
+import type { ClientAddresses } from '../../platform/http/client-address.js';
+import { addressGroup } from '../../platform/rate-limit/address-group.js';
+import { limitHeaders, type RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import type { ApiKeyStore } from './api-key-store.js';
+
+export interface RequestAccessParts {
+  /** `undefined` where no key is asked for. */
+  readonly keys: Pick<ApiKeyStore, 'find'> | undefined;
+  readonly limits: AccessConfig['rateLimits'];
+  readonly limiter: Pick<RateLimiter, 'take'>;
+  readonly addresses: Pick<ClientAddresses, 'of'>;
+}
+
+/** RFC 6750 §3, and the header of our own. */
+const CHALLENGE: AnswerHeaders = { 'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"' };
+const NO_HEADERS: AnswerHeaders = {};
+
+/**
+ * Who may ask, then how often. A request without a good key costs a hash and is not counted; Redis is
+ * asked only where the route has a limit.
+ */
+export class RequestAccess implements AccessPolicy {
+  constructor(private readonly parts: RequestAccessParts) {}
+
+  decide(
+    request: IncomingMessage,
+    { scope, bucket }: AccessRule,
+  ): AccessDecision | Promise<AccessDecision> {
+    const { keys, limits } = this.parts;
+    const presented = keys === undefined ? undefined : presentedKey(request, scope);
+    const key = presented === undefined ? undefined : keys?.find(presented);
+    // Without a scope too: the limit counts by key.
+    const caller = key?.id;
+    if (keys !== undefined && scope !== undefined && key?.scopes.has(scope) !== true) {
+      // Asking again with the same key is of no use (RFC 9110, sections 15.5.2 and 15.5.4).
+      return key === undefined
+        ? { refusal: 401, caller, headers: CHALLENGE }
+        : { refusal: 403, caller, headers: NO_HEADERS };
+    }
+    return bucket === undefined || limits[bucket] === 0
+      ? { refusal: undefined, caller, headers: NO_HEADERS }
+      : this.#count(request, bucket, caller);
+  }
+
+  async #count(
+    request: IncomingMessage,
+    bucket: RateLimitBucket,
+    caller: string | undefined,
+  ): Promise<AccessDecision> {
+    const { limits, limiter, addresses } = this.parts;
+    const limit = limits[bucket];
+    const name =
+      caller === undefined ? `ip:${addressGroup(addresses.of(request))}` : `key:${caller}`;
+    try {
+      const rate = { requests: limit, seconds: 1, burst: limit };
+      const verdict = await limiter.take(`${bucket}:${name}`, rate);
+      const headers = limitHeaders(verdict);
+      return verdict.isAllowed
+        ? { refusal: undefined, caller, headers }
+        : {
+            refusal: 429,
+            caller,
+            headers: { 'Retry-After': verdict.retryAfterSeconds, ...headers },
+          };
+    } catch (error) {
+      // Redis away: the answer is the true one that the service gives then, not a refusal.
+      if (error instanceof RedisUnavailableError) {
+        return { refusal: undefined, caller, headers: NO_HEADERS };
+      }
+      throw error;
+    }
+  }
+}
+
+/** `X-API-Key`, else a bearer token; `Authorization` on the hub and for operators is not ours. */
+function presentedKey({ headers }: IncomingMessage, scope: Scope | undefined): string | undefined {
+  const key = headers['x-api-key'];
+  if (key !== undefined || scope === 'hub' || scope === 'admin') return key?.toString();
+  return /^Bearer +([^\s]+)$/i.exec(headers.authorization ?? '')?.[1];
+}

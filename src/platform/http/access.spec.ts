@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { HttpException } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import {
+  type AccessDecision,
+  type AccessRule,
+  admit,
+  callerOf,
+  RateLimited,
+  RequireScope,
+  ruleOf,
+} from './access.js';
+
+@RequireScope('hub')
+class Files {
+  @RateLimited('lookup')
+  list(): void {
+    // Only its decorators matter.
+  }
+
+  @RequireScope('admin')
+  remove(): void {
+    // Only its decorators matter.
+  }
+}
+
+describe('what a route asks of its callers', () => {
+  it.each<[keyof Files, AccessRule]>([
+    ['list', { scope: 'hub', bucket: 'lookup' }],
+    ['remove', { scope: 'admin', bucket: undefined }],
+  ])('%s: its handler first, then its class', (name, rule) => {
+    const handler = Files.prototype[name];
+    expect(ruleOf(new Reflector(), Files, handler)).toEqual(rule);
+  });
+});
+
+describe.each([
+  ['at once', false],
+  ['after Redis was asked', true],
+])('admit, decided %s', (_, isLater) => {
+  const RULE: AccessRule = { scope: 'verify', bucket: 'verify' };
+
+  async function outcomeOf(decision: Partial<AccessDecision>) {
+    const headers: [string, unknown][] = [];
+    const response = { setHeader: (...header: [string, unknown]) => headers.push(header) };
+    const request = {} as unknown as IncomingMessage;
+    const policy = {
+      decide: (asked: IncomingMessage, rule: AccessRule) => {
+        expect([asked, rule]).toEqual([request, RULE]);
+        const decided = {
+          ...{ refusal: undefined, caller: undefined, headers: {} },
+          ...decision,
+        };
+        return isLater ? Promise.resolve(decided) : decided;
+      },
+    };
+    let error: unknown;
+    try {
+      const admitted = admit(policy, RULE, request, response as unknown as ServerResponse);
+      expect(admitted instanceof Promise).toBe(isLater);
+      await admitted;
+    } catch (problem) {
+      error = problem;
+    }
+    return { error, headers, caller: callerOf(request) };
+  }
+
+  it('notes the caller, and what the answer has to say', async () => {
+    expect(await outcomeOf({ caller: 'shop', headers: { 'RateLimit-Limit': 5 } })).toEqual({
+      ...{ error: undefined, caller: 'shop', headers: [['RateLimit-Limit', 5]] },
+    });
+    expect(await outcomeOf({})).toEqual({ error: undefined, caller: undefined, headers: [] });
+  });
+
+  it.each([
+    [401, 'Unauthorized'],
+    [403, 'Forbidden'],
+    [429, 'Too Many Requests'],
+  ] as const)('refuses with %d, whoever it is', async (refusal, message) => {
+    const headers = { 'Retry-After': 1 };
+    const outcome = await outcomeOf({ refusal, caller: 'shop', headers });
+    expect(outcome).toMatchObject({ caller: undefined, headers: [['Retry-After', 1]] });
+    expect(outcome.error).toBeInstanceOf(HttpException);
+    expect(outcome.error).toMatchObject({ message });
+    expect((outcome.error as HttpException).getStatus()).toBe(refusal);
+  });
+});
