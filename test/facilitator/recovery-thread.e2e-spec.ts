@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { keccak256, toHex, type Hex } from 'viem';
+import { type Hex, keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { RecoveryThread as Thread } from '../../src/platform/crypto/recovery-thread.js';
 import { loadSignerRecovery } from '../../src/platform/crypto/recover-signer.js';
+import type { RecoveryThread as Thread } from '../../src/platform/crypto/recovery-thread.js';
 
 /** The thread runs a file, so it is the built one that is tested. */
 const BUILT: string = new URL('../../dist/platform/crypto/recovery-thread.js', import.meta.url)

@@ -4,8 +4,9 @@ import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { MULTICALL3, sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
-import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { mint } from '../../sandbox/tokens.js';
+import { RpcProxy } from '../chaos/rpc-proxy.js';
+import { authorizationOf, payloadOf } from '../differential/cases.js';
 import { cancellationData } from '../support/cancellation.js';
 import { deployMoody, MOODY_NAME, setMoodFirst } from '../support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
@@ -14,11 +15,10 @@ import {
   eip3009Body,
   newAccount,
   newNonce,
-  permit2Body,
   type PaymentOptions,
+  permit2Body,
 } from '../support/payments.js';
 import { World } from '../support/world.js';
-import { authorizationOf, payloadOf } from '../differential/cases.js';
 
 /** The chain mines when a test says so: each test decides what lands in which block, and who is first. */
 describe('the outcome of a settlement', () => {
