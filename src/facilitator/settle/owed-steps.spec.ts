@@ -58,18 +58,22 @@ describe('steps that are owed to a ledger which is away', () => {
     expect(taken).toHaveLength(120);
   });
 
-  it('are not taken twice by two who take at once', async () => {
+  it('are taken by one at a time: nobody overtakes those that are under way', async () => {
     let go = (): void => undefined;
     let begun = 0;
-    owed.owe(() => {
-      begun += 1;
-      return new Promise<void>((resolve) => (go = resolve));
-    });
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    for (let count = 0; count < 60; count += 1) {
+      owed.owe(() => {
+        begun += 1;
+        return gate;
+      });
+    }
     const first = owed.takeAll();
     await owed.takeAll();
+    expect(begun).toBe(50);
     go();
     await first;
-    expect([begun, owed.count]).toEqual([1, 0]);
+    expect([begun, owed.count]).toEqual([60, 0]);
   });
 
   it('are bounded: the oldest is let go, which is reported', async () => {
