@@ -1,4 +1,5 @@
-import type { Sale, SettlementView } from './settlement.js';
+import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.builder.js';
+import type { Sale, SettlementDetails, SettlementView } from './settlement.js';
 
 export const OPEN_SALE: Sale = {
   state: 'open',
@@ -22,5 +23,20 @@ export function aSettlementView(
     isAsync: false,
     ...rest,
     sale: { ...OPEN_SALE, ...sale },
+  };
+}
+
+/** The story of an EIP-3009 payment that was claimed. */
+export function aSettlementDetails(overrides: Partial<SettlementDetails> = {}): SettlementDetails {
+  const { asset, payTo, amount, authorization } = anAcceptedPayment();
+  return {
+    ...{ scheme: 'exact', method: 'eip3009', chainId: 56, token: asset, payer: authorization.from },
+    ...{ payTo, amount, authorizationNonce: 2n ** 255n, deadline: 2_000_000_000n },
+    ...{ hashes: [], blockHash: undefined },
+    times: {
+      ...{ arrived: 0, claimed: 1_700_000_000_000 },
+      ...{ allocated: undefined, included: undefined, finished: undefined },
+    },
+    ...overrides,
   };
 }

@@ -133,14 +133,14 @@ describe('what a lane knows of itself', () => {
 });
 
 describe('the window of a lane', () => {
-  it.each([
-    ['begins with sixteen', 64, false, (_: LaneWindow) => undefined, 16],
-    ['begins with less where less is allowed', 4, false, (_: LaneWindow) => undefined, 4],
+  it.each<[string, number, boolean, (window: LaneWindow) => void, number]>([
+    ['begins with sixteen', 64, false, () => undefined, 16],
+    ['begins with less where less is allowed', 4, false, () => undefined, 4],
     [
       'grows by what a block takes, up to its limit',
       20,
       false,
-      (window: LaneWindow) => {
+      (window) => {
         window.grow(3);
         window.grow(9);
       },
@@ -150,7 +150,7 @@ describe('the window of a lane', () => {
       'halves when the chain stalls',
       64,
       false,
-      (window: LaneWindow) => {
+      (window) => {
         window.shrink();
       },
       8,
@@ -159,7 +159,7 @@ describe('the window of a lane', () => {
       'never closes',
       64,
       false,
-      (window: LaneWindow) => {
+      (window) => {
         for (let i = 0; i < 9; i += 1) window.shrink();
       },
       1,
@@ -168,7 +168,7 @@ describe('the window of a lane', () => {
       'is one for a signer with code',
       64,
       true,
-      (window: LaneWindow) => {
+      (window) => {
         window.grow(9);
       },
       1,

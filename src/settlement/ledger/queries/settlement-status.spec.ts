@@ -1,23 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
-import type { SettlementDetails, SettlementState } from '../../model/settlement.js';
-import { aSettlementView } from '../../model/settlement-view.builder.js';
+import type { SettlementState } from '../../model/settlement.js';
+import { aSettlementDetails, aSettlementView } from '../../model/settlement-view.builder.js';
 import { readInFlight } from './in-flight.js';
 import { statusOf } from './settlement-status.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
-const { asset, payTo, amount, authorization } = anAcceptedPayment();
-
-const DETAILS: SettlementDetails = {
-  ...{ scheme: 'exact', method: 'eip3009', chainId: 56, token: asset, payer: authorization.from },
-  ...{ payTo, amount, authorizationNonce: 2n ** 255n, deadline: 2_000_000_000n },
-  ...{ hashes: [TX], blockHash: TX },
-  times: {
-    ...{ arrived: 0, claimed: 1_700_000_000_000 },
-    ...{ allocated: undefined, included: undefined, finished: undefined },
-  },
-};
+const DETAILS = aSettlementDetails({ hashes: [TX], blockHash: TX });
 
 describe('what anyone may see of a settlement', () => {
   it.each<[SettlementState, boolean, string]>([
