@@ -45,6 +45,13 @@ export interface Sent {
   readonly extensions?: JsonObject;
 }
 
+export interface SignedPayment<C> {
+  /** As it is sent. */
+  readonly body: JsonObject;
+  readonly payment: Payment;
+  readonly claim: C;
+}
+
 function parse(body: JsonObject): Payment {
   const envelope = readEnvelope(body);
   if (envelope === undefined) throw new Error('no envelope');
@@ -84,21 +91,19 @@ function signedPayment<C extends Eip3009Claim | Permit2Claim>(
   name: string,
   fields: JsonObject,
   digestOf: (claim: C, payment: Payment) => Hex | undefined,
-): { readonly payment: Payment; readonly claim: C } {
-  const withSignature = (signature: string): Payment =>
-    parse(bodyOf(sent, { signature, [name]: fields }));
-  const unsigned = withSignature('0x');
+): SignedPayment<C> {
+  const withSignature = (signature: string): JsonObject =>
+    bodyOf(sent, { signature, [name]: fields });
+  const unsigned = parse(withSignature('0x'));
   const digest = digestOf(unsigned.claim as C, unsigned);
   const own =
     digest === undefined ? signatureOf(`0x${'00'.repeat(32)}`) : signatureOf(digest, sent.v);
-  const payment = withSignature(sent.signature ?? own);
-  return { payment, claim: payment.claim as C };
+  const body = withSignature(sent.signature ?? own);
+  const payment = parse(body);
+  return { body, payment, claim: payment.claim as C };
 }
 
-export function anEip3009Payment(sent: Sent = {}): {
-  readonly payment: Payment;
-  readonly claim: Eip3009Claim;
-} {
+export function anEip3009Payment(sent: Sent = {}): SignedPayment<Eip3009Claim> {
   const fields = {
     ...{ from: PAYER, to: PAYEE, value: String(AMOUNT), nonce: `0x${'ab'.repeat(32)}` },
     ...{ validAfter: '0', validBefore: String(NOW + 60), ...sent.signed },
@@ -113,10 +118,7 @@ export function anEip3009Payment(sent: Sent = {}): {
   });
 }
 
-export function aPermit2Payment(sent: Sent = {}): {
-  readonly payment: Payment;
-  readonly claim: Permit2Claim;
-} {
+export function aPermit2Payment(sent: Sent = {}): SignedPayment<Permit2Claim> {
   const fields = {
     from: PAYER,
     permitted: { token: TOKEN, amount: String(AMOUNT) },
