@@ -7,12 +7,10 @@ import ts from 'typescript';
  * in `CONTRIBUTING.md`. A line counts when more than a blank or a comment stands on it.
  *
  * Unit tests are the specs, and the contracts and builders they are made of. Memory twins are neither.
- * Ends with 1 where a room has fewer lines of unit tests than it should.
  */
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 const ROOMS = ['protocol', 'settlement', 'facilitator'];
-const RATIO_LEAST = 0.8;
 
 /** Lines on which a token begins or ends, or that a template literal goes on over. */
 export function countLines(source: string): number {
@@ -31,9 +29,8 @@ export function countLines(source: string): number {
   return lines.size;
 }
 
-function print(): number {
+function print(): void {
   console.log('| room | code | unit tests | ratio |\n|---|---|---|---|');
-  let tooFew = 0;
   for (const room of ROOMS) {
     const counts = { code: 0, unit: 0 };
     for (const name of readdirSync(SRC + room, { recursive: true, encoding: 'utf8' })) {
@@ -42,10 +39,8 @@ function print(): number {
       counts[kind] += countLines(readFileSync(`${SRC}${room}/${name}`, 'utf8'));
     }
     const ratio = counts.unit / counts.code;
-    if (ratio < RATIO_LEAST) tooFew += 1;
     console.log(`| \`src/${room}\` | ${counts.code} | ${counts.unit} | ${ratio.toFixed(2)} |`);
   }
-  return tooFew === 0 ? 0 : 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = print();
+if (process.argv[1] === fileURLToPath(import.meta.url)) print();
