@@ -248,7 +248,7 @@ describe('the journal', () => {
       const begun = performance.now();
       expect(await read()).toEqual(['t1']);
       expect(performance.now() - begun).toBeLessThan(1000);
-    });
+    }, 60_000);
 
     it('notices one that was changed, cut off, or replaced by an older one', async () => {
       await written(1);

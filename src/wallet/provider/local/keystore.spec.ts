@@ -51,7 +51,7 @@ describe('the keystore', () => {
     expect((await new Keystore(dir, secretsOf('correct')).unlock('a'))?.address).toBe(address);
     // What the file says is what was done.
     await expect(keystore().unlock('a')).rejects.toThrow(WalletStorageError);
-  });
+  }, 60_000);
 
   it('leaves threads for files while two dozen wallets are made', async () => {
     const store = new Keystore(dir, secretsOf('correct'), NOTICEABLE);
