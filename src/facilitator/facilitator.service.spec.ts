@@ -10,8 +10,8 @@ import {
 } from '../protocol/schemes/exact/exact-payment.builder.js';
 import { aSettlementView } from '../settlement/model/settlement-view.builder.js';
 import {
-  FacilitatorService,
   type FacilitatorParts,
+  FacilitatorService,
   type ScopedKey,
   type SettleTerms,
 } from './facilitator.service.js';

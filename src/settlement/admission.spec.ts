@@ -23,7 +23,7 @@ const aChain = (headAgeSeconds?: number): EvmChain =>
       headAgeSeconds === undefined
         ? undefined
         : { head: { timestamp: NOW_SECONDS - headAgeSeconds } },
-  }) as EvmChain;
+  }) as unknown as EvmChain;
 
 describe('a good payment', () => {
   beforeEach(() => {

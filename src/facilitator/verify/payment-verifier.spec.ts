@@ -107,7 +107,7 @@ describe('what a payer has in flight', () => {
   const judge = (
     payment: Payment,
     inFlight: Partial<InFlight>,
-    change = (_: JudgingChain) => {},
+    change: (chain: JudgingChain) => unknown = () => undefined,
   ): Promise<Judgement> => {
     const world = new World();
     change(world.chain);

@@ -49,7 +49,7 @@ describe('the view of a record', () => {
     ],
     ['withdrawn', {}, { state: 'withdrawn', isPaid: false, transaction: undefined }],
   ])('in stage %s with %o', (stage, fields, expected) => {
-    const view = readRecord('id', record({ stage, ...fields } as Record<string, string>));
+    const view = readRecord('id', record({ stage, ...fields }));
     expect(view).toMatchObject(expected);
     expect(view).toMatchObject({ id: 'id', termsTag: 'terms', signedTag: 'signed' });
   });

@@ -6,6 +6,7 @@ import { DEFAULT_SCHEME_CONTRACTS, PERMIT2 } from '../../evm/contracts.js';
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
+  type ReceiptLog,
   TRANSFER_TOPIC,
 } from '../../evm/logs.js';
 import {
@@ -83,17 +84,17 @@ describe('a payment of the exact scheme', () => {
 
 describe('the evidence of a payment', () => {
   const topic = (address: Address): Hex => `0x${addressWord(address)}`;
-  const transfer = (logIndex: number) => ({
-    ...{ address: eip3009.asset, data: `0x${uintWord(eip3009.amount)}` as Hex, logIndex },
+  const transfer = (logIndex: number): ReceiptLog => ({
+    ...{ address: eip3009.asset, data: `0x${uintWord(eip3009.amount)}`, logIndex },
     topics: [TRANSFER_TOPIC, topic(eip3009.authorization.from), topic(eip3009.payTo)],
   });
-  const used = (event: Hex, address = eip3009.asset) => ({
+  const used = (event: Hex, address = eip3009.asset): ReceiptLog => ({
     ...{ address, data: '0x' as Hex, logIndex: 0 },
-    topics: [event, topic(eip3009.authorization.from), `0x${'ab'.repeat(32)}` as Hex],
+    topics: [event, topic(eip3009.authorization.from), `0x${'ab'.repeat(32)}`],
   });
   const evidenceOf = (
     payment: AcceptedPayment,
-    logs: readonly { address: Address; topics: readonly Hex[]; data: Hex; logIndex: number }[],
+    logs: readonly ReceiptLog[],
     taken: readonly number[] = [],
   ): number | undefined => {
     const { authorization } = payment;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { addressWord, uintWord } from '../../evm/abi-words.js';
 import { ChainUnavailableError } from '../../errors.js';
+import { addressWord, uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import {

@@ -72,7 +72,8 @@ class View extends JudgingChain {
   callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
     this.batches.push({ call, sender, gas });
     if (this.joint === undefined) return Promise.resolve({ status: 'reverted', data: undefined });
-    const results = this.joint.map((success) => ({ success, returnData: '0x' as Hex }));
+    const returnData: Hex = '0x';
+    const results = this.joint.map((success) => ({ success, returnData }));
     const type = 'tuple[]';
     const components = [
       { name: 'success', type: 'bool' },
