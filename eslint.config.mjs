@@ -22,7 +22,7 @@ const BROWSER = Object.fromEntries(
 );
 
 export default defineConfig(
-  { ignores: ['dist', 'coverage', '**/*.mjs', '.sandbox'] },
+  { ignores: ['dist', 'coverage', '**/*.mjs', '!scripts/*.mjs', '.sandbox'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -86,10 +86,25 @@ export default defineConfig(
   },
   {
     // From far to near: Node, packages, other rooms, the own folder.
-    files: ['src/**/*.ts'],
+    files: ['**/*.ts', 'scripts/*.mjs'],
     plugins: { 'import-sort': importSort },
     rules: {
-      'import-sort/imports': ['error', { groups: [['^node:', '^@?\\w', '^\\.\\.', '^\\.']] }],
+      'import-sort/imports': [
+        'error',
+        { groups: [['^\\u0000', '^node:', '^@?\\w', '^\\.\\.', '^\\.']] },
+      ],
+    },
+  },
+  {
+    // Programs that run before anything is installed.
+    files: ['scripts/*.mjs'],
+    languageOptions: {
+      globals: {
+        URL: 'readonly',
+        console: 'readonly',
+        performance: 'readonly',
+        process: 'readonly',
+      },
     },
   },
   // A test's own helpers are called in one place.

@@ -2,15 +2,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readArguments } from './support/command-line.js';
-import { runLoad, verifyProblem } from './support/load.js';
-import { describeMachine, machineLine } from './support/machine.js';
-import type { Kind } from './support/payment-factory.js';
 import {
   type CpuProfile,
   type ProfileReport,
   type Share,
   sharesOf,
 } from './support/cpu-profile.js';
+import { runLoad, verifyProblem } from './support/load.js';
+import { describeMachine, machineLine } from './support/machine.js';
+import type { Kind } from './support/payment-factory.js';
 import { BenchStage } from './support/stage.js';
 import { textTable } from './support/text-table.js';
 

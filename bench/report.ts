@@ -11,9 +11,9 @@ import { gasTable, settleFacts, type SettleReport, settleTable } from './support
 import { soakFacts, type SoakReport } from './support/soak-report.js';
 import { figure, markdownTable } from './support/text-table.js';
 import {
+  baselineTable,
   busynessLine,
   cellTable,
-  baselineTable,
   rangeOf,
   ratioTable,
   type VerifyReport,

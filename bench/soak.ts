@@ -11,9 +11,9 @@ import {
 import { describeMachine, machineLine, versionsLine } from './support/machine.js';
 import { memoryMiBOf, pidOf } from './support/processor-time.js';
 import { usedBytes } from './support/redis-memory.js';
+import { printSoakReport, type Sample, type SoakReport } from './support/soak-report.js';
 import { BenchStage, OUR_SIGNER } from './support/stage.js';
 import { ascending, percentile, slopeOf } from './support/statistics.js';
-import { printSoakReport, type Sample, type SoakReport } from './support/soak-report.js';
 import { figure } from './support/text-table.js';
 
 /**

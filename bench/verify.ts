@@ -1,6 +1,6 @@
+import { type Baseline, recoveryBaselines, rpcBaselines } from './support/baselines.js';
 import { readArguments } from './support/command-line.js';
 import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
-import { type Baseline, recoveryBaselines, rpcBaselines } from './support/baselines.js';
 import { type LoadResult, runLoad, verifyProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
 import type { Kind } from './support/payment-factory.js';

@@ -1,7 +1,7 @@
 import { x402Client } from '@x402/core/client';
-import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
-import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { toClientEvmSigner } from '@x402/evm';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
 import { createPublicClient, type Hex, http } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 

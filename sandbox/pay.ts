@@ -1,9 +1,9 @@
 import { formatUnits } from 'viem';
 import { PAYER, SELLER } from './accounts.js';
 import { stockBuyer } from './buyer.js';
-import { approve, balanceOf } from './tokens.js';
 import { PERMIT2, sandboxClient } from './deploy.js';
 import { readState } from './state.js';
+import { approve, balanceOf } from './tokens.js';
 
 /** `npm run pay [report|permit2|sponsored]`: one purchase with the stock client. */
 const resource = process.argv[2] ?? 'report';

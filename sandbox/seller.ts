@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
-import express, { type Express } from 'express';
 import { HTTPFacilitatorClient } from '@x402/core/server';
-import { paymentMiddleware, x402ResourceServer } from '@x402/express';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
+import { paymentMiddleware, x402ResourceServer } from '@x402/express';
 import { declareEip2612GasSponsoringExtension } from '@x402/extensions';
+import express, { type Express } from 'express';
 import type { Address } from 'viem';
 import { USD_NAME, USD_VERSION } from './deploy.js';
 

@@ -2,8 +2,8 @@ import { Pool } from 'undici';
 import type { Hex } from 'viem';
 import type { SandboxAccount } from '../../sandbox/accounts.js';
 import { signTransaction } from '../../src/platform/crypto/sign-transaction.js';
-import type { ChainClock } from './chain-clock.js';
 import type { Baseline } from './baselines.js';
+import type { ChainClock } from './chain-clock.js';
 
 /** The cheapest transaction there is. */
 const TRANSFER_GAS = 21_000n;

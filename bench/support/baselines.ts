@@ -1,19 +1,19 @@
 import { Pool } from 'undici';
-import { hashTypedData, recoverAddress, type Hex } from 'viem';
-import { settlementCall } from '../../src/protocol/evm/calls.js';
-import {
-  asEip3009Authorization,
-  asPermit2Authorization,
-} from '../../src/protocol/evm/authorization.js';
-import { withNormalizedV } from '../../src/protocol/evm/signature.js';
-import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
-import { parsePayment, readEnvelope } from '../../src/protocol/payment/parse-payment.js';
-import type { Eip3009Claim, Payment, Permit2Claim } from '../../src/protocol/payment/payment.js';
+import { hashTypedData, type Hex, recoverAddress } from 'viem';
+import { EXACT_PROXY } from '../../sandbox/deploy.js';
 import {
   loadSignerRecovery,
   recoverSignerWithNoble,
 } from '../../src/platform/crypto/recover-signer.js';
-import { EXACT_PROXY } from '../../sandbox/deploy.js';
+import {
+  asEip3009Authorization,
+  asPermit2Authorization,
+} from '../../src/protocol/evm/authorization.js';
+import { settlementCall } from '../../src/protocol/evm/calls.js';
+import { withNormalizedV } from '../../src/protocol/evm/signature.js';
+import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
+import { parsePayment, readEnvelope } from '../../src/protocol/payment/parse-payment.js';
+import type { Eip3009Claim, Payment, Permit2Claim } from '../../src/protocol/payment/payment.js';
 
 /** What one part of the work takes when nothing else is done, in operations a second. */
 export interface Baseline {

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem';
 import type { SandboxClient } from '../../sandbox/deploy.js';
+import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
 import { transactionOf } from './chain-audit.js';
 import type { Answered } from './load.js';
-import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
 
 /** Gas of one settlement alone and in company. */
 export interface GasUse {

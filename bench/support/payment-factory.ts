@@ -10,9 +10,9 @@ import {
   USD_VERSION,
 } from '../../sandbox/deploy.js';
 import { TOKEN_ABI } from '../../sandbox/tokens.js';
+import { loadNativeSecp256k1 } from '../../src/platform/crypto/native-secp256k1.js';
 import { keccak256Digits } from '../../src/protocol/evm/keccak.js';
 import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
-import { loadNativeSecp256k1 } from '../../src/platform/crypto/native-secp256k1.js';
 import type { SeededBytes } from './seeded-bytes.js';
 
 /** An account that can sign quickly: benches need tens of thousands of payments. */

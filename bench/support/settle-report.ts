@@ -1,5 +1,5 @@
-import type { Cell, Contestant, Ratio } from './comparison.js';
 import type { Baseline } from './baselines.js';
+import type { Cell, Contestant, Ratio } from './comparison.js';
 import { FULL_BATCH, type GasUse } from './gas.js';
 import type { Machine } from './machine.js';
 import type { Busyness } from './processor-time.js';

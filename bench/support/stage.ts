@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { sandboxAccount } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
-import { deploySandbox, sandboxClient, type SandboxClient } from '../../sandbox/deploy.js';
+import { deploySandbox, type SandboxClient, sandboxClient } from '../../sandbox/deploy.js';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';

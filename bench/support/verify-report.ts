@@ -1,5 +1,5 @@
-import type { Cell, Ratio } from './comparison.js';
 import type { Baseline } from './baselines.js';
+import type { Cell, Ratio } from './comparison.js';
 import { type Machine, machineLine, versionsLine } from './machine.js';
 import type { Busyness } from './processor-time.js';
 import type { Spread } from './statistics.js';

@@ -1,6 +1,6 @@
 /** The chain of the sandbox in a container: anvil with the contracts, two tokens, and money for the payer. */
 import { createServer } from 'node:http';
-import { PAYER, DEPLOYER } from '../accounts.js';
+import { DEPLOYER, PAYER } from '../accounts.js';
 import { startAnvil } from '../anvil.js';
 import { deploySandbox, sandboxClient } from '../deploy.js';
 import { mint } from '../tokens.js';

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { SeededRandom } from '../support/seeded-random.js';
 import { TEST_SEED } from '../support/seed.js';
-import { type RunOptions, learnFlow, playRun } from './run.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { reorg, reorgAfterDeath } from './faults/of-chain.js';
 import { budget } from './faults/of-money.js';
@@ -24,6 +23,7 @@ import {
 } from './faults/of-redis.js';
 import { fatBatch, hostileTokens } from './faults/of-tokens.js';
 import { LIES } from './rpc-lies.js';
+import { learnFlow, playRun, type RunOptions } from './run.js';
 import { Stage } from './stage.js';
 
 /** Some sellers have to ask until the grace of a sale is over. */

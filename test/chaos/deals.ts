@@ -1,12 +1,12 @@
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { SeededRandom } from '../support/seeded-random.js';
-import { type Body, eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
-import { delay, newCallerAddress } from './client.js';
-import { commit, type PayerTrick, PAYER_TRICKS } from './payer-tricks.js';
-import { Order, type OrderOptions } from './order.js';
-import type { Stage } from './stage.js';
 import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
+import { type Body, eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
+import type { SeededRandom } from '../support/seeded-random.js';
+import { delay, newCallerAddress } from './client.js';
+import { Order, type OrderOptions } from './order.js';
+import { commit, PAYER_TRICKS, type PayerTrick } from './payer-tricks.js';
+import type { Stage } from './stage.js';
 
 /** One signed authorization with its terms. */
 export interface Payment {

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../support/seeded-random.js';
-import { learnFlow, type Played, playRun } from './run.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { packService } from './pack.js';
+import { learnFlow, type Played, playRun } from './run.js';
 import { Stage } from './stage.js';
 import { Tally } from './tally.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SeededRandom } from '../support/seeded-random.js';
-import { ask, type Answered, delay } from './client.js';
+import { type Answered, ask, delay } from './client.js';
 import type { Payment } from './deals.js';
 
 export interface Heard {

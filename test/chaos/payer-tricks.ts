@@ -1,8 +1,9 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { authorizationOf, payloadOf } from '../differential/cases.js';
+import { authorizationOf } from '../differential/cases.js';
 import { cancellationData } from '../support/cancellation.js';
 import { type Body, newAccount } from '../support/payments.js';
+import { presentationData, transferData } from '../support/token-calls.js';
 import type { World } from '../support/world.js';
 import { delay } from './client.js';
 
@@ -25,12 +26,6 @@ const FIRST_IN_LINE = 10n ** 11n;
 /** Loops until the gas is gone. */
 const GAS_BURNER: Hex = '0x5b600056';
 const POOR_FOR_MS = 1200;
-
-const ABI = parseAbi([
-  'function transfer(address,uint256)',
-  'function balanceOf(address) view returns (uint256)',
-  'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
-]);
 
 export async function commit(
   trick: PayerTrick,
@@ -78,28 +73,8 @@ function giveBack(world: World, payer: PrivateKeyAccount, balance: bigint): Prom
   return sendAs(world, PURSE, transferData(payer.address, balance));
 }
 
-const transferData = (to: Hex, amount: bigint): Hex =>
-  encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [to, amount] });
-
-async function copy(world: World, body: Body): Promise<void> {
-  const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(body) as Record<
-    string,
-    string
-  >;
-  const data = encodeFunctionData({
-    abi: ABI,
-    functionName: 'transferWithAuthorization',
-    args: [
-      from as Address,
-      to as Address,
-      BigInt(value ?? 0),
-      BigInt(validAfter ?? 0),
-      BigInt(validBefore ?? 0),
-      nonce as Hex,
-      payloadOf(body)['signature'] as Hex,
-    ],
-  });
-  await sendAs(world, newAccount().address, data);
+function copy(world: World, body: Body): Promise<void> {
+  return sendAs(world, newAccount().address, presentationData(body));
 }
 
 /** A block that is taken back takes the gas money with it: then once more. */

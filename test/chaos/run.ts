@@ -1,13 +1,13 @@
-import type { SeededRandom } from '../support/seeded-random.js';
 import { eip3009Body, newAccount, newNonce } from '../support/payments.js';
+import type { SeededRandom } from '../support/seeded-random.js';
 import { delay, newCallerAddress } from './client.js';
 import { type Deal, makeDeal, type Payment, play } from './deals.js';
 import type { Fault } from './faults/index.js';
 import { LAG_MOST_BLOCKS } from './faults/of-nodes.js';
 import { Purse } from './gas.js';
+import { type Expectations, violationsOf } from './invariants.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';
-import { type Expectations, violationsOf } from './invariants.js';
 import { Watch } from './watch.js';
 
 export interface RunOptions {

@@ -1,6 +1,6 @@
+import { secp256k1 } from '@noble/curves/secp256k1';
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { secp256k1 } from '@noble/curves/secp256k1';
 import {
   type Body,
   eip3009Body,
@@ -8,8 +8,8 @@ import {
   newAccount,
   newNonce,
   nowSeconds,
-  permit2Body,
   type PaymentOptions,
+  permit2Body,
   type Permit2Options,
   sponsoredBody,
   v1Body,

@@ -4,12 +4,12 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { EXACT_PROXY, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
 import { mint } from '../../sandbox/tokens.js';
-import { allCases, type Case, type Stage } from './cases.js';
-import { type Difference, DIFFERENCES } from './differences.js';
-import { type Judgement, Reference } from './reference.js';
 import { post } from '../support/http.js';
 import { eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
 import { World } from '../support/world.js';
+import { allCases, type Case, type Stage } from './cases.js';
+import { type Difference, DIFFERENCES } from './differences.js';
+import { type Judgement, Reference } from './reference.js';
 
 /** A chain id that V1 of the reference has a name for. */
 const CHAIN_ID = 84_532;

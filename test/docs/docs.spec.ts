@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { AppConfig, SETTING_NAMES } from '../../src/platform/config/app-config.js';
-import { REASONS, type ReasonFacts } from '../../src/protocol/reasons.js';
+import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
 import { tableRows } from './markdown.js';
 
 const read = (file: string): string =>

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
-import { REASONS, type ReasonFacts } from '../../src/protocol/reasons.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
-import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
+import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
+import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
+import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
 import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
 
 const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, WALLET_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];

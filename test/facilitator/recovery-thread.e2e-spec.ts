@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { keccak256, toHex, type Hex } from 'viem';
+import { type Hex, keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { RecoveryThread as Thread } from '../../src/platform/crypto/recovery-thread.js';
 import { loadSignerRecovery } from '../../src/platform/crypto/recover-signer.js';
+import { compareRecoveries } from '../../src/platform/crypto/recovery-comparison.builder.js';
+import type { RecoveryThread as Thread } from '../../src/platform/crypto/recovery-thread.js';
 
 /** The thread runs a file, so it is the built one that is tested. */
 const BUILT: string = new URL('../../dist/platform/crypto/recovery-thread.js', import.meta.url)
@@ -35,4 +36,12 @@ describe('signers recovered in a thread', () => {
     expect(found.filter((signer) => signer === account.address.toLowerCase())).toHaveLength(60);
     expect(gone).toBe(0);
   });
+});
+
+describe('signers recovered natively', () => {
+  it('are those recovered in JavaScript, for ten thousand signatures', () => {
+    const { recoverSigner, implementation } = loadSignerRecovery();
+    expect(implementation).toBe('native');
+    expect(compareRecoveries(recoverSigner, 10_000)).toBeGreaterThan(1000);
+  }, 120_000);
 });

@@ -10,9 +10,9 @@ import { ApiDescription } from '../support/api-description.js';
 import { get } from '../support/http.js';
 import { Inspector } from '../support/inspector.js';
 import { type Body, eip3009Body, type Json, newAccount, permit2Body } from '../support/payments.js';
-import { World } from '../support/world.js';
-import { SeededRandom } from '../support/seeded-random.js';
 import { TEST_SEED } from '../support/seed.js';
+import { SeededRandom } from '../support/seeded-random.js';
+import { World } from '../support/world.js';
 import { type Api, type GeneratedRequest, RequestMaker } from './requests.js';
 import { type Answered, Sender } from './sender.js';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
-import { SeededRandom } from '../support/seeded-random.js';
 import { get } from '../support/http.js';
 import { Inspector } from '../support/inspector.js';
 import { newAccount } from '../support/payments.js';
 import { TEST_SEED } from '../support/seed.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { transferData } from '../wallet/transfer-data.js';
 import { ADMIN_KEY, WalletWorld } from '../wallet/wallet-world.js';
 import { type HostileSeller, startHostileSeller } from './hostile-seller.js';

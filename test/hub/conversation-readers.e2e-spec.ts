@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { get } from 'node:http';
 import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../support/http.js';
 import { type Hub, HubWorld } from '../support/hub-world.js';
 import { residentBytes } from '../support/resident.js';

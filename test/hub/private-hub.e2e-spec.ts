@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
-import { type GivenHeaders, HUB_ADDRESS, type Hub, HubWorld } from '../support/hub-world.js';
+import { type GivenHeaders, type Hub, HUB_ADDRESS, HubWorld } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
 
 const VECTOR_KEY = '0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20';

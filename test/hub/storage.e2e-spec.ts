@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secret } from '../../src/platform/config/secret.js';
 import { FsStorage } from '../../src/hub/storage/fs/fs-storage.provider.js';
 import { MemoryStorage } from '../../src/hub/storage/memory/memory-storage.provider.js';
 import { firstVolumeOf } from '../../src/hub/storage/owner-folder.js';
@@ -17,8 +16,9 @@ import {
   VOLUME_BYTES,
 } from '../../src/hub/storage/storage-provider.js';
 import { verifiedRead } from '../../src/hub/storage/verified-read.js';
-import { HUB_ADDRESS, HubWorld } from '../support/hub-world.js';
+import { Secret } from '../../src/platform/config/secret.js';
 import { eventually } from '../support/http.js';
+import { HUB_ADDRESS, HubWorld } from '../support/hub-world.js';
 import { S3_KEYS, S3Fixture } from '../support/s3-fixture.js';
 
 /** Something that keeps data, of which several processes can have a provider each. */

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { encodeFunctionData, type Hex, numberToHex, parseAbi } from 'viem';
+import { type Hex, numberToHex } from 'viem';
 import { sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../src/protocol/evm/logs.js';
 import { RpcProxy } from '../chaos/rpc-proxy.js';
-import { authorizationOf, payloadOf } from '../differential/cases.js';
+import { authorizationOf } from '../differential/cases.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount, type PaymentOptions } from '../support/payments.js';
+import { presentationData, transferData } from '../support/token-calls.js';
 import { World } from '../support/world.js';
 
 const METHOD_NOT_FOUND = { error: { code: -32_601, message: 'method not found' } };
@@ -79,32 +80,12 @@ describe('a node that lies', () => {
     const hash = await sandboxClient(world.anvil.url).sendTransaction({
       chain: null,
       to: world.usd,
-      data: calldataOf(body),
+      data: presentationData(body),
       gas: 300_000n,
       gasPrice: 10n ** 12n,
     });
     await mine();
     return hash;
-  }
-
-  function calldataOf(body: Body): Hex {
-    const authorization = authorizationOf(body) as Record<string, string>;
-    const { from, to, value, validAfter, validBefore, nonce } = authorization;
-    return encodeFunctionData({
-      abi: parseAbi([
-        'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
-      ]),
-      functionName: 'transferWithAuthorization',
-      args: [
-        from as Hex,
-        to as Hex,
-        BigInt(value ?? 0),
-        BigInt(validAfter ?? 0),
-        BigInt(validBefore ?? 0),
-        nonce as Hex,
-        payloadOf(body)['signature'] as Hex,
-      ],
-    });
   }
 
   it('has no logs: a payment that was copied and mined first is paid all the same', async () => {
@@ -146,7 +127,7 @@ describe('a node that lies', () => {
     const { liar: first, service } = await liarAndWitness();
     const body = await aBody();
     await mine(3);
-    await sendNow(sandboxClient(world.anvil.url), { to: world.usd, data: calldataOf(body) });
+    await sendNow(sandboxClient(world.anvil.url), { to: world.usd, data: presentationData(body) });
     first.fault = { kind: 'lags', blocks: 2 };
     const verified = await post(`${service.url}/v2/verify`, body);
     expect(verified.body).toMatchObject({
@@ -206,11 +187,7 @@ describe('a node that lies', () => {
       from: payer.address,
       to: world.usd,
       gasPrice: 10n ** 12n,
-      data: encodeFunctionData({
-        abi: parseAbi(['function transfer(address,uint256)']),
-        functionName: 'transfer',
-        args: [newAccount().address, amount],
-      }),
+      data: transferData(newAccount().address, amount),
     });
   }
 

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { encodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { Hex } from 'viem';
 import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { MULTICALL3, sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
-import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { mint } from '../../sandbox/tokens.js';
+import { RpcProxy } from '../chaos/rpc-proxy.js';
+import { authorizationOf } from '../differential/cases.js';
 import { cancellationData } from '../support/cancellation.js';
 import { deployMoody, MOODY_NAME, setMoodFirst } from '../support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
@@ -14,11 +15,11 @@ import {
   eip3009Body,
   newAccount,
   newNonce,
-  permit2Body,
   type PaymentOptions,
+  permit2Body,
 } from '../support/payments.js';
+import { presentationData, transferData } from '../support/token-calls.js';
 import { World } from '../support/world.js';
-import { authorizationOf, payloadOf } from '../differential/cases.js';
 
 /** The chain mines when a test says so: each test decides what lands in which block, and who is first. */
 describe('the outcome of a settlement', () => {
@@ -124,11 +125,7 @@ describe('the outcome of a settlement', () => {
       from: payer.address,
       to: world.usd,
       gasPrice: 10n ** 12n,
-      data: encodeFunctionData({
-        abi: parseAbi(['function transfer(address,uint256)']),
-        functionName: 'transfer',
-        args: [newAccount().address, amount],
-      }),
+      data: transferData(newAccount().address, amount),
     });
   }
 
@@ -325,29 +322,7 @@ describe('the outcome of a settlement', () => {
   /** Sends the authorization of a payment in a transaction of somebody else, and mines it. */
   async function presentElsewhere(body: Body): Promise<Hex> {
     const client = sandboxClient(world.anvil.url);
-    const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(body) as Record<
-      string,
-      string
-    >;
-    const signature = payloadOf(body)['signature'] as Hex;
-    const receipt = await sendNow(client, {
-      to: world.usd,
-      data: encodeFunctionData({
-        abi: parseAbi([
-          'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
-        ]),
-        functionName: 'transferWithAuthorization',
-        args: [
-          from as Hex,
-          to as Hex,
-          BigInt(value ?? 0),
-          BigInt(validAfter ?? 0),
-          BigInt(validBefore ?? 0),
-          nonce as Hex,
-          signature,
-        ],
-      }),
-    });
+    const receipt = await sendNow(client, { to: world.usd, data: presentationData(body) });
     return receipt.transactionHash;
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { SeededRandom } from './seeded-random.js';
 import type { Hub } from './hub-world.js';
+import { SeededRandom } from './seeded-random.js';
 
 const PATHS = [
   ...['/api/upload', '/api/uploadData', '/api/download', '/api/conversation', '/api/object'],

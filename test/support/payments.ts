@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Address, getAddress, type Hex, toHex } from 'viem';
-import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { EXACT_PROXY, PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 
 /**

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
@@ -7,7 +8,6 @@ import {
 import type { AcceptedPayment } from '../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../src/protocol/payment/identity.js';
 import type { Reason } from '../../src/protocol/reasons.js';
-import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
 import { credentialsOf, type Requester } from '../../src/settlement/ledger/requester.js';
 import type {
   ClaimRef,

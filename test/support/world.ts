@@ -6,11 +6,11 @@ import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { type Artifact, type Artifacts, compileFolder } from '../../sandbox/compile.js';
 import {
   artifactOf,
-  deploySandbox,
   deploy,
+  deploySandbox,
   PERMIT2,
-  sandboxClient,
   type SandboxClient,
+  sandboxClient,
 } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';

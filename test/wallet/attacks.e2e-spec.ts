@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type Address, encodeFunctionData, type Hex, parseSignature } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { SET_RULES, SPENT } from '../../src/wallet/budget/budget-scripts.js';
 import { eventually } from '../support/http.js';
 import { newAccount, nowSeconds, TRANSFER_TYPES } from '../support/payments.js';
-import { SET_RULES, SPENT } from '../../src/wallet/budget/budget-scripts.js';
 import { RedisTripwire } from './tripwire.js';
 import { WalletWorld } from './wallet-world.js';
 

@@ -3,7 +3,7 @@ import {
   type Server as HttpServer,
   type ServerResponse,
 } from 'node:http';
-import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Before the other side has heard of it, or after it has done it and before the asker hears. */
 export type Moment = 'before' | 'after';

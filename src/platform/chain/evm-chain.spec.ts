@@ -6,6 +6,9 @@ import { aChain, failure, FakeChain, result, SILENT } from './fake-chain.builder
 
 const ACCOUNT = '0x5555555555555555555555555555555555555555';
 
+/** Work of a judgement: it names the endpoint that was asked. */
+const yes = (view: ChainView): Promise<string> => Promise.resolve(view.health.endpoint.name);
+
 const hashAt = (chain: EvmChain, number: bigint): Promise<string> =>
   chain.agree({
     what: 'test',
@@ -124,15 +127,16 @@ describe('the head', () => {
     const leap = { ...(truth.header(19) as object), number: '0x3b9aca00' };
     second.lie = (method, [name]) =>
       method === 'eth_getBlockByNumber' && name === 'latest' ? result(leap) : undefined;
-    const view = chain.views()[0];
-    expect(view !== undefined && (await chain.isBehind(view))).toBe(false);
+    const preferred = chain.views()[0]?.health.endpoint.name;
+    const judged = await chain.judge(yes, () => 'near', true);
+    // By the leap the first one asked would be far behind.
+    expect(judged.value).toBe(preferred);
+    expect(judged.newestBlock).toBeLessThan(20n);
     expect(chain.newestKnownBlock).toBeLessThan(20n);
   });
 });
 
 describe('a judgement', () => {
-  const yes = (view: ChainView): Promise<string> => Promise.resolve(view.health.endpoint.name);
-
   it('says yes only by a node at the newest block any node has shown', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
     if (nodes[0] !== undefined) nodes[0].lag = 1;

@@ -15,7 +15,6 @@ import { ContractPresence } from './contract-presence.js';
 import {
   byPreference,
   type EndpointHealth,
-  LAG_MAX_BLOCKS,
   newEndpointHealth,
   noteLeastTip,
 } from './endpoint-health.js';
@@ -189,16 +188,6 @@ export class EvmChain {
       work,
       need,
     );
-  }
-
-  /**
-   * Whether the endpoint of this view is behind others by more than is believable. It is asked before
-   * a payment is refused by what this endpoint said.
-   */
-  async isBehind({ health }: ChainView): Promise<boolean> {
-    if (byPreference(this.endpoints).length < 2) return false;
-    const behind = (await this.#heads.measure(0)).behind(health);
-    return behind === undefined || behind > LAG_MAX_BLOCKS;
   }
 
   // ---------------------------------------------------------------- two endpoints

@@ -39,6 +39,7 @@ export class JournalReader {
     private readonly dir: string,
     private readonly keys: KeyRing,
     private readonly witness: JournalWitness,
+    private readonly againMs = AGAIN_MS,
   ) {}
 
   /**
@@ -53,7 +54,7 @@ export class JournalReader {
         const isOfFiles = error instanceof BrokenChainError || 'syscall' in (error as object);
         if (!isOfFiles) throw error;
         if (attempt === ATTEMPTS) throw new WalletStorageError('WALLET_AUDIT_DIR', error);
-        await sleep(AGAIN_MS);
+        await sleep(this.againMs);
       }
     }
   }

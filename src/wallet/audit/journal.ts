@@ -44,6 +44,8 @@ export interface JournalOptions {
   /** Seals what a checkpoint keeps of an intent with the newest key. */
   readonly renewIntent?: (wallet: string, intentId: string, record: string) => string;
   readonly onFailure?: (error: unknown) => void;
+  /** The pause before a folder that does not add up is read once more. */
+  readonly readAgainMs?: number | undefined;
 }
 
 /**
@@ -61,7 +63,7 @@ export class Journal {
 
   constructor(private readonly options: JournalOptions) {
     const { dir, keys, witness } = options;
-    this.#reader = new JournalReader(dir, keys, witness);
+    this.#reader = new JournalReader(dir, keys, witness, options.readAgainMs);
     this.#writer = new JournalWriter({
       dir,
       keys,

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../support/seeded-random.js';
-import type { Stage } from '../stage.js';
 import type { Expectations } from '../invariants.js';
+import type { Stage } from '../stage.js';
 
 /** Something that goes wrong while payments are on their way. */
 export interface Fault {

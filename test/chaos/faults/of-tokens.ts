@@ -1,6 +1,6 @@
-import type { SeededRandom } from '../../support/seeded-random.js';
-import { eip3009Body, newAccount } from '../../support/payments.js';
 import { randomUUID } from 'node:crypto';
+import { eip3009Body, newAccount } from '../../support/payments.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { ask, delay, newCallerAddress } from '../client.js';
 import type { Stage } from '../stage.js';
 import type { Fault } from './fault.js';

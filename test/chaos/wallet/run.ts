@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hex } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../../sandbox/deploy.js';
-import type { SeededRandom } from '../../support/seeded-random.js';
 import { newNonce, nowSeconds, TRANSFER_TYPES } from '../../support/payments.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { type Authorization, PRICE } from './shop.js';
 import type { Purse, WalletStage } from './stage.js';
 

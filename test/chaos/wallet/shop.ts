@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Address, encodeFunctionData, type Hex, parseAbi, parseSignature } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../../sandbox/deploy.js';
-import type { SeededRandom } from '../../support/seeded-random.js';
 import { newAccount } from '../../support/payments.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { World } from '../../support/world.js';
 
 /** Of everything that is sold here: 1.00. */

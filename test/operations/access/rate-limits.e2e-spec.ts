@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startRedis } from '../../../sandbox/redis.js';
 import { freePort } from '../../../sandbox/processes.js';
+import { startRedis } from '../../../sandbox/redis.js';
 import type { Service } from '../../../sandbox/service.js';
 import { type Answer, eventually, get, post } from '../../support/http.js';
 import { World } from '../../support/world.js';

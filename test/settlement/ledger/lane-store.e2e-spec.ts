@@ -3,16 +3,16 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
-import { STATE_OF } from '../../../src/settlement/model/settlement-machine.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { listKey, recordKey, signerOf, tagOf } from '../../../src/settlement/ledger/keys.js';
 import {
-  type LaneStoreHarness,
   laneStoreContract,
+  type LaneStoreHarness,
 } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
+import { STATE_OF } from '../../../src/settlement/model/settlement-machine.js';
 
 const CHAIN = 56;
 const LIMITS = {

@@ -5,16 +5,24 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { privateKeyToAddress } from 'viem/accounts';
 import { Secret } from '../../../platform/config/secret.js';
+import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletStorageError } from '../../wallet-error.js';
 import { Keystore } from './keystore.js';
+
+/** The rules of files are the same at any cost. */
+const CHEAP = { N: 1024, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+/** Dear enough for hashes, and not files, to take the time. */
+const NOTICEABLE = { ...CHEAP, N: 2 ** 14 };
+
+const secretsOf = (current: string, previous?: string): RotatingSecret => ({
+  current: new Secret(current),
+  previous: previous === undefined ? undefined : new Secret(previous),
+});
 
 describe('the keystore', () => {
   let dir: string;
   const keystore = (secret = 'correct', previous?: string) =>
-    new Keystore(dir, {
-      current: new Secret(secret),
-      previous: previous === undefined ? undefined : new Secret(previous),
-    });
+    new Keystore(dir, secretsOf(secret, previous), CHEAP);
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'keystore-'));
@@ -36,12 +44,21 @@ describe('the keystore', () => {
     expect(await keystore().unlock('b')).toBeUndefined();
   });
 
-  it('leaves threads for files while sixty wallets are made', async () => {
-    const store = keystore();
+  it('derives by 2^15 rounds and 32 MiB unless it is told otherwise', async () => {
+    const { address } = await new Keystore(dir, secretsOf('correct')).create('a');
+    const { kdf } = JSON.parse(await readFile(await fileOf(), 'utf8')) as { kdf: object };
+    expect(kdf).toMatchObject({ name: 'scrypt', n: 2 ** 15, r: 8, p: 1 });
+    expect((await new Keystore(dir, secretsOf('correct')).unlock('a'))?.address).toBe(address);
+    // What the file says is what was done.
+    await expect(keystore().unlock('a')).rejects.toThrow(WalletStorageError);
+  }, 60_000);
+
+  it('leaves threads for files while two dozen wallets are made', async () => {
+    const store = new Keystore(dir, secretsOf('correct'), NOTICEABLE);
     const started = performance.now();
     const progress = { isDone: false };
     const made = Promise.all(
-      Array.from({ length: 60 }, (_, at) => store.create(`owner-${at}`)),
+      Array.from({ length: 24 }, (_, at) => store.create(`owner-${at}`)),
     ).finally(() => (progress.isDone = true));
     const waits: number[] = [];
     while (!progress.isDone) {
@@ -50,7 +67,7 @@ describe('the keystore', () => {
       waits.push(performance.now() - begun);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    expect(new Set((await made).map(({ address }) => address)).size).toBe(60);
+    expect(new Set((await made).map(({ address }) => address)).size).toBe(24);
     // With all threads taken a file waits until half of the wallets are made.
     expect(Math.max(...waits)).toBeLessThan((performance.now() - started) / 8);
   }, 120_000);

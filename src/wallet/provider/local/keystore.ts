@@ -12,7 +12,7 @@ import type { RotatingSecret } from '../../../platform/config/wallet-settings.js
 import { WalletError, WalletStorageError } from '../../wallet-error.js';
 
 /** 2^15 rounds and 32 MiB: about 0.1 s, once per wallet and process (RFC 7914; OWASP's least is 2^17 for passwords, here the secret has 128 bits or more). */
-const SCRYPT = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
+const SCRYPT: ScryptCost = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const UNLOCKED_MAX = 1000;
 /** Of the four threads that Node has for files, names and hashes together: the others stay free. */
 const DERIVATIONS_AT_ONCE = 2;
@@ -45,7 +45,15 @@ export interface UnlockedKey {
   readonly key: Secret<Hex>;
 }
 
-const derive = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
+export interface ScryptCost {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+  /** Bytes. */
+  readonly maxmem: number;
+}
+
+const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
 /**
  * Private keys in files, one per subject, encrypted with AES-256-GCM under a key that scrypt derives
@@ -59,6 +67,7 @@ export class Keystore {
   constructor(
     private readonly dir: string,
     private readonly secret: RotatingSecret,
+    private readonly cost: ScryptCost = SCRYPT,
   ) {}
 
   /** @throws WalletStorageError when the folder cannot be used. */
@@ -150,7 +159,7 @@ export class Keystore {
       format: 2,
       subject,
       address,
-      kdf: { name: 'scrypt', n: SCRYPT.N, r: SCRYPT.r, p: SCRYPT.p, salt: base64(salt) },
+      kdf: { name: 'scrypt', n: this.cost.N, r: this.cost.r, p: this.cost.p, salt: base64(salt) },
       cipher: {
         name: 'aes-256-gcm',
         iv: base64(iv),
@@ -194,7 +203,7 @@ export class Keystore {
   /** @throws WalletError `unavailable` when too many keys are being derived. */
   async #keyOf(secret: Secret<string>, salt: Buffer): Promise<Buffer> {
     try {
-      return await this.#derivations.run(() => derive(secret.reveal(), salt, 32, SCRYPT));
+      return await this.#derivations.run(() => derive(secret.reveal(), salt, 32, this.cost));
     } catch (error) {
       if (!(error instanceof TooBusyError)) throw error;
       throw new WalletError('unavailable', 'Too many wallets are being opened. Ask again.', {

@@ -1,0 +1,198 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { BadRequestException } from '@nestjs/common';
+import type { Hex } from 'viem';
+import type { JsonObject } from '../protocol/payment/wire-values.js';
+import {
+  anEip3009Payment,
+  PAYER,
+  type Sent,
+  STRANGER,
+} from '../protocol/schemes/exact/exact-payment.builder.js';
+import { aSettlementView } from '../settlement/model/settlement-view.builder.js';
+import {
+  type FacilitatorParts,
+  FacilitatorService,
+  type ScopedKey,
+  type SettleTerms,
+} from './facilitator.service.js';
+import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
+import type { SettleRequest } from './settle/settle-context.js';
+import type { VerifyOutcome } from './verify/verify.service.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+const NO_KEY: ScopedKey = { value: undefined, caller: undefined };
+const bodyOf = (sent: Sent = {}): JsonObject => anEip3009Payment(sent).body;
+
+describe('the facilitator', () => {
+  let service: FacilitatorService;
+  let outcome: VerifyOutcome | Error;
+  let settled: SettleAnswer | Error | undefined;
+  let verifyKeys: string[];
+  let requests: SettleRequest[];
+  let observed: unknown[][];
+  let logged: unknown[];
+
+  beforeEach(() => {
+    outcome = { isValid: true };
+    settled = undefined;
+    [verifyKeys, requests, observed, logged] = [[], [], [], []];
+    service = new FacilitatorService({
+      config: { settleFinality: 'finalized' },
+      chains: { get: (chainId: number) => (chainId === 56 ? {} : undefined) },
+      verifier: {
+        verify: (_: unknown, keyTag: string) => {
+          verifyKeys.push(keyTag);
+          return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+        },
+      },
+      settler: {
+        settle: (request: SettleRequest) => {
+          requests.push(request);
+          return settled instanceof Error ? Promise.reject(settled) : Promise.resolve(settled);
+        },
+      },
+      logger: { error: (line: unknown) => logged.push(line) },
+      observer: {
+        verified: (...[, reason]: unknown[]) => observed.push(['verified', reason]),
+        settled: (...[, result, reason]: unknown[]) => observed.push([result, reason]),
+      },
+    } as unknown as FacilitatorParts);
+  });
+
+  const terms = (more: Partial<SettleTerms> = {}): SettleTerms => ({
+    ...{ idempotencyKey: NO_KEY, address: '192.0.2.7', isAsync: false, finality: 'included' },
+    arrivedAt: Date.now(),
+    connection: { closed: new Promise(() => undefined), isWritable: true },
+    ...more,
+  });
+  const settle = (more: Partial<SettleTerms> = {}, sent: Sent = {}) =>
+    service.settle(bodyOf(sent), [1, 2], terms(more));
+
+  describe('asked to verify', () => {
+    it('answers with the payer as it was sent', async () => {
+      expect(await service.verify(bodyOf(), [1, 2], NO_KEY)).toEqual({
+        isValid: true,
+        payer: PAYER,
+      });
+      expect(observed).toEqual([['verified', undefined]]);
+    });
+
+    it.each<[string, Sent, readonly (1 | 2)[], string]>([
+      ['of a version that is not served here', {}, [1], 'invalid_x402_version'],
+      [
+        'of a network that is not served',
+        { requirements: { network: 'eip155:97' } },
+        [2],
+        'invalid_network',
+      ],
+      ['of another scheme', { requirements: { scheme: 'upto' } }, [2], 'unsupported_scheme'],
+    ])('refuses a payment %s without judging it', async (_, { requirements }, versions, reason) => {
+      const body = bodyOf();
+      const sent = { ...(body['paymentRequirements'] as JsonObject), ...requirements };
+      const answer = await service.verify({ ...body, paymentRequirements: sent }, versions, NO_KEY);
+      expect(answer).toMatchObject({ isValid: false, invalidReason: reason, payer: PAYER });
+      expect(answer.invalidMessage?.length).toBeGreaterThan(10);
+      expect(verifyKeys).toEqual([]);
+    });
+
+    it('has an answer when it fails itself, which shows nothing of why', async () => {
+      outcome = new Error('rpc https://user:secret@node');
+      const answer = await service.verify(bodyOf(), [2], NO_KEY);
+      expect(answer).toMatchObject({ isValid: false, invalidReason: 'unexpected_verify_error' });
+      expect(JSON.stringify(answer)).not.toMatch(/secret|rpc/);
+      expect(logged).toHaveLength(1);
+    });
+
+    it.each([
+      [[]],
+      ['text'],
+      [null],
+      [{ paymentPayload: {} }],
+      [{ paymentPayload: [], paymentRequirements: {} }],
+    ])('takes %j for no request', async (body) => {
+      await expect(service.verify(body, [2], NO_KEY)).rejects.toThrow(BadRequestException);
+      expect(observed).toEqual([]);
+    });
+  });
+
+  describe('asked to settle', () => {
+    const answers = new SettleAnswers(
+      { networkAsSent: '', payerAsSent: undefined },
+      'included',
+      'c',
+    );
+    const takeBack = (): Promise<void> => Promise.resolve();
+
+    it.each<[string, () => SettleAnswer | Error | undefined, string, string | undefined]>([
+      [
+        'success',
+        () => answers.success(aSettlementView({ isPaid: true }), takeBack),
+        'success',
+        undefined,
+      ],
+      ['pending', () => answers.pending(TX), 'pending', 'settlement_pending'],
+      ['a 202', () => answers.handedOut({ id: 'c' }, takeBack), 'accepted', undefined],
+      ['failure', () => answers.failure('no_gas'), 'failure', 'no_gas'],
+      ['a client that hung up', () => undefined, 'hung_up', undefined],
+      ['a fault of its own', () => new Error('x'), 'failure', 'unexpected_settle_error'],
+    ])('counts %s as what it is', async (_, what, result, reason) => {
+      settled = what();
+      const answer = await settle();
+      expect(observed).toEqual([[result, reason]]);
+      expect(answer === undefined).toBe(result === 'hung_up');
+    });
+
+    it('has an answer when it fails itself, with strings wherever the client reads them', async () => {
+      settled = new Error('rpc https://user:secret@node');
+      const answer = await settle();
+      expect(answer).toMatchObject({
+        status: 200,
+        body: { success: false, transaction: '', network: 'eip155:56', payer: PAYER },
+      });
+      expect(JSON.stringify(answer)).not.toMatch(/secret|rpc/);
+    });
+
+    it('knows no address of a client it cannot tell, and one network of IPv6 as one', async () => {
+      const credentialsAt = async (address: string | undefined): Promise<readonly string[]> => {
+        await settle({ address });
+        return requests.at(-1)?.credentials ?? [];
+      };
+      expect(await credentialsAt(undefined)).toEqual([]);
+      const one = await credentialsAt('2001:db8::1');
+      expect(one).toHaveLength(1);
+      expect(await credentialsAt('2001:db8::ffff')).toEqual(one);
+      expect(await credentialsAt('2001:db8:0:1::1')).not.toEqual(one);
+    });
+  });
+
+  describe('the scope of an idempotency key', () => {
+    const tagOf = async (value: string | undefined, caller?: string, sent: Sent = {}) => {
+      await settle({ idempotencyKey: { value, caller } }, sent);
+      return requests.at(-1)?.keyTag;
+    };
+
+    it('is the API key: one order of a seller is one, whoever is paid', async () => {
+      const own = await tagOf('order-1', 'seller');
+      const to = { requirements: { payTo: STRANGER } };
+      expect(await tagOf('order-1', 'seller', to)).toBe(own);
+      expect(await tagOf('order-1', 'other')).not.toBe(own);
+      expect(await tagOf('order-2', 'seller')).not.toBe(own);
+    });
+
+    it('is payee and payer without one: no stranger can occupy an order number', async () => {
+      const own = await tagOf('order-1');
+      expect(await tagOf('order-1')).toBe(own);
+      expect(await tagOf('order-1', undefined, { requirements: { payTo: STRANGER } })).not.toBe(
+        own,
+      );
+      expect(await tagOf('order-1', undefined, { signed: { from: STRANGER } })).not.toBe(own);
+      expect(await tagOf('order-1', 'seller')).not.toBe(own);
+    });
+
+    it('is the same for verify and settle, and nothing without a key', async () => {
+      await service.verify(bodyOf(), [2], { value: 'order-1', caller: undefined });
+      expect(verifyKeys).toEqual([await tagOf('order-1')]);
+      expect([await tagOf(undefined), await tagOf('')]).toEqual(['', '']);
+    });
+  });
+});

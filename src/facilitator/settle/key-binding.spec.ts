@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Binding, BoundPayment } from '../../settlement/ledger/binding.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
+import {
+  BINDING_ABANDONED_MS,
+  type BindResult,
+  type SettlementStore,
+} from '../../settlement/ledger/settlement-store.js';
+import { KeyBinding } from './key-binding.js';
+import { OwedSteps } from './owed-steps.js';
+
+const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
+const OTHER: Binding = {
+  ...{ chainId: 97, authorizationId: 'theirs', termsTag: 't' },
+  ...{ requester: 'p.9', at: 1, value: 'stored' },
+};
+
+interface World {
+  readonly keyTag?: string;
+  readonly bound?: BindResult;
+  /** Whether the ledger holds a claim of the payment it is bound to. */
+  readonly isClaimed?: boolean;
+  /** Whether another requester was faster. */
+  readonly isTaken?: boolean;
+}
+
+function aKey({
+  keyTag = 'k',
+  bound = { kind: 'bound', ageMs: 0 },
+  isClaimed,
+  isTaken,
+}: World = {}) {
+  const steps: string[] = [];
+  const store: Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'> = {
+    bind: () => {
+      steps.push('bind');
+      return Promise.resolve(bound);
+    },
+    hasClaim: (chainId, id) => {
+      steps.push(`claim of ${id} on ${chainId}?`);
+      return Promise.resolve(isClaimed === true);
+    },
+    takeOver: (_requester, _payment, from) => {
+      steps.push(`take over ${from.value}`);
+      return Promise.resolve(isTaken !== true);
+    },
+    unbind: () => {
+      steps.push('unbind');
+      return Promise.resolve();
+    },
+  };
+  const requester: Requester = { id: 'p.1', keyTag, credentials: [], arrivedAt: 0 };
+  return { key: new KeyBinding(store, new OwedSteps(() => undefined), requester, PAYMENT), steps };
+}
+
+const ASKS = 'claim of theirs on 97?';
+
+describe('an idempotency key', () => {
+  it.each<[string, World, boolean, readonly string[]]>([
+    ['that is none binds nothing', { keyTag: '' }, true, []],
+    ['that is free is bound', {}, true, ['bind', 'unbind']],
+    [
+      'of another payment a moment ago is a conflict, which asks nothing more',
+      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS - 1 } },
+      false,
+      ['bind'],
+    ],
+    [
+      'of another payment that was claimed is a conflict, however old it is',
+      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS }, isClaimed: true },
+      false,
+      ['bind', ASKS],
+    ],
+    [
+      'of another payment that came to nothing is taken over',
+      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS } },
+      true,
+      ['bind', ASKS, 'take over stored', 'unbind'],
+    ],
+    [
+      'that somebody else takes over first is a conflict',
+      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS }, isTaken: true },
+      false,
+      ['bind', ASKS, 'take over stored'],
+    ],
+  ])('%s', async (_, world, expected, steps) => {
+    const { key, steps: seen } = aKey(world);
+    expect(await key.bind()).toBe(expected);
+    // Given up twice, and only what was bound.
+    await key.unbind();
+    await key.unbind();
+    expect(seen).toEqual(steps);
+  });
+
+  it.each<[string, Partial<Binding>, boolean]>([
+    ['this payment', PAYMENT, true],
+    ['the same authorization on another chain', { ...PAYMENT, chainId: 97 }, false],
+    ['other terms of the authorization', { ...PAYMENT, termsTag: 'u' }, false],
+    ['another authorization', { ...PAYMENT, authorizationId: 'x' }, false],
+  ])('that is bound to %s', (_, binding, isOfThis) => {
+    const { key } = aKey();
+    const read = { ...OTHER, ...binding };
+    expect([key.isOfThis(read), key.isOfAnother(read)]).toEqual([isOfThis, !isOfThis]);
+  });
+
+  it('that is bound to nothing is of no payment', () => {
+    const { key } = aKey();
+    expect([key.isOfThis(undefined), key.isOfAnother(undefined)]).toEqual([false, false]);
+  });
+});

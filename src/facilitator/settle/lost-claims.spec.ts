@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Hex } from 'viem';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import {
+  PAYEE,
+  PAYER,
+  STRANGER,
+  TOKEN,
+} from '../../protocol/schemes/exact/exact-payment.builder.js';
+import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
+import type { Adoption } from '../../settlement/ledger/settlement-store.js';
+import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { LostClaims } from './lost-claims.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+const SIGNER = '0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B';
+
+interface World {
+  /** Who sent the transaction that used the authorization. */
+  readonly from?: string;
+  readonly logIndex?: number | undefined;
+  /** Looks after which the use is final. */
+  readonly finalAfter?: number;
+  readonly failures?: number;
+  readonly isOtherClaim?: boolean;
+  readonly laneChainId?: number;
+}
+
+describe('a claim that the ledger has lost', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  async function adopt({ from = SIGNER.toLowerCase(), finalAfter = 0, ...world }: World) {
+    const adopted: Adoption[] = [];
+    const searched: { readonly from: bigint; readonly to: bigint }[] = [];
+    let looks = 0;
+    const logIndex = 'logIndex' in world ? world.logIndex : 3;
+    const chain = {
+      currentFinalizedBlock: () => {
+        looks += 1;
+        if (looks <= (world.failures ?? 0)) {
+          return Promise.reject(new ChainUnavailableError(56, 'a test'));
+        }
+        return Promise.resolve({ number: 5000n });
+      },
+      uses: {
+        find: (_: unknown, range: { readonly from: bigint; readonly to: bigint }) => {
+          searched.push(range);
+          const use = { transaction: TX, blockNumber: 7n, logIndex };
+          return Promise.resolve(looks > finalAfter ? { kind: 'found', use } : { kind: 'absent' });
+        },
+      },
+      withView: () => Promise.resolve({ from }),
+    } as unknown as EvmChain;
+    const lane = { chainId: world.laneChainId ?? 56, signer: SIGNER } as PublishedStatus;
+    const claims = new LostClaims(
+      {
+        adopt: (_, adoption) => {
+          adopted.push(adoption);
+          return Promise.resolve(world.isOtherClaim === true ? undefined : aSettlementView());
+        },
+      },
+      { all: () => Promise.resolve([lane]) },
+    );
+    const found = claims.adopt(
+      {
+        ref: { chainId: 56, id: 'claim' },
+        identity: {} as PaymentIdentity,
+        requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
+        authorization: { method: 'eip3009', asset: TOKEN, payer: PAYER, nonce: 1n, payTo: PAYEE },
+        until: Date.now() + 2000,
+      },
+      chain,
+    );
+    await jest.advanceTimersByTimeAsync(3000);
+    return { isAdopted: (await found) !== undefined, adopted, searched, looks };
+  }
+
+  it.each<[string, World, boolean]>([
+    ['that one of our signers has paid is ours', {}, true],
+    ['that becomes final while its requester waits', { finalAfter: 3 }, true],
+    ['that is final too late', { finalAfter: 100 }, false],
+    ['that a stranger has paid is not', { from: STRANGER }, false],
+    ['that a signer of another chain has paid is not', { laneChainId: 97 }, false],
+    // Its calldata does not show that it was exactly this payment.
+    ['whose transfer is not found is not', { logIndex: undefined }, false],
+    ['of which the ledger has another claim is not', { isOtherClaim: true }, false],
+    ['is looked for again while no endpoint answers', { failures: 3 }, true],
+  ])('%s', async (_, world, expected) => {
+    expect((await adopt(world)).isAdopted).toBe(expected);
+  });
+
+  it('is made a record of with the transaction that paid it', async () => {
+    const { adopted, searched } = await adopt({});
+    expect(adopted).toMatchObject([
+      { chainId: 56, id: 'claim', transaction: TX, blockNumber: 7n, logIndex: 3 },
+    ]);
+    expect(searched).toEqual([{ from: 4000n, to: 5000n }]);
+  });
+
+  it('is looked for four times a second, and not after the time of its requester', async () => {
+    const { looks, adopted } = await adopt({ finalAfter: 100 });
+    expect(looks).toBeGreaterThanOrEqual(8);
+    expect(looks).toBeLessThanOrEqual(9);
+    expect(adopted).toEqual([]);
+  });
+});

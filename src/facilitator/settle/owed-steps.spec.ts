@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { OwedSteps } from './owed-steps.js';
+
+describe('steps that are owed to a ledger which is away', () => {
+  let isAway: boolean;
+  let taken: string[];
+  let trouble: unknown[];
+  let owed: OwedSteps;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    isAway = true;
+    taken = [];
+    trouble = [];
+    owed = new OwedSteps((error) => trouble.push(error));
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const step = (name: string) => () => {
+    if (isAway) return Promise.reject(new Error('away'));
+    taken.push(name);
+    return Promise.resolve();
+  };
+
+  it('are taken at once while it is there, and nothing is owed', async () => {
+    isAway = false;
+    await owed.takeOrOwe(step('a'));
+    expect([taken, owed.count]).toEqual([['a'], 0]);
+  });
+
+  it('are taken within a second of its return, in their order, each once', async () => {
+    await owed.takeOrOwe(step('a'));
+    await owed.takeOrOwe(step('b'));
+    await jest.advanceTimersByTimeAsync(3000);
+    expect([taken, owed.count]).toEqual([[], 2]);
+    isAway = false;
+    await jest.advanceTimersByTimeAsync(1000);
+    expect([taken, owed.count]).toEqual([['a', 'b'], 0]);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(taken).toEqual(['a', 'b']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('are taken again after one that fails for ever, which stays owed', async () => {
+    owed.owe(() => Promise.reject(new Error('never')));
+    owed.owe(step('b'));
+    isAway = false;
+    await jest.advanceTimersByTimeAsync(2000);
+    expect([taken, owed.count]).toEqual([['b'], 1]);
+  });
+
+  it('are all taken when there are more than go together', async () => {
+    for (let count = 0; count < 120; count += 1) owed.owe(step(`${count}`));
+    isAway = false;
+    await owed.takeAll();
+    expect(taken).toHaveLength(120);
+  });
+
+  it('are taken by one at a time: nobody overtakes those that are under way', async () => {
+    let go = (): void => undefined;
+    let begun = 0;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    for (let count = 0; count < 60; count += 1) {
+      owed.owe(() => {
+        begun += 1;
+        return gate;
+      });
+    }
+    const first = owed.takeAll();
+    await owed.takeAll();
+    expect(begun).toBe(50);
+    go();
+    await first;
+    expect([begun, owed.count]).toEqual([60, 0]);
+  });
+
+  it('are bounded: the oldest is let go, which is reported', async () => {
+    for (let count = 0; count <= 10_000; count += 1) owed.owe(step(`${count}`));
+    expect([owed.count, trouble.length]).toEqual([10_000, 1]);
+    isAway = false;
+    await owed.takeAll();
+    expect([taken[0], taken.at(-1)]).toEqual(['1', '10000']);
+  });
+});

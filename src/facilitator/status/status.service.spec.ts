@@ -1,0 +1,204 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import {
+  anEip3009Payment,
+  aPermit2Payment,
+  PAYEE,
+  PAYER,
+  TOKEN,
+} from '../../protocol/schemes/exact/exact-payment.builder.js';
+import type {
+  Settlement,
+  SettlementQueries,
+} from '../../settlement/ledger/queries/settlement-queries.js';
+import {
+  aSettlementDetails,
+  aSettlementView,
+} from '../../settlement/model/settlement-view.builder.js';
+import { StatusService } from './status.service.js';
+import { aUseChain, TX, type UseChain } from './use-chain.builder.js';
+import { UsedAuthorizationFinder } from './used-authorization-finder.js';
+
+const OTHER_TOKEN: Address = `0x${'44'.repeat(20)}`;
+const ended = (id: string, termsTag = 'terms'): Settlement => ({
+  isLive: false,
+  view: aSettlementView({ id, termsTag }),
+  details: undefined,
+});
+const of = (id: string, token: Address): Settlement => ({
+  ...ended(id),
+  isLive: true,
+  details: aSettlementDetails({ token }),
+});
+
+/** A ledger that has these, by chain and by what they are found under. */
+function aStatus(
+  found: Readonly<Record<string, readonly Settlement[]>>,
+  chain?: UseChain,
+): StatusService {
+  const at = (chainId: number, name: string): readonly Settlement[] =>
+    found[`${chainId}/${name}`] ?? [];
+  const queries: Pick<SettlementQueries, 'byId' | 'byTransaction' | 'claimsOf'> = {
+    byId: (chainId, id) => Promise.resolve(at(chainId, id)[0]),
+    byTransaction: (chainId, hash) => Promise.resolve(at(chainId, hash)),
+    claimsOf: (chainId, ids) => Promise.resolve(ids.flatMap((id) => at(chainId, id))),
+  };
+  const chains = { all: [{ chainId: 97 }, { chainId: 56 }], get: () => chain?.chain };
+  return new StatusService(queries as SettlementQueries, chains as unknown as ChainRegistry);
+}
+
+const QUERY = { chainId: 56, asset: TOKEN, payer: PAYER, nonce: 77n };
+const idOf = (method: 'eip3009' | 'permit2'): string =>
+  authorizationIdOf(method, 56, TOKEN, PAYER, 77n);
+
+describe('a look-up', () => {
+  it('by id and by transaction finds what is on any chain', async () => {
+    const status = aStatus({
+      '56/a': [ended('a')],
+      [`97/${TX}`]: [ended('b')],
+      [`56/${TX}`]: [ended('c')],
+    });
+    expect((await status.byId('a'))?.settlementId).toBe('a');
+    expect(await status.byId('unknown')).toBeUndefined();
+    const carried = await status.byTransaction(TX);
+    expect(carried.map(({ settlementId }) => settlementId)).toEqual(['b', 'c']);
+  });
+
+  it('by payment finds the claim of these terms, and not that of others', async () => {
+    const status = aStatus({ '56/auth': [ended('first', 'other'), ended('second')] });
+    const identity = { authorizationId: 'auth', termsTag: 'terms' } as PaymentIdentity;
+    expect((await status.byPayment(56, identity))?.settlementId).toBe('second');
+    expect(await status.byPayment(56, { ...identity, termsTag: 'x' })).toBeUndefined();
+    expect(await status.byPayment(97, identity)).toBeUndefined();
+  });
+
+  it.each(['eip3009', 'permit2'] as const)('by authorization finds one of %s', async (method) => {
+    const chain = aUseChain();
+    const status = aStatus({ [`56/${idOf(method)}`]: [of('a', TOKEN)] }, chain);
+    expect(await status.byAuthorization(QUERY)).toMatchObject({ settlementId: 'a' });
+    expect(chain.asked).toEqual([]);
+  });
+
+  it('by authorization is not answered by what another token has under the nonce', async () => {
+    // Permit2 has one set of nonces for all tokens.
+    const found = { [`56/${idOf('permit2')}`]: [of('theirs', OTHER_TOKEN), of('own', TOKEN)] };
+    expect(await aStatus(found).byAuthorization(QUERY)).toMatchObject({ settlementId: 'own' });
+  });
+});
+
+describe('a look-up of what the ledger does not know', () => {
+  it.each<[string, Partial<UseChain>, object]>([
+    ['unused', {}, { used: false }],
+    [
+      'used by EIP-3009',
+      { usedBy: 'eip3009' },
+      { used: true, method: 'eip3009', transaction: TX, block: { number: '7' } },
+    ],
+    ['used by Permit2', { usedBy: 'permit2' }, { used: true, method: 'permit2', transaction: TX }],
+    [
+      'used by a transaction that is not found',
+      { usedBy: 'eip3009', use: undefined },
+      { used: true, method: 'eip3009' },
+    ],
+    [
+      'used, with logs that nobody has',
+      { usedBy: 'eip3009', search: 'fails' },
+      { used: true, method: 'eip3009' },
+    ],
+  ])('asks the chain: %s', async (_, world, expected) => {
+    const answer = await aStatus({}, aUseChain(world)).byAuthorization(QUERY);
+    expect(answer).toMatchObject({ source: 'chain', ...expected });
+    expect('transaction' in answer).toBe('transaction' in expected);
+  });
+
+  it('says nothing while the chain cannot be asked', async () => {
+    const status = aStatus({}, aUseChain({ state: 'away' }));
+    await expect(status.byAuthorization(QUERY)).rejects.toThrow(ChainUnavailableError);
+  });
+
+  it('of a chain that is not served knows no use', async () => {
+    expect(await aStatus({}).byAuthorization(QUERY)).toEqual({ source: 'chain', used: false });
+  });
+});
+
+describe('a payment that is refused', () => {
+  const USED: Reason = 'invalid_exact_evm_nonce_already_used';
+  const find = (payment: Payment, reason: Reason, world: Partial<UseChain>) =>
+    new UsedAuthorizationFinder().find(payment, reason, aUseChain(world).chain);
+  const eip3009 = anEip3009Payment().payment;
+  const permit2 = aPermit2Payment().payment;
+
+  it.each<[string, Payment, Reason, Partial<UseChain>, object | undefined]>([
+    ['as used', eip3009, USED, { usedBy: 'eip3009' }, { reason: USED, transaction: TX }],
+    [
+      'as used long ago',
+      eip3009,
+      USED,
+      { use: undefined },
+      { reason: USED, transaction: undefined },
+    ],
+    [
+      'as late, and was used',
+      eip3009,
+      'invalid_exact_evm_payload_authorization_valid_before',
+      { usedBy: 'eip3009' },
+      { reason: USED, transaction: TX },
+    ],
+    [
+      'as late, and was not',
+      eip3009,
+      'invalid_exact_evm_payload_authorization_valid_before',
+      {},
+      undefined,
+    ],
+    // Its own execution took the money.
+    [
+      'as poor, and was used',
+      permit2,
+      'permit2_insufficient_balance',
+      { usedBy: 'permit2' },
+      { reason: 'permit2_invalid_nonce', transaction: TX },
+    ],
+    ['as poor, and was not', permit2, 'permit2_insufficient_balance', {}, undefined],
+    [
+      'as signed by nobody',
+      eip3009,
+      'invalid_exact_evm_signature',
+      { usedBy: 'eip3009' },
+      undefined,
+    ],
+    [
+      'as not signed by its wallet, which came later',
+      eip3009,
+      'invalid_exact_evm_signature',
+      { usedBy: 'eip3009', payerHasCode: true },
+      { reason: USED, transaction: TX },
+    ],
+    [
+      'to another payee',
+      eip3009,
+      'invalid_exact_evm_recipient_mismatch',
+      { usedBy: 'eip3009' },
+      undefined,
+    ],
+  ])('%s', async (_, payment, reason, world, expected) => {
+    expect(await find(payment, reason, world)).toEqual(expected);
+  });
+
+  it('is searched for with payee and amount, in the last 25 000 blocks', async () => {
+    const chain = aUseChain({ head: 30_000n });
+    await new UsedAuthorizationFinder().find(permit2, 'permit2_invalid_nonce', chain.chain);
+    expect(chain.searched).toMatchObject([
+      { ref: { payer: PAYER, payTo: PAYEE, amount: 1000n, nonce: 77n }, from: 5000n, to: 30_000n },
+    ]);
+  });
+
+  it('is asked for again while no endpoint answers', async () => {
+    expect(await find(eip3009, USED, { failures: 2 })).toEqual({ reason: USED, transaction: TX });
+  });
+});

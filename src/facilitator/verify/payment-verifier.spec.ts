@@ -1,0 +1,314 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { NeededHead } from '../../platform/chain/judgement.js';
+import type { AdmissionLists } from '../../platform/config/app-config.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import {
+  AMOUNT,
+  anEip3009Payment,
+  aPermit2Payment,
+  JudgingChain,
+  PAYEE,
+  recoverSigner,
+  SENDER,
+  type Sent,
+  sponsoredBy,
+  STRANGER,
+  TOKEN,
+} from '../../protocol/schemes/exact/exact-payment.builder.js';
+import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
+import { BLANK_RECORD, type PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import type { LaneSenders } from './lane-senders.js';
+import { type Judgement, PaymentVerifier } from './payment-verifier.js';
+
+/** Beyond every clock that runs the tests. */
+const FOR_EVER = '99999999999';
+const anEip3009 = (sent: Sent = {}): Payment =>
+  anEip3009Payment({ ...sent, signed: { validBefore: FOR_EVER, ...sent.signed } }).payment;
+const aPermit2 = (sent: Sent = {}): Payment =>
+  aPermit2Payment({ ...sent, signed: { deadline: FOR_EVER, ...sent.signed } }).payment;
+
+const NO_LISTS: AdmissionLists = {
+  assetsAllow: undefined,
+  assetsDeny: new Set(),
+  payeesAllow: undefined,
+  payeesDeny: new Set(),
+  minAmounts: new Map(),
+};
+
+class World {
+  readonly chain = new JudgingChain();
+  /** How near to the newest block the node had to be for what it said. */
+  readonly needed: NeededHead[] = [];
+  lists = NO_LISTS;
+  suspended = '';
+  isServed = true;
+
+  get verifier(): PaymentVerifier {
+    const chain = {
+      schemeContracts: this.chain.schemeContracts,
+      judge: async (
+        work: (view: ChainView) => Promise<Judgement>,
+        need: (value: Judgement) => NeededHead,
+      ) => {
+        const value = await work(this.chain as unknown as ChainView);
+        this.needed.push(need(value));
+        return { value };
+      },
+    };
+    const chains = { get: () => (this.isServed ? chain : undefined) };
+    const senders: Pick<LaneSenders, 'isSuspended' | 'senderFor'> = {
+      isSuspended: (asset) => asset === this.suspended,
+      senderFor: () => Promise.resolve(SENDER),
+    };
+    return new PaymentVerifier(chains as unknown as ChainRegistry, {
+      recoverSigner,
+      maxGas: 500_000n,
+      admission: this.lists,
+      senders: senders as LaneSenders,
+    });
+  }
+}
+
+const reasonOf = (judgement: Judgement): string => (judgement.isValid ? 'valid' : judgement.reason);
+
+const ASSET = `eip155:56/${TOKEN}`;
+
+describe('the lists of the operator', () => {
+  it.each<[string, Partial<AdmissionLists>, string | undefined]>([
+    ['nothing', {}, undefined],
+    ['its asset', { assetsAllow: new Set([ASSET]) }, undefined],
+    ['another asset only', { assetsAllow: new Set(['eip155:97/0x']) }, 'asset_not_allowed'],
+    ['no asset at all', { assetsAllow: new Set() }, 'asset_not_allowed'],
+    [
+      'its asset, and not',
+      { assetsAllow: new Set([ASSET]), assetsDeny: new Set([ASSET]) },
+      'asset_not_allowed',
+    ],
+    ['its payee', { payeesAllow: new Set<Address>([PAYEE]) }, undefined],
+    ['another payee only', { payeesAllow: new Set<Address>([STRANGER]) }, 'payee_not_allowed'],
+    ['not its payee', { payeesDeny: new Set<Address>([PAYEE]) }, 'payee_not_allowed'],
+    ['its amount exactly', { minAmounts: new Map([[ASSET, AMOUNT]]) }, undefined],
+    ['more than its amount', { minAmounts: new Map([[ASSET, AMOUNT + 1n]]) }, 'amount_too_small'],
+    ['more of another asset', { minAmounts: new Map([['x', AMOUNT + 1n]]) }, undefined],
+  ])('which allow %s', (_, lists, expected) => {
+    const world = new World();
+    world.lists = { ...NO_LISTS, ...lists };
+    expect(world.verifier.refusalByLists(anEip3009())).toBe(expected);
+  });
+});
+
+describe('what a payer has in flight', () => {
+  const judge = (
+    payment: Payment,
+    inFlight: Partial<InFlight>,
+    change: (chain: JudgingChain) => unknown = () => undefined,
+  ): Promise<Judgement> => {
+    const world = new World();
+    change(world.chain);
+    const record: PayerRecord = {
+      inFlight: { ...NOTHING_IN_FLIGHT, ...inFlight },
+      recentReverts: 0,
+    };
+    return world.verifier.judge(payment, Promise.resolve(record));
+  };
+
+  it.each<[string, Partial<InFlight>, (chain: JudgingChain) => void, string]>([
+    ['nothing', {}, () => undefined, 'valid'],
+    [
+      'as much as it has besides',
+      { balanceNeeded: 5n },
+      (chain) => (chain.balance = AMOUNT + 5n),
+      'valid',
+    ],
+    [
+      'one unit more',
+      { balanceNeeded: 6n },
+      (chain) => (chain.balance = AMOUNT + 5n),
+      'invalid_exact_evm_insufficient_balance',
+    ],
+    // An EIP-3009 transfer takes nothing of an approval.
+    [
+      'what takes its approval',
+      { allowanceNeeded: 6n },
+      (chain) => (chain.allowance = 0n),
+      'valid',
+    ],
+    ['a sponsored permit', { hasSponsoredPermit: true }, () => undefined, 'valid'],
+  ])('counts against an EIP-3009 payment: %s', async (_, inFlight, change, expected) => {
+    expect(reasonOf(await judge(anEip3009(), inFlight, change))).toBe(expected);
+  });
+
+  it.each<[string, Partial<InFlight>, (chain: JudgingChain) => void, string]>([
+    [
+      'as much as it has besides',
+      { balanceNeeded: 5n },
+      (chain) => (chain.balance = AMOUNT + 5n),
+      'valid',
+    ],
+    [
+      'one unit more',
+      { balanceNeeded: 6n },
+      (chain) => (chain.balance = AMOUNT + 5n),
+      'permit2_insufficient_balance',
+    ],
+    [
+      'as much as it approved besides',
+      { allowanceNeeded: 5n },
+      (chain) => (chain.allowance = AMOUNT + 5n),
+      'valid',
+    ],
+    [
+      'one unit more than it approved',
+      { allowanceNeeded: 6n },
+      (chain) => (chain.allowance = AMOUNT + 5n),
+      'permit2_allowance_required',
+    ],
+    [
+      'a permit, which this one does not need',
+      { hasSponsoredPermit: true },
+      () => undefined,
+      'valid',
+    ],
+  ])('counts against a Permit2 payment: %s', async (_, inFlight, change, expected) => {
+    expect(reasonOf(await judge(aPermit2(), inFlight, change))).toBe(expected);
+  });
+
+  it('lets one sponsored permit of a payer go at a time, whatever it approved', async () => {
+    const payment = aPermit2({ extensions: sponsoredBy({ deadline: FOR_EVER }) });
+    expect(reasonOf(await judge(payment, {}))).toBe('valid');
+    expect(await judge(payment, { hasSponsoredPermit: true })).toMatchObject({
+      reason: 'permit2_allowance_required',
+      isFromChainState: true,
+    });
+    // It brings its own approval: what others take of that on chain is nothing to it.
+    const poor = judge(payment, { allowanceNeeded: 6n }, (chain) => (chain.allowance = 0n));
+    expect(reasonOf(await poor)).toBe('valid');
+  });
+
+  it('is told to the ledger with what was read for it', async () => {
+    const payment = aPermit2();
+    const rich = (chain: JudgingChain): void => {
+      chain.balance = 5000n;
+      chain.allowance = 6000n;
+    };
+    expect(await judge(payment, { balanceNeeded: 1n, allowanceNeeded: 1n }, rich)).toMatchObject({
+      means: { balance: 5000n, allowance: 6000n },
+    });
+    expect(await judge(payment, {}, rich)).toMatchObject({
+      means: { balance: undefined, allowance: undefined },
+    });
+  });
+});
+
+describe('a judgement', () => {
+  it.each([
+    [2, 'valid'],
+    [3, 'payer_suspended'],
+  ])('of a payer whose payments reverted %i times lately', async (recentReverts, expected) => {
+    const judgement = await new World().verifier.judge(anEip3009(), {
+      ...BLANK_RECORD,
+      recentReverts,
+    });
+    expect(reasonOf(judgement)).toBe(expected);
+  });
+
+  it('names the fault of the payment before the past of its payer', async () => {
+    const payment = anEip3009({ signed: { to: STRANGER } });
+    const judgement = await new World().verifier.judge(payment, {
+      ...BLANK_RECORD,
+      recentReverts: 9,
+    });
+    expect(reasonOf(judgement)).toBe('invalid_exact_evm_recipient_mismatch');
+  });
+
+  it('of an asset that lanes have suspended asks no chain', async () => {
+    const world = new World();
+    world.suspended = ASSET;
+    expect(reasonOf(await world.verifier.judge(anEip3009(), BLANK_RECORD))).toBe('asset_suspended');
+    expect(world.needed).toEqual([]);
+  });
+
+  it.each<[string, Sent, (chain: JudgingChain) => void, NeededHead]>([
+    ['yes', {}, () => undefined, 'newest'],
+    [
+      'no, by the state of the chain',
+      {},
+      (chain) => (chain.effects = [{ status: 'unpaid' }]),
+      'near',
+    ],
+    ['no, whatever the chain', { signed: { to: STRANGER } }, () => undefined, 'any'],
+  ])('says %s only by a node that is near enough', async (_, sent, change, needed) => {
+    const world = new World();
+    change(world.chain);
+    await world.verifier.judge(anEip3009(sent), BLANK_RECORD);
+    expect(world.needed).toEqual([needed]);
+  });
+
+  it('is none where the chain is not served', async () => {
+    const world = new World();
+    world.isServed = false;
+    await expect(world.verifier.judge(anEip3009(), BLANK_RECORD)).rejects.toThrow(
+      ChainUnavailableError,
+    );
+  });
+});
+
+describe('a payment that comes again', () => {
+  const known = (payment: Payment): PaymentIdentity => {
+    const identity = identityOf(payment);
+    if (identity === undefined) throw new Error('no identity');
+    return identity;
+  };
+  const match = (world: World, payment: Payment, first: Payment) => {
+    const { termsTag, signedTag } = known(first);
+    return world.verifier.match(payment, known(payment), aSettlementView({ termsTag, signedTag }));
+  };
+
+  it('is the same, byte for byte, without asking the chain', async () => {
+    const world = new World();
+    const payment = anEip3009();
+    expect(await match(world, payment, payment)).toEqual({ kind: 'same' });
+    expect(world.needed).toEqual([]);
+  });
+
+  it('is not the same payment to a seller who asks for more', async () => {
+    const world = new World();
+    const dearer = anEip3009({ requirements: { amount: '2000' } });
+    expect(await match(world, dearer, anEip3009())).toEqual({
+      kind: 'refused',
+      reason: 'invalid_exact_evm_payload_authorization_value_mismatch',
+    });
+  });
+
+  it('with another signature of the payer is verified afresh, and is the same', async () => {
+    const world = new World();
+    expect(await match(world, anEip3009({ v: '1c' }), anEip3009())).toEqual({ kind: 'same' });
+    expect(world.needed).toHaveLength(1);
+  });
+
+  it('with a signature of nobody is refused: its nonce is public', async () => {
+    expect(await match(new World(), anEip3009({ signature: '0x' }), anEip3009())).toEqual({
+      kind: 'refused',
+      reason: 'invalid_exact_evm_signature',
+    });
+  });
+
+  it('with other terms under the same nonce is told apart', async () => {
+    const other = anEip3009({ signed: { value: '2000' }, requirements: { amount: '2000' } });
+    expect(await match(new World(), other, anEip3009())).toEqual({ kind: 'other_terms' });
+  });
+
+  it('is judged by its terms alone when it is late', async () => {
+    const late = { signed: { validBefore: '1' } };
+    const first = anEip3009(late);
+    expect(await match(new World(), first, first)).toEqual({ kind: 'same' });
+    const again = anEip3009({ ...late, v: '1c' });
+    expect(await match(new World(), again, first)).toEqual({ kind: 'same' });
+  });
+});

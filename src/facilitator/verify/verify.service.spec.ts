@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  ChainUnavailableError,
+  type FacilitatorError,
+  RedisUnavailableError,
+} from '../../protocol/errors.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { anEip3009Payment } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import {
+  BLANK_RECORD,
+  type Look,
+  type PayerRecord,
+  type SettlementStore,
+} from '../../settlement/ledger/settlement-store.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import type { Match, PaymentVerifier } from './payment-verifier.js';
+import { VerifyService } from './verify.service.js';
+
+/** As the chain says of an authorization that was used, by whomever. */
+const BY_CHAIN: Reason = 'invalid_exact_evm_nonce_already_used';
+
+interface World {
+  readonly known?: SettlementView | undefined;
+  readonly isWaitedFor?: boolean;
+  readonly match?: Match;
+  readonly lists?: Reason;
+  readonly ledger?: FacilitatorError;
+  readonly chain?: FacilitatorError;
+  readonly keyTag?: string;
+}
+
+/** @returns `valid` or the reason, and what the judge was told of the payer. */
+async function verify({
+  known,
+  isWaitedFor = false,
+  match = { kind: 'same' },
+  keyTag = '',
+  ...world
+}: World): Promise<{ readonly told: string; readonly record: PayerRecord | undefined }> {
+  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
+  let record: PayerRecord | undefined;
+  const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'> = {
+    refusalByLists: () => world.lists,
+    judge: async (_, given) => {
+      record = await given;
+      if (world.chain !== undefined) throw world.chain;
+      return { isValid: false, reason: BY_CHAIN, isFromChainState: true };
+    },
+    match: () => Promise.resolve(match),
+  };
+  const store: Pick<SettlementStore, 'look'> = {
+    look: () => (world.ledger === undefined ? Promise.resolve(look) : Promise.reject(world.ledger)),
+  };
+  const service = new VerifyService(verifier as PaymentVerifier, store);
+  const outcome = await service.verify(anEip3009Payment().payment, keyTag);
+  return { told: outcome.isValid ? 'valid' : outcome.reason, record };
+}
+
+const SOLD = { state: 'sold', soldKeyTag: 'k', boundKeyTag: 'k' } as const;
+const DUPLICATE = 'duplicate_settlement';
+
+describe('verify of a payment that the ledger knows', () => {
+  it.each<[string, Parameters<typeof aSettlementView>[0], Partial<World>, string]>([
+    // What is ours and open is good although the chain calls it used: the buyer was told "pending".
+    ['is on its way', { state: 'broadcast' }, {}, 'valid'],
+    ['is included', { state: 'included', isPaid: true }, {}, 'valid'],
+    ['is final', { state: 'finalized', isPaid: true }, {}, 'valid'],
+    ['was paid by a copy', { state: 'foreign', isPaid: true }, {}, 'valid'],
+    // Nothing was signed for it, or it is over: the chain decides.
+    ['is queued', { state: 'queued' }, {}, BY_CHAIN],
+    ['was withdrawn', { state: 'withdrawn' }, {}, BY_CHAIN],
+    ['reverted', { state: 'reverted' }, {}, BY_CHAIN],
+    ['expired', { state: 'expired' }, {}, BY_CHAIN],
+    ['was used elsewhere', { state: 'foreign' }, {}, BY_CHAIN],
+    // One authorization, one sale.
+    ['is sold', { state: 'finalized', isPaid: true, sale: SOLD }, {}, DUPLICATE],
+    [
+      'is sold to this key',
+      { state: 'finalized', isPaid: true, sale: SOLD },
+      { keyTag: 'k' },
+      'valid',
+    ],
+    [
+      'is sold to another key',
+      { state: 'included', isPaid: true, sale: SOLD },
+      { keyTag: 'x' },
+      DUPLICATE,
+    ],
+    ['was handed out, and waits', { state: 'queued', sale: SOLD }, {}, DUPLICATE],
+    ['was handed out, and failed', { state: 'reverted', sale: SOLD }, {}, DUPLICATE],
+    [
+      'was handed out to this key, and failed',
+      { state: 'reverted', sale: SOLD },
+      { keyTag: 'k' },
+      BY_CHAIN,
+    ],
+    ['is waited for', { state: 'broadcast' }, { isWaitedFor: true }, DUPLICATE],
+    ['is queued, and waited for', { state: 'queued' }, { isWaitedFor: true }, DUPLICATE],
+    ['failed, and was waited for', { state: 'reverted' }, { isWaitedFor: true }, BY_CHAIN],
+    [
+      'is waited for by this key',
+      { state: 'broadcast', sale: { boundKeyTag: 'k' } },
+      { isWaitedFor: true, keyTag: 'k' },
+      'valid',
+    ],
+    [
+      'is waited for without a key, by others who have none',
+      { state: 'broadcast', sale: { boundKeyTag: '' } },
+      { isWaitedFor: true },
+      DUPLICATE,
+    ],
+  ])('and that %s', async (_, view, world, expected) => {
+    expect((await verify({ known: aSettlementView(view), ...world })).told).toBe(expected);
+  });
+
+  it.each<[string, Parameters<typeof aSettlementView>[0], string]>([
+    ['is queued', { state: 'queued' }, DUPLICATE],
+    ['is on its way', { state: 'broadcast' }, DUPLICATE],
+    ['is paid', { state: 'included', isPaid: true }, DUPLICATE],
+    ['was sold, whatever became of it', { state: 'reverted', sale: SOLD }, DUPLICATE],
+    ['reverted', { state: 'reverted' }, BY_CHAIN],
+    ['expired', { state: 'expired' }, BY_CHAIN],
+    ['was withdrawn', { state: 'withdrawn' }, BY_CHAIN],
+  ])('with other terms, and that %s', async (_, view, expected) => {
+    const known = aSettlementView(view);
+    // Not even its own key helps: it is bound to the other payment.
+    const { told } = await verify({ known, match: { kind: 'other_terms' }, keyTag: 'k' });
+    expect(told).toBe(expected);
+  });
+
+  it('by a stranger, who did not sign it', async () => {
+    const match: Match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
+    const known = aSettlementView({ state: 'finalized', isPaid: true });
+    expect((await verify({ known, match })).told).toBe('invalid_exact_evm_signature');
+  });
+});
+
+describe('verify', () => {
+  it('judges a payment never seen by what the ledger counts of its payer', async () => {
+    const { told, record } = await verify({});
+    expect([told, record?.recentReverts]).toEqual([BY_CHAIN, 2]);
+  });
+
+  it('is decided by the chain alone while the ledger is away', async () => {
+    const ledger = new RedisUnavailableError('look', undefined);
+    const known = aSettlementView({ state: 'finalized', isPaid: true, sale: SOLD });
+    const { told, record } = await verify({ known, ledger });
+    expect([told, record]).toEqual([BY_CHAIN, BLANK_RECORD]);
+  });
+
+  it('says nothing of the payment while the chain cannot be asked', async () => {
+    const chain = new ChainUnavailableError(56, 'x');
+    expect((await verify({ chain })).told).toBe('network_unavailable');
+    // What the ledger says needs no chain.
+    const known = aSettlementView({ state: 'broadcast' });
+    expect((await verify({ chain, known })).told).toBe('valid');
+  });
+
+  it('asks nobody about what the lists of the operator refuse', async () => {
+    const { told, record } = await verify({ lists: 'asset_not_allowed' });
+    expect([told, record]).toEqual(['asset_not_allowed', undefined]);
+  });
+});

@@ -1,0 +1,269 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type Address, encodeAbiParameters, type Hex } from 'viem';
+import type { ChainView } from '../../../platform/chain/chain-view.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import type { NeededHead } from '../../../platform/chain/judgement.js';
+import { CodeUnresponsiveError } from '../../../protocol/errors.js';
+import type { Call } from '../../../protocol/evm/calls.js';
+import type {
+  CallOutcome,
+  Effect,
+  Sender,
+  Settlement,
+} from '../../../protocol/evm/chain-reader.js';
+import { aPermit2Authorization } from '../../../protocol/payment/accepted-payment.builder.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import {
+  JudgingChain,
+  PAYER,
+  SENDER,
+} from '../../../protocol/schemes/exact/exact-payment.builder.js';
+import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
+import { aPayment } from '../lane-world.builder.js';
+import { AssetSuspension } from './asset-suspension.js';
+import { ChainBatchSimulator } from './chain-batch-simulator.js';
+import { LearnedGasEstimates } from './gas-estimates.js';
+import type { Rechecked } from './rechecked.js';
+
+const CAP = 500_000n;
+/** What follows from the gas that all of them are seen to need: a refund and a margin on top. */
+const LIMIT = (((80_000n * 5n) / 4n) * 6n) / 5n;
+const ASSET = assetNameOf(aPayment(0));
+const NOT_PAID = { status: 'unpaid' } as const;
+
+/** Each is told by its payee. */
+const payeeOf = (id: string): Address => `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`;
+const anItem = (id: string, overrides: Parameters<typeof aPayment>[1] = {}): Sendable => {
+  const nonce = BigInt(`0x${Buffer.from(id).toString('hex')}`);
+  return { id, goesAlone: false, payment: aPayment(nonce, { payTo: payeeOf(id), ...overrides }) };
+};
+
+/** The newest block, which knows what each settlement would bring about. */
+class View extends JudgingChain {
+  override tokenName = 'Token';
+  /** By payee; the others are paid. */
+  readonly alone = new Map<Address, Effect | Error>();
+  /** Whether each call of a batch succeeds; `undefined` reverts the whole of it. */
+  joint: readonly boolean[] | undefined = [];
+  isTrusted = (): boolean => false;
+  isKeptApart = (): boolean => false;
+  readonly proved: Settlement[] = [];
+  readonly batches: {
+    readonly call: Call;
+    readonly sender: Sender | undefined;
+    readonly gas: bigint;
+  }[] = [];
+
+  #effectOf({ payTo }: Settlement): Promise<Effect> {
+    const effect = this.alone.get(payTo) ?? { status: 'paid', gasUsed: 80_000n };
+    return effect instanceof Error ? Promise.reject(effect) : Promise.resolve(effect);
+  }
+
+  override simulate(settlement: Settlement): Promise<Effect> {
+    this.simulated.push(settlement);
+    return this.#effectOf(settlement);
+  }
+
+  prove(settlement: Settlement): Promise<Effect> {
+    this.proved.push(settlement);
+    return this.#effectOf(settlement);
+  }
+
+  callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
+    this.batches.push({ call, sender, gas });
+    if (this.joint === undefined) return Promise.resolve({ status: 'reverted', data: undefined });
+    const returnData: Hex = '0x';
+    const results = this.joint.map((success) => ({ success, returnData }));
+    const type = 'tuple[]';
+    const components = [
+      { name: 'success', type: 'bool' },
+      { name: 'returnData', type: 'bytes' },
+    ] as const;
+    const data = encodeAbiParameters([{ type, components }], [results]);
+    return Promise.resolve({ status: 'returned', data });
+  }
+}
+
+describe('the last look before money is spent', () => {
+  let view: View;
+  let needed: NeededHead[];
+  let decided: number;
+  let suspension: AssetSuspension;
+  let simulator: ChainBatchSimulator<Sendable>;
+  let rules: BatchRules;
+
+  beforeEach(() => {
+    view = new View();
+    needed = [];
+    decided = 0;
+    suspension = new AssetSuspension();
+    rules = {
+      ...{ maxItems: 10, safeAssets: new Set([ASSET]), optOut: new Set() },
+      maxGas: gasBoundOf(0n),
+    };
+    const chain = {
+      judge: async <T>(work: (one: ChainView) => Promise<T>, need: (value: T) => NeededHead) => {
+        const value = await work(view as unknown as ChainView);
+        needed.push(need(value));
+        return { value, newestBlock: 77n };
+      },
+    } as unknown as EvmChain;
+    simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
+      ...{ maxGas: CAP, onError: () => undefined },
+      onDecided: () => (decided += 1),
+    });
+  });
+
+  const recheck = (...items: readonly Sendable[]): Promise<readonly Rechecked<Sendable>[]> =>
+    simulator.recheck(items, rules, SENDER);
+  /** Ids that go together with their gas, and what is refused why. */
+  const short = (rechecked: readonly Rechecked<Sendable>[]) => ({
+    groups: rechecked.flatMap(({ groups }) =>
+      groups.map(({ items, gas }) => [items.map(({ id }) => id).join(), gas] as const),
+    ),
+    refusals: rechecked.flatMap(({ refusals }) =>
+      refusals.map(({ item, reason }) => `${item.id}: ${reason}`),
+    ),
+  });
+
+  describe('of one settlement', () => {
+    it('gives code that is not known all the gas that a settlement may cost, always', async () => {
+      for (const id of ['a', 'b']) {
+        expect(short(await recheck(anItem(id)))).toEqual({ groups: [[id, CAP]], refusals: [] });
+      }
+      expect(view.proved).toMatchObject([{ gas: CAP, sender: SENDER }, { gas: CAP }]);
+    });
+
+    it('gives trusted code what it was seen to need', async () => {
+      view.isTrusted = () => true;
+      expect(short(await recheck(anItem('a'))).groups).toEqual([['a', LIMIT]]);
+      expect(short(await recheck(anItem('b'))).groups).toEqual([['b', LIMIT]]);
+      // The second time it is only simulated, with that limit.
+      expect([view.proved.length, view.simulated.map(({ gas }) => gas)]).toEqual([1, [LIMIT]]);
+    });
+
+    it.each<[string, Effect, (chain: View) => void, string]>([
+      [
+        'poor by now',
+        NOT_PAID,
+        (chain) => (chain.balance = 0n),
+        'invalid_exact_evm_insufficient_balance',
+      ],
+      [
+        'used by now',
+        NOT_PAID,
+        (chain) => (chain.isUsed = true),
+        'invalid_exact_evm_nonce_already_used',
+      ],
+      ['too dear by now', { status: 'halted' }, () => undefined, 'gas_limit_exceeded'],
+      [
+        'for no visible cause',
+        NOT_PAID,
+        () => undefined,
+        'invalid_exact_evm_transaction_simulation_failed',
+      ],
+      // AuthorizationExpired() of the token.
+      [
+        'as the token says',
+        { status: 'reverted', data: '0x0f05f5bf' },
+        () => undefined,
+        'invalid_exact_evm_payload_authorization_valid_before',
+      ],
+    ])('refuses what would not pay: %s', async (_, effect, change, reason) => {
+      const item = anItem('a');
+      view.alone.set(item.payment.payTo, effect);
+      change(view);
+      expect(short(await recheck(item))).toEqual({ groups: [], refusals: [`a: ${reason}`] });
+    });
+
+    it('calls a Permit2 payment used, which has no cause of its own for that', async () => {
+      const item = anItem('a', { authorization: aPermit2Authorization() });
+      view.alone.set(item.payment.payTo, NOT_PAID);
+      const { call } = view;
+      view.call = (asked, gas) =>
+        asked.data.startsWith('0x4fe02b44')
+          ? Promise.resolve({ status: 'returned', data: `0x${'ff'.repeat(32)}` })
+          : call.bind(view)(asked, gas);
+      expect(short(await recheck(item)).refusals).toEqual(['a: permit2_invalid_nonce']);
+    });
+  });
+
+  describe('of several', () => {
+    it('joins them, and sends them with what one of them was seen to need', async () => {
+      view.joint = [true, true];
+      expect(short(await recheck(anItem('a'), anItem('b')))).toEqual({
+        groups: [['a,b', batchGas([LIMIT, LIMIT])]],
+        refusals: [],
+      });
+      expect(view.batches).toMatchObject([{ sender: SENDER, gas: batchGas([CAP, CAP]) }]);
+    });
+
+    it('judges alone what fails in company: it may be refused, or go by itself', async () => {
+      view.joint = [true, false, false];
+      view.balance = 0n;
+      view.alone.set(payeeOf('b'), NOT_PAID);
+      expect(short(await recheck(anItem('a'), anItem('b'), anItem('c')))).toEqual({
+        groups: [
+          ['a', LIMIT],
+          ['c', CAP],
+        ],
+        refusals: ['b: invalid_exact_evm_insufficient_balance'],
+      });
+    });
+
+    it('judges each alone when one has spoilt the whole', async () => {
+      view.joint = undefined;
+      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toEqual([
+        ['a', CAP],
+        ['b', CAP],
+      ]);
+    });
+
+    it('believes no answer that has not a word for each', async () => {
+      view.joint = [true];
+      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+    });
+
+    it('sends a payer alone that has gained code since it was judged', async () => {
+      view.joint = [true, true];
+      view.code.add(PAYER);
+      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+    });
+  });
+
+  it('refuses an asset that was suspended, and asks nothing of it', async () => {
+    for (let count = 0; count < 3; count += 1) suspension.noteWithoutEvidence(ASSET);
+    expect(short(await recheck(anItem('a'))).refusals).toEqual(['a: asset_suspended']);
+    expect(view.proved).toEqual([]);
+  });
+
+  it.each<[string, Effect, NeededHead]>([
+    ['something goes', { status: 'paid', gasUsed: undefined }, 'newest'],
+    ['nothing goes', NOT_PAID, 'near'],
+  ])('is believed of a block that is near enough, when %s', async (_, effect, expected) => {
+    view.alone.set(payeeOf('a'), effect);
+    const [rechecked] = await recheck(anItem('a'));
+    expect([needed, rechecked?.blockNumber]).toEqual([[expected], 77n]);
+  });
+
+  describe('of code that is not known to behave', () => {
+    const turns = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+    it('is taken beside the others, and told when it is done', async () => {
+      view.isKeptApart = () => true;
+      expect(short(await recheck(anItem('a')))).toEqual({ groups: [], refusals: [] });
+      await turns();
+      expect([decided, simulator.hasDecided]).toEqual([1, true]);
+      expect(short(await recheck()).groups).toEqual([['a', CAP]]);
+      expect(simulator.hasDecided).toBe(false);
+    });
+
+    it('does not hold up the others when it does not answer', async () => {
+      view.alone.set(payeeOf('slow'), new CodeUnresponsiveError(56, 'eth_call'));
+      view.joint = [true, false];
+      const { groups, refusals } = short(await recheck(anItem('a'), anItem('slow')));
+      expect([groups, refusals]).toEqual([[['a', LIMIT]], []]);
+      simulator.clear();
+    });
+  });
+});

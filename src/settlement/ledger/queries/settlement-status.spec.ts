@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
+import type { SettlementState } from '../../model/settlement.js';
+import { aSettlementDetails, aSettlementView } from '../../model/settlement-view.builder.js';
+import { readInFlight } from './in-flight.js';
+import { statusOf } from './settlement-status.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+const DETAILS = aSettlementDetails({ hashes: [TX], blockHash: TX });
+
+describe('what anyone may see of a settlement', () => {
+  it.each<[SettlementState, boolean, string]>([
+    ['queued', false, 'none'],
+    ['broadcast', false, 'none'],
+    ['included', true, 'included'],
+    ['finalized', true, 'finalized'],
+    ['foreign', true, 'finalized'],
+    ['foreign', false, 'none'],
+    ['reverted', false, 'none'],
+    ['expired', false, 'none'],
+    ['withdrawn', false, 'none'],
+  ])('%s, paid %s: final as %s', (state, isPaid, finality) => {
+    const view = aSettlementView({ state, isPaid });
+    const status = statusOf({ isLive: false, view, details: undefined });
+    expect(status).toMatchObject({ state, paid: isPaid, finality, source: 'ledger' });
+  });
+
+  it('is whole while its details are kept, with numbers as text and times as ISO 8601', () => {
+    const view = aSettlementView({ transaction: TX, blockNumber: 7n, logIndex: 0, batchSize: 2 });
+    expect(statusOf({ isLive: true, view, details: DETAILS })).toMatchObject({
+      ...{ transaction: TX, transactions: [TX], logIndex: 0, batchSize: 2 },
+      block: { number: '7', hash: TX },
+      payment: { network: 'eip155:56', amount: '1000', nonce: (2n ** 255n).toString() },
+      times: { arrived: '1970-01-01T00:00:00.000Z', claimed: '2023-11-14T22:13:20.000Z' },
+    });
+  });
+
+  it('does not show who bought it, by which key, or what was signed', () => {
+    const view = aSettlementView({
+      sale: { state: 'sold', requester: 'p.77', soldKeyTag: 'secret-key', boundKeyTag: 'bound' },
+    });
+    const text = JSON.stringify(statusOf({ isLive: true, view, details: DETAILS }));
+    expect(text).toContain('"sale":"sold"');
+    expect(text).not.toMatch(/p\.77|secret-key|bound|signed|signature/);
+  });
+
+  it('leaves out what is not known rather than to say nothing of it', () => {
+    const status = statusOf({ isLive: false, view: aSettlementView(), details: undefined });
+    const known = ['settlementId', 'source', 'state', 'paid', 'finality', 'sale'];
+    expect(Object.keys(status).sort()).toEqual(known.sort());
+  });
+});
+
+describe('what a payer has on its way', () => {
+  it.each([
+    ['of nobody', [], { balanceNeeded: 0n, allowanceNeeded: 0n, hasSponsoredPermit: false }],
+    ['without its own', ['30', '20', '0', ''], { balanceNeeded: 30n, allowanceNeeded: 20n }],
+    [
+      'but its own EIP-3009',
+      ['30', '20', '0', 'e:10'],
+      { balanceNeeded: 20n, allowanceNeeded: 20n },
+    ],
+    [
+      'but its own Permit2',
+      ['30', '20', '0', 'p:10'],
+      { balanceNeeded: 20n, allowanceNeeded: 10n },
+    ],
+    [
+      'but its own permit',
+      ['30', '20', '1', 's:10'],
+      { balanceNeeded: 20n, allowanceNeeded: 20n, hasSponsoredPermit: false },
+    ],
+    ['with a permit of another', ['30', '20', '2', 's:10'], { hasSponsoredPermit: true }],
+    ['with a permit, itself none', ['30', '0', '1', 'e:10'], { hasSponsoredPermit: true }],
+    ['more than a number holds', [(2n ** 200n).toString()], { balanceNeeded: 2n ** 200n }],
+  ])('%s', (_, totals, expected) => {
+    expect(readInFlight(totals)).toMatchObject(expected);
+  });
+});

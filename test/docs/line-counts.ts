@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+/**
+ * `npm run docs:counts`: lines of code and of unit tests in the rooms of the money path, for the table
+ * in `CONTRIBUTING.md`. A line counts when more than a blank or a comment stands on it.
+ *
+ * Unit tests are the specs, and the contracts and builders they are made of. Memory twins are neither.
+ */
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+const ROOMS = ['protocol', 'settlement', 'facilitator'];
+
+/** Lines on which a token begins or ends, or that a template literal goes on over. */
+export function countLines(source: string): number {
+  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest);
+  const lines = new Set<number>();
+  const visit = (node: ts.Node): void => {
+    const children = node.getChildren(file);
+    if (children.length === 0 && node.getText(file) !== '') {
+      const { line: first } = file.getLineAndCharacterOfPosition(node.getStart(file));
+      const { line: last } = file.getLineAndCharacterOfPosition(node.getEnd());
+      for (let line = first; line <= last; line += 1) lines.add(line);
+    }
+    children.filter((child) => !ts.isJSDoc(child)).forEach(visit);
+  };
+  visit(file);
+  return lines.size;
+}
+
+function print(): void {
+  console.log('| room | code | unit tests | ratio |\n|---|---|---|---|');
+  for (const room of ROOMS) {
+    const counts = { code: 0, unit: 0 };
+    for (const name of readdirSync(SRC + room, { recursive: true, encoding: 'utf8' })) {
+      if (!name.endsWith('.ts') || /(^|\/)memory-[^/]*(?<!spec)\.ts$/.test(name)) continue;
+      const kind = /\.(spec|builder)\.ts$/.test(name) ? 'unit' : 'code';
+      counts[kind] += countLines(readFileSync(`${SRC}${room}/${name}`, 'utf8'));
+    }
+    const ratio = counts.unit / counts.code;
+    console.log(`| \`src/${room}\` | ${counts.code} | ${counts.unit} | ${ratio.toFixed(2)} |`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) print();
