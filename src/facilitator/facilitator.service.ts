@@ -3,6 +3,8 @@ import { type PinoLogger } from 'nestjs-pino';
 import { type ChainRegistry } from '../platform/chain/chain-registry.js';
 import { type AppConfig } from '../platform/config/app-config.js';
 import { addressGroup } from '../platform/rate-limit/address-group.js';
+import { explain } from '../protocol/diagnosis/diagnosis.js';
+import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
 import { identityOf } from '../protocol/payment/identity.js';
 import {
   type ParsedPayment,
@@ -11,7 +13,7 @@ import {
   type ResponseEcho,
 } from '../protocol/payment/parse-payment.js';
 import type { Payment, Purpose } from '../protocol/payment/payment.js';
-import { type Reason, REASONS } from '../protocol/reasons.js';
+import type { Reason } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
 import {
@@ -19,6 +21,7 @@ import {
   type RequestSubject,
   type SettleResult,
 } from './payment-observer.js';
+import { type ReadRequest, refusalOf, type Refused } from './refusal.js';
 import { subjectOf } from './request-subject.js';
 import type { Connection } from './settle/requester-wait.js';
 import { type SettleService } from './settle/settle.service.js';
@@ -34,6 +37,7 @@ export interface VerifyBody {
   readonly invalidReason?: Reason;
   readonly invalidMessage?: string;
   readonly payer?: string;
+  readonly extensions?: Refused['extensions'];
 }
 
 /** An `Idempotency-Key` and who sent it. */
@@ -54,11 +58,6 @@ export interface SettleTerms {
   readonly connection: Connection;
 }
 
-interface ReadRequest {
-  readonly parsed: ParsedPayment;
-  readonly subject: RequestSubject;
-}
-
 /** What requests go through. */
 export interface FacilitatorParts {
   readonly config: AppConfig;
@@ -76,24 +75,30 @@ export class FacilitatorService {
   /** @throws BadRequestException when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const begun = performance.now();
-    const { parsed, subject } = this.#read(body, versions, 'verify');
-    const answer = await this.#verify(parsed, idempotencyKey);
-    this.parts.observer.verified(subject, answer.invalidReason, performance.now() - begun);
-    return answer;
+    const { request, subject } = this.#read(body, versions, 'verify');
+    const { parsed } = request;
+    const reason = await this.#reasonAgainst(parsed, idempotencyKey);
+    this.parts.observer.verified(subject, reason, performance.now() - begun);
+    const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent);
+    if (reason === undefined) return { isValid: true, ...payer };
+    const { message, extensions } = refusalOf(reason, request, this.#chainIds);
+    return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
-  async #verify(parsed: ParsedPayment, idempotencyKey: ScopedKey): Promise<VerifyBody> {
-    if (!parsed.ok) return invalid(parsed.reason, parsed.correspondent);
+  /** Why a payment would not be settled; `undefined` where it would. */
+  async #reasonAgainst(
+    parsed: ParsedPayment,
+    idempotencyKey: ScopedKey,
+  ): Promise<Reason | undefined> {
+    if (!parsed.ok) return parsed.reason;
     const { payment } = parsed;
     try {
       const keyTag = tagOfKey(idempotencyKey, payment);
       const outcome = await this.parts.verifier.verify(payment, keyTag);
-      return outcome.isValid
-        ? { isValid: true, ...payerOf(payment) }
-        : invalid(outcome.reason, payment);
+      return outcome.isValid ? undefined : outcome.reason;
     } catch (error) {
       this.parts.logger.error({ err: error }, 'verify failed');
-      return invalid('unexpected_verify_error', payment);
+      return 'unexpected_verify_error';
     }
   }
 
@@ -106,15 +111,22 @@ export class FacilitatorService {
     versions: Versions,
     terms: SettleTerms,
   ): Promise<SettleAnswer | undefined> {
-    const { parsed, subject } = this.#read(body, versions, 'settle');
-    const answer = await this.#settle(parsed, terms);
+    const { request, subject } = this.#read(body, versions, 'settle');
+    const answer = await this.#settle(request.parsed, terms);
     this.parts.observer.settled(
       subject,
       resultOf(answer),
       answer?.body.errorReason,
       Date.now() - terms.arrivedAt,
     );
-    return answer;
+    return answer && this.#explained(answer, request);
+  }
+
+  #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
+    const { errorReason } = answer.body;
+    if (errorReason === undefined) return answer;
+    const { message, extensions } = refusalOf(errorReason, request, this.#chainIds);
+    return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
   async #settle(parsed: ParsedPayment, terms: SettleTerms): Promise<SettleAnswer | undefined> {
@@ -143,17 +155,25 @@ export class FacilitatorService {
     return this.parts.config.settleFinality;
   }
 
-  #read(body: unknown, versions: Versions, purpose: Purpose): ReadRequest {
+  get #chainIds(): readonly number[] {
+    return this.parts.chains.all.map(({ chainId }) => chainId);
+  }
+
+  #read(
+    body: unknown,
+    versions: Versions,
+    purpose: Purpose,
+  ): { readonly request: ReadRequest; readonly subject: RequestSubject } {
     const envelope = readEnvelope(body);
     if (envelope === undefined) {
-      throw new BadRequestException(
-        'A JSON object with the objects paymentPayload and paymentRequirements is expected.',
-      );
+      const { message } = explain('invalid_payload', envelopeFinding(body));
+      throw new BadRequestException(message);
     }
     // One whose endpoints fail now is none the less served: the payment is not at fault.
     const isServed = (chainId: number): boolean => this.parts.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed, purpose);
-    return { parsed, subject: subjectOf(envelope, parsed, isServed) };
+    const subject = subjectOf(envelope, parsed, isServed);
+    return { request: { envelope, versions, parsed }, subject };
   }
 }
 
@@ -186,13 +206,4 @@ function tagOfKey({ value, caller }: ScopedKey, { requirements, claim }: Payment
 
 function payerOf({ payerAsSent }: ResponseEcho): { readonly payer?: string } {
   return payerAsSent === undefined ? {} : { payer: payerAsSent };
-}
-
-function invalid(reason: Reason, correspondent: ResponseEcho): VerifyBody {
-  return {
-    isValid: false,
-    invalidReason: reason,
-    invalidMessage: REASONS[reason].meaning,
-    ...payerOf(correspondent),
-  };
 }

@@ -31,7 +31,18 @@ describe('errors of routes', () => {
   it('of verify have the fields of a verdict', () => {
     expect(answerOf(new VerifyErrorFilter(logger), new BadRequestException('No.'))).toEqual({
       status: 400,
-      body: { isValid: false, invalidReason: 'invalid_payload', invalidMessage: 'No.' },
+      body: {
+        isValid: false,
+        invalidReason: 'invalid_payload',
+        invalidMessage: 'No.',
+        extensions: {
+          diagnosis: {
+            fault: 'buyer',
+            retry: 'new-payment',
+            docs: 'docs/errors.md#invalid_payload',
+          },
+        },
+      },
     });
   });
 

@@ -1,5 +1,14 @@
 import { Catch } from '@nestjs/common';
 import { ErrorFilter, type Problem } from '../platform/http/error.filter.js';
+import { diagnosisOf } from '../protocol/diagnosis/diagnosis.js';
+import type { Reason } from '../protocol/reasons.js';
+import type { Refused } from './refusal.js';
+
+const NOT_A_REQUEST: Reason = 'invalid_payload';
+
+function told(reason: Reason): Pick<Refused, 'extensions'> {
+  return { extensions: { diagnosis: diagnosisOf(reason) } };
+}
 
 /** Errors of verify, with the fields that stock clients look for. */
 @Catch()
@@ -7,8 +16,9 @@ export class VerifyErrorFilter extends ErrorFilter {
   protected override bodyOf({ reason, message }: Problem): Readonly<Record<string, unknown>> {
     return {
       isValid: false,
-      invalidReason: reason ?? 'invalid_payload',
+      invalidReason: reason ?? NOT_A_REQUEST,
       invalidMessage: message,
+      ...told(reason ?? NOT_A_REQUEST),
     };
   }
 }
@@ -19,10 +29,11 @@ export class SettleErrorFilter extends ErrorFilter {
   protected override bodyOf({ reason, message }: Problem): Readonly<Record<string, unknown>> {
     return {
       success: false,
-      errorReason: reason ?? 'invalid_payload',
+      errorReason: reason ?? NOT_A_REQUEST,
       errorMessage: message,
       transaction: '',
       network: '',
+      ...told(reason ?? NOT_A_REQUEST),
     };
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { AppConfig, SETTING_NAMES } from '../../src/platform/config/app-config.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
+import { errorExamples } from './error-examples.js';
 import { tableRows } from './markdown.js';
 
 const read = (file: string): string =>
@@ -25,6 +26,10 @@ describe('docs/errors.md', () => {
       String(facts.status ?? 200),
     ]);
     expect(documented).toEqual(known);
+  });
+
+  it('has an example of each, as the service says it', () => {
+    expect(read('docs/errors.md')).toContain(errorExamples());
   });
 });
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../platform/http/openapi.js';
+import { diagnosisOf } from '../../protocol/diagnosis/diagnosis.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 
 /** Values as the local sandbox gives them; the e2e tests compare the shape of real answers. */
@@ -73,6 +74,7 @@ export function verifyRefusal(reason: Reason, message?: string): JsonObject {
     isValid: false,
     invalidReason: reason,
     invalidMessage: message ?? REASONS[reason].meaning,
+    extensions: { diagnosis: { ...diagnosisOf(reason) } },
   };
 }
 
@@ -100,6 +102,7 @@ export function settleRefusal(reason: Reason, message?: string): JsonObject {
     errorMessage: message ?? REASONS[reason].meaning,
     transaction: '',
     network: '',
+    extensions: { diagnosis: { ...diagnosisOf(reason) } },
   };
 }
 

@@ -119,7 +119,30 @@ const REQUESTS = {
   ),
 } satisfies JsonObject;
 
+const explained = object({ diagnosis: schemaRef('Diagnosis') }, ['diagnosis'], {
+  additionalProperties: false,
+});
+
 const ANSWERS = {
+  Diagnosis: object(
+    {
+      path: {
+        type: 'string',
+        description: 'Where in the body; absent where no field is at fault.',
+      },
+      expected: text,
+      got: {
+        type: 'string',
+        description:
+          'What came, where it is short and hexadecimal, decimal or a known word; else described.',
+      },
+      fault: oneText(['buyer', 'seller', 'facilitator', 'chain']),
+      retry: oneText(['never', 'same', 'new-payment', 'later']),
+      docs: text,
+    },
+    ['fault', 'retry', 'docs'],
+    { additionalProperties: false },
+  ),
   Reason: { ...reason, description: 'All of them with their meaning: `docs/errors.md`.' },
   VerifyAnswer: object(
     {
@@ -127,12 +150,13 @@ const ANSWERS = {
       invalidReason: schemaRef('Reason'),
       invalidMessage: text,
       payer: text,
+      extensions: explained,
     },
     ['isValid'],
     {
       additionalProperties: false,
       if: { properties: { isValid: { const: false } } },
-      then: { required: ['invalidReason', 'invalidMessage'] },
+      then: { required: ['invalidReason', 'invalidMessage', 'extensions'] },
       else: { required: ['payer'] },
     },
   ),
@@ -156,6 +180,7 @@ const ANSWERS = {
         ['settlementId'],
         { additionalProperties: false },
       ),
+      extensions: explained,
     },
     ['success', 'transaction', 'network'],
     {

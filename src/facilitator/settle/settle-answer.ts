@@ -2,6 +2,7 @@ import type { Hex } from 'viem';
 import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
+import type { Refused } from '../refusal.js';
 
 /** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */
 export interface SettleBody {
@@ -14,6 +15,7 @@ export interface SettleBody {
   /** In the requester's own form. */
   readonly network: string;
   readonly extra?: Readonly<Record<string, unknown>>;
+  readonly extensions?: Refused['extensions'];
 }
 
 export interface SettleAnswer {

@@ -49,6 +49,9 @@ const V1_CHAIN_IDS: ReadonlyMap<string, number> = new Map([
   ['flare', 14],
 ]);
 
+/** Every V1 short name that is known. */
+export const NETWORK_NAMES: readonly string[] = [...V1_CHAIN_IDS.keys()];
+
 const V1_NAMES: ReadonlyMap<number, string> = new Map(
   [...V1_CHAIN_IDS].map(([name, chainId]) => [chainId, name]),
 );

@@ -4,32 +4,32 @@ import type { ReasonTable } from './reason-facts.js';
 export const EIP3009_REASONS = {
   invalid_exact_evm_scheme: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The buyer accepted another scheme than `exact`.',
   },
   invalid_exact_evm_network_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The buyer accepted another network than the requirements name.',
   },
   invalid_exact_evm_missing_eip712_domain: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: '`extra.name` or `extra.version` of the token is missing from the requirements.',
   },
   invalid_exact_evm_signature: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The signature is not one of the payer over this authorization.',
   },
   invalid_exact_evm_recipient_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The authorization pays another address than `payTo`.',
   },
   invalid_exact_evm_payload_authorization_valid_before: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: '`validBefore` has passed or is less than 6 seconds away.',
   },
   invalid_exact_evm_payload_authorization_valid_after: {
@@ -39,38 +39,38 @@ export const EIP3009_REASONS = {
   },
   invalid_exact_evm_payload_authorization_value_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The authorized value is not exactly the required amount (V2).',
   },
   invalid_exact_evm_authorization_value: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The authorized value is not exactly the required amount (V1).',
   },
   asset_not_deployed_contract: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'There is no contract at the asset address on this chain.',
   },
   invalid_exact_evm_eip3009_not_supported: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The token has no EIP-3009 `authorizationState`.',
   },
   invalid_exact_evm_nonce_already_used: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning:
       'The authorization was used or cancelled on chain, not by this settlement. A hash, where given, is the transaction that used it.',
   },
   invalid_exact_evm_token_name_mismatch: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: '`extra.name` is not the name of the token on chain.',
   },
   invalid_exact_evm_token_version_mismatch: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: '`extra.version` is not the version of the token on chain.',
   },
   invalid_exact_evm_insufficient_balance: {
@@ -79,29 +79,29 @@ export const EIP3009_REASONS = {
     meaning: 'The payer holds less than the amount, what it has in flight counted.',
   },
   invalid_exact_evm_transaction_simulation_failed: {
-    fault: 'token',
+    fault: 'chain',
     retry: 'later',
     meaning:
       'The transfer would revert, or not bring the payee its money, for a cause that is none of the others.',
   },
   eip6492_factory_not_allowed: {
     fault: 'buyer',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The payer is a wallet that is not deployed yet; deploying wallets is not served.',
   },
   invalid_exact_evm_transaction_failed: {
-    fault: 'token',
-    retry: 'yes',
+    fault: 'chain',
+    retry: 'same',
     meaning: 'The transaction was mined and reverted. The payment can be settled again.',
   },
   invalid_exact_evm_transfer_event_mismatch: {
-    fault: 'token',
-    retry: 'no',
+    fault: 'chain',
+    retry: 'never',
     meaning: 'The transaction succeeded but the token did not report this transfer.',
   },
   settlement_pending: {
-    fault: 'nobody',
-    retry: 'yes',
+    fault: 'chain',
+    retry: 'same',
     meaning:
       'The transaction was sent and its outcome is not known yet. Ask again with the same payment: the answer is the outcome of this transaction.',
   },

@@ -4,22 +4,22 @@ import type { ReasonTable } from './reason-facts.js';
 export const PERMIT2_REASONS = {
   unsupported_payload_type: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'A Permit2 payload for another scheme than `exact`.',
   },
   invalid_permit2_spender: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The permit names another spender than the x402 exact proxy.',
   },
   invalid_permit2_recipient_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The witness pays another address than `payTo`.',
   },
   permit2_deadline_expired: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The deadline has passed or is less than 6 seconds away.',
   },
   permit2_not_yet_valid: {
@@ -29,22 +29,22 @@ export const PERMIT2_REASONS = {
   },
   permit2_amount_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The permitted amount is not exactly the required amount.',
   },
   permit2_token_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The permitted token is not the required asset.',
   },
   invalid_permit2_signature: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The signature is not one of the payer over this permit.',
   },
   permit2_proxy_not_deployed: {
-    fault: 'operator',
-    retry: 'no',
+    fault: 'facilitator',
+    retry: 'never',
     meaning: 'The x402 exact proxy is not deployed on this chain.',
   },
   permit2_insufficient_balance: {
@@ -60,27 +60,27 @@ export const PERMIT2_REASONS = {
   },
   permit2_simulation_failed: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The settlement would revert; most often the Permit2 nonce is used.',
   },
   permit2_2612_amount_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The sponsored permit is for another amount than the payment.',
   },
   permit2_invalid_amount: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The proxy or Permit2 refused the amount.',
   },
   permit2_invalid_destination: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The proxy refused the destination.',
   },
   permit2_invalid_owner: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The proxy refused the owner.',
   },
   permit2_payment_too_early: {
@@ -90,33 +90,33 @@ export const PERMIT2_REASONS = {
   },
   permit2_invalid_nonce: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning:
       'The Permit2 nonce was used or cancelled on chain, not by this settlement. A hash, where given, is the transaction that used it.',
   },
   invalid_eip2612_extension_format: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'A field of the eip2612GasSponsoring extension is malformed.',
   },
   eip2612_from_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The sponsored permit is of another owner than the payer.',
   },
   eip2612_asset_mismatch: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The sponsored permit is for another token.',
   },
   eip2612_spender_not_permit2: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The sponsored permit approves another spender than Permit2.',
   },
   eip2612_deadline_expired: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The deadline of the sponsored permit has passed or is less than 6 seconds away.',
   },
 } as const satisfies ReasonTable;

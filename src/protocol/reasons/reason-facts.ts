@@ -1,8 +1,8 @@
 /** Who has to change something before the same request can succeed. */
-export type Fault = 'buyer' | 'seller' | 'token' | 'operator' | 'nobody';
+export type Fault = 'buyer' | 'seller' | 'facilitator' | 'chain';
 
 /** Whether sending the same request again can end better. */
-export type Retry = 'no' | 'yes' | 'later' | 'new payment';
+export type Retry = 'never' | 'same' | 'new-payment' | 'later';
 
 /** What is said of one reason. */
 export interface ReasonFacts {

@@ -4,37 +4,37 @@ import type { ReasonTable } from './reason-facts.js';
 export const REQUEST_REASONS = {
   invalid_x402_version: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The x402Version is missing, unknown, contradictory, or not the one of this endpoint.',
   },
   unsupported_scheme: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The requirements name a scheme that is not served here; `/supported` lists them.',
   },
   invalid_network: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The requirements name a network that is not served here; `/supported` lists them.',
   },
   invalid_payload: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'A field of the payment payload is missing or of the wrong type.',
   },
   invalid_payment_requirements: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'A field of the payment requirements is missing or of the wrong type.',
   },
   unexpected_verify_error: {
-    fault: 'operator',
-    retry: 'yes',
+    fault: 'facilitator',
+    retry: 'same',
     meaning: 'This service failed in a way it does not know. The payment was not judged.',
   },
   unexpected_settle_error: {
-    fault: 'operator',
-    retry: 'yes',
+    fault: 'facilitator',
+    retry: 'same',
     meaning:
       'This service failed in a way it does not know. Ask again with the same payment: the answer will be the true one.',
   },

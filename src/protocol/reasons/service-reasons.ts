@@ -3,30 +3,30 @@ import type { ReasonTable } from './reason-facts.js';
 /** What this service adds: the sale, the queue, budgets, limits and keys. */
 export const SERVICE_REASONS = {
   duplicate_settlement: {
-    fault: 'nobody',
-    retry: 'no',
+    fault: 'seller',
+    retry: 'never',
     meaning:
       'The payment is settled or being settled for another request. One payment buys one answer: do not deliver for this request.',
   },
   settlement_not_sent: {
-    fault: 'operator',
-    retry: 'yes',
+    fault: 'facilitator',
+    retry: 'same',
     meaning:
       'Nothing was signed in time and nothing will be: the settlement was withdrawn. The payment is unspent.',
   },
   idempotency_key_conflict: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     status: 409,
     meaning: 'This Idempotency-Key came with another payment before. Use one key per order.',
   },
   deadline_too_close: {
     fault: 'buyer',
-    retry: 'new payment',
+    retry: 'new-payment',
     meaning: 'The payment would expire before it could be mined.',
   },
   queue_full: {
-    fault: 'operator',
+    fault: 'facilitator',
     retry: 'later',
     meaning: 'Too many settlements are waiting; `Retry-After` says when to ask again.',
   },
@@ -36,55 +36,55 @@ export const SERVICE_REASONS = {
     meaning: 'Settlements of this payer kept reverting after a clean simulation.',
   },
   asset_suspended: {
-    fault: 'token',
+    fault: 'chain',
     retry: 'later',
     meaning: 'Transfers of this asset kept succeeding without paying anybody.',
   },
   no_gas: {
-    fault: 'operator',
+    fault: 'facilitator',
     retry: 'later',
     meaning: 'No signer of this network has gas money left.',
   },
   gas_limit_exceeded: {
-    fault: 'token',
-    retry: 'no',
+    fault: 'chain',
+    retry: 'never',
     meaning: 'The transfer needs more gas than one settlement may cost.',
   },
   amount_too_small: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'The amount is below the least amount for this asset.',
   },
   budget_exhausted: {
-    fault: 'operator',
+    fault: 'facilitator',
     retry: 'later',
     meaning: 'The gas budget of today is spent.',
   },
   network_unavailable: {
-    fault: 'operator',
-    retry: 'yes',
+    fault: 'facilitator',
+    retry: 'same',
     meaning:
       'The chain or the ledger could not be asked. It says nothing about the payment: ask again.',
   },
   asset_not_allowed: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'This deployment does not serve the asset.',
   },
   payee_not_allowed: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     meaning: 'This deployment does not serve the payee.',
   },
   unauthorized: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     status: 401,
     meaning: 'An API key that is known here is required.',
   },
   forbidden: {
     fault: 'seller',
-    retry: 'no',
+    retry: 'never',
     status: 403,
     meaning: 'The API key does not allow this.',
   },

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import type { FieldRule, Finding } from '../diagnosis/finding.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
 import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
@@ -29,6 +30,12 @@ export interface Scheme {
   readonly payloads: readonly PayloadShape[];
   /** Reads what the buyer sent; `undefined` where a field is missing or of the wrong type. */
   readClaim(payload: JsonObject, version: 1 | 2): Claim | undefined;
+  /**
+   * What each field has to be for {@link readClaim} to read it: why it could not.
+   *
+   * @param inner - `payload` of the payment, or an empty object.
+   */
+  claimFields(inner: JsonObject, version: 1 | 2): readonly FieldRule[];
   /** The payer exactly as sent, in whatever state the rest of the payload is. */
   payerAsSent(inner: JsonObject): unknown;
   /** `extra` of its kinds in `/supported`. @param signers - the accounts of the chain's lanes. */
@@ -48,6 +55,12 @@ export interface SignedParts {
   readonly terms: readonly HashPart[];
   /** The signature domain, where requests may name another one. */
   readonly domain: readonly HashPart[];
+}
+
+/** What an explanation may use beside the payment. */
+export interface ExplainFacts {
+  /** Unix seconds. */
+  readonly now: number;
 }
 
 /** The payment a call is made for. Atomic units. */
@@ -114,6 +127,8 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
     claim: C,
     chain: Pick<ChainReader, 'schemeContracts'>,
   ): Reason | undefined;
+  /** Where a payment is wrong that was refused for this reason; `undefined` where no field of it is. */
+  explain?(reason: Reason, payment: Payment, claim: C, facts: ExplainFacts): Finding | undefined;
   /** Whether its checks may say this of a payment because it was executed. */
   mayHideUse(reason: Reason): HiddenUse;
   /** The only account that may send it; `undefined` where any lane may. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import { SettleError, VerifyError } from '@x402/core/types';
 import { freePort } from '../../../sandbox/processes.js';
@@ -90,6 +91,7 @@ describe('API keys', () => {
         isValid: false,
         invalidReason: 'unauthorized',
         invalidMessage: 'An API key that is known here is required.',
+        extensions: { diagnosis: diagnosisOf('unauthorized') },
       });
       expect(verify.headers.get('www-authenticate')).toContain('Bearer');
       const settle = await post(`${service.url}${prefix}/settle`, '{', headers);
@@ -100,6 +102,7 @@ describe('API keys', () => {
         errorMessage: 'An API key that is known here is required.',
         transaction: '',
         network: '',
+        extensions: { diagnosis: diagnosisOf('unauthorized') },
       });
     }
     const known = await post(`${service.url}${prefix}/settle`, '{', { 'X-API-Key': shop.key });

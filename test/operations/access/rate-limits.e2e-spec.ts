@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
 import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { startRedis } from '../../../sandbox/redis.js';
@@ -49,6 +50,7 @@ describe('rate limits', () => {
       isValid: false,
       invalidReason: 'rate_limited',
       invalidMessage: 'Too many requests; `Retry-After` says when to ask again.',
+      extensions: { diagnosis: diagnosisOf('rate_limited') },
     });
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(refused.headers.get('ratelimit-remaining')).toBe('0');
@@ -63,6 +65,7 @@ describe('rate limits', () => {
       errorMessage: 'Too many requests; `Retry-After` says when to ask again.',
       transaction: '',
       network: '',
+      extensions: { diagnosis: diagnosisOf('rate_limited') },
     });
     const seconds = Number(refused.headers.get('retry-after'));
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -9,6 +9,7 @@ import { EIP3009 } from '../methods/eip3009.js';
 import type { Action } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
 import { diagnose } from './diagnose.js';
+import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { reasonOfRevert } from './revert-reason.js';
 import { mayHideUse, usedReasonOf } from './used-reasons.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
@@ -49,6 +50,7 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   },
   verify: verifyEip3009,
   termsMismatch: (payment, claim) => termsMismatchOfEip3009(payment, claim),
+  explain: (reason, payment, claim, facts) => EIP3009_EXPLANATIONS[reason]?.(payment, claim, facts),
   mayHideUse,
   soleSenderOf: () => undefined,
 

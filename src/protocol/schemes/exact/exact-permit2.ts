@@ -13,6 +13,7 @@ import { PERMIT2_METHOD } from '../methods/permit2.js';
 import type { Action } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
 import { diagnose } from './diagnose.js';
+import { PERMIT2_EXPLANATIONS } from './explain-permit2.js';
 import { reasonOfRevert } from './revert-reason.js';
 import { mayHideUse, usedReasonOf } from './used-reasons.js';
 import { termsMismatchOfPermit2, verifyPermit2 } from './verify-permit2.js';
@@ -54,6 +55,7 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   },
   verify: verifyPermit2,
   termsMismatch: (payment, claim, chain) => termsMismatchOfPermit2(payment, claim, chain),
+  explain: (reason, payment, claim, facts) => PERMIT2_EXPLANATIONS[reason]?.(payment, claim, facts),
   mayHideUse,
   soleSenderOf: () => undefined,
 

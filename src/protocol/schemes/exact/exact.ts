@@ -1,4 +1,5 @@
 import type { Scheme } from '../scheme.js';
+import { exactClaimFields } from './claim-fields.js';
 import { EXACT_EIP3009 } from './exact-eip3009.js';
 import { EXACT_PERMIT2 } from './exact-permit2.js';
 import { EXACT_PAYLOADS } from './payload-shapes.js';
@@ -12,5 +13,6 @@ export const EXACT: Scheme = {
   actions: [EXACT_EIP3009, EXACT_PERMIT2],
   payloads: EXACT_PAYLOADS,
   readClaim: readExactClaim,
+  claimFields: exactClaimFields,
   payerAsSent,
 };

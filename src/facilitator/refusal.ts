@@ -1,0 +1,40 @@
+import { type Diagnosis, explain } from '../protocol/diagnosis/diagnosis.js';
+import { paymentFinding } from '../protocol/diagnosis/payment-finding.js';
+import { requestFinding } from '../protocol/diagnosis/request-findings.js';
+import type { ParsedPayment, PaymentEnvelope } from '../protocol/payment/parse-payment.js';
+import type { Reason } from '../protocol/reasons.js';
+
+/** A request as far as it could be read. */
+export interface ReadRequest {
+  readonly envelope: PaymentEnvelope;
+  /** Versions its endpoint answers. */
+  readonly versions: readonly (1 | 2)[];
+  readonly parsed: ParsedPayment;
+}
+
+/** What an answer says of a refusal beside its reason. */
+export interface Refused {
+  /** For people. */
+  readonly message: string;
+  /** For programs. */
+  readonly extensions: { readonly diagnosis: Diagnosis };
+}
+
+/**
+ * Explains a refusal: where the request is wrong, what was expected and what came.
+ *
+ * @param chainIds - of the networks served here.
+ * @param now - Unix seconds.
+ */
+export function refusalOf(
+  reason: Reason,
+  { envelope, versions, parsed }: ReadRequest,
+  chainIds: readonly number[],
+  now = Math.floor(Date.now() / 1000),
+): Refused {
+  const finding = parsed.ok
+    ? paymentFinding(reason, parsed.payment, now)
+    : requestFinding(reason, envelope, { versions, chainIds });
+  const { message, diagnosis } = explain(reason, finding);
+  return { message, extensions: { diagnosis } };
+}

@@ -1,0 +1,43 @@
+import type { Payment } from '../payment/payment.js';
+import type { Reason } from '../reasons.js';
+import { actionOf } from '../schemes/registry.js';
+import type { Finding } from './finding.js';
+
+/**
+ * Where a payment that was read is wrong: what its scheme says of the reason, else what this service does.
+ *
+ * @param now - Unix seconds.
+ */
+export function paymentFinding(reason: Reason, payment: Payment, now: number): Finding | undefined {
+  const { claim } = payment;
+  return actionOf(claim).explain?.(reason, payment, claim, { now }) ?? OWN[reason]?.(payment);
+}
+
+type Own = (payment: Payment) => Finding;
+
+const tokenThatPays: Own = ({ requirements }) => ({
+  path: 'paymentRequirements.asset',
+  expected: 'a token whose transfers pay within the gas limit',
+  got: requirements.asset,
+});
+
+const OWN: Readonly<Partial<Record<Reason, Own>>> = {
+  amount_too_small: ({ requirements, dialect }) => ({
+    path: `paymentRequirements.${dialect.x402Version === 1 ? 'maxAmountRequired' : 'amount'}`,
+    expected: 'at least the least amount of this deployment, in atomic units',
+    got: requirements.amount,
+    fix: 'Compare the decimals of the token.',
+  }),
+  asset_not_allowed: ({ requirements }) => ({
+    path: 'paymentRequirements.asset',
+    expected: 'an asset served here',
+    got: requirements.asset,
+  }),
+  payee_not_allowed: ({ requirements }) => ({
+    path: 'paymentRequirements.payTo',
+    expected: 'a payee served here',
+    got: requirements.payTo,
+  }),
+  asset_suspended: tokenThatPays,
+  gas_limit_exceeded: tokenThatPays,
+};

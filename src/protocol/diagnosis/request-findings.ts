@@ -1,0 +1,165 @@
+import { caip2Of,chainIdOf, chainIdOfV1Name, v1NameOf } from '../payment/network.js';
+import type { PaymentEnvelope } from '../payment/parse-payment.js';
+import {
+  isJsonObject,
+  isShortText,
+  readAddress,
+  readInteger,
+  readOptionalObject,
+  TOKEN_NAME_MAX,
+  TOKEN_VERSION_MAX,
+} from '../payment/wire-values.js';
+import type { Reason } from '../reasons.js';
+import { allSchemes, schemeNamed } from '../schemes/registry.js';
+import { firstBrokenField } from './fields.js';
+import type { FieldRule, Finding } from './finding.js';
+
+/** What an endpoint answers and a deployment serves. */
+export interface Served {
+  readonly versions: readonly (1 | 2)[];
+  readonly chainIds: readonly number[];
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isAddress = (value: unknown): boolean => readAddress(value) !== undefined;
+const isInteger = (value: unknown): boolean => readInteger(value) !== undefined;
+const isObject = (value: unknown): boolean => isJsonObject(value);
+
+const ADDRESS = 'an address: 0x and 40 hexadecimal digits';
+const ATOMIC_UNITS = 'atomic units: a whole number as decimal text';
+
+/** More are not listed in a message. */
+const NETWORKS_NAMED_MOST = 4;
+
+/** What keeps a body from being a request at all. */
+export function envelopeFinding(body: unknown): Finding {
+  if (!isJsonObject(body)) {
+    return {
+      path: 'body',
+      expected: 'a JSON object with the objects paymentPayload and paymentRequirements',
+      got: body,
+    };
+  }
+  for (const path of ['paymentPayload', 'paymentRequirements']) {
+    const got = body[path];
+    if (isJsonObject(got)) continue;
+    const isEncoded = typeof got === 'string' || typeof body['paymentHeader'] === 'string';
+    return {
+      path,
+      expected: 'an object',
+      got,
+      ...(isEncoded && { fix: 'Decode the payment header first: base64, then JSON, once each.' }),
+      ...(path === 'paymentRequirements' &&
+        Array.isArray(got) && { fix: 'Send the one entry of accepts that was paid for.' }),
+    };
+  }
+  return { path: 'body', expected: 'a payment', got: body };
+}
+
+type Explain = (envelope: PaymentEnvelope, served: Served) => Finding | undefined;
+
+const EXPLANATIONS: Readonly<Partial<Record<Reason, Explain>>> = {
+  invalid_x402_version: (envelope, { versions }) => versionFinding(envelope, versions),
+  unsupported_scheme: schemeFinding,
+  invalid_network: (envelope, { chainIds }) => networkFinding(envelope, chainIds),
+  invalid_payment_requirements: requirementsFinding,
+  invalid_payload: payloadFinding,
+};
+
+/** What parsing refused; `undefined` for reasons that come later. */
+export function requestFinding(
+  reason: Reason,
+  envelope: PaymentEnvelope,
+  served: Served,
+): Finding | undefined {
+  return EXPLANATIONS[reason]?.(envelope, served);
+}
+
+const versionOf = ({ paymentPayload }: PaymentEnvelope): 1 | 2 =>
+  paymentPayload['x402Version'] === 1 ? 1 : 2;
+
+function versionFinding(envelope: PaymentEnvelope, versions: Served['versions']): Finding {
+  const got = envelope.paymentPayload['x402Version'];
+  const path = 'paymentPayload.x402Version';
+  const expected = versions.join(' or ');
+  if (got !== 1 && got !== 2) return { path, expected, got };
+  if (!versions.includes(got)) {
+    return { path, expected, got, fix: `A payment of version ${got} goes to /v${got}.` };
+  }
+  return { path: 'x402Version', expected: `${got}, as in the payload`, got: envelope.x402Version };
+}
+
+function schemeFinding(envelope: PaymentEnvelope): Finding {
+  const version = versionOf(envelope);
+  const names = allSchemes().filter(({ versions }) => versions.includes(version));
+  return {
+    path: 'paymentRequirements.scheme',
+    expected: names.map(({ name }) => name).join(' or '),
+    got: envelope.paymentRequirements['scheme'],
+  };
+}
+
+function networkFinding(envelope: PaymentEnvelope, chainIds: readonly number[]): Finding {
+  const got = envelope.paymentRequirements['network'];
+  const version = versionOf(envelope);
+  const nameOf = version === 2 ? caip2Of : v1NameOf;
+  const names = chainIds.flatMap((chainId) => nameOf(chainId) ?? []);
+  const path = 'paymentRequirements.network';
+  const expected =
+    names.length === 0 || names.length > NETWORKS_NAMED_MOST
+      ? 'a network that /supported lists'
+      : names.join(' or ');
+  const fix = isShortText(got, 64) ? nameOfOtherVersion(got, version) : undefined;
+  return { path, expected, got, ...(fix !== undefined && { fix }) };
+}
+
+function nameOfOtherVersion(got: string, version: 1 | 2): string | undefined {
+  const chainId = version === 2 ? chainIdOfV1Name(got) : chainIdOf(got);
+  if (chainId === undefined) return undefined;
+  const name = version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
+  return name === undefined ? undefined : `Version ${version} calls that network ${name}.`;
+}
+
+function requirementsFinding(envelope: PaymentEnvelope): Finding | undefined {
+  const version = versionOf(envelope);
+  const { paymentRequirements } = envelope;
+  const [amount, other] =
+    version === 1 ? ['maxAmountRequired', 'amount'] : ['amount', 'maxAmountRequired'];
+  const rules: readonly FieldRule[] = [
+    { path: ['scheme'], expected: 'the name of a scheme', isGood: isText },
+    { path: ['network'], expected: 'the name of a network', isGood: isText },
+    { path: ['asset'], expected: `${ADDRESS} of the token`, isGood: isAddress },
+    { path: ['payTo'], expected: ADDRESS, isGood: isAddress },
+    {
+      path: [amount],
+      expected: ATOMIC_UNITS,
+      isGood: isInteger,
+      ...(other in paymentRequirements && { fix: `Version ${version} names it ${amount}.` }),
+    },
+    { path: ['extra', 'name'], ...textOfAtMost(TOKEN_NAME_MAX) },
+    { path: ['extra', 'version'], ...textOfAtMost(TOKEN_VERSION_MAX) },
+  ];
+  // What is absent is not too long.
+  const hasExtra = isJsonObject(paymentRequirements['extra']);
+  const asked = hasExtra ? rules : rules.filter(({ path }) => path.length === 1);
+  return firstBrokenField('paymentRequirements', paymentRequirements, asked);
+}
+
+const textOfAtMost = (most: number): Omit<FieldRule, 'path'> => ({
+  expected: `at most ${most} characters`,
+  isGood: (value) => typeof value !== 'string' || isShortText(value, most),
+});
+
+function payloadFinding(envelope: PaymentEnvelope): Finding | undefined {
+  const version = versionOf(envelope);
+  const { paymentPayload, paymentRequirements } = envelope;
+  const rules: FieldRule[] = [];
+  if (version === 2) {
+    const fix = 'Version 2 repeats the accepted requirements in the payment.';
+    rules.push({ path: ['accepted'], expected: 'an object', isGood: isObject, fix });
+  }
+  const scheme = schemeNamed(String(paymentRequirements['scheme']), version);
+  const inner = readOptionalObject(paymentPayload['payload']);
+  if (scheme !== undefined) rules.push(...scheme.claimFields(inner ?? {}, version));
+  return firstBrokenField('paymentPayload', paymentPayload, rules);
+}

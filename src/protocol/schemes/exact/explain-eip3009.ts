@@ -1,0 +1,109 @@
+import type { Finding } from '../../diagnosis/finding.js';
+import type { Eip3009Claim, Payment } from '../../payment/payment.js';
+import {
+  domainFix,
+  type Explanations,
+  noContractAtAsset,
+  tooEarly,
+  tooLate,
+  tooPoor,
+  wrongNetwork,
+  wrongScheme,
+} from './explain-frame.js';
+
+const AUTHORIZATION = 'paymentPayload.payload.authorization';
+
+/** Where a payment by EIP-3009 is wrong, for each reason of its checks. */
+export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
+  invalid_exact_evm_scheme: wrongScheme,
+  invalid_exact_evm_network_mismatch: wrongNetwork,
+  invalid_exact_evm_missing_eip712_domain: ({ requirements }) => ({
+    ...(requirements.tokenName
+      ? { path: 'paymentRequirements.extra.version', got: requirements.tokenVersion }
+      : { path: 'paymentRequirements.extra.name', got: requirements.tokenName }),
+    expected: 'that of the token’s EIP-712 domain',
+    fix: 'Put both name and version of the token into extra.',
+  }),
+  invalid_exact_evm_signature: wrongSignature,
+  invalid_exact_evm_recipient_mismatch: ({ requirements }, { to }) => ({
+    path: `${AUTHORIZATION}.to`,
+    expected: requirements.payTo,
+    got: to,
+  }),
+  invalid_exact_evm_payload_authorization_valid_before: (_, { validBefore }, facts) =>
+    tooLate(`${AUTHORIZATION}.validBefore`, validBefore, facts),
+  deadline_too_close: (_, { validBefore }, facts) =>
+    tooLate(`${AUTHORIZATION}.validBefore`, validBefore, facts),
+  invalid_exact_evm_payload_authorization_valid_after: (_, { validAfter }, facts) =>
+    tooEarly(`${AUTHORIZATION}.validAfter`, validAfter, facts),
+  invalid_exact_evm_payload_authorization_value_mismatch: wrongValue,
+  invalid_exact_evm_authorization_value: wrongValue,
+  asset_not_deployed_contract: noContractAtAsset,
+  invalid_exact_evm_eip3009_not_supported: ({ requirements }) => ({
+    path: 'paymentRequirements.asset',
+    expected: 'a token with EIP-3009',
+    got: requirements.asset,
+    fix: 'Offer this token with Permit2: extra.assetTransferMethod "permit2".',
+  }),
+  invalid_exact_evm_nonce_already_used: (_, { nonce }) => ({
+    path: `${AUTHORIZATION}.nonce`,
+    expected: 'a nonce the payer has not used with this token',
+    got: nonce,
+  }),
+  invalid_exact_evm_token_name_mismatch: ({ requirements }) => ({
+    path: 'paymentRequirements.extra.name',
+    expected: 'what name() of the token says',
+    got: requirements.tokenName,
+    fix: `Read name() of ${requirements.asset} on ${requirements.network}, and sign with it.`,
+  }),
+  invalid_exact_evm_token_version_mismatch: ({ requirements }) => ({
+    path: 'paymentRequirements.extra.version',
+    expected: 'what version() of the token says',
+    got: requirements.tokenVersion,
+    fix: `Read version() of ${requirements.asset} on ${requirements.network}, and sign with it.`,
+  }),
+  invalid_exact_evm_insufficient_balance: (payment, { from }) =>
+    tooPoor(payment, `${AUTHORIZATION}.from`, from),
+  eip6492_factory_not_allowed: (_, { from }) => ({
+    path: `${AUTHORIZATION}.from`,
+    expected: 'an account with a key, or a wallet that is deployed',
+    got: from,
+    fix: 'Deploy the wallet before it pays.',
+  }),
+  payer_suspended: (_, { from }) => ({
+    path: `${AUTHORIZATION}.from`,
+    expected: 'another payer, or patience',
+    got: from,
+  }),
+};
+
+function wrongValue({ requirements, dialect }: Payment, { value }: Eip3009Claim): Finding {
+  const name = dialect.x402Version === 1 ? 'maxAmountRequired' : 'amount';
+  return {
+    path: `${AUTHORIZATION}.value`,
+    expected: `${requirements.amount}, the ${name} of the requirements`,
+    got: value,
+  };
+}
+
+function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
+  const { from, nonce, hasValidChecksums, signature } = claim;
+  if (from === undefined) return { path: `${AUTHORIZATION}.from`, expected: 'an address' };
+  if (claim.to === undefined) return { path: `${AUTHORIZATION}.to`, expected: 'an address' };
+  if (nonce === undefined) {
+    return { path: `${AUTHORIZATION}.nonce`, expected: '32 bytes: 0x and 64 hexadecimal digits' };
+  }
+  if (!hasValidChecksums) {
+    return {
+      path: `${AUTHORIZATION}.from`,
+      expected: 'from and to in lower case, or with their EIP-55 checksums',
+      got: from,
+    };
+  }
+  return {
+    path: 'paymentPayload.payload.signature',
+    expected: `one by ${from}`,
+    got: signature ?? 'none',
+    fix: domainFix(payment),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Finding } from '../../diagnosis/finding.js';
+import type { Payment } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
+import type { ExplainFacts } from '../scheme.js';
+import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
+
+/** The root of what the buyer says it accepted: V1 has no object for it. */
+const acceptedRoot = ({ dialect }: Payment): string =>
+  dialect.x402Version === 1 ? 'paymentPayload' : 'paymentPayload.accepted';
+
+export const wrongScheme = (payment: Payment): Finding => ({
+  path: `${acceptedRoot(payment)}.scheme`,
+  expected: 'exact',
+  got: payment.accepted.scheme,
+});
+
+export const wrongNetwork = (payment: Payment): Finding => ({
+  path: `${acceptedRoot(payment)}.network`,
+  expected: payment.requirements.networkAsSent,
+  got: payment.accepted.network,
+});
+
+export const noContractAtAsset = ({ requirements }: Payment): Finding => ({
+  path: 'paymentRequirements.asset',
+  expected: `the address of a token on ${requirements.network}`,
+  got: requirements.asset,
+});
+
+export const tooPoor = ({ requirements }: Payment, path: string, payer: unknown): Finding => ({
+  path,
+  expected: `a payer with ${requirements.amount} atomic units of ${requirements.asset} to spend`,
+  got: payer,
+});
+
+export const tooLate = (path: string, got: bigint, { now }: ExplainFacts): Finding => ({
+  path,
+  expected: `at least ${BigInt(now) + EXPIRY_MARGIN_SECONDS} (Unix seconds)`,
+  got,
+  fix: 'Sign with a later time; compare the clocks.',
+});
+
+export const tooEarly = (path: string, got: bigint, { now }: ExplainFacts): Finding => ({
+  path,
+  expected: `at most ${now} (Unix seconds)`,
+  got,
+});
+
+/** How the parts of a bad signature are to be compared. The names of tokens are not repeated. */
+export function domainFix({ requirements }: Payment): string {
+  const { chainId, asset } = requirements;
+  return `Sign in the domain of chainId ${chainId}, verifyingContract ${asset}, name and version of paymentRequirements.extra.`;
+}
+
+/** An explanation for each reason that points to one place. */
+export type Explanations<C> = Readonly<
+  Partial<Record<Reason, (payment: Payment, claim: C, facts: ExplainFacts) => Finding>>
+>;

@@ -1,0 +1,80 @@
+import {
+  bodyV1,
+  bodyV2,
+  changed,
+  type Json,
+  OTHER,
+  permit2,
+  refused,
+} from '../../src/facilitator/refusal.builder.js';
+import { type Reason, REASONS } from '../../src/protocol/reasons.js';
+import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
+
+const AUTHORIZATION = 'paymentPayload.payload.authorization';
+const PERMIT = 'paymentPayload.payload.permit2Authorization';
+const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
+const V2 = bodyV2();
+const P2 = bodyV2(permit2);
+
+/** A request that is refused for the reason, where a whole one does not show it. */
+const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
+  invalid_x402_version: changed(V2, 'paymentPayload.x402Version', '2'),
+  unsupported_scheme: changed(V2, 'paymentRequirements.scheme', 'permit'),
+  invalid_network: changed(V2, 'paymentRequirements.network', 'bsc'),
+  invalid_payload: changed(V2, `${AUTHORIZATION}.value`, '0.01'),
+  invalid_payment_requirements: changed(V2, 'paymentRequirements.amount', '0.01'),
+  invalid_exact_evm_scheme: changed(V2, 'paymentPayload.accepted.scheme', 'upto'),
+  invalid_exact_evm_network_mismatch: changed(V2, 'paymentPayload.accepted.network', 'eip155:97'),
+  invalid_exact_evm_missing_eip712_domain: changed(V2, 'paymentRequirements.extra', {}),
+  invalid_exact_evm_recipient_mismatch: changed(V2, `${AUTHORIZATION}.to`, OTHER),
+  invalid_exact_evm_payload_authorization_valid_before: changed(
+    V2,
+    `${AUTHORIZATION}.validBefore`,
+    '1799999990',
+  ),
+  invalid_exact_evm_payload_authorization_valid_after: changed(
+    V2,
+    `${AUTHORIZATION}.validAfter`,
+    '1800000500',
+  ),
+  invalid_exact_evm_payload_authorization_value_mismatch: changed(
+    V2,
+    `${AUTHORIZATION}.value`,
+    '1000000000',
+  ),
+  invalid_exact_evm_authorization_value: changed(bodyV1(), `${AUTHORIZATION}.value`, '10'),
+  unsupported_payload_type: changed(P2, 'paymentPayload.accepted.scheme', 'upto'),
+  invalid_permit2_spender: changed(P2, `${PERMIT}.spender`, OTHER),
+  invalid_permit2_recipient_mismatch: changed(P2, `${PERMIT}.witness.to`, OTHER),
+  permit2_deadline_expired: changed(P2, `${PERMIT}.deadline`, '1799999990'),
+  permit2_not_yet_valid: changed(P2, `${PERMIT}.witness.validAfter`, '1800000500'),
+  permit2_payment_too_early: changed(P2, `${PERMIT}.witness.validAfter`, '1800000500'),
+  permit2_amount_mismatch: changed(P2, `${PERMIT}.permitted.amount`, '999'),
+  permit2_invalid_amount: changed(P2, `${PERMIT}.permitted.amount`, '999'),
+  permit2_token_mismatch: changed(P2, `${PERMIT}.permitted.token`, OTHER),
+  permit2_2612_amount_mismatch: changed(P2, `${SPONSORED}.amount`, '999'),
+  eip2612_from_mismatch: changed(P2, `${SPONSORED}.from`, OTHER),
+  eip2612_asset_mismatch: changed(P2, `${SPONSORED}.asset`, OTHER),
+  eip2612_spender_not_permit2: changed(P2, `${SPONSORED}.spender`, OTHER),
+  eip2612_deadline_expired: changed(P2, `${SPONSORED}.deadline`, '1799999990'),
+};
+
+/** `docs/errors.md` from the heading of the examples on. */
+export function errorExamples(): string {
+  const sections = (Object.keys(REASONS) as Reason[]).map((reason) => {
+    const body = REQUESTS[reason] ?? (reason in PERMIT2_REASONS ? P2 : V2);
+    const { reason: said, message, extensions } = refused(body, { reason });
+    if (said !== reason) throw new Error(`the example of ${reason} is one of ${said}`);
+    const { diagnosis } = extensions;
+    const shown = JSON.stringify({ message, diagnosis }, undefined, 2);
+    return `### ${reason}\n\n\`\`\`json\n${shown}\n\`\`\`\n`;
+  });
+  return [
+    '## Examples',
+    '',
+    'One refusal for each reason: the message as `invalidMessage` or `errorMessage` has it, and',
+    '`extensions.diagnosis`. `npm run docs:errors` writes this part.',
+    '',
+    ...sections,
+  ].join('\n');
+}
