@@ -1,5 +1,5 @@
 import { type Machine, machineLine, versionsLine } from './machine.js';
-import { percentile, ascending, type Spread, spreadOf } from './statistics.js';
+import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 import { figure, textTable } from './text-table.js';
 import { rangeOf, type Table } from './verify-report.js';
 

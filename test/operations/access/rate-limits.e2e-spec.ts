@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
 import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { startRedis } from '../../../sandbox/redis.js';
 import type { Service } from '../../../sandbox/service.js';
+import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
 import { type Answer, eventually, get, post } from '../../support/http.js';
 import { World } from '../../support/world.js';
 

@@ -89,7 +89,7 @@ describe('the evidence of a payment', () => {
     topics: [TRANSFER_TOPIC, topic(eip3009.authorization.from), topic(eip3009.payTo)],
   });
   const used = (event: Hex, address = eip3009.asset): ReceiptLog => ({
-    ...{ address, data: '0x' as Hex, logIndex: 0 },
+    ...{ address, data: '0x', logIndex: 0 },
     topics: [event, topic(eip3009.authorization.from), `0x${'ab'.repeat(32)}`],
   });
   const evidenceOf = (
