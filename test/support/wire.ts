@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders,request as httpRequest } from 'node:http';
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 
 /** An answer with all that was on the wire. */
 export interface Wire {

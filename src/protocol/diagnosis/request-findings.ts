@@ -1,4 +1,4 @@
-import { caip2Of,chainIdOf, chainIdOfV1Name, v1NameOf } from '../payment/network.js';
+import { caip2Of, chainIdOf, chainIdOfV1Name, v1NameOf } from '../payment/network.js';
 import type { PaymentEnvelope } from '../payment/parse-payment.js';
 import {
   isJsonObject,
