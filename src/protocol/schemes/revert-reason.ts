@@ -1,6 +1,6 @@
 import { decodeErrorResult, type Hex, parseAbi } from 'viem';
-import type { TransferMethod } from '../../evm/transfer-method.js';
-import type { Reason } from '../../reasons.js';
+import type { TransferMethod } from '../evm/transfer-method.js';
+import type { Reason } from '../reasons.js';
 
 /**
  * What tokens, Permit2 and the proxy say when they refuse. Permit2's own errors are not in the
