@@ -65,6 +65,7 @@ export function networkHealth(
     contracts: {
       permit2: chain.hasContract('permit2') ?? 'unknown',
       permit2Proxy: chain.hasContract('permit2Proxy') ?? 'unknown',
+      uptoProxy: chain.hasContract('uptoProxy') ?? 'unknown',
       multicall3: chain.hasContract('multicall3') ?? 'unknown',
     },
   };

@@ -32,7 +32,9 @@ export function settlementOf(
   const action = actionOf(authorization);
   const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
   const call = action.callOf(authorization, payment);
-  return { call, sender, gas, token: asset, payer, payTo, amount };
+  const isSenderBound = action.soleSenderOf(authorization) !== undefined;
+  const bound = isSenderBound && { isSenderBound };
+  return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
 }
 
 /** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */

@@ -31,6 +31,8 @@ export async function isSignedByContract(
 export interface SettlingCall {
   readonly call: Call;
   readonly payer: Address;
+  /** Whether only one account may send it. */
+  readonly isSenderBound?: boolean;
 }
 
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
@@ -44,11 +46,12 @@ export async function simulate(
 }
 
 function settlementOf(
-  { call, payer }: SettlingCall,
+  { call, payer, isSenderBound = false }: SettlingCall,
   { asset, payTo, amount }: Requirements,
   { maxGas, sender }: VerifyContext,
 ): Settlement {
-  return { call, sender, gas: maxGas, token: asset, payer, payTo, amount };
+  const bound = isSenderBound && { isSenderBound };
+  return { call, sender, ...bound, gas: maxGas, token: asset, payer, payTo, amount };
 }
 
 /**

@@ -51,6 +51,8 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   termsMismatch: (payment, claim) => termsMismatchOfEip3009(payment, claim),
   mayHideUse,
   soleSenderOf: () => undefined,
+  settlesLess: false,
+  needsNoTransaction: () => false,
 
   termsOf: ({ to, value, validAfter, validBefore }) => [to, value, validAfter, validBefore],
   nonceOf: ({ nonce }) => BigInt(nonce),

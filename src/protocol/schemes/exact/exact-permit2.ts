@@ -57,6 +57,8 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   termsMismatch: (payment, claim, chain) => termsMismatchOfPermit2(payment, claim, chain),
   mayHideUse,
   soleSenderOf: () => undefined,
+  settlesLess: false,
+  needsNoTransaction: () => false,
 
   termsOf: ({ token, amount, spender, deadline, witnessTo, witnessValidAfter }) => {
     return [token, amount, spender, deadline, witnessTo, witnessValidAfter];

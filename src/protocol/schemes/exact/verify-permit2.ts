@@ -9,6 +9,7 @@ import { isTooEarly, isTooLate, type WitnessRules } from '../permit2/verify-witn
 /** The exact scheme with Permit2 (V2 only). */
 export const EXACT_WITNESS: WitnessRules<Permit2Claim, Permit2Authorization> = {
   mismatch: (payment, claim, { chain }, now) => termsMismatchOfPermit2(payment, claim, chain, now),
+  isSenderBound: false,
   proxyOf: ({ permit2Proxy }) => permit2Proxy,
   authorizationOf: asPermit2Authorization,
   digestOf: permit2Digest,

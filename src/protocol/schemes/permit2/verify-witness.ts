@@ -34,6 +34,8 @@ export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authoriza
   ): Reason | undefined;
   /** What is wrong with the payment that is told only once its signature is known to be good. */
   lateMismatch?(payment: Payment, claim: C): Reason | undefined;
+  /** Whether only one account may send it. */
+  readonly isSenderBound: boolean;
   proxyOf(contracts: SchemeContracts): Address;
   /** `undefined` when no wallet can have signed the claim. */
   authorizationOf(
@@ -118,7 +120,8 @@ function settlingOf<C extends Permit2Claim, A extends Permit2Authorization>(
   requirements: Requirements,
 ): SettlingCall | undefined {
   const call = authorization && rules.callOf(authorization, requirements);
-  return call && { call, payer: authorization.from };
+  const bound = rules.isSenderBound && { isSenderBound: true };
+  return call && { call, payer: authorization.from, ...bound };
 }
 
 /** @param now - Unix seconds; absent when time does not matter any more. */
