@@ -13,6 +13,8 @@ export interface SettleBody {
   readonly transaction: string;
   /** In the requester's own form. */
   readonly network: string;
+  /** What was settled, atomic units, where that may be less than what was signed. */
+  readonly amount?: string;
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
@@ -66,6 +68,7 @@ export class SettleAnswers {
       finality: view.state === 'included' ? 'included' : 'finalized',
       body: {
         ...answer.body,
+        ...(view.settledAmount !== undefined && { amount: view.settledAmount.toString() }),
         extra: {
           settlementId: view.id,
           ...(view.logIndex !== undefined && { logIndex: view.logIndex }),

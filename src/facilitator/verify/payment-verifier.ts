@@ -45,6 +45,8 @@ export interface VerifierOptions {
   readonly senders: LaneSenders;
 }
 
+const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
+
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
 const REVERTS_MAX = 3;
 
@@ -59,12 +61,14 @@ export class PaymentVerifier {
   ) {}
 
   /** What the operator's lists say, before anything is read or computed. */
-  refusalByLists({ requirements }: Payment): Reason | undefined {
+  refusalByLists({ requirements, claim }: Payment): Reason | undefined {
     const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = this.options.admission;
     const asset = assetNameOf(requirements);
     if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
     const { payTo, amount } = requirements;
     if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
+    // What needs no transaction costs nothing, however little it brings.
+    if (actionOf(claim).needsNoTransaction(amount)) return undefined;
     return amount < (minAmounts.get(asset) ?? 0n) ? 'amount_too_small' : undefined;
   }
 
@@ -159,6 +163,7 @@ export class PaymentVerifier {
     const { authorization } = verdict;
     const action = actionOf(authorization);
     const { reasons } = action;
+    if (action.needsNoTransaction(amount)) return { ...verdict, means: NOTHING_NEEDED };
     // Its nonce is that of the permit in flight, or counts on it: one after the other.
     if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
       return refuseByState(reasons.insufficientAllowance);

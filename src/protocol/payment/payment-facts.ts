@@ -69,3 +69,13 @@ export function boundedDeadlineOf(payment: AcceptedPayment): number {
 export function isExpiredAt({ authorization }: AcceptedPayment, blockTime: number): boolean {
   return actionOf(authorization).isExpiredAt(authorization, BigInt(blockTime));
 }
+
+/** The amount that a settle binds, where less than what was signed may be settled. */
+export function settledAmountOf({ authorization, amount }: AcceptedPayment): bigint | undefined {
+  return actionOf(authorization).settlesLess ? amount : undefined;
+}
+
+/** Whether it is settled by the record alone: there is nothing to send. */
+export function needsNoTransaction({ authorization, amount }: AcceptedPayment): boolean {
+  return actionOf(authorization).needsNoTransaction(amount);
+}

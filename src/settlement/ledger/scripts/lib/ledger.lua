@@ -298,6 +298,7 @@ local function conclude(r, event, found, life)
   keep('log', found.log or (found.paid and all.log))
   keep('batch', found.batch or (found.paid and all.batch))
   keep('reason', found.reason)
+  keep('settled', all.settled)
   keep('async', all.async)
   if told then keep('told', '1') end
   if sale == 'sold' then
