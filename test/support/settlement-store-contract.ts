@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import {
   anAcceptedPayment,
@@ -7,12 +7,10 @@ import {
 import type { AcceptedPayment } from '../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../src/protocol/payment/identity.js';
 import type { Reason } from '../../src/protocol/reasons.js';
-import { registerScheme, schemeNamed } from '../../src/protocol/schemes/registry.js';
 import {
   anAcceptedUpto,
   anUptoAuthorization,
 } from '../../src/protocol/schemes/upto/upto.builder.js';
-import { UPTO } from '../../src/protocol/schemes/upto/upto.js';
 import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
 import { credentialsOf, type Requester } from '../../src/settlement/ledger/requester.js';
 import type {
@@ -384,10 +382,6 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     });
 
     describe('where less than what was signed may be settled', () => {
-      beforeAll(() => {
-        if (schemeNamed('upto', 2) === undefined) registerScheme(UPTO);
-      });
-
       it('keeps the amount that the first settle bound, also when it is finished', async () => {
         const made = anUpto(400n);
         const ref = await claimed(aRequester(), made);

@@ -1,13 +1,11 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Hex, numberToHex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { registerScheme, schemeNamed } from '../../protocol/schemes/registry.js';
 import { anUptoAuthorization, anUptoPayment } from '../../protocol/schemes/upto/upto.builder.js';
-import { UPTO } from '../../protocol/schemes/upto/upto.js';
 import type { Admission } from '../../settlement/admission.js';
 import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
@@ -452,10 +450,6 @@ describe('SettleService', () => {
   });
 
   describe('a payment of which less than what was signed may be settled', () => {
-    beforeAll(() => {
-      if (schemeNamed('upto', 2) === undefined) registerScheme(UPTO);
-    });
-
     it('is answered with what was settled', async () => {
       const payment = await anUpto('400');
       const settling = settle(payment);

@@ -138,9 +138,15 @@ export class PaymentVerifier {
   }
 
   /** The account that would send this settlement. Where any lane may, it is not known which takes it. */
-  #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+  async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+    const { senders } = this.options;
+    const { chainId } = requirements;
     const sole = actionOf(claim).soleSenderOf(claim);
-    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0), sole);
+    const sender = await senders.senderFor(chainId, BigInt(claim.nonce ?? 0), sole);
+    if (sole !== undefined && sender === undefined && !senders.areKnown) {
+      throw new ChainUnavailableError(chainId, 'which accounts are ours');
+    }
+    return sender;
   }
 
   #context(view: ChainView, sender: Sender | undefined): VerifyContext {

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import type { Call } from '../evm/calls.js';
 import type { Sender, Settlement } from '../evm/chain-reader.js';
 import type { Transfer } from '../evm/logs.js';
@@ -32,7 +33,7 @@ export function settlementOf(
   const action = actionOf(authorization);
   const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
   const call = action.callOf(authorization, payment);
-  const isSenderBound = action.soleSenderOf(authorization) !== undefined;
+  const isSenderBound = soleSenderOf(payment) !== undefined;
   const bound = isSenderBound && { isSenderBound };
   return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
 }
@@ -78,4 +79,9 @@ export function settledAmountOf({ authorization, amount }: AcceptedPayment): big
 /** Whether it is settled by the record alone: there is nothing to send. */
 export function needsNoTransaction({ authorization, amount }: AcceptedPayment): boolean {
   return actionOf(authorization).needsNoTransaction(amount);
+}
+
+/** The only account that may send it; `undefined` where any lane may. Lower case. */
+export function soleSenderOf({ authorization }: AcceptedPayment): Address | undefined {
+  return actionOf(authorization).soleSenderOf(authorization);
 }

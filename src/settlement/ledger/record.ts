@@ -7,6 +7,7 @@ import {
   boundedDeadlineOf,
   inFlightKindOf,
   settledAmountOf,
+  soleSenderOf,
 } from '../../protocol/payment/payment-facts.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js';
@@ -41,6 +42,7 @@ import { asList } from './reply.js';
  * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
  * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |
  * | `scheme` | x | | of the payment, where it is not the first one of this service |
+ * | `sender` | x | | the only signer that may send it, where there is one |
  * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
  * | `kind` | x | | what its amount counts for in flight: `e`, `p` or `s` |
  * | `payment` | x | | the accepted payment, JSON |
@@ -153,12 +155,14 @@ export function paymentFields(
 ): string[] {
   const { authorization, chainId, asset, payTo, amount } = payment;
   const settled = settledAmountOf(payment);
+  const sender = soleSenderOf(payment);
   return [
     ...['terms', tags.termsTag, 'signed', tags.signedTag],
     ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
     ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
     ...['method', authorization.method, 'amount', amount.toString()],
     ...(settled === undefined ? [] : ['settled', settled.toString()]),
+    ...(sender === undefined ? [] : ['sender', sender]),
     ...['nonce', authorizationNonceOf(payment).toString()],
     ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
     ...['t_arrived', String(arrivedAt), 'payment', encodePayment(payment)],

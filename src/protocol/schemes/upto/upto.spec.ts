@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, type Hex, keccak256, parseAbi, recoverAddress, toBytes } from 'viem';
 import { uintWord } from '../../evm/abi-words.js';
 import type { Call } from '../../evm/calls.js';
@@ -11,7 +11,7 @@ import { decodePayment, encodePayment } from '../../payment/accepted-payment-cod
 import { identityOf, termsOf } from '../../payment/identity.js';
 import { callOf, transferOf } from '../../payment/payment-facts.js';
 import { presentedAuthorizations } from '../presented.js';
-import { actionOf, registerScheme, schemeNamed } from '../registry.js';
+import { actionOf, schemeNamed } from '../registry.js';
 import type { Verdict } from '../verdict.js';
 import {
   anAcceptedUpto,
@@ -25,7 +25,6 @@ import {
   UPTO_TOKEN,
   type UptoOptions,
 } from './upto.builder.js';
-import { UPTO } from './upto.js';
 
 const STRANGER = `0x${'99'.repeat(20)}`;
 const SHAPE = 'unsupported_payload_type';
@@ -109,10 +108,6 @@ async function reasonOf(options: UptoOptions = {}, world: World = {}): Promise<s
 }
 
 describe('the scheme upto', () => {
-  beforeAll(() => {
-    if (schemeNamed('upto', 2) === undefined) registerScheme(UPTO);
-  });
-
   describe('on the wire', () => {
     it('has the selectors and the witness of the proxy', () => {
       expect([UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT]).toEqual(['ff11e7b4', '016c1748']);
