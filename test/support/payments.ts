@@ -267,10 +267,14 @@ const PERMIT_TYPES = {
 } as const;
 
 /** Permit2 with the approval signed too, as `eip2612GasSponsoring` carries it. */
-export async function sponsoredBody(
-  options: Permit2Options & { readonly permitNonce?: bigint },
-): Promise<Body> {
-  const body = await permit2Body(options);
+export async function sponsoredBody(options: SponsorOptions): Promise<Body> {
+  return withSponsoredPermit(await permit2Body(options), options);
+}
+
+export type SponsorOptions = Permit2Options & { readonly permitNonce?: bigint };
+
+/** The same of a payment that is there already. */
+export async function withSponsoredPermit(body: Body, options: SponsorOptions): Promise<Body> {
   const { payer, chainId, token, amount = 1000n, validFor = 300, permitNonce = 0n } = options;
   const deadline = BigInt(nowSeconds() + validFor);
   const signature = await payer.signTypedData({
