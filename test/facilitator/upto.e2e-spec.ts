@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type Address, getAddress, type Hex } from 'viem';
@@ -9,6 +9,8 @@ import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
+import { mint } from '../../sandbox/tokens.js';
+import { deployMoody, setMood } from '../support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { type Body, charging, eip3009Body, newAccount, uptoBody } from '../support/payments.js';
 import { World } from '../support/world.js';
@@ -329,12 +331,75 @@ describe('the scheme upto', () => {
     });
   });
 
-  it('is proved for tokens that nobody vouches for too', async () => {
-    anotherLedger();
-    const service = await aService({ BATCH_SAFE_ASSETS: `eip155:1/${newAccount().address}` });
-    const body = await aBody(one);
-    expect((await verify(service, body)).body).toMatchObject({ isValid: true });
-    const settled = await settle(service, charging(body, '300'));
-    expect(settled.body).toMatchObject({ success: true, amount: '300' });
+  describe('for a token that nobody vouches for', () => {
+    const unsafe = { BATCH_SAFE_ASSETS: `eip155:1/${newAccount().address}` };
+
+    it('is proved before it is sent', async () => {
+      anotherLedger();
+      const service = await aService(unsafe);
+      const body = await aBody(one);
+      expect((await verify(service, body)).body).toMatchObject({ isValid: true });
+      const settled = await settle(service, charging(body, '300'));
+      expect(settled.body).toMatchObject({ success: true, amount: '300' });
+    });
+
+    it('is proved from its own account on a node without eth_simulateV1', async () => {
+      anotherLedger();
+      const node = await aNodeWithout('eth_simulateV1', world.anvil.url);
+      const service = await aService({ ...unsafe, [`RPC_URLS_${world.chainId}`]: node.url });
+      const body = await aBody(one);
+      expect((await verify(service, body)).body).toMatchObject({ isValid: true });
+      const settled = await settle(service, charging(body, '300'));
+      expect(settled.body).toMatchObject({ success: true, amount: '300' });
+      // A token that takes the call and moves nothing is found out.
+      const token = await deployMoody(world.client, 'does_nothing');
+      const payer = await world.payer();
+      await world.client.setBalance({ address: payer.address, value: 10n ** 18n });
+      await mint(world.client, token, payer.address, 10n ** 24n);
+      await world.approvePermit2(payer, token, 10n ** 24n);
+      const { chainId } = world;
+      const idle = await uptoBody({ payer, chainId, token, payTo, facilitator: one.address });
+      expect((await verify(service, idle)).body).toMatchObject({
+        ...{ isValid: false, invalidReason: 'permit2_simulation_failed' },
+      });
+      await setMood(world.client, token, 'honest');
+      expect((await verify(service, idle)).body).toMatchObject({ isValid: true });
+      node.close();
+    });
   });
 });
+
+interface Node {
+  readonly url: string;
+  close(): void;
+}
+
+/** The same node, but for one method that it does not have. */
+async function aNodeWithout(method: string, url: string): Promise<Node> {
+  const refuse = ({ id }: { id?: unknown }): object => ({
+    ...{ jsonrpc: '2.0', id, error: { code: -32_601, message: 'the method does not exist' } },
+  });
+  const forward = async (call: { method?: string; id?: unknown }): Promise<unknown> =>
+    call.method === method ? refuse(call) : (await post(url, call)).body;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const calls = JSON.parse(Buffer.concat(chunks).toString()) as object;
+      const answer = Array.isArray(calls)
+        ? await Promise.all(calls.map((call: object) => forward(call)))
+        : await forward(calls);
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(answer));
+    })();
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
