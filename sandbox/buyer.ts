@@ -1,6 +1,7 @@
 import { x402Client } from '@x402/core/client';
 import { toClientEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { UptoEvmScheme } from '@x402/evm/upto/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
 import { createPublicClient, type Hex, http } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -24,8 +25,10 @@ export interface Buyer {
 export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
   const account = privateKeyToAccount(key);
   const publicClient = createPublicClient({ transport: http(rpcUrl) });
+  const signer = toClientEvmSigner(account, publicClient);
   const client = new x402Client()
-    .register('eip155:*', new ExactEvmScheme(toClientEvmSigner(account, publicClient), { rpcUrl }))
+    .register('eip155:*', new ExactEvmScheme(signer, { rpcUrl }))
+    .register('eip155:*', new UptoEvmScheme(signer, { rpcUrl }))
     .setSpendControls({ allowedAssets: true });
   let lastPayment: string | undefined;
   const payingFetch = wrapFetchWithPayment((input, init) => {

@@ -23,6 +23,7 @@ import { type Artifact, type Artifacts, compileFolder } from './compile.js';
 export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 export const EXACT_PROXY: Address = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001';
+export const UPTO_PROXY: Address = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002';
 /** Arachnid's deterministic deployment proxy; anvil has it from its first block. */
 const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 const PERMIT2_SALT: Hex = '0x0000000000000000000000000000000000000000d3af2663da51c10215000000';
@@ -54,7 +55,7 @@ export function sandboxClient(rpcUrl: string, key: Hex = DEPLOYER.key) {
     .extend(walletActions);
 }
 
-/** Puts the contracts of the x402 exact scheme and two tokens on a fresh local chain. */
+/** Puts the contracts of the x402 schemes and two tokens on a fresh local chain. */
 export async function deploySandbox(
   rpcUrl: string,
   artifacts: Artifacts = compileFolder(CONTRACTS),
@@ -62,15 +63,8 @@ export async function deploySandbox(
   const client = sandboxClient(rpcUrl);
   await deployPermit2(client);
   await client.setCode({ address: MULTICALL3, bytecode: await multicall3Code(client) });
-  const proxy = await deploy(client, artifactOf(artifacts, 'SandboxExactProxy'), [PERMIT2]);
-  const proxyCode = await client.getCode({ address: proxy });
-  await client.setCode({ address: EXACT_PROXY, bytecode: proxyCode ?? '0x' });
-  // The reentrancy guard starts at 1; code alone does not bring its storage along.
-  await client.setStorageAt({
-    address: EXACT_PROXY,
-    index: 0,
-    value: `0x${'1'.padStart(64, '0')}`,
-  });
+  await deployProxy(client, artifactOf(artifacts, 'SandboxExactProxy'), EXACT_PROXY);
+  await deployProxy(client, artifactOf(artifacts, 'SandboxUptoProxy'), UPTO_PROXY);
   const usd = await deploy(client, artifactOf(artifacts, 'SandboxUsd'), [
     USD_NAME,
     'SUSD',
@@ -113,6 +107,19 @@ export async function sendNow(
   const receipt = await client.waitForTransactionReceipt({ hash, timeout: 20_000 });
   if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`);
   return receipt;
+}
+
+/** A proxy of ours where the canonical one is elsewhere. */
+async function deployProxy(
+  client: SandboxClient,
+  artifact: Artifact,
+  address: Address,
+): Promise<void> {
+  const deployed = await deploy(client, artifact, [PERMIT2]);
+  const bytecode = (await client.getCode({ address: deployed })) ?? '0x';
+  await client.setCode({ address, bytecode });
+  // The reentrancy guard starts at 1; code alone does not bring its storage along.
+  await client.setStorageAt({ address, index: 0, value: `0x${'1'.padStart(64, '0')}` });
 }
 
 /** The real Permit2 at its real address: the address follows from its init code and salt alone. */

@@ -5,15 +5,15 @@ import { PERMIT2, sandboxClient } from './deploy.js';
 import { readState } from './state.js';
 import { approve, balanceOf } from './tokens.js';
 
-/** `npm run pay [report|permit2|sponsored]`: one purchase with the stock client. */
+/** `npm run pay [report|permit2|sponsored|upto]`: one purchase with the stock client. */
 const resource = process.argv[2] ?? 'report';
 const state = readState();
 if (state === undefined) {
   console.error('No sandbox is running. Start one with: npm start');
   process.exit(1);
 }
-if (!['report', 'permit2', 'sponsored'].includes(resource)) {
-  console.error('npm run pay [report | permit2 | sponsored]');
+if (!['report', 'permit2', 'sponsored', 'upto'].includes(resource)) {
+  console.error('npm run pay [report | permit2 | sponsored | upto]');
   process.exit(1);
 }
 
@@ -40,6 +40,9 @@ const purchase = await stockBuyer(PAYER.key, state.rpcUrl).buy(url);
 const seconds = ((performance.now() - begun) / 1000).toFixed(2);
 console.log(`GET ${url} -> ${purchase.status} in ${seconds} s`);
 console.log(`content      ${purchase.body}`);
+if (purchase.receipt?.amount !== undefined) {
+  console.log(`charged      ${formatUnits(BigInt(purchase.receipt.amount), 18)} ${symbol}`);
+}
 console.log(`transaction  ${purchase.receipt?.transaction ?? 'none'}`);
 console.log(`after        ${await balances()}`);
 process.exit(purchase.status === 200 ? 0 : 1);

@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
-import { paymentMiddleware, x402ResourceServer } from '@x402/express';
+import { UptoEvmScheme } from '@x402/evm/upto/server';
+import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express';
 import { declareEip2612GasSponsoringExtension } from '@x402/extensions';
 import express, { type Express } from 'express';
 import type { Address } from 'viem';
@@ -30,7 +31,9 @@ export function demoSeller({
   price = PRICE,
 }: SellerOptions): Express {
   const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl });
-  const server = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme());
+  const server = new x402ResourceServer(facilitator)
+    .register(network, new ExactEvmScheme())
+    .register(network, new UptoEvmScheme());
   const accepts = (asset: Address, extra: Record<string, unknown>, amount = price) => ({
     scheme: 'exact',
     network,
@@ -65,12 +68,26 @@ export function demoSeller({
           mimeType: 'application/json',
           extensions: declareEip2612GasSponsoringExtension(),
         },
+        'GET /upto': {
+          accepts: { ...accepts(usd, usdExtra), scheme: 'upto' },
+          description: 'An answer that costs what it took, 0.10 SUSD at most',
+          mimeType: 'application/json',
+          extensions: declareEip2612GasSponsoringExtension(),
+        },
       },
       server,
     ),
   );
   app.get(['/report', '/premium', '/permit2', '/sponsored'], (_request, response) => {
     response.json({ report: 'All is well.', at: new Date().toISOString() });
+  });
+  // What an answer took; a buyer of the demonstration may say it.
+  app.get('/upto', (request, response) => {
+    const { charge = '40%' } = request.query;
+    if (typeof charge === 'string' && charge !== 'all') {
+      setSettlementOverrides(response, { amount: charge });
+    }
+    response.json({ report: 'It took less than you were ready to pay.', charge });
   });
   return app;
 }

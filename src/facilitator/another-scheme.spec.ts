@@ -15,7 +15,7 @@ import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
 import type { PublishedStatus } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
-import { SupportedService } from './supported.service.js';
+import { type SupportedBody, SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
 import { type Judgement, PaymentVerifier } from './verify/payment-verifier.js';
 import { VerifyService } from './verify/verify.service.js';
@@ -107,11 +107,10 @@ describe('another scheme', () => {
   });
 
   it('is listed with what sellers have to know of it', async () => {
-    const chains = { all: [{ chainId: 56 }], served: () => ({}) } as unknown as ChainRegistry;
-    const board = { all: () => Promise.resolve([aLane(COLLECTOR)]) } as unknown as LaneQueries;
-    const { kinds, extensions } = await new SupportedService(chains, board).supported([1, 2]);
+    const { kinds, extensions } = await supported([aLane(COLLECTOR)]);
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: 'eip155:56' },
+      expect.objectContaining({ scheme: 'upto' }),
       ...[{ x402Version: 2, scheme: 'toy', network: 'eip155:56' }].map((kind) => ({
         ...kind,
         extra: { collector: expect.stringMatching(new RegExp(COLLECTOR, 'i')) },
@@ -120,4 +119,53 @@ describe('another scheme', () => {
     ]);
     expect(extensions).toEqual(['eip2612GasSponsoring', 'toyNotes']);
   });
+
+  describe('that names the account it is sent from', () => {
+    const live = aLane(COLLECTOR);
+    const poor = { ...aLane(`0x${'02'.repeat(20)}`), trouble: 'no_gas' as const };
+    const silent = { ...aLane(`0x${'03'.repeat(20)}`), silentMs: 60_000 };
+    const retiring = { ...aLane(`0x${'04'.repeat(20)}`), isRetiring: true };
+    const named = async (lanes: readonly PublishedStatus[], missing?: string) => {
+      const { kinds } = await supported(lanes, missing);
+      const extra = kinds.find(({ scheme }) => scheme === 'upto')?.extra;
+      return extra && String(extra['facilitatorAddress']).toLowerCase();
+    };
+
+    it.each([
+      ['one that can send', [retiring, silent, poor, live], live],
+      ['one in trouble where no other lives', [retiring, silent, poor], poor],
+      ['a silent one where none lives', [retiring, silent], silent],
+    ])('offers %s', async (_, lanes, best) => {
+      // In whichever order they are turned.
+      for (let times = 0; times < 20; times += 1) {
+        expect(await named(lanes)).toBe(best.signer);
+      }
+    });
+
+    it('offers each of those that can send', async () => {
+      const other = aLane(`0x${'05'.repeat(20)}`);
+      const seen = new Set<string | undefined>();
+      for (let times = 0; times < 200; times += 1) seen.add(await named([live, other]));
+      expect(seen).toEqual(new Set([live.signer, other.signer]));
+    });
+
+    it('is not listed where its contract is missing, and nothing is where all retire', async () => {
+      expect(await named([live], 'uptoProxy')).toBeUndefined();
+      expect((await supported([live], 'uptoProxy')).kinds).toContainEqual(
+        expect.objectContaining({ scheme: 'exact' }),
+      );
+      const { kinds, signers } = await supported([retiring]);
+      expect([kinds, signers]).toEqual([[], { 'eip155:*': [] }]);
+    });
+  });
 });
+
+function supported(lanes: readonly PublishedStatus[], missing?: string): Promise<SupportedBody> {
+  const chain = { hasContract: (name: string) => (name === missing ? false : undefined) };
+  const chains = { all: [{ chainId: 56 }], served: () => ({}), get: () => chain };
+  const board = { all: () => Promise.resolve(lanes) };
+  return new SupportedService(
+    chains as unknown as ChainRegistry,
+    board as unknown as LaneQueries,
+  ).supported([1, 2]);
+}

@@ -58,6 +58,21 @@ export const bodyV2 = (payload: Json = eip3009): Json => ({
   paymentPayload: { x402Version: 2, accepted: requirementsV2, payload, extensions: withPermit },
   paymentRequirements: requirementsV2,
 });
+export const bodyUpto = (): Json => {
+  const requirements = { ...requirementsV2, scheme: 'upto' };
+  const { permit2Authorization } = permit2;
+  const { uptoProxy } = DEFAULT_SCHEME_CONTRACTS;
+  const witness = { ...permit2Authorization.witness, facilitator: OTHER };
+  const payload = {
+    ...permit2,
+    permit2Authorization: { ...permit2Authorization, spender: uptoProxy, witness },
+  };
+  return {
+    x402Version: 2,
+    paymentPayload: { x402Version: 2, accepted: requirements, payload },
+    paymentRequirements: requirements,
+  };
+};
 export const bodyV1 = (): Json => {
   const { amount, ...rest } = { ...requirementsV2, network: 'bsc' };
   return {

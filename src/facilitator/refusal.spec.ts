@@ -5,6 +5,7 @@ import { parsePayment, readEnvelope } from '../protocol/payment/parse-payment.js
 import { type Reason, REASONS } from '../protocol/reasons.js';
 import {
   type Asked,
+  bodyUpto,
   bodyV1,
   bodyV2,
   changed,
@@ -24,6 +25,7 @@ const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const V2 = bodyV2();
 const P2 = bodyV2(permit2);
 const V1 = bodyV1();
+const UPTO = bodyUpto();
 
 /** As sellers and buyers report them: what was sent, and where the answer has to point. */
 const REPORTED: readonly (readonly [string, Json, Asked, Reason, string, RegExp])[] = [
@@ -358,6 +360,7 @@ describe('what is said of fields and what is read of them', () => {
     ['V1', V1],
     ['V2', V2],
     ['Permit2', P2],
+    ['upto', UPTO],
   ];
   const paths = (value: unknown, at: Path = []): Path[] =>
     typeof value === 'object' && value !== null

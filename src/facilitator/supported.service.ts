@@ -2,11 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Address, getAddress } from 'viem';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
+import type { ContractName } from '../protocol/evm/contracts.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import type { JsonObject } from '../protocol/payment/wire-values.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
 import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
-import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
+import {
+  LANE_SILENT_MS,
+  type LaneQueries,
+  type PublishedStatus,
+} from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
 import type { Versions } from './facilitator.service.js';
 
@@ -33,7 +38,7 @@ const SIGNER_KNOWN_MS = 24 * 3_600_000;
  */
 @Injectable()
 export class SupportedService {
-  #lanes: readonly LaneStatus[] = [];
+  #lanes: readonly PublishedStatus[] = [];
 
   constructor(
     private readonly chains: ChainRegistry,
@@ -45,26 +50,39 @@ export class SupportedService {
     const chainIds = this.chains.all
       .filter(({ chainId }) => this.chains.served(chainId) !== undefined)
       .map(({ chainId }) => chainId)
-      .filter((chainId) => this.#lanes.some((lane) => lane.chainId === chainId));
+      .filter((chainId) => this.#offered.some((lane) => lane.chainId === chainId));
     return {
       kinds: [...versions]
         .sort((a, b) => b - a)
         .flatMap((version) => chainIds.flatMap((chainId) => this.#kindsOf(version, chainId))),
       extensions: [...new Set(allSchemes().flatMap(({ extensions }) => extensions))],
-      signers: { 'eip155:*': signersOf(this.#lanes) },
+      signers: { 'eip155:*': signersOf(this.#offered) },
     };
   }
 
   #kindsOf(x402Version: 1 | 2, chainId: number): readonly SupportedKind[] {
     const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
     if (network === undefined) return [];
-    const own = this.#lanes.filter((lane) => lane.chainId === chainId);
+    const signers = signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));
     return allSchemes()
       .filter(({ versions }) => versions.includes(x402Version))
-      .map((scheme) => {
-        const extra = scheme.kindExtra?.(signersOf(own));
-        return { x402Version, scheme: scheme.name, network, ...(extra && { extra }) };
+      .filter(({ contracts }) => contracts.every((name) => this.#mayHave(chainId, name)))
+      .flatMap((served) => {
+        const kind = { x402Version, scheme: served.name, network };
+        if (served.kindExtra === undefined) return [kind];
+        const extra = served.kindExtra(signers);
+        return extra === undefined ? [] : [{ ...kind, extra }];
       });
+  }
+
+  /** Lanes that are on their way out are named no more; those who know them are still served. */
+  get #offered(): readonly PublishedStatus[] {
+    return this.#lanes.filter(({ isRetiring }) => isRetiring !== true);
+  }
+
+  /** Only proof takes a scheme out. */
+  #mayHave(chainId: number, contract: ContractName): boolean {
+    return this.chains.get(chainId)?.hasContract(contract) !== false;
   }
 
   /** While the ledger is away, what was known last is still the best answer. */
@@ -76,6 +94,20 @@ export class SupportedService {
       if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
+}
+
+/**
+ * Lanes that live and can send before those in trouble, silent ones last. Sellers keep what they are told
+ * until they restart, so that those alike are told in another order each time: their work is shared out.
+ */
+function bestFirst(lanes: readonly PublishedStatus[]): readonly PublishedStatus[] {
+  const rank = ({ silentMs, trouble }: PublishedStatus): number => {
+    if (silentMs > LANE_SILENT_MS) return 2;
+    return trouble === undefined ? 0 : 1;
+  };
+  const start = Math.floor(Math.random() * lanes.length);
+  const turned = [...lanes.slice(start), ...lanes.slice(0, start)];
+  return turned.sort((a, b) => rank(a) - rank(b));
 }
 
 function signersOf(lanes: readonly LaneStatus[]): Address[] {

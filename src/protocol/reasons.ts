@@ -3,6 +3,7 @@ import { PERMIT2_REASONS } from './reasons/permit2-reasons.js';
 import type { ReasonFacts } from './reasons/reason-facts.js';
 import { REQUEST_REASONS } from './reasons/request-reasons.js';
 import { SERVICE_REASONS } from './reasons/service-reasons.js';
+import { UPTO_REASONS } from './reasons/upto-reasons.js';
 
 export type { Fault, ReasonFacts, Retry } from './reasons/reason-facts.js';
 
@@ -17,6 +18,7 @@ export const REASONS = {
   ...REQUEST_REASONS,
   ...EIP3009_REASONS,
   ...PERMIT2_REASONS,
+  ...UPTO_REASONS,
   ...SERVICE_REASONS,
 } as const satisfies Readonly<Record<string, ReasonFacts>>;
 

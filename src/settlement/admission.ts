@@ -1,6 +1,6 @@
 import type { EvmChain } from '../platform/chain/evm-chain.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
-import { boundedDeadlineOf } from '../protocol/payment/payment-facts.js';
+import { boundedDeadlineOf, soleSenderOf } from '../protocol/payment/payment-facts.js';
 import type { Reason } from '../protocol/reasons.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';
 import type { LaneStatus } from './model/lane-status.js';
@@ -26,7 +26,11 @@ export class Admission {
 
   /** @throws RedisUnavailableError */
   async refusal(payment: AcceptedPayment, chain: EvmChain): Promise<Reason | undefined> {
-    const lanes = await this.lanes.live(payment.chainId);
+    const live = await this.lanes.live(payment.chainId);
+    const sender = soleSenderOf(payment);
+    const lanes = live.filter(({ signer, isRetiring = false }) =>
+      sender === undefined ? !isRetiring : signer.toLowerCase() === sender,
+    );
     if (lanes.length > 0) {
       // Lanes in passing trouble count: a payment may wait for them.
       if (lanes.every((lane) => lane.trouble === 'no_gas')) return 'no_gas';

@@ -24,7 +24,7 @@ export interface Case {
   readonly whenThrown?: string;
 }
 
-type Change = (body: Body) => void;
+export type Change = (body: Body) => void;
 
 /** Everything that cases need of a chain, set up once. */
 export interface Stage {
@@ -93,7 +93,7 @@ const ZERO = `0x${'0'.repeat(40)}` as const;
 const WALLET_FACTORY = parseAbi(['function create(address owner, bytes32 salt)']);
 
 /** Changes that apply to the signature of any method. */
-const SIGNATURES: readonly [string, (signature: Hex) => unknown, string?][] = [
+export const SIGNATURES: readonly [string, (signature: Hex) => unknown, string?][] = [
   ['signature is of nobody', () => `0x${'11'.repeat(64)}1b`],
   [
     'signature has a flipped bit',
@@ -274,7 +274,7 @@ export async function allCases(stage: Stage): Promise<Case[]> {
   ];
 }
 
-function changed(name: string, body: Body, change: Change, whenThrown?: string): Case {
+export function changed(name: string, body: Body, change: Change, whenThrown?: string): Case {
   change(body);
   return { name, body, ...(whenThrown !== undefined && { whenThrown }) };
 }

@@ -18,7 +18,7 @@ export const DIFFERENCES: readonly Difference[] = [
     why: 'v 0 or 1 recovers to the payer. It is presented on chain as 27 or 28, and succeeds.',
   },
   {
-    cases: /^permit2: v as [01]$/,
+    cases: /^(?:permit2|upto): v as [01]$/,
     reference: 'invalid permit2_simulation_failed',
     ours: 'valid',
     why: 'The same for Permit2.',
@@ -53,5 +53,12 @@ export const DIFFERENCES: readonly Difference[] = [
     reference: 'invalid invalid_exact_evm_signature, payer as sent',
     ours: 'invalid invalid_exact_evm_signature, no payer',
     why: 'Only what parses as an address is repeated.',
+  },
+  {
+    cases:
+      /^(?:upto: (?:nonce is a number|(?:witness|witness\.facilitator|permitted|signature) is missing|authorization is null|signature is (?:a number|null))|eip3009: scheme is another)$/,
+    reference: 'invalid unsupported_payload_type, payer of no characters',
+    ours: 'invalid unsupported_payload_type, payer as sent',
+    why: 'Whose payment it was to be is known, whatever else is wrong with its shape.',
   },
 ];

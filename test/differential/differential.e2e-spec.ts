@@ -10,6 +10,7 @@ import { World } from '../support/world.js';
 import { allCases, type Case, type Stage } from './cases.js';
 import { type Difference, DIFFERENCES } from './differences.js';
 import { type Judgement, Reference } from './reference.js';
+import { uptoCases } from './upto-cases.js';
 
 /** A chain id that V1 of the reference has a name for. */
 const CHAIN_ID = 84_532;
@@ -42,6 +43,8 @@ const EXPECTED_REASONS = [
   'invalid_permit2_recipient_mismatch',
   'invalid_permit2_signature',
   'invalid_permit2_spender',
+  'invalid_upto_evm_network_mismatch',
+  'invalid_upto_evm_scheme',
   'permit2_allowance_required',
   'permit2_amount_mismatch',
   'permit2_deadline_expired',
@@ -51,6 +54,7 @@ const EXPECTED_REASONS = [
   'permit2_simulation_failed',
   'permit2_token_mismatch',
   'unsupported_payload_type',
+  'upto_facilitator_mismatch',
 ];
 
 describe('compared with the reference facilitator on one chain', () => {
@@ -78,7 +82,7 @@ describe('compared with the reference facilitator on one chain', () => {
   }
 
   it('gives the same verdict, reason and payer', async () => {
-    const cases = await allCases(stage);
+    const cases = [...(await allCases(stage)), ...(await uptoCases(stage))];
     const counts = new Map<string, number>();
     const failures: string[] = [];
     const used = new Set<Difference>();

@@ -3,6 +3,7 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator';
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
 import { createWalletClient, type Hex, http, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { Body } from '../support/payments.js';
@@ -36,6 +37,7 @@ export class Reference {
     } as unknown as Parameters<typeof toFacilitatorEvmSigner>[0]);
     this.#facilitator = new x402Facilitator()
       .register(`eip155:${chainId}`, new ExactEvmScheme(signer))
+      .register(`eip155:${chainId}`, new UptoEvmScheme(signer))
       .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
   }
 

@@ -1,4 +1,5 @@
 import {
+  bodyUpto,
   bodyV1,
   bodyV2,
   changed,
@@ -9,12 +10,14 @@ import {
 } from '../../src/facilitator/refusal.builder.js';
 import { type Reason, REASONS } from '../../src/protocol/reasons.js';
 import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
+import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
 const V2 = bodyV2();
 const P2 = bodyV2(permit2);
+const UPTO = bodyUpto();
 
 /** A request that is refused for the reason, where a whole one does not show it. */
 const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
@@ -43,6 +46,13 @@ const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
     '1000000000',
   ),
   invalid_exact_evm_authorization_value: changed(bodyV1(), `${AUTHORIZATION}.value`, '10'),
+  invalid_upto_evm_scheme: changed(UPTO, 'paymentPayload.accepted.scheme', 'exact'),
+  invalid_upto_evm_network_mismatch: changed(UPTO, 'paymentPayload.accepted.network', 'eip155:97'),
+  invalid_upto_evm_payload_settlement_exceeds_amount: changed(
+    UPTO,
+    'paymentRequirements.amount',
+    '1001',
+  ),
   unsupported_payload_type: changed(P2, 'paymentPayload.accepted.scheme', 'upto'),
   invalid_permit2_spender: changed(P2, `${PERMIT}.spender`, OTHER),
   invalid_permit2_recipient_mismatch: changed(P2, `${PERMIT}.witness.to`, OTHER),
@@ -59,10 +69,15 @@ const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
   eip2612_deadline_expired: changed(P2, `${SPONSORED}.deadline`, '1799999990'),
 };
 
+const bodyOf = (reason: Reason): Json => {
+  if (reason in UPTO_REASONS) return UPTO;
+  return reason in PERMIT2_REASONS ? P2 : V2;
+};
+
 /** `docs/errors.md` from the heading of the examples on. */
 export function errorExamples(): string {
   const sections = (Object.keys(REASONS) as Reason[]).map((reason) => {
-    const body = REQUESTS[reason] ?? (reason in PERMIT2_REASONS ? P2 : V2);
+    const body = REQUESTS[reason] ?? bodyOf(reason);
     const { reason: said, message, extensions } = refused(body, { reason });
     if (said !== reason) throw new Error(`the example of ${reason} is one of ${said}`);
     const { diagnosis } = extensions;

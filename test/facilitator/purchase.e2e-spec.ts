@@ -119,8 +119,10 @@ describe('a V1 payment as BNB clients post it', () => {
     const v1 = { x402Version: 1, scheme: 'exact', network: 'bsc' };
     const v2 = { x402Version: 2, scheme: 'exact', network: 'eip155:56' };
     expect(await kinds('/v1')).toEqual([v1]);
-    expect(await kinds('/v2')).toEqual([v2]);
-    expect(await kinds('')).toEqual([v2, v1]);
+    const extra = { facilitatorAddress: SIGNER.address };
+    const upto = { ...v2, scheme: 'upto', extra };
+    expect(await kinds('/v2')).toEqual([v2, upto]);
+    expect(await kinds('')).toEqual([v2, upto, v1]);
   });
 
   it('refuses a body of the other version as data', async () => {

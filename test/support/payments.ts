@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Address, getAddress, type Hex, toHex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { EXACT_PROXY, PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { EXACT_PROXY, PERMIT2, UPTO_PROXY, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 
 /**
  * Payments as buyers sign them, made with viem alone: valid by default, every field to be overridden.
@@ -194,6 +194,68 @@ export async function permit2Body(options: Permit2Options): Promise<Body> {
   };
 }
 
+export interface UptoOptions extends Permit2Options {
+  /** The account that may collect. */
+  readonly facilitator: Address;
+  /** What is to be settled; `amount` is the maximum. */
+  readonly charged?: string;
+}
+
+export const UPTO_TYPES = {
+  ...PERMIT2_TYPES,
+  Witness: [
+    { name: 'to', type: 'address' },
+    { name: 'facilitator', type: 'address' },
+    { name: 'validAfter', type: 'uint256' },
+  ],
+} as const;
+
+/** V2, Permit2 through the upto proxy. */
+export async function uptoBody(options: UptoOptions): Promise<Body> {
+  const { payer, chainId, token, payTo, amount = 1000n, facilitator } = options;
+  const { from = payer.address, validAfter = 0n, validFor = 300 } = options;
+  const { nonce = BigInt(newNonce()), spender = UPTO_PROXY } = options;
+  const deadline = BigInt(nowSeconds() + validFor);
+  const witness = { to: getAddress(payTo), facilitator: getAddress(facilitator), validAfter };
+  const signature = await payer.signTypedData({
+    domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2 },
+    types: UPTO_TYPES,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: { permitted: { token, amount }, spender, nonce, deadline, witness },
+  });
+  const requirements: Json = {
+    ...requirementsV2(options),
+    scheme: 'upto',
+    extra: { assetTransferMethod: 'permit2', facilitatorAddress: witness.facilitator },
+  };
+  const body: Body = {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      resource: { url: 'https://seller.example/answer' },
+      accepted: { ...requirements },
+      payload: {
+        signature,
+        permit2Authorization: {
+          from,
+          permitted: { token, amount: amount.toString() },
+          spender,
+          nonce: nonce.toString(),
+          deadline: deadline.toString(),
+          witness: { ...witness, validAfter: validAfter.toString() },
+        },
+      },
+    },
+    paymentRequirements: requirements,
+  };
+  return options.charged === undefined ? body : charging(body, options.charged);
+}
+
+/** The same payment, to be settled for another amount. */
+export function charging(body: Body, amount: string): Body {
+  return { ...body, paymentRequirements: { ...body.paymentRequirements, amount } };
+}
+
 const PERMIT_TYPES = {
   Permit: [
     { name: 'owner', type: 'address' },
@@ -205,10 +267,14 @@ const PERMIT_TYPES = {
 } as const;
 
 /** Permit2 with the approval signed too, as `eip2612GasSponsoring` carries it. */
-export async function sponsoredBody(
-  options: Permit2Options & { readonly permitNonce?: bigint },
-): Promise<Body> {
-  const body = await permit2Body(options);
+export async function sponsoredBody(options: SponsorOptions): Promise<Body> {
+  return withSponsoredPermit(await permit2Body(options), options);
+}
+
+export type SponsorOptions = Permit2Options & { readonly permitNonce?: bigint };
+
+/** The same of a payment that is there already. */
+export async function withSponsoredPermit(body: Body, options: SponsorOptions): Promise<Body> {
   const { payer, chainId, token, amount = 1000n, validFor = 300, permitNonce = 0n } = options;
   const deadline = BigInt(nowSeconds() + validFor);
   const signature = await payer.signTypedData({

@@ -8,6 +8,10 @@ import {
 import type { AcceptedPayment } from '../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../src/protocol/payment/identity.js';
 import type { Reason } from '../../src/protocol/reasons.js';
+import {
+  anAcceptedUpto,
+  anUptoAuthorization,
+} from '../../src/protocol/schemes/upto/upto.builder.js';
 import { credentialsOf, type Requester } from '../../src/settlement/ledger/requester.js';
 import type {
   ClaimRef,
@@ -386,7 +390,65 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await store.adopt(second, other)).toBeUndefined();
       expect((await claim(second, made)).kind).toBe('known');
     });
+
+    describe('where less than what was signed may be settled', () => {
+      it('keeps the amount that the first settle bound, also when it is finished', async () => {
+        const made = anUpto(400n);
+        const ref = await claimed(aRequester(), made);
+        expect(await look(made)).toMatchObject({ known: { settledAmount: 400n } });
+        expect((await claim(aRequester(), anUptoAgain(made, 500n))).kind).toBe('known');
+        await world.broadcast(ref, TX);
+        await world.include(ref);
+        await world.finalize(ref);
+        expect(await look(made)).toMatchObject({
+          known: { state: 'finalized', settledAmount: 400n },
+        });
+        expect((await look(aPayment())).known?.settledAmount).toBeUndefined();
+      });
+
+      it('settles nothing at once: paid without a transaction, sold once, never claimed again', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
+        const ref = await claimed(first, made);
+        expect(await claimed(first, made)).toEqual(ref);
+        expect(await look(made)).toMatchObject({
+          known: { state: 'finalized', isPaid: true, transaction: undefined, settledAmount: 0n },
+        });
+        expect((await store.redeem(ref, first, 'finalized')).kind).toBe('sold');
+        expect((await store.redeem(ref, second, 'finalized')).kind).toBe('lost');
+        expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
+      });
+
+      it('gives what was settled for nothing to another one when its answer did not arrive', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
+        const ref = await claimed(first, made);
+        await store.redeem(ref, first, 'included');
+        expect(await store.takeBack(ref, first)).toBe(true);
+        expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
+        expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
+      });
+
+      it('hands it out by a 202, as paid', async () => {
+        const [first, made] = [aRequester(), anUpto(0n)];
+        await claimed(first, made, true);
+        expect(await look(made)).toMatchObject({
+          known: { isPaid: true, sale: { state: 'sold', requester: first.id } },
+        });
+      });
+    });
   });
+}
+
+function anUpto(amount: bigint): ReturnType<typeof aPayment> {
+  payments += 1;
+  const authorization = anUptoAuthorization({ nonce: BigInt(payments) });
+  const payment = anAcceptedUpto({ chainId: CHAIN_ID, amount, authorization });
+  const terms = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+}
+
+/** The same authorization for another amount. */
+function anUptoAgain(made: ReturnType<typeof aPayment>, amount: bigint) {
+  return { ...made, payment: { ...made.payment, amount } };
 }
 
 function tags({ identity }: ReturnType<typeof aPayment>) {

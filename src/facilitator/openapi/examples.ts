@@ -45,6 +45,34 @@ export const REQUEST_V2: JsonObject = {
   paymentRequirements: REQUIREMENTS_V2,
 };
 
+const REQUIREMENTS_UPTO = {
+  ...REQUIREMENTS_V2,
+  scheme: 'upto',
+  extra: { assetTransferMethod: 'permit2', facilitatorAddress: SIGNER },
+};
+
+/** A maximum of 1000, of which 400 are settled. */
+export const REQUEST_UPTO: JsonObject = {
+  x402Version: 2,
+  paymentPayload: {
+    x402Version: 2,
+    resource: { url: 'https://seller.example/answer' },
+    accepted: REQUIREMENTS_UPTO,
+    payload: {
+      signature: SIGNATURE,
+      permit2Authorization: {
+        from: PAYER,
+        permitted: { token: ASSET, amount: '1000' },
+        spender: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
+        nonce: '77',
+        deadline: '1800000000',
+        witness: { to: PAY_TO, facilitator: SIGNER, validAfter: '0' },
+      },
+    },
+  },
+  paymentRequirements: { ...REQUIREMENTS_UPTO, amount: '400' },
+};
+
 export const REQUEST_V1: JsonObject = {
   x402Version: 1,
   paymentPayload: {
@@ -113,7 +141,13 @@ export const KEY_CONFLICT: JsonObject = {
 };
 
 export const SUPPORTED: JsonObject = {
-  kinds: [{ x402Version: 2, scheme: 'exact', network: NETWORK }],
+  kinds: [
+    { x402Version: 2, scheme: 'exact', network: NETWORK },
+    {
+      ...{ x402Version: 2, scheme: 'upto', network: NETWORK },
+      extra: { facilitatorAddress: SIGNER },
+    },
+  ],
   extensions: ['eip2612GasSponsoring'],
   signers: { 'eip155:*': [SIGNER] },
 };

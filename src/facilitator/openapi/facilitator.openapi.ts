@@ -91,7 +91,10 @@ interface Version {
 }
 
 const V1 = { v1: { summary: 'V1', value: examples.REQUEST_V1 } };
-const V2 = { v2: { summary: 'V2, EIP-3009', value: examples.REQUEST_V2 } };
+const V2 = {
+  v2: { summary: 'V2, EIP-3009', value: examples.REQUEST_V2 },
+  upto: { summary: 'V2, upto, settling 400 of 1000', value: examples.REQUEST_UPTO },
+};
 
 const VERSIONS: readonly Version[] = [
   { prefix: '/v2', name: 'V2', schema: schemaRef('RequestV2'), examples: V2 },

@@ -52,7 +52,7 @@ function payloadOf(version: 1 | 2): JsonObject {
     .filter(({ versions }) => versions.includes(version))
     .map(({ name }) => schemaRef(name));
   const [only] = refs;
-  return refs.length === 1 && only !== undefined ? only : { oneOf: refs };
+  return refs.length === 1 && only !== undefined ? only : { anyOf: refs };
 }
 
 const method = { type: 'string', enum: allMethods().map(({ name }) => name) };
@@ -171,6 +171,10 @@ const ANSWERS = {
         anyOf: [hash, { const: '' }],
       },
       network: { type: 'string', description: 'In the form the request named it.' },
+      amount: {
+        ...atomicUnits,
+        description: 'What was settled, in schemes where that may be less than what was signed.',
+      },
       extra: object(
         {
           settlementId: text,
@@ -186,7 +190,12 @@ const ANSWERS = {
     {
       additionalProperties: false,
       if: { properties: { success: { const: true } } },
-      then: { properties: { transaction: hash }, required: ['extra', 'payer'] },
+      then: {
+        // What costs nothing is settled without a transaction.
+        if: { properties: { amount: { const: '0' } }, required: ['amount'] },
+        else: { properties: { transaction: hash } },
+        required: ['extra', 'payer'],
+      },
     },
   ),
   SelfDescription: object({ endpoint: text, description: text, body: extra }),

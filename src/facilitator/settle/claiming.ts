@@ -3,6 +3,7 @@ import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
+import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Admission } from '../../settlement/admission.js';
@@ -60,8 +61,9 @@ export class Claiming {
   ): Promise<Round> {
     const { request, answers, requester, chain } = context;
     const payment = acceptedPayment(request.payment, verdict);
+    const needsNothing = needsNoTransaction(payment);
     const [refusal, isBound] = await Promise.all([
-      this.parts.admission.refusal(payment, chain),
+      needsNothing ? undefined : this.parts.admission.refusal(payment, chain),
       key.bind(),
     ]);
     if (refusal !== undefined || !isBound) {
@@ -85,16 +87,10 @@ export class Claiming {
         return await this.#unclaimed(context, payment, claimed);
       }
       this.parts.admission.noteQueued(payment.chainId, claimed.queued);
-      // The record is the truth: should the job not be added, a sweep finds the record.
-      this.parts.queues
-        .get(payment.chainId)
-        ?.add(ref.id)
-        .catch((error: unknown) => {
-          this.parts.onTrouble('a job of a claim', error);
-        });
+      if (!needsNothing) this.#addJob(ref);
       return request.isAsync
         ? { answer: this.#handedOut(context, ref, undefined) }
-        : await this.#finish(context, wait, true);
+        : await this.#finish(context, wait, !needsNothing);
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // It may have been claimed all the same, and sold where it was to be handed out.
@@ -108,6 +104,16 @@ export class Claiming {
     } finally {
       wait.end();
     }
+  }
+
+  /** The record is the truth: should the job not be added, a sweep finds the record. */
+  #addJob({ chainId, id }: ClaimRef): void {
+    this.parts.queues
+      .get(chainId)
+      ?.add(id)
+      .catch((error: unknown) => {
+        this.parts.onTrouble('a job of a claim', error);
+      });
   }
 
   async #unclaimed(

@@ -74,6 +74,7 @@ describe('a claim that the ledger has lost', () => {
         identity: {} as PaymentIdentity,
         requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
         authorization: { method: 'eip3009', asset: TOKEN, payer: PAYER, nonce: 1n, payTo: PAYEE },
+        settledAmount: undefined,
         until: Date.now() + 2000,
       },
       chain,

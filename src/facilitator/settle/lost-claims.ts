@@ -19,6 +19,7 @@ export interface LostClaim {
   readonly requester: Requester;
   /** With payee and amount: the use has to be exactly this payment. */
   readonly authorization: AuthorizationRef;
+  readonly settledAmount: bigint | undefined;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
@@ -54,7 +55,7 @@ export class LostClaims {
   }
 
   async #adoptUse(
-    { ref, identity, requester }: LostClaim,
+    { ref, identity, requester, settledAmount }: LostClaim,
     { transaction, blockNumber, logIndex }: AuthorizationUse,
     chain: EvmChain,
   ): Promise<SettlementView | undefined> {
@@ -68,7 +69,7 @@ export class LostClaims {
     if (!isOurs) return undefined;
     const { chainId, id } = ref;
     return this.store.adopt(requester, {
-      ...{ chainId, id, identity, transaction, blockNumber, logIndex },
+      ...{ chainId, id, identity, transaction, blockNumber, logIndex, settledAmount },
     });
   }
 }

@@ -14,6 +14,8 @@ export interface SettleBody {
   readonly transaction: string;
   /** In the requester's own form. */
   readonly network: string;
+  /** What was settled, atomic units, where that may be less than what was signed. */
+  readonly amount?: string;
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly extensions?: Refused['extensions'];
 }
@@ -68,6 +70,7 @@ export class SettleAnswers {
       finality: view.state === 'included' ? 'included' : 'finalized',
       body: {
         ...answer.body,
+        ...(view.settledAmount !== undefined && { amount: view.settledAmount.toString() }),
         extra: {
           settlementId: view.id,
           ...(view.logIndex !== undefined && { logIndex: view.logIndex }),

@@ -3,8 +3,9 @@ import { type Hex, numberToHex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
 import { identityOf } from '../../protocol/payment/identity.js';
-import type { Claim, Eip3009Claim, Payment } from '../../protocol/payment/payment.js';
+import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
+import { anUptoAuthorization, anUptoPayment } from '../../protocol/schemes/upto/upto.builder.js';
 import type { Admission } from '../../settlement/admission.js';
 import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
@@ -47,6 +48,12 @@ const verifier = {
   refusalByLists: () => undefined,
   judge: ({ claim }: Payment): Promise<Judgement> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
+    if (claim.scheme === 'upto') {
+      const { from: payer } = claim as UptoClaim;
+      const judged = { authorization: anUptoAuthorization({ from: payer }), payerHasCode: false };
+      const means = { balance: undefined, allowance: undefined };
+      return Promise.resolve({ isValid: true, ...judged, means });
+    }
     const authorization = anEip3009Authorization({
       ...(from && { from }),
       ...(to && { to }),
@@ -131,9 +138,10 @@ describe('SettleService', () => {
         laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
         finder: { find: () => Promise.resolve(usedBy) },
         lostClaims: {
-          adopt: ({ ref, identity, requester }) =>
+          adopt: ({ ref, identity, requester, settledAmount }) =>
             store.adopt(requester, {
               ...{ ...ref, identity, transaction: TX, blockNumber: 7n, logIndex: 0 },
+              settledAmount,
             }),
         },
         onTrouble: (what) => trouble.push(what),
@@ -440,6 +448,91 @@ describe('SettleService', () => {
       ...{ success: false, errorReason: refusal, transaction: TX },
     });
   });
+
+  describe('a payment of which less than what was signed may be settled', () => {
+    it('is answered with what was settled', async () => {
+      const payment = await anUpto('400');
+      const settling = settle(payment);
+      await pay(payment);
+      const body = { success: true, amount: '400', transaction: TX };
+      expect((await settling)?.body).toMatchObject(body);
+    });
+
+    it('is settled for the amount of the first settle, and for no other', async () => {
+      const [payment, more] = [await anUpto('400'), await anUpto('500')];
+      const first = settle(payment, { key: 'order' });
+      await pass(0);
+      const duplicate = { success: false, errorReason: 'duplicate_settlement' };
+      expect((await settle(more))?.body).toMatchObject(duplicate);
+      await pay(payment);
+      expect((await first)?.body).toMatchObject({ success: true, amount: '400' });
+      // Not for the holder of its key either.
+      const again = await settle(more, { key: 'order' });
+      expect(again?.body).toMatchObject({ ...duplicate, transaction: TX });
+      const same = await settle(payment, { key: 'order' });
+      expect(same?.body).toMatchObject({ success: true, amount: '400' });
+      expect(jobs).toHaveLength(1);
+    });
+
+    it('of two that ask at once for other amounts one is settled', async () => {
+      const payments = [await anUpto('400'), await anUpto('500')] as const;
+      const settling = Promise.all(payments.map((payment) => settle(payment)));
+      await pay(payments[0]);
+      const bodies = (await settling).map((answer) => answer?.body);
+      expect(bodies.filter((body) => body?.success)).toHaveLength(1);
+      expect(jobs).toHaveLength(1);
+    });
+
+    it('may be claimed for another amount once nothing of it is under way', async () => {
+      const payment = await anUpto('400');
+      const first = settle(payment);
+      await pass(WAIT_MS + 100);
+      expect((await first)?.body).toMatchObject({ errorReason: 'settlement_not_sent' });
+      const other = await anUpto('500');
+      const second = settle(other);
+      await pay(other);
+      expect((await second)?.body).toMatchObject({ success: true, amount: '500' });
+    });
+
+    it('is settled for nothing at once, without a transaction, and never for more', async () => {
+      const free = await anUpto('0');
+      const answer = await settle(free);
+      expect(answer?.body).toMatchObject({ success: true, amount: '0', transaction: '' });
+      expect(answer?.finality).toBe('finalized');
+      expect(jobs).toEqual([]);
+      for (const amount of ['0', '400']) {
+        const later = await settle(await anUpto(amount));
+        expect(later?.body).toMatchObject({
+          ...{ success: false, errorReason: 'duplicate_settlement', transaction: '' },
+        });
+      }
+    });
+
+    it('that was settled for nothing is another one’s when the answer did not arrive', async () => {
+      const free = await anUpto('0');
+      const answer = await settle(free);
+      await answer?.takeBack?.();
+      const more = await settle(await anUpto('400'));
+      expect(more?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
+      expect((await settle(free))?.body).toMatchObject({ success: true, amount: '0' });
+    });
+
+    it('keeps its amount where the ledger lost it', async () => {
+      const payment = await anUpto('400');
+      const settling = settle(payment);
+      await pass(0);
+      store.forgetAll();
+      refusal = 'permit2_invalid_nonce';
+      usedBy = { reason: refusal, transaction: TX };
+      await pass(1100);
+      expect((await settling)?.body).toMatchObject({ success: true, amount: '400' });
+    });
+  });
 });
+
+/** The same authorization, whatever is to be settled of it. */
+function anUpto(amount: string): Promise<Payment> {
+  return anUptoPayment({ amount, requirements: { network: `eip155:${CHAIN_ID}` } });
+}
 
 const NO_IDENTITY = { authorizationId: '', termsTag: '', signedTag: '' };

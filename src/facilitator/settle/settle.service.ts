@@ -146,7 +146,9 @@ export class SettleService {
     const authorization = refOfPayment(request.payment);
     if (identity === undefined || authorization === undefined) return undefined;
     const until = request.arrivedAt + this.options.waitMs;
-    const lost = { ref, identity, requester, authorization, until };
+    const { settlesLess } = actionOf(request.payment.claim);
+    const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
+    const lost = { ref, identity, requester, authorization, settledAmount, until };
     const view = await this.parts.lostClaims.adopt(lost, chain);
     if (view === undefined || !request.connection.isWritable) return undefined;
     this.#sales.note({ ref, requester, isHandedOut: false });
@@ -216,10 +218,15 @@ export class SettleService {
       const reason = known.reason ?? reasons.transactionFailed;
       return { answer: answers.failure(reason, known.transaction) };
     }
+    const { chainId, amount } = request.payment.requirements;
+    if (known.settledAmount !== undefined && known.settledAmount !== amount) {
+      // The first settle has bound the amount, and this one would pay for other goods.
+      return { answer: answers.failure('duplicate_settlement', known.transaction) };
+    }
     if (!isBound && !(await key?.bind())) {
       return { answer: blank.failure('idempotency_key_conflict') };
     }
-    const ref: ClaimRef = { chainId: request.payment.requirements.chainId, id: known.id };
+    const ref: ClaimRef = { chainId, id: known.id };
     return request.isAsync
       ? this.#claiming.handOut(context, ref)
       : this.#claiming.wait(context, ref);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { LaneSenders } from './lane-senders.js';
@@ -51,6 +52,34 @@ describe('the account that verify simulates with', () => {
     const senders = sendersOf(older as unknown as PublishedStatus);
     expect(await senders.senderFor(56, 0n)).toMatchObject({ gasPriceWei: 0n });
     expect(senders.isSuspended('eip155:56/0xaa')).toBe(false);
+  });
+
+  it('is the one that has to send it, also where it is silent or on its way out', async () => {
+    const silent = aLane('0xb', { silentMs: 60_000 });
+    const retiring = aLane('0xc', { isRetiring: true });
+    const senders = sendersOf(aLane('0xa'), silent, retiring);
+    const sole = async (signer: Address, chainId = 56): Promise<string | undefined> =>
+      (await senders.senderFor(chainId, 0n, signer))?.address;
+    expect([await sole('0xa'), await sole('0xb'), await sole('0xc')]).toEqual([
+      '0xa',
+      '0xb',
+      '0xc',
+    ]);
+    expect([await sole('0xd'), await sole('0xa', 97)]).toEqual([undefined, undefined]);
+    // What any lane may send is never sent from one on its way out.
+    const spread = [0n, 1n, 2n].map((one) => senders.senderFor(56, one));
+    expect((await Promise.all(spread)).map((one) => one?.address)).toEqual(['0xa', '0xa', '0xa']);
+  });
+
+  it('knows no account of ours before the ledger has told one', async () => {
+    const away = new LaneSenders({
+      all: () => Promise.reject(new RedisUnavailableError('lanes', undefined)),
+    });
+    expect(await away.senderFor(56, 0n, '0xa')).toBeUndefined();
+    expect(away.areKnown).toBe(false);
+    const senders = sendersOf(aLane('0xa'));
+    await senders.senderFor(56, 0n, '0xa');
+    expect(senders.areKnown).toBe(true);
   });
 
   it('serves no asset that a lane has suspended', async () => {

@@ -20,6 +20,8 @@ const KNOWN_MS = 24 * 3_600_000;
  */
 export class LaneSenders {
   #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
+  /** Every account that is known to be ours, on whichever chain, as `<chainId>:<signer>`. */
+  #own: ReadonlyMap<string, Sender> = new Map();
   #suspended: ReadonlySet<string> = new Set();
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
@@ -34,9 +36,14 @@ export class LaneSenders {
   async senderFor(chainId: number, spread: bigint, sole?: Address): Promise<Sender | undefined> {
     const refreshed = this.#refresh();
     if (this.#senders === undefined) await refreshed;
+    if (sole !== undefined) return this.#own.get(`${chainId}:${sole}`);
     const own = this.#senders?.get(chainId) ?? [];
-    if (sole !== undefined) return own.find(({ address }) => address === sole);
     return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
+  }
+
+  /** Whether it is known at all which accounts are ours: the ledger has said so since the start. */
+  get areKnown(): boolean {
+    return this.#senders !== undefined;
   }
 
   /** Whether the lanes of a chain stopped serving an asset, `eip155:56/0x…`. */
@@ -56,7 +63,11 @@ export class LaneSenders {
   async #read(): Promise<void> {
     try {
       const lanes = [...(await this.queries.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
-      this.#senders = sendersByChain(lanes);
+      const known = lanes.filter(({ silentMs }) => silentMs <= KNOWN_MS);
+      this.#own = new Map(
+        known.map((lane) => [`${lane.chainId}:${lane.signer.toLowerCase()}`, senderOf(lane)]),
+      );
+      this.#senders = sendersByChain(known.filter(({ isRetiring }) => isRetiring !== true));
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
@@ -65,8 +76,7 @@ export class LaneSenders {
 }
 
 /** Of each chain the lanes that live; where none does, those that did. */
-function sendersByChain(lanes: readonly PublishedStatus[]): ReadonlyMap<number, readonly Sender[]> {
-  const known = lanes.filter(({ silentMs }) => silentMs <= KNOWN_MS);
+function sendersByChain(known: readonly PublishedStatus[]): ReadonlyMap<number, readonly Sender[]> {
   const chainIds = new Set(known.map(({ chainId }) => chainId));
   return new Map(
     [...chainIds].map((chainId) => {

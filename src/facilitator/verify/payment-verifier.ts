@@ -45,6 +45,8 @@ export interface VerifierOptions {
   readonly senders: LaneSenders;
 }
 
+const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
+
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
 const REVERTS_MAX = 3;
 
@@ -59,12 +61,14 @@ export class PaymentVerifier {
   ) {}
 
   /** What the operator's lists say, before anything is read or computed. */
-  refusalByLists({ requirements }: Payment): Reason | undefined {
+  refusalByLists({ requirements, claim }: Payment): Reason | undefined {
     const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = this.options.admission;
     const asset = assetNameOf(requirements);
     if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
     const { payTo, amount } = requirements;
     if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
+    // What needs no transaction costs nothing, however little it brings.
+    if (actionOf(claim).needsNoTransaction(amount)) return undefined;
     return amount < (minAmounts.get(asset) ?? 0n) ? 'amount_too_small' : undefined;
   }
 
@@ -134,9 +138,15 @@ export class PaymentVerifier {
   }
 
   /** The account that would send this settlement. Where any lane may, it is not known which takes it. */
-  #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+  async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
+    const { senders } = this.options;
+    const { chainId } = requirements;
     const sole = actionOf(claim).soleSenderOf(claim);
-    return this.options.senders.senderFor(requirements.chainId, BigInt(claim.nonce ?? 0), sole);
+    const sender = await senders.senderFor(chainId, BigInt(claim.nonce ?? 0), sole);
+    if (sole !== undefined && sender === undefined && !senders.areKnown) {
+      throw new ChainUnavailableError(chainId, 'which accounts are ours');
+    }
+    return sender;
   }
 
   #context(view: ChainView, sender: Sender | undefined): VerifyContext {
@@ -159,6 +169,7 @@ export class PaymentVerifier {
     const { authorization } = verdict;
     const action = actionOf(authorization);
     const { reasons } = action;
+    if (action.needsNoTransaction(amount)) return { ...verdict, means: NOTHING_NEEDED };
     // Its nonce is that of the permit in flight, or counts on it: one after the other.
     if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
       return refuseByState(reasons.insufficientAllowance);

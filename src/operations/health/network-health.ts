@@ -42,15 +42,16 @@ export interface NetworkHealth {
 const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * @param lanes - of this network, those whose process lives.
+ * @param live - lanes of this network whose process lives. Those on their way out settle nothing new.
  * @param headMaxAgeMs - `HEAD_MAX_AGE_MS`; 0 for chains that mine on demand.
  */
 export function networkHealth(
   chain: EvmChain,
-  lanes: readonly LaneStatus[],
+  live: readonly LaneStatus[],
   headMaxAgeMs: number,
   now: number,
 ): NetworkHealth {
+  const lanes = live.filter(({ isRetiring }) => isRetiring !== true);
   const head = chain.bestHead?.head;
   const headAgeMs = head && ageMs(head, now);
   const code = troubleOf(chain, lanes, headAgeMs, headMaxAgeMs);
@@ -65,6 +66,7 @@ export function networkHealth(
     contracts: {
       permit2: chain.hasContract('permit2') ?? 'unknown',
       permit2Proxy: chain.hasContract('permit2Proxy') ?? 'unknown',
+      uptoProxy: chain.hasContract('uptoProxy') ?? 'unknown',
       multicall3: chain.hasContract('multicall3') ?? 'unknown',
     },
   };

@@ -238,6 +238,22 @@ describe('a simulated settlement', () => {
       expect(await refusing.runner.simulate(SETTLEMENT)).toMatchObject({ status: 'reverted' });
     });
 
+    it('watches what only the lane may send at the address of the lane', async () => {
+      const bound = { ...SETTLEMENT, isSenderBound: true };
+      const answers = (balance: bigint) =>
+        aNode(({ method, call: { to } }) => {
+          if (method === 'eth_simulateV1') return error(-32_601);
+          if (method === 'eth_getCode') return result('0xc0de');
+          return to === LANE ? result(aggregated(1n, balance)) : result('0x');
+        });
+      const { runner, asked } = answers(11n);
+      expect((await runner.simulate(bound)).status).toBe('paid');
+      const watched = asked.find(({ call: { to } }) => to === LANE);
+      expect(watched?.params[2]).toEqual({ [LANE]: { code: '0xc0de' } });
+      expect(asked.some(({ call: { to } }) => to === MULTICALL3)).toBe(false);
+      expect(await answers(10n).runner.simulate(bound)).toEqual({ status: 'unpaid' });
+    });
+
     it('believes the transaction alone on a chain without Multicall3', async () => {
       const { runner } = without(result('0x'), result('0x'));
       expect((await runner.simulate(SETTLEMENT)).status).toBe('paid');

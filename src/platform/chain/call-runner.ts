@@ -1,4 +1,4 @@
-import { isHex } from 'viem';
+import { type Address, isHex } from 'viem';
 import { ChainUnavailableError, CodeUnresponsiveError } from '../../protocol/errors.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import {
@@ -8,6 +8,7 @@ import {
   type Sender,
   type Settlement,
 } from '../../protocol/evm/chain-reader.js';
+import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
 import type { ContractPresence } from './contract-presence.js';
@@ -37,6 +38,8 @@ interface RunOptions {
   /** A block as JSON-RPC names it. */
   readonly at: unknown;
   readonly traffic: Traffic;
+  /** Accounts that are simulated as if they were otherwise, as JSON-RPC names them. */
+  readonly overrides?: object;
 }
 
 /**
@@ -118,15 +121,19 @@ export class CallRunner {
   /**
    * The proof for nodes without it, in two calls: the transaction itself, and the same transfer between
    * two looks at the payee's balance. The second is made by Multicall3, which a token can tell from the
-   * lane.
+   * lane; what only the lane may send is made by the code of Multicall3 at the lane's own address.
    */
   async #simulateByCalls(settlement: Settlement, traffic: Traffic): Promise<Effect> {
     const { conduct } = this.parts.contracts;
     const { call, sender, gas, token, payer, payTo } = settlement;
     const watched = effectCall(call, balanceOfCall(token, payTo));
+    const watchedOptions = { gas: gas + EFFECT_CALL_GAS, at: 'latest', traffic };
+    const isBound = settlement.isSenderBound === true && sender !== undefined;
     const [plain, proof] = await Promise.all([
       this.#run(call, { sender, gas, at: 'latest', traffic }),
-      this.#run(watched, { sender, gas: gas + EFFECT_CALL_GAS, at: 'latest', traffic }),
+      isBound
+        ? this.#runAs(sender.address, watched, watchedOptions)
+        : this.#run(watched, { sender, ...watchedOptions }),
     ]);
     if (plain.status === 'halted' || proof.status === 'halted') conduct.noteBurn(token, payer);
     if (plain.status !== 'returned') return plain;
@@ -134,6 +141,15 @@ export class CallRunner {
       proof.status === 'returned' ? decodeEffectCall(proof.data, settlement) : undefined;
     if (effect?.status === 'paid') conduct.noteGood(token);
     return effect ?? { status: 'unpaid' };
+  }
+
+  /** A call of Multicall3 as if its code were that of this account: the calls within come from it. */
+  async #runAs(account: Address, { data }: Call, options: RunOptions): Promise<CallOutcome> {
+    const { endpoint } = this.parts.health;
+    const code = await endpoint.request('eth_getCode', [MULTICALL3, 'latest'], CONTROL_TIMEOUT_MS);
+    if (code.kind !== 'result' || !isHex(code.value)) throw this.#unavailable('eth_getCode');
+    const overrides = { [account]: { code: code.value } };
+    return this.#run({ to: account, data }, { ...options, overrides });
   }
 
   // ---------------------------------------------------------------- one call
@@ -194,8 +210,11 @@ export class CallRunner {
   }
 }
 
-function callParams(call: Call, { sender, gas, at }: Omit<RunOptions, 'traffic'>): unknown[] {
+function callParams(
+  call: Call,
+  { sender, gas, at, overrides }: Omit<RunOptions, 'traffic'>,
+): unknown[] {
   const transaction = { ...senderFields(sender), ...call, gas: quantity(gas) };
-  const override = sender && balanceOverride(sender, gas);
+  const override = overrides ?? (sender && balanceOverride(sender, gas));
   return override === undefined ? [transaction, at] : [transaction, at, override];
 }

@@ -28,6 +28,21 @@ describe('AppConfig', () => {
     expect([port, settleWaitMs]).toEqual([4022, 20_000]);
   });
 
+  it('knows the proxies of the schemes, and which signers are to be taken out', () => {
+    const signer = `0x${'Ab'.repeat(20)}`;
+    const proxy = `0x${'cD'.repeat(20)}`;
+    const { networks, retiringSigners } = configOf({
+      RETIRING_SIGNERS: signer,
+      UPTO_PERMIT2_PROXY_56: proxy,
+    });
+    expect([...retiringSigners]).toEqual([signer.toLowerCase()]);
+    expect(networks.map(({ schemeContracts }) => schemeContracts.uptoProxy)).toEqual([
+      proxy.toLowerCase(),
+      '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002',
+    ]);
+    expect(problemsOf({ ...base, RETIRING_SIGNERS: 'me' }).join()).toContain('RETIRING_SIGNERS');
+  });
+
   it('is a facilitator and nothing else when nothing else is asked for', () => {
     const { roles, ops, wallet, hub } = configOf({});
     expect([[...roles], ops, wallet]).toEqual([['api', 'worker'], undefined, undefined]);

@@ -56,6 +56,7 @@ const Settings = z.object({
     .refine((chainIds) => chainIds.length > 0, 'must name at least one network')
     .default([56, 97]),
   SIGNER_KEYS: listOf(privateKeySetting).default([]),
+  RETIRING_SIGNERS: listOf(addressSetting).default([]),
   /** Milliseconds from the first byte of a settle request until it is answered. */
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
@@ -154,6 +155,8 @@ export class AppConfig {
   readonly batchOptOut: ReadonlySet<Address>;
   readonly queueMax: number;
   readonly laneWindowMax: number;
+  /** Signers that serve only what names them. */
+  readonly retiringSigners: ReadonlySet<Address>;
   readonly laneLeaseMs: number;
   readonly headMaxAgeMs: number;
   readonly hasRecoveryThread: boolean;
@@ -191,6 +194,7 @@ export class AppConfig {
     this.batchOptOut = new Set(settings.BATCH_OPT_OUT);
     this.queueMax = settings.QUEUE_MAX;
     this.laneWindowMax = settings.LANE_WINDOW_MAX;
+    this.retiringSigners = new Set(settings.RETIRING_SIGNERS);
     this.laneLeaseMs = settings.LANE_LEASE_MS;
     this.headMaxAgeMs = settings.HEAD_MAX_AGE_MS;
     this.hasRecoveryThread = settings.RECOVERY_THREAD === 'true';

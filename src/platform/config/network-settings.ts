@@ -1,6 +1,10 @@
 import type { Hex } from 'viem';
 import { z } from 'zod';
-import { EXACT_PERMIT2_PROXY, type SchemeContracts } from '../../protocol/evm/contracts.js';
+import {
+  EXACT_PERMIT2_PROXY,
+  type SchemeContracts,
+  UPTO_PERMIT2_PROXY,
+} from '../../protocol/evm/contracts.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
@@ -19,6 +23,7 @@ export const ChainSettings = z.object({
   RPC_URLS: listOf(rpcUrlSetting).optional(),
   SIGNER_KEYS: listOf(privateKeySetting).optional(),
   EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
+  UPTO_PERMIT2_PROXY: addressSetting.default(UPTO_PERMIT2_PROXY),
   /** Gwei; here in wei. */
   MAX_GAS_PRICE_GWEI: decimalSetting(9).default(5_000_000_000n),
   /** Whole native coins a day (UTC); here in wei. */
@@ -75,7 +80,10 @@ export function readNetwork(
     rpcUrls: rpcUrls.map((url) => new Secret(url)),
     usesPublicEndpoints: settings.RPC_URLS === undefined,
     signerKeys: keys.map((key) => new Secret(key)),
-    schemeContracts: { permit2Proxy: settings.EXACT_PERMIT2_PROXY },
+    schemeContracts: {
+      permit2Proxy: settings.EXACT_PERMIT2_PROXY,
+      uptoProxy: settings.UPTO_PERMIT2_PROXY,
+    },
     maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
     dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
     dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,

@@ -22,7 +22,6 @@ export interface Served {
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isAddress = (value: unknown): boolean => readAddress(value) !== undefined;
-const isInteger = (value: unknown): boolean => readInteger(value) !== undefined;
 const isObject = (value: unknown): boolean => isJsonObject(value);
 
 const ADDRESS = 'an address: 0x and 40 hexadecimal digits';
@@ -64,6 +63,7 @@ const EXPLANATIONS: Readonly<Partial<Record<Reason, Explain>>> = {
   invalid_network: (envelope, { chainIds }) => networkFinding(envelope, chainIds),
   invalid_payment_requirements: requirementsFinding,
   invalid_payload: payloadFinding,
+  unsupported_payload_type: payloadFinding,
 };
 
 /** What parsing refused; `undefined` for reasons that come later. */
@@ -123,6 +123,9 @@ function nameOfOtherVersion(got: string, version: 1 | 2): string | undefined {
 function requirementsFinding(envelope: PaymentEnvelope): Finding | undefined {
   const version = versionOf(envelope);
   const { paymentRequirements } = envelope;
+  const scheme = schemeNamed(String(paymentRequirements['scheme']), version);
+  const readAmount = (value: unknown): bigint | undefined =>
+    scheme?.readAmount === undefined ? readInteger(value) : scheme.readAmount(value);
   const [amount, other] =
     version === 1 ? ['maxAmountRequired', 'amount'] : ['amount', 'maxAmountRequired'];
   const rules: readonly FieldRule[] = [
@@ -133,7 +136,7 @@ function requirementsFinding(envelope: PaymentEnvelope): Finding | undefined {
     {
       path: [amount],
       expected: ATOMIC_UNITS,
-      isGood: isInteger,
+      isGood: (value) => readAmount(value) !== undefined,
       ...(other in paymentRequirements && { fix: `Version ${version} names it ${amount}.` }),
     },
     { path: ['extra', 'name'], ...textOfAtMost(TOKEN_NAME_MAX) },

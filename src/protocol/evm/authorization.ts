@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { Eip3009Claim, Permit2Claim } from '../payment/payment.js';
+import type { Eip3009Claim, Permit2Claim, UptoClaim } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
 import type { ActionName } from './transfer-method.js';
 
@@ -38,7 +38,7 @@ export interface SponsoredPermit {
   readonly v: number;
 }
 
-/** A well-formed Permit2 permit for the x402 exact proxy. */
+/** A well-formed Permit2 permit for an x402 proxy. */
 export interface Permit2Authorization extends Authorization {
   readonly method: 'permit2';
   readonly from: Address;
@@ -55,6 +55,13 @@ export interface Permit2Authorization extends Authorization {
   readonly signature: Hex;
   /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
   readonly sponsoredPermit: SponsoredPermit | undefined;
+}
+
+/** The same for the x402 upto proxy: `amount` is the most that may be taken. */
+export interface UptoAuthorization extends Permit2Authorization {
+  readonly scheme: 'upto';
+  /** The only account that may present it. */
+  readonly facilitator: Address;
 }
 
 export type ExactAuthorization = Eip3009Authorization | Permit2Authorization;
@@ -92,4 +99,14 @@ export function asPermit2Authorization(
     signature,
     sponsoredPermit,
   };
+}
+
+/** Likewise. */
+export function asUptoAuthorization(
+  claim: UptoClaim,
+  signature: Hex,
+  sponsoredPermit: SponsoredPermit | undefined,
+): UptoAuthorization | undefined {
+  const permit = asPermit2Authorization(claim, signature, sponsoredPermit);
+  return permit && { ...permit, scheme: claim.scheme, facilitator: claim.facilitator };
 }

@@ -28,3 +28,8 @@ function decodeWith(type: string, outcome: CallOutcome): unknown {
     return undefined;
   }
 }
+
+/** Whether a number that could be read is less than an amount. */
+export function isBelow(value: bigint | undefined, amount: bigint): boolean {
+  return value !== undefined && value < amount;
+}

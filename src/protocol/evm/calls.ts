@@ -4,6 +4,7 @@ import type {
   Eip3009Authorization,
   ExactAuthorization,
   Permit2Authorization,
+  SponsoredPermit,
 } from './authorization.js';
 import { MULTICALL3, PERMIT2 } from './contracts.js';
 import { isEcdsaSignature } from './signature.js';
@@ -15,7 +16,7 @@ export interface Call {
 }
 
 /** The first four bytes of a function's hash, without prefix (Solidity ABI). */
-function selectorOf(signature: string): string {
+export function selectorOf(signature: string): string {
   return keccakOfText(signature).slice(2, 10);
 }
 
@@ -82,16 +83,14 @@ function settleData(authorization: Permit2Authorization): Hex {
     uintWord(witnessValidAfter);
   const signature = bytesWords(authorization.signature);
   const permit = authorization.sponsoredPermit;
-  if (permit === undefined) {
-    return `0x${SETTLE}${permitAndWitness}${uintWord(8 * 32)}${signature}`;
-  }
-  const sponsored =
-    uintWord(permit.value) +
-    uintWord(permit.deadline) +
-    bytes32Word(permit.r) +
-    bytes32Word(permit.s) +
-    uintWord(permit.v);
-  return `0x${SETTLE_WITH_PERMIT}${sponsored}${permitAndWitness}${uintWord(13 * 32)}${signature}`;
+  return permit === undefined
+    ? `0x${SETTLE}${permitAndWitness}${uintWord(8 * 32)}${signature}`
+    : `0x${SETTLE_WITH_PERMIT}${sponsoredPermitWords(permit)}${permitAndWitness}${uintWord(13 * 32)}${signature}`;
+}
+
+/** value, deadline, r, s, v */
+export function sponsoredPermitWords({ value, deadline, r, s, v }: SponsoredPermit): string {
+  return uintWord(value) + uintWord(deadline) + bytes32Word(r) + bytes32Word(s) + uintWord(v);
 }
 
 /** Multicall3 `aggregate3`, where each call may fail on its own. */

@@ -28,6 +28,8 @@ export interface Settlement {
   readonly call: Call;
   /** `undefined` where none of our accounts is known: the node's default sender, at no price. */
   readonly sender: Sender | undefined;
+  /** Whether the call succeeds from that account alone. */
+  readonly isSenderBound?: boolean;
   /** Gas limit of the transaction. */
   readonly gas: bigint;
   readonly token: Address;

@@ -14,13 +14,21 @@ export const MULTICALL3: Address = FIXED_CONTRACTS.multicall3;
 /** The x402 exact Permit2 proxy, unless a network's settings name another. */
 export const EXACT_PERMIT2_PROXY: Address = '0x402085c248eea27d92e8b30b2c58ed07f9e20001';
 
+/** The x402 upto Permit2 proxy, likewise. */
+export const UPTO_PERMIT2_PROXY: Address = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002';
+
 /** Contracts of the schemes whose address a network's settings may change. */
 export interface SchemeContracts {
   /** The x402 exact Permit2 proxy. */
   readonly permit2Proxy: Address;
+  /** The x402 upto Permit2 proxy. */
+  readonly uptoProxy: Address;
 }
 
-export const DEFAULT_SCHEME_CONTRACTS: SchemeContracts = { permit2Proxy: EXACT_PERMIT2_PROXY };
+export const DEFAULT_SCHEME_CONTRACTS: SchemeContracts = {
+  permit2Proxy: EXACT_PERMIT2_PROXY,
+  uptoProxy: UPTO_PERMIT2_PROXY,
+};
 
 /** Everything a deployment needs on a chain beside tokens, as `/health` names it. */
 export type ContractName = keyof typeof FIXED_CONTRACTS | keyof SchemeContracts;

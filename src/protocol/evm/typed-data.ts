@@ -8,11 +8,15 @@ import {
   uintWord,
   type Word,
 } from './abi-words.js';
-import type { Eip3009Authorization, Permit2Authorization } from './authorization.js';
+import type {
+  Eip3009Authorization,
+  Permit2Authorization,
+  UptoAuthorization,
+} from './authorization.js';
 import { PERMIT2 } from './contracts.js';
 
 /**
- * EIP-712 digests of the two structs a payer signs in the exact scheme. The domain separator of a token
+ * EIP-712 digests of the structs that payers sign. The domain separator of a token
  * is constant and takes as long as the rest of a digest, so those of payments that were signed are kept.
  */
 
@@ -34,11 +38,10 @@ const TOKEN_PERMISSIONS = 'TokenPermissions(address token,uint256 amount)';
 const WITNESS = 'Witness(address to,uint256 validAfter)';
 const TOKEN_PERMISSIONS_TYPE = bytes32Word(keccakOfText(TOKEN_PERMISSIONS));
 const WITNESS_TYPE = bytes32Word(keccakOfText(WITNESS));
-const PERMIT_WITNESS_TRANSFER_FROM_TYPE = bytes32Word(
-  keccakOfText(
-    `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${TOKEN_PERMISSIONS}${WITNESS}`,
-  ),
-);
+const PERMIT_WITNESS_TRANSFER_FROM_TYPE = transferTypeWith(WITNESS);
+const UPTO_WITNESS = 'Witness(address to,address facilitator,uint256 validAfter)';
+const UPTO_WITNESS_TYPE = bytes32Word(keccakOfText(UPTO_WITNESS));
+const UPTO_TRANSFER_FROM_TYPE = transferTypeWith(UPTO_WITNESS);
 const PERMIT2_NAME = bytes32Word(keccakOfText('Permit2'));
 
 /** The EIP-712 domain a token's EIP-3009 and EIP-2612 signatures are made for. */
@@ -123,19 +126,46 @@ export function eip3009Digest(authorization: Eip3009Authorization, domain: Token
 
 /** What the payer signed for a Permit2 `permitWitnessTransferFrom` with the x402 exact witness. */
 export function permit2Digest(authorization: Permit2Authorization, chainId: number): Hex {
-  const permitted = keccakOfHex(
-    TOKEN_PERMISSIONS_TYPE + addressWord(authorization.token) + uintWord(authorization.amount),
-  );
+  const { witnessTo, witnessValidAfter } = authorization;
+  const witness = keccakOfHex(WITNESS_TYPE + addressWord(witnessTo) + uintWord(witnessValidAfter));
+  return witnessTransferDigest(authorization, chainId, PERMIT_WITNESS_TRANSFER_FROM_TYPE, witness);
+}
+
+/** The same with the x402 upto witness, which names who may present it. */
+export function uptoDigest(authorization: UptoAuthorization, chainId: number): Hex {
+  const { witnessTo, facilitator, witnessValidAfter } = authorization;
   const witness = keccakOfHex(
-    WITNESS_TYPE + addressWord(authorization.witnessTo) + uintWord(authorization.witnessValidAfter),
+    UPTO_WITNESS_TYPE +
+      addressWord(witnessTo) +
+      addressWord(facilitator) +
+      uintWord(witnessValidAfter),
   );
+  return witnessTransferDigest(authorization, chainId, UPTO_TRANSFER_FROM_TYPE, witness);
+}
+
+function witnessTransferDigest(
+  { token, amount, spender, nonce, deadline }: Permit2Authorization,
+  chainId: number,
+  type: Word,
+  witness: Hex,
+): Hex {
+  const permitted = keccakOfHex(TOKEN_PERMISSIONS_TYPE + addressWord(token) + uintWord(amount));
   const structHash = keccakOfHex(
-    PERMIT_WITNESS_TRANSFER_FROM_TYPE +
+    type +
       bytes32Word(permitted) +
-      addressWord(authorization.spender) +
-      uintWord(authorization.nonce) +
-      uintWord(authorization.deadline) +
+      addressWord(spender) +
+      uintWord(nonce) +
+      uintWord(deadline) +
       bytes32Word(witness),
   );
   return typedDataDigest(permit2DomainSeparator(chainId), structHash);
+}
+
+/** The hash of the Permit2 struct with a witness of this type. */
+function transferTypeWith(witness: string): Word {
+  return bytes32Word(
+    keccakOfText(
+      `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${TOKEN_PERMISSIONS}${witness}`,
+    ),
+  );
 }

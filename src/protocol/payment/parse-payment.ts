@@ -82,12 +82,17 @@ export function parsePayment(
   const chainId = chainIdOfName(networkAsSent);
   if (chainId === undefined || !isServed(chainId)) return refuse('invalid_network');
 
-  const requirements = readRequirements(paymentRequirements, version, chainId, networkAsSent);
+  const requirements = readRequirements(paymentRequirements, version, chainId, {
+    networkAsSent,
+    readAmount: (sent) => (scheme.readAmount ? scheme.readAmount(sent) : readInteger(sent)),
+  });
   if (requirements === undefined) return refuse('invalid_payment_requirements');
 
   const accepted = version === 1 ? payload : readOptionalObject(payload['accepted']);
   const claim = accepted && scheme.readClaim(payload, version);
-  if (accepted === undefined || claim === undefined) return refuse('invalid_payload');
+  if (accepted === undefined || claim === undefined) {
+    return refuse(scheme.unreadable?.(payload) ?? 'invalid_payload');
+  }
 
   const acceptedNetwork = accepted['network'];
   const dialect: VersionRules = {
@@ -124,15 +129,20 @@ function readEcho(network: unknown): string | undefined {
   return isShortText(network, NETWORK_ECHO_MAX_CHARACTERS) ? network : undefined;
 }
 
+interface RequirementReaders {
+  readonly networkAsSent: string;
+  readonly readAmount: (sent: unknown) => bigint | undefined;
+}
+
 function readRequirements(
   sent: JsonObject,
   version: 1 | 2,
   chainId: number,
-  networkAsSent: string,
+  { networkAsSent, readAmount }: RequirementReaders,
 ): Requirements | undefined {
   const asset = readAddress(sent['asset']);
   const payTo = readAddress(sent['payTo']);
-  const amount = readInteger(sent[version === 1 ? 'maxAmountRequired' : 'amount']);
+  const amount = readAmount(sent[version === 1 ? 'maxAmountRequired' : 'amount']);
   if (asset === undefined || payTo === undefined || amount === undefined) return undefined;
   const extra = readOptionalObject(sent['extra']);
   const [name, tokenVersion] = [extra?.['name'], extra?.['version']];

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import type { Call } from '../evm/calls.js';
 import type { Sender, Settlement } from '../evm/chain-reader.js';
 import type { Transfer } from '../evm/logs.js';
@@ -32,7 +33,9 @@ export function settlementOf(
   const action = actionOf(authorization);
   const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
   const call = action.callOf(authorization, payment);
-  return { call, sender, gas, token: asset, payer, payTo, amount };
+  const isSenderBound = soleSenderOf(payment) !== undefined;
+  const bound = isSenderBound && { isSenderBound };
+  return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
 }
 
 /** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */
@@ -66,4 +69,19 @@ export function boundedDeadlineOf(payment: AcceptedPayment): number {
 /** Whether a block of this time, and any later one, refuses the payment. */
 export function isExpiredAt({ authorization }: AcceptedPayment, blockTime: number): boolean {
   return actionOf(authorization).isExpiredAt(authorization, BigInt(blockTime));
+}
+
+/** The amount that a settle binds, where less than what was signed may be settled. */
+export function settledAmountOf({ authorization, amount }: AcceptedPayment): bigint | undefined {
+  return actionOf(authorization).settlesLess ? amount : undefined;
+}
+
+/** Whether it is settled by the record alone: there is nothing to send. */
+export function needsNoTransaction({ authorization, amount }: AcceptedPayment): boolean {
+  return actionOf(authorization).needsNoTransaction(amount);
+}
+
+/** The only account that may send it; `undefined` where any lane may. Lower case. */
+export function soleSenderOf({ authorization }: AcceptedPayment): Address | undefined {
+  return actionOf(authorization).soleSenderOf(authorization);
 }

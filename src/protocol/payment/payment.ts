@@ -30,7 +30,7 @@ export interface Requirements {
   readonly chainId: number;
   readonly asset: Address;
   readonly payTo: Address;
-  /** Atomic units; the authorization must carry exactly this. */
+  /** Atomic units; what is to be settled. */
   readonly amount: bigint;
   /** `extra.name` and `extra.version` as sent: the token's EIP-712 domain. */
   readonly tokenName: unknown;
@@ -74,7 +74,7 @@ export interface Eip3009Claim extends Claim {
   readonly signature: Hex | undefined;
 }
 
-/** A Permit2 `PermitWitnessTransferFrom` as sent, addressed to the x402 exact proxy. */
+/** A Permit2 `PermitWitnessTransferFrom` as sent, addressed to an x402 proxy. */
 export interface Permit2Claim extends Claim {
   readonly method: 'permit2';
   readonly from: Address;
@@ -90,6 +90,13 @@ export interface Permit2Claim extends Claim {
   readonly signature: Hex | undefined;
   /** The `eip2612GasSponsoring` info, when all its fields are present. */
   readonly sponsoredPermit: SponsoredPermitClaim | undefined;
+}
+
+/** The same addressed to the x402 upto proxy: `amount` is the most that may be taken. */
+export interface UptoClaim extends Permit2Claim {
+  readonly scheme: 'upto';
+  /** The only account that may present it. */
+  readonly facilitator: Address;
 }
 
 /** `extensions.eip2612GasSponsoring.info` as sent; checked by `sponsored-permit.ts`. */

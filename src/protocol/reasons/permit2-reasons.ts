@@ -1,16 +1,16 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** The scheme `exact` with Permit2, sponsored permits included. */
+/** Permit2 in every scheme, sponsored permits included. */
 export const PERMIT2_REASONS = {
   unsupported_payload_type: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'A Permit2 payload for another scheme than `exact`.',
+    meaning: 'The payload is of another kind than the scheme takes.',
   },
   invalid_permit2_spender: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The permit names another spender than the x402 exact proxy.',
+    meaning: 'The permit names another spender than the x402 proxy of the scheme.',
   },
   invalid_permit2_recipient_mismatch: {
     fault: 'buyer',
@@ -45,7 +45,7 @@ export const PERMIT2_REASONS = {
   permit2_proxy_not_deployed: {
     fault: 'facilitator',
     retry: 'never',
-    meaning: 'The x402 exact proxy is not deployed on this chain.',
+    meaning: 'The x402 proxy of the scheme is not deployed on this chain.',
   },
   permit2_insufficient_balance: {
     fault: 'buyer',

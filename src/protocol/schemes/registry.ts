@@ -4,6 +4,7 @@ import type { JsonObject } from '../payment/wire-values.js';
 import type { AuthorizationMethod } from './authorization-method.js';
 import { EXACT } from './exact/exact.js';
 import type { Action, Scheme } from './scheme.js';
+import { UPTO } from './upto/upto.js';
 
 /** Every scheme that is served here. What is asked of a payment is asked of the scheme it belongs to. */
 
@@ -36,6 +37,7 @@ export function registerScheme(scheme: Scheme): void {
 }
 
 registerScheme(EXACT);
+registerScheme(UPTO);
 
 export function allSchemes(): readonly Scheme[] {
   return [...schemes.values()];

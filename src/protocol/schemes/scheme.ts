@@ -3,7 +3,7 @@ import type { FieldRule, Finding } from '../diagnosis/finding.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
 import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
-import type { SchemeContracts } from '../evm/contracts.js';
+import type { ContractName, SchemeContracts } from '../evm/contracts.js';
 import type { ReceiptLog, Transfer } from '../evm/logs.js';
 import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
 import type { HashPart } from '../payment/hash.js';
@@ -36,10 +36,20 @@ export interface Scheme {
    * @param inner - `payload` of the payment, or an empty object.
    */
   claimFields(inner: JsonObject, version: 1 | 2): readonly FieldRule[];
+  /** Why a payload is refused that it cannot read; `invalid_payload` where it does not say. */
+  unreadable?(payload: JsonObject): Reason;
+  /** Reads the amount that is required, where not every integer will do. */
+  readAmount?(sent: unknown): bigint | undefined;
   /** The payer exactly as sent, in whatever state the rest of the payload is. */
   payerAsSent(inner: JsonObject): unknown;
-  /** `extra` of its kinds in `/supported`. @param signers - the accounts of the chain's lanes. */
-  kindExtra?(signers: readonly Address[]): JsonObject;
+  /** Contracts without which a chain does not have it. */
+  readonly contracts: readonly ContractName[];
+  /**
+   * `extra` of its kinds in `/supported`; a kind that needs one and has none is not listed.
+   *
+   * @param signers - the accounts of the chain's lanes, those that serve best first.
+   */
+  kindExtra?(signers: readonly Address[]): JsonObject | undefined;
 }
 
 /** JSON Schema of one shape of `payload`. */
@@ -132,7 +142,14 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   /** Whether its checks may say this of a payment because it was executed. */
   mayHideUse(reason: Reason): HiddenUse;
   /** The only account that may send it; `undefined` where any lane may. */
-  soleSenderOf(claim: C): Address | undefined;
+  soleSenderOf(signed: C | A): Address | undefined;
+  /**
+   * Whether less than what was signed may be settled. Then the first settle binds the amount, and the
+   * answers say it.
+   */
+  readonly settlesLess: boolean;
+  /** Whether an amount is settled by the record alone: there is nothing to send. */
+  needsNoTransaction(amount: bigint): boolean;
 
   // ---------------------------------------------------------------- its authorization
 

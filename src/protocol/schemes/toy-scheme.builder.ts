@@ -106,6 +106,8 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
   },
   mayHideUse: () => 'no',
   soleSenderOf: ({ collector }) => collector,
+  settlesLess: true,
+  needsNoTransaction: (amount) => amount === 0n,
 
   termsOf: ({ ceiling, collector, until }) => [ceiling, collector, until],
   nonceOf: ({ serial }) => serial,
@@ -165,6 +167,7 @@ export const TOY_SCHEME: Scheme = {
   versions: [2],
   extensions: ['toyNotes', 'eip2612GasSponsoring'],
   actions: [COLLECT],
+  contracts: [],
   payloads: [{ name: 'ToyPayload', versions: [2], schema: { type: 'object' } }],
   claimFields: () => [
     {
@@ -187,5 +190,5 @@ export const TOY_SCHEME: Scheme = {
     return { ...name, from, nonce, ceiling, collector, until, signature };
   },
   payerAsSent: (inner) => readOptionalObject(inner['note'])?.['from'],
-  kindExtra: (signers) => ({ collector: signers[0] }),
+  kindExtra: ([collector]) => collector && { collector },
 };

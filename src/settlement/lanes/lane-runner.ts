@@ -59,6 +59,8 @@ export interface LaneRunnerOptions extends ChainParts {
   readonly simulatorFor: (onDecided: () => void) => BatchSimulator;
   readonly processId: string;
   readonly windowMax: number;
+  /** It serves what names its account, takes nothing else, and is not offered any more. */
+  readonly isRetiring: boolean;
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
@@ -274,6 +276,7 @@ export class LaneRunner {
       inclusionMs: this.#rate.inclusionMs,
       gasPriceWei: this.#readiness.gasPriceWei.toString(),
       suspendedAssets: this.options.assetSuspensions.suspended,
+      ...(this.options.isRetiring && { isRetiring: true }),
       perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
     };
   }

@@ -340,6 +340,7 @@ export class LaneWorld {
       ...own,
       heads,
       readiness,
+      isRetiring: false,
       simulator: {
         hasDecided: false,
         clear: () => undefined,

@@ -163,6 +163,7 @@ export class Lanes {
           }),
         processId: processes.processId,
         windowMax: config.laneWindowMax,
+        isRetiring: config.retiringSigners.has(address),
         headMaxAgeMs: config.headMaxAgeMs,
         batchRules: {
           maxItems: config.batchMaxItems,

@@ -35,6 +35,7 @@
  * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
+ * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { LeaseLostError } from '../../protocol/errors.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../protocol/payment/accepted-payment.builder.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import { anAcceptedUpto, anUptoAuthorization } from '../../protocol/schemes/upto/upto.builder.js';
 import type { Attempt, SignedTransaction } from '../model/attempt.js';
 import type { SettlementState } from '../model/settlement.js';
 import type { GasBudget, HeldLane, LaneStore } from './lane-store.js';
@@ -24,6 +25,8 @@ export interface LaneStoreHarness {
 }
 
 const CHAIN = 56;
+const SIGNER: Address = `0x${'aa'.repeat(20)}`;
+const OTHER: Address = `0x${'bb'.repeat(20)}`;
 const DAY = '2026-11-21';
 const LEASE_MS = 60_000;
 const PAYEE: Hex = `0x${'22'.repeat(20)}`;
@@ -68,7 +71,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     beforeEach(async () => {
       harness = await start();
       ({ store } = harness);
-      lane = `${CHAIN}:0x${'aa'.repeat(20)}`;
+      lane = `${CHAIN}:${SIGNER}`;
       held = await acquire('p1');
       await store.setNext(held, undefined, 0);
     });
@@ -209,6 +212,64 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'paused' });
       await readyOnes(1);
       expect(await store.take(held, 1)).toEqual([]);
+    });
+
+    // -------------------------------------------------------------- what one signer alone may send
+
+    async function boundOnes(count: number, signer: Address): Promise<string[]> {
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) {
+        payments += 1;
+        const terms = { nonce: BigInt(payments), deadline: 4_000_000_000n, facilitator: signer };
+        const authorization = anUptoAuthorization(terms);
+        ids.push(await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization })));
+      }
+      await store.ready(CHAIN, ids);
+      return ids;
+    }
+    const idsOf = (taken: readonly { readonly id: string }[]): string[] =>
+      taken.map(({ id }) => id).sort();
+
+    it('gives what one signer alone may send to its lane, whoever else asks', async () => {
+      const theirs = await boundOnes(2, OTHER);
+      const own = await boundOnes(1, SIGNER);
+      const free = await readyOnes(1);
+      expect(idsOf(await store.take(held, 9))).toEqual([...own, ...free].sort());
+      lane = `${CHAIN}:${OTHER}`;
+      expect(idsOf(await store.take(await acquire('p2'), 9))).toEqual([...theirs].sort());
+    });
+
+    it('gives a lane that retires nothing but what names it', async () => {
+      const free = await readyOnes(1);
+      const own = await boundOnes(1, SIGNER);
+      expect(idsOf(await store.take(held, 9, true))).toEqual(own);
+      expect(idsOf(await store.take(held, 9))).toEqual(free);
+    });
+
+    it('brings it back to its lane, however it comes back', async () => {
+      const [first = '', second = ''] = await boundOnes(2, SIGNER);
+      await store.take(held, 9);
+      await store.giveBack(held, [first]);
+      await store.postpone(held, [second], 0);
+      await store.sweep(CHAIN, 10);
+      // Its writer dies; the next one opens the lane.
+      await store.take(held, 1);
+      await store.open(held);
+      lane = `${CHAIN}:${OTHER}`;
+      expect(await store.take(await acquire('p2'), 9)).toEqual([]);
+      expect(idsOf(await store.take(held, 9))).toEqual([first, second].sort());
+      const attempt = anAttempt(0, [first, second], 1);
+      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
+      await store.requeue(held, 0, 4n, [first, second]);
+      expect(idsOf(await store.take(held, 9))).toEqual([first, second].sort());
+    });
+
+    it('ends it at its deadline where its lane never comes', async () => {
+      const authorization = anUptoAuthorization({ nonce: 5n, deadline: 1n, facilitator: OTHER });
+      const id = await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization }));
+      await store.ready(CHAIN, [id]);
+      expect((await store.sweep(CHAIN, 9)).expired).toEqual([id]);
+      expect(await harness.stateOf(id)).toBe('expired');
     });
 
     // -------------------------------------------------------------- account nonces and bytes

@@ -94,8 +94,13 @@ export interface LaneStore {
    */
   sweep(chainId: number, most: number): Promise<SweepResult>;
 
-  /** A fair round over the payees by order of arrival, of each the one with the earliest deadline. */
-  take(held: HeldLane, most: number): Promise<TakenSettlement[]>;
+  /**
+   * A fair round over the payees by order of arrival, of each the one with the earliest deadline. What
+   * only another signer may send is left to that.
+   *
+   * @param isRetiring - takes only what nobody else may send.
+   */
+  take(held: HeldLane, most: number, isRetiring?: boolean): Promise<TakenSettlement[]>;
 
   /** What was taken and will not be sent now is ready again. */
   giveBack(held: HeldLane, ids: readonly string[]): Promise<void>;

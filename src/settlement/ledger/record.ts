@@ -6,6 +6,8 @@ import {
   authorizationNonceOf,
   boundedDeadlineOf,
   inFlightKindOf,
+  settledAmountOf,
+  soleSenderOf,
 } from '../../protocol/payment/payment-facts.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js';
@@ -40,6 +42,8 @@ import { asList } from './reply.js';
  * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
  * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |
  * | `scheme` | x | | of the payment, where it is not the first one of this service |
+ * | `sender` | x | | the only signer that may send it, where there is one |
+ * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
  * | `kind` | x | | what its amount counts for in flight: `e`, `p` or `s` |
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
@@ -50,7 +54,7 @@ import { asList } from './reply.js';
  */
 const VIEW_FIELDS = [
   ...['stage', 'paid', 'terms', 'signed', 'sale', 'sold_to', 'sold_key', 'key', 'tx', 'hashes'],
-  ...['reason', 'block', 'log', 'batch', 'async'],
+  ...['reason', 'block', 'log', 'batch', 'async', 'settled'],
 ] as const;
 
 /** The reader of a view in Lua: the fields above, in their order. */
@@ -103,6 +107,7 @@ function viewOf(id: string, fields: Fields): SettlementView {
     logIndex: readNumber(fields.get('log')),
     batchSize: readNumber(fields.get('batch')),
     isAsync: fields.get('async') === '1',
+    settledAmount: readBigint(fields.get('settled')),
   };
 }
 
@@ -149,11 +154,15 @@ export function paymentFields(
   arrivedAt: number,
 ): string[] {
   const { authorization, chainId, asset, payTo, amount } = payment;
+  const settled = settledAmountOf(payment);
+  const sender = soleSenderOf(payment);
   return [
     ...['terms', tags.termsTag, 'signed', tags.signedTag],
     ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
     ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
     ...['method', authorization.method, 'amount', amount.toString()],
+    ...(settled === undefined ? [] : ['settled', settled.toString()]),
+    ...(sender === undefined ? [] : ['sender', sender]),
     ...['nonce', authorizationNonceOf(payment).toString()],
     ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
     ...['t_arrived', String(arrivedAt), 'payment', encodePayment(payment)],

@@ -104,8 +104,8 @@ export class RedisLaneStore implements LaneStore {
     return this.#queue.sweep(chainId, most);
   }
 
-  take(held: HeldLane, most: number): Promise<TakenSettlement[]> {
-    return this.#queue.take(held, most);
+  take(held: HeldLane, most: number, isRetiring?: boolean): Promise<TakenSettlement[]> {
+    return this.#queue.take(held, most, isRetiring);
   }
 
   giveBack(held: HeldLane, ids: readonly string[]): Promise<void> {

@@ -8,6 +8,7 @@ import {
 } from '../../platform/redis/redis-scripts.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
+import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
 import type { LedgerEpochs } from './epoch.js';
@@ -119,6 +120,7 @@ export class RedisSettlementStore implements SettlementStore {
           this.limits.queueMax,
           this.limits.retentionSeconds,
           isHandedOut ? '1' : '',
+          needsNoTransaction(payment) ? this.limits.tombstoneSeconds : '',
           fields.length,
           ...fields,
           ...requester.credentials,
@@ -231,7 +233,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
-    const { chainId, id, identity, transaction, blockNumber, logIndex } = adoption;
+    const { chainId, id, identity, transaction, blockNumber, logIndex, settledAmount } = adoption;
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.adopt,
@@ -245,6 +247,7 @@ export class RedisSettlementStore implements SettlementStore {
           ...['terms', identity.termsTag, 'signed', identity.signedTag],
           ...['tx', encodeHash(transaction), 'block', blockNumber.toString(), 'batch', '1'],
           ...['log', logIndex?.toString() ?? ''],
+          ...(settledAmount === undefined ? [] : ['settled', settledAmount.toString()]),
         ],
       ),
     );

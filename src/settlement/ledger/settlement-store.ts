@@ -95,6 +95,8 @@ export interface Adoption extends ClaimRef {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly logIndex: number | undefined;
+  /** See `SettlementView`. */
+  readonly settledAmount?: bigint | undefined;
 }
 
 /**

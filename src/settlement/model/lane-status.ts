@@ -38,4 +38,6 @@ export interface LaneStatus {
   readonly gasPriceWei: string;
   /** Assets it has stopped serving, for transfers of them succeeded and paid nobody. */
   readonly suspendedAssets: readonly string[];
+  /** It serves only what names its account, and is not offered any more. */
+  readonly isRetiring?: boolean;
 }

@@ -31,6 +31,8 @@ export type Stage =
 export type SettlementEvent =
   /** A requester's payment was judged good. */
   | 'claimed'
+  /** It was claimed, and there is nothing to send: it is settled by its record. */
+  | 'nothing_due'
   /** Its job, or the sweep, reached a process that holds a lane. */
   | 'job_seen'
   /** A lane took it. */
@@ -133,7 +135,13 @@ const OUTCOMES: Row = {
 /** The whole table: stage, event, next stage. */
 export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
   none: { claimed: 'pending', restored: 'attempt' },
-  pending: { job_seen: 'ready', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
+  pending: {
+    job_seen: 'ready',
+    nothing_due: 'finalized',
+    expired: 'expired',
+    withdrawn: 'withdrawn',
+    restored: 'attempt',
+  },
   ready: { taken: 'work', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
   later: { due: 'ready', expired: 'expired', withdrawn: 'withdrawn', restored: 'attempt' },
   work: {

@@ -21,6 +21,7 @@ export function aSettlementView(
     ...{ transaction: undefined, reason: undefined },
     ...{ blockNumber: undefined, logIndex: undefined, batchSize: undefined },
     isAsync: false,
+    settledAmount: undefined,
     ...rest,
     sale: { ...OPEN_SALE, ...sale },
   };

@@ -56,6 +56,11 @@ export interface SettlementView {
   readonly batchSize: number | undefined;
   /** Handed out by a 202 answer: nobody waits for it, so nobody's leaving withdraws it. */
   readonly isAsync: boolean;
+  /**
+   * What the first settle bound, atomic units, where its scheme may settle less than was signed: nobody is
+   * told of another amount.
+   */
+  readonly settledAmount: bigint | undefined;
 }
 
 /** The whole story of a settlement, as the status endpoint tells it; kept for the retention time. */

@@ -71,9 +71,9 @@ export class LedgerWorld {
   }
 
   /** A lane of its own, opened at account nonce 0. */
-  async lane(processId = 'worker'): Promise<HeldLane> {
+  async lane(processId = 'worker', signer?: string): Promise<HeldLane> {
     this.#lanes += 1;
-    const lane = `${CHAIN_ID}:0x${this.#lanes.toString(16).padStart(40, '0')}`;
+    const lane = `${CHAIN_ID}:${signer ?? `0x${this.#lanes.toString(16).padStart(40, '0')}`}`;
     const held = await this.lanes.acquire(lane, CHAIN_ID, processId, 60_000);
     if (held === undefined) throw new Error('the lane is not free');
     const { next } = await this.lanes.open(held);
@@ -92,7 +92,8 @@ export class LedgerWorld {
   }
 
   async broadcast({ id }: ClaimRef, transaction: Hex, held?: HeldLane): Promise<void> {
-    const lane = held ?? (await this.lane());
+    const sender = await this.redis.hget(recordKey(CHAIN_ID, id), 'sender');
+    const lane = held ?? (await this.lane('worker', sender ?? undefined));
     await this.take(lane, id);
     const { next = 0 } = await this.lanes.open(lane).then(async (opened) => {
       await this.take(lane, id);

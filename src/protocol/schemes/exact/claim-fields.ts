@@ -1,39 +1,7 @@
 import type { FieldRule } from '../../diagnosis/finding.js';
-import {
-  isJsonObject,
-  type JsonObject,
-  readAddress,
-  readInteger,
-} from '../../payment/wire-values.js';
-
-const ADDRESS = 'an address: 0x and 40 hexadecimal digits';
-const INTEGER = 'a whole number as decimal text';
-
-const isObject = (value: unknown): boolean => isJsonObject(value);
-const isAddress = (value: unknown): boolean => readAddress(value) !== undefined;
-const isInteger = (value: unknown): boolean => readInteger(value) !== undefined;
-
-const addressAt = (...path: string[]): FieldRule => ({
-  path,
-  expected: ADDRESS,
-  isGood: isAddress,
-});
-const integerAt = (...path: string[]): FieldRule => ({
-  path,
-  expected: INTEGER,
-  isGood: isInteger,
-});
-const objectAt = (...path: string[]): FieldRule => ({
-  path,
-  expected: 'an object',
-  isGood: isObject,
-});
-
-const SIGNATURE: FieldRule = {
-  path: ['payload', 'signature'],
-  expected: 'the signature as hexadecimal text',
-  isGood: (value) => typeof value === 'string',
-};
+import type { JsonObject } from '../../payment/wire-values.js';
+import { integerAt, objectAt, SIGNATURE } from '../field-rules.js';
+import { PERMIT2_FIELDS } from '../permit2/claim-fields.js';
 
 const EIP3009_FIELDS: readonly FieldRule[] = [
   objectAt('payload'),
@@ -42,22 +10,6 @@ const EIP3009_FIELDS: readonly FieldRule[] = [
   integerAt('payload', 'authorization', 'value'),
   integerAt('payload', 'authorization', 'validAfter'),
   integerAt('payload', 'authorization', 'validBefore'),
-];
-
-const PERMIT2_FIELDS: readonly FieldRule[] = [
-  objectAt('payload'),
-  SIGNATURE,
-  objectAt('payload', 'permit2Authorization'),
-  objectAt('payload', 'permit2Authorization', 'permitted'),
-  objectAt('payload', 'permit2Authorization', 'witness'),
-  addressAt('payload', 'permit2Authorization', 'from'),
-  addressAt('payload', 'permit2Authorization', 'permitted', 'token'),
-  addressAt('payload', 'permit2Authorization', 'spender'),
-  addressAt('payload', 'permit2Authorization', 'witness', 'to'),
-  integerAt('payload', 'permit2Authorization', 'permitted', 'amount'),
-  integerAt('payload', 'permit2Authorization', 'nonce'),
-  integerAt('payload', 'permit2Authorization', 'deadline'),
-  integerAt('payload', 'permit2Authorization', 'witness', 'validAfter'),
 ];
 
 /**

@@ -1,21 +1,9 @@
-import type {
-  Eip3009Authorization,
-  ExactAuthorization,
-  Permit2Authorization,
-} from '../../evm/authorization.js';
-import { decodeAddress, decodeBoolean, decodeText, decodeUint } from '../../evm/call-results.js';
-import {
-  authorizationStateCall,
-  balanceOfCall,
-  nameCall,
-  permit2AllowanceCall,
-  proxyPermit2Call,
-  versionCall,
-} from '../../evm/calls.js';
+import type { Eip3009Authorization } from '../../evm/authorization.js';
+import { decodeBoolean, decodeText, decodeUint, isBelow } from '../../evm/call-results.js';
+import { authorizationStateCall, balanceOfCall, nameCall, versionCall } from '../../evm/calls.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
 import type { Reason } from '../../reasons.js';
 import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
-import { isUsedReason, usedReasonOf } from './used-reasons.js';
 
 /**
  * Why a settlement that failed in a simulation would not pay.
@@ -30,32 +18,24 @@ import { isUsedReason, usedReasonOf } from './used-reasons.js';
 export async function diagnose(
   chain: ChainReader,
   terms: DiagnosedTerms,
-  authorization: ExactAuthorization,
+  authorization: Eip3009Authorization,
   { failure, again }: FailedSimulation,
 ): Promise<Reason | undefined> {
-  const isEip3009 = authorization.method === 'eip3009';
-  const found = isEip3009
-    ? await diagnoseEip3009(chain, terms, authorization, failure.status === 'halted')
-    : await diagnosePermit2(chain, terms, authorization);
-  if (isUsedReason(found)) return found;
+  const found = await diagnoseEip3009(chain, terms, authorization, failure.status === 'halted');
+  if (found === USED) return found;
   const [repeated, state] = await Promise.all([
     again(),
-    isEip3009
-      ? chain.call(authorizationStateCall(terms.asset, authorization.from, authorization.nonce))
-      : undefined,
+    chain.call(authorizationStateCall(terms.asset, authorization.from, authorization.nonce)),
   ]);
   if (repeated.status === 'paid') return undefined;
   // The block with this very payment may have come meanwhile; then it is why there is less.
-  if (state !== undefined && decodeBoolean(state) === true)
-    return usedReasonOf(authorization.method);
-  return repeated.status === 'halted' && UNEXPLAINED.has(found) ? 'gas_limit_exceeded' : found;
+  if (decodeBoolean(state) === true) return USED;
+  return repeated.status === 'halted' && found === UNEXPLAINED ? 'gas_limit_exceeded' : found;
 }
 
-/** Reasons that name no cause. */
-export const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
-  'invalid_exact_evm_transaction_simulation_failed',
-  'permit2_simulation_failed',
-]);
+const USED: Reason = 'invalid_exact_evm_nonce_already_used';
+/** It names no cause. */
+const UNEXPLAINED: Reason = 'invalid_exact_evm_transaction_simulation_failed';
 
 /**
  * Read from the chain in one round trip. The order of the causes is that of the reference facilitator. A
@@ -88,28 +68,6 @@ async function diagnoseEip3009(
     : 'invalid_exact_evm_transaction_simulation_failed';
 }
 
-/** The same for Permit2. A used nonce has no cause of its own here. */
-export async function diagnosePermit2(
-  chain: ChainReader,
-  { asset, amount }: DiagnosedTerms,
-  { from }: Permit2Authorization,
-): Promise<Reason> {
-  const [permit2, balance, allowance] = await Promise.all([
-    chain.call(proxyPermit2Call(chain.schemeContracts.permit2Proxy)),
-    chain.call(balanceOfCall(asset, from)),
-    chain.call(permit2AllowanceCall(asset, from)),
-  ]);
-  if (decodeAddress(permit2) === undefined) return 'permit2_proxy_not_deployed';
-  if (isBelow(decodeUint(balance), amount)) return 'permit2_insufficient_balance';
-  return isBelow(decodeUint(allowance), amount)
-    ? 'permit2_allowance_required'
-    : 'permit2_simulation_failed';
-}
-
 function differs(onChain: string | undefined, required: unknown): boolean {
   return onChain !== undefined && onChain !== required;
-}
-
-function isBelow(value: bigint | undefined, amount: bigint): boolean {
-  return value !== undefined && value < amount;
 }

@@ -6,12 +6,12 @@ import { AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
 import type { Eip3009Claim } from '../../payment/payment.js';
 import type { Encoded } from '../encoded.js';
 import { EIP3009 } from '../methods/eip3009.js';
+import { reasonOfRevert } from '../revert-reason.js';
 import type { Action } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
 import { diagnose } from './diagnose.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
-import { reasonOfRevert } from './revert-reason.js';
-import { mayHideUse, usedReasonOf } from './used-reasons.js';
+import { mayHideUse } from './hidden-use.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
 
 /** from, to, value, validAfter, validBefore, nonce */
@@ -28,7 +28,7 @@ const TRANSFER_WORDS = [
 export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   method: EIP3009,
   reasons: {
-    used: usedReasonOf(EIP3009.name),
+    used: 'invalid_exact_evm_nonce_already_used',
     expired: 'invalid_exact_evm_payload_authorization_valid_before',
     insufficientBalance: 'invalid_exact_evm_insufficient_balance',
     // It needs no approval of the payer.
@@ -53,6 +53,8 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   explain: (reason, payment, claim, facts) => EIP3009_EXPLANATIONS[reason]?.(payment, claim, facts),
   mayHideUse,
   soleSenderOf: () => undefined,
+  settlesLess: false,
+  needsNoTransaction: () => false,
 
   termsOf: ({ to, value, validAfter, validBefore }) => [to, value, validAfter, validBefore],
   nonceOf: ({ nonce }) => BigInt(nonce),

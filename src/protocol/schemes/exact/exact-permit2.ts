@@ -8,15 +8,16 @@ import {
 } from '../../evm/calls.js';
 import type { Permit2Claim } from '../../payment/payment.js';
 import { isUint256 } from '../../payment/wire-values.js';
-import type { Encoded } from '../encoded.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
+import { decodePermit2 } from '../permit2/decode.js';
+import { diagnosePermit2 } from '../permit2/diagnose.js';
+import { mayHideUse } from '../permit2/hidden-use.js';
+import { verifyWitness } from '../permit2/verify-witness.js';
+import { reasonOfRevert } from '../revert-reason.js';
 import type { Action } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
-import { diagnose } from './diagnose.js';
-import { PERMIT2_EXPLANATIONS } from './explain-permit2.js';
-import { reasonOfRevert } from './revert-reason.js';
-import { mayHideUse, usedReasonOf } from './used-reasons.js';
-import { termsMismatchOfPermit2, verifyPermit2 } from './verify-permit2.js';
+import { EXPLANATIONS } from './explain-permit2.js';
+import { EXACT_WITNESS, termsMismatchOfPermit2 } from './verify-permit2.js';
 
 /** token, amount, nonce, deadline, owner, witness.to, witness.validAfter */
 const SETTLE_WORDS = [
@@ -34,7 +35,7 @@ const SPONSORED_PERMIT_WORDS = 5;
 export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   method: PERMIT2_METHOD,
   reasons: {
-    used: usedReasonOf(PERMIT2_METHOD.name),
+    used: 'permit2_invalid_nonce',
     expired: 'permit2_deadline_expired',
     insufficientBalance: 'permit2_insufficient_balance',
     insufficientAllowance: 'permit2_allowance_required',
@@ -53,11 +54,13 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
       domain: [],
     };
   },
-  verify: verifyPermit2,
+  verify: (...asked) => verifyWitness(EXACT_WITNESS, ...asked),
   termsMismatch: (payment, claim, chain) => termsMismatchOfPermit2(payment, claim, chain),
-  explain: (reason, payment, claim, facts) => PERMIT2_EXPLANATIONS[reason]?.(payment, claim, facts),
+  explain: (reason, payment, claim, facts) => EXPLANATIONS[reason]?.(payment, claim, facts),
   mayHideUse,
   soleSenderOf: () => undefined,
+  settlesLess: false,
+  needsNoTransaction: () => false,
 
   termsOf: ({ token, amount, spender, deadline, witnessTo, witnessValidAfter }) => {
     return [token, amount, spender, deadline, witnessTo, witnessValidAfter];
@@ -66,22 +69,7 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   deadlineOf: ({ deadline }) => deadline,
   // Permit2 wants a block time that is not above `deadline`.
   isExpiredAt: ({ deadline }, blockTime) => deadline < blockTime,
-  decode: (stored) => {
-    const encoded = stored as Encoded<Permit2Authorization>;
-    const { sponsoredPermit: permit } = encoded;
-    return {
-      ...encoded,
-      amount: BigInt(encoded.amount),
-      nonce: BigInt(encoded.nonce),
-      deadline: BigInt(encoded.deadline),
-      witnessValidAfter: BigInt(encoded.witnessValidAfter),
-      sponsoredPermit: permit && {
-        ...permit,
-        value: BigInt(permit.value),
-        deadline: BigInt(permit.deadline),
-      },
-    };
-  },
+  decode: decodePermit2,
 
   inFlightKindOf: ({ sponsoredPermit }) => (sponsoredPermit === undefined ? 'p' : 's'),
   allowanceCall: ({ from, sponsoredPermit }, asset) =>
@@ -93,7 +81,8 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   mayShare: true,
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'permit2' : 'permit2 sponsored',
-  diagnose,
+  diagnose: (chain, terms, { from, spender }, failed) =>
+    diagnosePermit2(chain, terms, { payer: from, proxy: spender }, failed),
   diagnosesUse: false,
   reasonOfRevert: (data) => reasonOfRevert(data, PERMIT2_METHOD.name),
 

@@ -12,6 +12,8 @@ export const EXACT: Scheme = {
   extensions: ['eip2612GasSponsoring'],
   actions: [EXACT_EIP3009, EXACT_PERMIT2],
   payloads: EXACT_PAYLOADS,
+  // EIP-3009 needs none.
+  contracts: [],
   readClaim: readExactClaim,
   claimFields: exactClaimFields,
   payerAsSent,

@@ -9,13 +9,13 @@ import {
   tooPoor,
   wrongNetwork,
   wrongScheme,
-} from './explain-frame.js';
+} from '../explain-frame.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 
 /** Where a payment by EIP-3009 is wrong, for each reason of its checks. */
 export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
-  invalid_exact_evm_scheme: wrongScheme,
+  invalid_exact_evm_scheme: wrongScheme('exact'),
   invalid_exact_evm_network_mismatch: wrongNetwork,
   invalid_exact_evm_missing_eip712_domain: ({ requirements }) => ({
     ...(requirements.tokenName

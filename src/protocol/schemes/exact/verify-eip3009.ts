@@ -1,9 +1,17 @@
-import { asEip3009Authorization } from '../../evm/authorization.js';
+import type { Address } from 'viem';
+import { asEip3009Authorization, type Eip3009Authorization } from '../../evm/authorization.js';
+import { settlementCall } from '../../evm/calls.js';
 import { unwrapErc6492, withNormalizedV } from '../../evm/signature.js';
 import { eip3009Digest, rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { started } from '../../started.js';
+import {
+  isSignedByContract,
+  refuseFailed,
+  type SettlingCall,
+  simulate,
+} from '../checks-on-chain.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   refuse,
@@ -12,7 +20,7 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../verdict.js';
-import { isSignedByContract, refuseFailed, simulate } from './checks-on-chain.js';
+import { diagnose } from './diagnose.js';
 
 /** The exact scheme with EIP-3009, V1 and V2; checks in the order of the reference. */
 export async function verifyEip3009(
@@ -46,7 +54,7 @@ export async function verifyEip3009(
   const assetIsContract = isPromising ? started(chain.isContract(asset)) : undefined;
   const simulation =
     isPromising && authorization !== undefined
-      ? started(simulate(authorization, requirements, context))
+      ? started(simulate(settlingOf(authorization, asset), requirements, context))
       : undefined;
   const payerHasCode = claim.from !== undefined && (await chain.hasCode(claim.from));
 
@@ -66,9 +74,17 @@ export async function verifyEip3009(
   if (!(await (assetIsContract ?? chain.isContract(asset)))) {
     return refuse('asset_not_deployed_contract');
   }
-  const failure = await (simulation ?? simulate(authorization, requirements, context));
+  const settling = settlingOf(authorization, asset);
+  const failure = await (simulation ?? simulate(settling, requirements, context));
   if (failure === undefined) return { isValid: true, authorization, payerHasCode };
-  return refuseFailed(failure, authorization, requirements, context);
+  const signed = authorization;
+  return refuseFailed(failure, settling, requirements, context, (failed) =>
+    diagnose(chain, requirements, signed, failed),
+  );
+}
+
+function settlingOf(authorization: Eip3009Authorization, asset: Address): SettlingCall {
+  return { call: settlementCall(authorization, asset), payer: authorization.from };
 }
 
 /**

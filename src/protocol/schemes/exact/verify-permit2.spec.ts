@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailableError } from '../../errors.js';
 import { EXACT_PERMIT2_PROXY } from '../../evm/contracts.js';
 import type { JsonObject } from '../../payment/wire-values.js';
+import { verifyWitness } from '../permit2/verify-witness.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import {
   aContext,
@@ -17,7 +18,7 @@ import {
   STRANGER,
   TOKEN,
 } from './exact-payment.builder.js';
-import { verifyPermit2 } from './verify-permit2.js';
+import { EXACT_WITNESS } from './verify-permit2.js';
 
 const judge = (
   sent: Sent = {},
@@ -25,7 +26,7 @@ const judge = (
   scope: VerifyScope = 'full',
 ): Promise<Verdict> => {
   const { payment, claim } = aPermit2Payment(sent);
-  return verifyPermit2(payment, claim, aContext(chain), scope);
+  return verifyWitness(EXACT_WITNESS, payment, claim, aContext(chain), scope);
 };
 
 const reasonOf = (verdict: Verdict): string => (verdict.isValid ? 'valid' : verdict.reason);

@@ -32,6 +32,8 @@ export interface LaneSendingOptions {
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
+  /** Takes only what nobody else may send. */
+  readonly isRetiring: boolean;
   readonly clock: Clock;
 }
 
@@ -61,7 +63,7 @@ export class LaneSending {
   async sendReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
     const { store, batchRules, simulator } = this.options;
     while (isGoing() && (await this.#mayTake())) {
-      const taken = await store.take(held, batchRules.maxItems);
+      const taken = await store.take(held, batchRules.maxItems, this.options.isRetiring);
       if (taken.length === 0 && !simulator.hasDecided) return;
       await this.#judgeInTime(this.#judgeAndSend(held, taken, isGoing));
     }

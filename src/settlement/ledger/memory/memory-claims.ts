@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import { boundedDeadlineOf } from '../../../protocol/payment/payment-facts.js';
+import { boundedDeadlineOf, soleSenderOf } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { type Attempt, newestTransactionOf } from '../../model/attempt.js';
 import type { SettlementState } from '../../model/settlement.js';
@@ -14,6 +14,7 @@ import {
 import type {
   Ending,
   FinishResult,
+  HeldLane,
   ParkedSettlement,
   ParkReason,
   StoredInclusion,
@@ -177,9 +178,12 @@ export class MemoryClaims {
 
   // ---------------------------------------------------------------- what lanes do
 
-  take(chainId: number, lane: string, most: number): TakenSettlement[] {
-    const taken = this.of(chainId, 'ready').slice(0, most);
-    return taken.map((claim) => {
+  take({ chainId, lane }: HeldLane, most: number, isRetiring: boolean): TakenSettlement[] {
+    const taken = this.of(chainId, 'ready').filter(({ payment }) => {
+      const sender = soleSenderOf(payment);
+      return sender === undefined ? !isRetiring : lane === `${chainId}:${sender}`;
+    });
+    return taken.slice(0, most).map((claim) => {
       this.move(claim, 'taken');
       claim.lane = lane;
       const { id, payment, tries, isCollectedAgain, hashes, sinceBlock } = claim;

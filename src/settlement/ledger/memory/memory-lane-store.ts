@@ -149,9 +149,9 @@ export class MemoryLaneStore implements LaneStore {
     return Promise.resolve(this.claims.sweep(chainId, most));
   }
 
-  take(held: HeldLane, most: number): Promise<TakenSettlement[]> {
+  take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
     return this.#lanes.step(held, () =>
-      this.paused.has(held.lane) ? [] : this.claims.take(held.chainId, held.lane, most),
+      this.paused.has(held.lane) ? [] : this.claims.take(held, most, isRetiring),
     );
   }
 

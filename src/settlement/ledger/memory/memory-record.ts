@@ -1,6 +1,7 @@
 import type { Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
+import { settledAmountOf } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { SettlementView } from '../../model/settlement.js';
 import {
@@ -16,6 +17,7 @@ export interface MemoryRecord {
   readonly id: string;
   readonly identity: PaymentIdentity;
   readonly payment: AcceptedPayment | undefined;
+  readonly settledAmount: bigint | undefined;
   stage: Stage;
   isPaid: boolean;
   soldTo: string;
@@ -38,13 +40,16 @@ export function newRecord(
     identity,
     payment,
     isHandedOut,
+    settledAmount = payment && settledAmountOf(payment),
   }: Pick<MemoryRecord, 'identity' | 'payment'> & {
+    readonly settledAmount?: bigint | undefined;
     readonly isHandedOut: boolean;
   },
   requester: Requester,
   now: number,
 ): MemoryRecord {
   return {
+    settledAmount,
     ...{ id, identity, payment, stage: 'pending', isPaid: false, isKept: false, isTold: false },
     soldTo: isHandedOut ? requester.id : '',
     soldKey: isHandedOut ? requester.keyTag : '',
@@ -98,5 +103,6 @@ export function viewOf(record: MemoryRecord): SettlementView {
     reason: record.reason,
     ...{ blockNumber: undefined, logIndex: undefined, batchSize: undefined },
     isAsync: record.isAsync,
+    settledAmount: record.settledAmount,
   };
 }

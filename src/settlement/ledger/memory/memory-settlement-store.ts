@@ -1,6 +1,7 @@
 import type { Hex } from 'viem';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../../protocol/payment/identity.js';
+import { needsNoTransaction } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../model/settlement.js';
 import { isFinishedStage, type SettlementEvent } from '../../model/settlement-machine.js';
@@ -141,11 +142,13 @@ export class MemorySettlementStore implements SettlementStore {
         return { kind: 'known' };
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
-      if (queued >= this.queueMax) return { kind: 'queue_full', queued };
+      const needsNothing = needsNoTransaction(claim.payment);
+      if (queued >= this.queueMax && !needsNothing) return { kind: 'queue_full', queued };
       const record = newRecord(id, claim, requester, this.now());
       this.#chainIds.add(claim.payment.chainId);
       this.#settlements.add(record, { ...index, live: id, ...(isHandedOut && { sold: id }) });
       record.waiters.set(requester.id, this.now());
+      if (needsNothing) this.#settlements.happens(id, 'nothing_due');
       return { kind: 'claimed', id, queued };
     });
   }
@@ -251,11 +254,11 @@ export class MemorySettlementStore implements SettlementStore {
 
   adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
     return this.#step(() => {
-      const { id, identity, transaction } = adoption;
+      const { id, identity, transaction, settledAmount } = adoption;
       const index = this.#settlements.idsOf(identity.authorizationId);
       const others = [index.live, index.sold, index.last].filter((one) => one !== id);
       if (others.some((one) => this.#settlements.record(one) !== undefined)) return undefined;
-      const claim = { identity, payment: undefined, isHandedOut: false };
+      const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
       const record = this.#settlements.record(id) ?? newRecord(id, claim, requester, this.now());
       record.stage = 'finalized';
       record.isPaid = true;

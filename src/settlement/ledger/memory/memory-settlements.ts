@@ -100,7 +100,7 @@ export class MemorySettlements {
   #conclude(record: MemoryRecord): void {
     const index = { ...this.idsOf(record.identity.authorizationId) };
     if (index.live === record.id) delete index.live;
-    if (record.hashes.length > 0) index.last = record.id;
+    if (record.hashes.length > 0 || record.isPaid) index.last = record.id;
     record.isTold ||= record.isPaid && isSold(record);
     if (!record.isPaid && !record.isTold) {
       record.soldTo = '';

@@ -68,8 +68,9 @@ export class RedisLaneQueue {
     return { ready: Number(ready), expired };
   }
 
-  async take(held: HeldLane, most: number): Promise<TakenSettlement[]> {
-    const flat = asTexts(await this.runner.write(LANE_SCRIPTS.take, held, [], [most]));
+  async take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
+    const args = [most, isRetiring ? '1' : ''];
+    const flat = asTexts(await this.runner.write(LANE_SCRIPTS.take, held, [], args));
     const taken: TakenSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {
       const [id = '', payment = '', since = '', hashes, tries, again] = flat.slice(

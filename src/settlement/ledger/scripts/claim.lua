@@ -1,11 +1,13 @@
 --- @include "ledger"
 
--- Makes the record of a payment that was judged good. The same requester may repeat it.
+-- Makes the record of a payment that was judged good. The same requester may repeat it. Of one that needs no
+-- transaction the record is finished at once: it is paid, and to be sold.
 -- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization, KEYS[4] in flight, KEYS[5] newest of the payer
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] authorization id,
 -- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved for such payments, likewise,
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
--- ARGV[10] number of record fields that follow, then those: name, value, ..., then the requester's credentials
+-- ARGV[10] seconds the record of a payment is kept that needs no transaction, else empty,
+-- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
 -- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
@@ -19,21 +21,24 @@ if index[3] then
   if last[1] == 'foreign' or last[2] == '1' then return { 'known' } end
 end
 
-local fields_end = 10 + tonumber(ARGV[10])
+local needs_nothing = ARGV[10] ~= ''
+local fields_end = 11 + tonumber(ARGV[11])
 local record = {}
-for i = 11, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
+for i = 12, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
 local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s')
 local function fits(in_flight, limit)
   if (in_flight or '0') == '0' then return true end
   return limit ~= '' and not decimal_less(limit, decimal_add(in_flight, record.amount))
 end
-if not fits(totals[1], ARGV[5]) then return { 'in_flight_changed' } end
-if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
-if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
-local most = tonumber(ARGV[7])
-if queued >= most then return { 'queue_full', queued } end
-local own = tonumber(redis.call('HGET', prefix .. 'load', record.pay_to) or '0')
-if own >= most / 4 and queued > own then return { 'queue_full', queued } end
+if not needs_nothing then
+  if not fits(totals[1], ARGV[5]) then return { 'in_flight_changed' } end
+  if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
+  if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
+  local most = tonumber(ARGV[7])
+  if queued >= most then return { 'queue_full', queued } end
+  local own = tonumber(redis.call('HGET', prefix .. 'load', record.pay_to) or '0')
+  if own >= most / 4 and queued > own then return { 'queue_full', queued } end
+end
 
 local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
@@ -42,7 +47,7 @@ local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 
   totals = { totals[1], totals[2], totals[3] }, is_first = not index[3] }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
-  'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 11, fields_end))
+  'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 12, fields_end))
 if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
 redis.call('ZADD', prefix .. 'newest', at, r.id)
 redis.call('ZREMRANGEBYRANK', prefix .. 'newest', 0, -501)
@@ -51,4 +56,7 @@ redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -51)
 redis.call('EXPIRE', KEYS[5], ARGV[8])
 redis.call('ZADD', waiters_key(r.id), at, requester)
 redis.call('EXPIRE', waiters_key(r.id), 300)
+if needs_nothing then
+  conclude(r, 'nothing_due', { paid = true }, { tombstone = ARGV[10], retention = ARGV[8] })
+end
 return { 'claimed', queued }

@@ -1,18 +1,33 @@
 --- @include "lane"
 
--- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline.
+-- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline. What only this
+-- lane may send and what any lane may are one round.
 -- KEYS[1] epoch, KEYS[2] lane
--- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it
 -- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
 -- tries, how often it was collected again.
 if is_paused() then return {} end
-local payees, most = prefix .. 'payees', tonumber(ARGV[3])
+local most, bases = tonumber(ARGV[3]), { lane_key .. ':' }
+if ARGV[4] ~= '1' then bases[2] = prefix end
+
+-- Of the payees whose turn it is, the one that waits longest.
+local function first_in_turn()
+  local found
+  for _, base in ipairs(bases) do
+    local head = redis.call('ZRANGE', base .. 'payees', 0, 0, 'WITHSCORES')
+    local turn = tonumber(head[2] or '0')
+    if head[1] and (not found or turn < found.turn) then found = { base = base, payee = head[1], turn = turn } end
+  end
+  return found
+end
+
 local out, count = {}, 0
 local turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
 while count < most do
-  local payee = redis.call('ZRANGE', payees, 0, 0)[1]
-  if not payee then break end
-  local ready = prefix .. 'ready:' .. payee
+  local served = first_in_turn()
+  if not served then break end
+  local payee, payees = served.payee, served.base .. 'payees'
+  local ready = served.base .. 'ready:' .. payee
   local id = redis.call('ZPOPMIN', ready)[1]
   local key = id and record_key(id)
   local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again')

@@ -12,7 +12,7 @@ export interface PolicyTerms {
   readonly assets: readonly WalletAsset[];
   readonly networks: readonly {
     readonly chainId: number;
-    readonly schemeContracts: SchemeContracts;
+    readonly schemeContracts: Pick<SchemeContracts, 'permit2Proxy'>;
   }[];
   /** Of one payment, in 10^-18 of a token. */
   readonly maxPerPayment: bigint;

@@ -54,12 +54,13 @@ end
 -- What most transitions need of a record, or nil where there is none.
 local function read(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
-    'hashes', 'sale', 'told', 'async', 't_included', 'again')
+    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender')
   if not f[1] then return nil end
   return {
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
     pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
     sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
+    sender = f[15] or '',
   }
 end
 
@@ -69,6 +70,7 @@ local function read_all(r)
   for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
   r.auth, r.asset, r.payer, r.pay_to, r.deadline = all.auth, all.asset, all.payer, all.pay_to, all.deadline
   r.lane, r.claimed_at, r.kind, r.amount = all.lane or '', tonumber(all.t_claimed or '0'), all.kind, all.amount
+  r.sender = all.sender or ''
   return all
 end
 
@@ -170,19 +172,27 @@ end
 
 -- ---------------------------------------------------------------- lists
 
+-- Where ready work waits: what only one signer may send waits for that lane alone.
+local function ready_base(r)
+  if r.sender == '' then return prefix end
+  return prefix .. 'l:' .. r.sender .. ':'
+end
+
 -- A payee that is not waiting yet comes behind all that are.
 local function enter_ready(r)
-  redis.call('ZADD', prefix .. 'ready:' .. r.pay_to, r.deadline, r.id)
-  local payees = prefix .. 'payees'
+  local base = ready_base(r)
+  redis.call('ZADD', base .. 'ready:' .. r.pay_to, r.deadline, r.id)
+  local payees = base .. 'payees'
   if not redis.call('ZSCORE', payees, r.pay_to) then
     redis.call('ZADD', payees, redis.call('INCR', prefix .. 'turn'), r.pay_to)
   end
 end
 
 local function leave_ready(r)
-  local ready = prefix .. 'ready:' .. r.pay_to
+  local base = ready_base(r)
+  local ready = base .. 'ready:' .. r.pay_to
   if redis.call('ZREM', ready, r.id) == 1 and redis.call('EXISTS', ready) == 0 then
-    redis.call('ZREM', prefix .. 'payees', r.pay_to)
+    redis.call('ZREM', base .. 'payees', r.pay_to)
   end
 end
 
@@ -298,6 +308,7 @@ local function conclude(r, event, found, life)
   keep('log', found.log or (found.paid and all.log))
   keep('batch', found.batch or (found.paid and all.batch))
   keep('reason', found.reason)
+  keep('settled', all.settled)
   keep('async', all.async)
   if told then keep('told', '1') end
   if sale == 'sold' then

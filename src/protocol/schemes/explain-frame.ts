@@ -1,18 +1,20 @@
-import type { Finding } from '../../diagnosis/finding.js';
-import type { Payment } from '../../payment/payment.js';
-import type { Reason } from '../../reasons.js';
-import type { ExplainFacts } from '../scheme.js';
-import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
+import type { Finding } from '../diagnosis/finding.js';
+import type { Payment } from '../payment/payment.js';
+import type { Reason } from '../reasons.js';
+import type { ExplainFacts } from './scheme.js';
+import { EXPIRY_MARGIN_SECONDS } from './verdict.js';
 
 /** The root of what the buyer says it accepted: V1 has no object for it. */
 const acceptedRoot = ({ dialect }: Payment): string =>
   dialect.x402Version === 1 ? 'paymentPayload' : 'paymentPayload.accepted';
 
-export const wrongScheme = (payment: Payment): Finding => ({
-  path: `${acceptedRoot(payment)}.scheme`,
-  expected: 'exact',
-  got: payment.accepted.scheme,
-});
+export const wrongScheme =
+  (expected: string) =>
+  (payment: Payment): Finding => ({
+    path: `${acceptedRoot(payment)}.scheme`,
+    expected,
+    got: payment.accepted.scheme,
+  });
 
 export const wrongNetwork = (payment: Payment): Finding => ({
   path: `${acceptedRoot(payment)}.network`,

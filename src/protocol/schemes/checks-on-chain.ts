@@ -1,11 +1,11 @@
 import type { Address, Hex } from 'viem';
-import { ChainUnavailableError } from '../../errors.js';
-import type { ExactAuthorization } from '../../evm/authorization.js';
-import { isValidSignatureCall, settlementCall } from '../../evm/calls.js';
-import type { FailedEffect, Settlement } from '../../evm/chain-reader.js';
-import type { Requirements } from '../../payment/payment.js';
-import { type Refusal, refuseByState, type VerifyContext } from '../verdict.js';
-import { diagnose } from './diagnose.js';
+import { ChainUnavailableError } from '../errors.js';
+import { type Call, isValidSignatureCall } from '../evm/calls.js';
+import type { Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
+import type { Requirements } from '../payment/payment.js';
+import type { Reason } from '../reasons.js';
+import type { FailedSimulation } from './scheme.js';
+import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**
@@ -27,49 +27,50 @@ export async function isSignedByContract(
   );
 }
 
+/** What a payment would be settled by. */
+export interface SettlingCall {
+  readonly call: Call;
+  readonly payer: Address;
+  /** Whether only one account may send it. */
+  readonly isSenderBound?: boolean;
+}
+
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
 export async function simulate(
-  authorization: ExactAuthorization,
+  settling: SettlingCall,
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<FailedEffect | undefined> {
-  const effect = await context.chain.simulate(settlementOf(authorization, requirements, context));
+  const effect = await context.chain.simulate(settlementOf(settling, requirements, context));
   return effect.status === 'paid' ? undefined : effect;
 }
 
 function settlementOf(
-  authorization: ExactAuthorization,
+  { call, payer, isSenderBound = false }: SettlingCall,
   { asset, payTo, amount }: Requirements,
   { maxGas, sender }: VerifyContext,
 ): Settlement {
-  return {
-    call: settlementCall(authorization, asset),
-    sender,
-    gas: maxGas,
-    token: asset,
-    payer: authorization.from,
-    payTo,
-    amount,
-  };
+  const bound = isSenderBound && { isSenderBound };
+  return { call, sender, ...bound, gas: maxGas, token: asset, payer, payTo, amount };
 }
 
 /**
  * The refusal of a settlement that failed in a simulation, with its cause.
  *
+ * @param diagnose - finds the cause; see `Action.diagnose`.
  * @throws ChainUnavailableError when it succeeds in another one: that says nothing about the payment.
  */
 export async function refuseFailed(
   failure: FailedEffect,
-  authorization: ExactAuthorization,
+  settling: SettlingCall,
   requirements: Requirements,
   context: VerifyContext,
+  diagnose: (failed: FailedSimulation) => Promise<Reason | undefined>,
 ): Promise<Refusal> {
   const { chain } = context;
-  const settlement = settlementOf(authorization, requirements, context);
-  const reason = await diagnose(chain, requirements, authorization, {
-    failure,
-    again: () => chain.simulate(settlement),
-  });
+  const settlement = settlementOf(settling, requirements, context);
+  const again = (): Promise<Effect> => chain.simulate(settlement);
+  const reason = await diagnose({ failure, again });
   if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
   return refuseByState(reason);
 }

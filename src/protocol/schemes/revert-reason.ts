@@ -1,6 +1,6 @@
 import { decodeErrorResult, type Hex, parseAbi } from 'viem';
-import type { TransferMethod } from '../../evm/transfer-method.js';
-import type { Reason } from '../../reasons.js';
+import type { TransferMethod } from '../evm/transfer-method.js';
+import type { Reason } from '../reasons.js';
 
 /**
  * What tokens, Permit2 and the proxy say when they refuse. Permit2's own errors are not in the
@@ -29,6 +29,8 @@ const PROXY_ERRORS = parseAbi([
   'error InvalidDestination()',
   'error PaymentTooEarly()',
   'error Permit2612AmountMismatch()',
+  'error AmountExceedsPermitted()',
+  'error UnauthorizedFacilitator()',
 ]);
 
 const BY_NAME: Readonly<Record<string, readonly [eip3009: Reason, permit2: Reason]>> = {
@@ -70,6 +72,12 @@ const BY_NAME: Readonly<Record<string, readonly [eip3009: Reason, permit2: Reaso
   ],
 };
 
+/** Of the upto proxy alone. */
+const OF_UPTO: Readonly<Record<string, Reason>> = {
+  AmountExceedsPermitted: 'upto_amount_exceeds_permitted',
+  UnauthorizedFacilitator: 'upto_unauthorized_facilitator',
+};
+
 /** Texts of `Error(string)`, as FiatToken-style and OpenZeppelin-style tokens write them. */
 const BY_TEXT: readonly (readonly [RegExp, keyof typeof BY_NAME])[] = [
   [/authorization.*(?:expired|valid before)/i, 'AuthorizationExpired'],
@@ -87,7 +95,8 @@ export function reasonOfRevert(data: Hex | undefined, method: TransferMethod): R
     decoded?.errorName === 'Error'
       ? BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1]
       : decoded?.errorName;
-  return name === undefined ? undefined : BY_NAME[name]?.[method === 'eip3009' ? 0 : 1];
+  if (name === undefined) return undefined;
+  return BY_NAME[name]?.[method === 'eip3009' ? 0 : 1] ?? OF_UPTO[name];
 }
 
 function decode(

@@ -41,6 +41,8 @@ describe('reasonOfRevert', () => {
     ['0xac6b05f5', 'permit2_invalid_destination'],
     ['0xa65539fa', 'permit2_payment_too_early'],
     ['0x050cda49', 'permit2_2612_amount_mismatch'],
+    ['0xfe64b4c7', 'upto_amount_exceeds_permitted'],
+    ['0x0f6fae87', 'upto_unauthorized_facilitator'],
     ['0xdeadbeef', undefined],
     ['0x', undefined],
   ])('reads the selector %s of a Permit2 settlement', (data, reason) => {

@@ -1,0 +1,46 @@
+import type { ReasonTable } from './reason-facts.js';
+
+/** The scheme `upto`, beside the reasons of Permit2. */
+export const UPTO_REASONS = {
+  invalid_upto_evm_scheme: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The buyer accepted another scheme than `upto`.',
+  },
+  invalid_upto_evm_network_mismatch: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The buyer accepted another network than the requirements name.',
+  },
+  upto_facilitator_mismatch: {
+    fault: 'seller',
+    retry: 'new-payment',
+    meaning:
+      'The witness names a facilitator that is no signer of this deployment. Read `/supported` again: `extra.facilitatorAddress` is the one to offer.',
+  },
+  invalid_upto_evm_payload_settlement_exceeds_amount: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'The amount to settle is above the maximum that the payer signed.',
+  },
+  upto_amount_exceeds_permitted: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'The proxy says that the amount to settle is above the maximum.',
+  },
+  upto_unauthorized_facilitator: {
+    fault: 'facilitator',
+    retry: 'never',
+    meaning: 'The proxy says that the sender is not the facilitator of the witness.',
+  },
+  invalid_upto_evm_transaction_failed: {
+    fault: 'chain',
+    retry: 'same',
+    meaning: 'The transaction was mined and reverted. The payment can be settled again.',
+  },
+  invalid_upto_evm_transfer_event_mismatch: {
+    fault: 'chain',
+    retry: 'never',
+    meaning: 'The transaction succeeded but the token did not report this transfer.',
+  },
+} as const satisfies ReasonTable;

@@ -1,0 +1,53 @@
+import type { Address } from 'viem';
+import { decodeAddress, decodeUint, isBelow } from '../../evm/call-results.js';
+import { balanceOfCall, permit2AllowanceCall, proxyPermit2Call } from '../../evm/calls.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
+import type { Reason } from '../../reasons.js';
+import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
+
+/** Who pays by Permit2, and the contract that the payer named as its spender. */
+export interface Permit2Parties {
+  readonly payer: Address;
+  readonly proxy: Address;
+}
+
+/** It names no cause. */
+const UNEXPLAINED: Reason = 'permit2_simulation_failed';
+
+/**
+ * Why a settlement by Permit2 that failed in a simulation would not pay. What is found is held against a
+ * second simulation: the two may have been answered at different blocks.
+ *
+ * @returns `undefined` when it succeeds now: nothing is known for certain.
+ * @throws ChainUnavailableError
+ */
+export async function diagnosePermit2(
+  chain: ChainReader,
+  terms: DiagnosedTerms,
+  parties: Permit2Parties,
+  { again }: FailedSimulation,
+): Promise<Reason | undefined> {
+  const found = await findPermit2Cause(chain, terms, parties);
+  const repeated = await again();
+  if (repeated.status === 'paid') return undefined;
+  return repeated.status === 'halted' && found === UNEXPLAINED ? 'gas_limit_exceeded' : found;
+}
+
+/**
+ * Read from the chain in one round trip; causes in the order of the reference facilitator. A used nonce
+ * has no cause of its own here.
+ */
+export async function findPermit2Cause(
+  chain: ChainReader,
+  { asset, amount }: DiagnosedTerms,
+  { payer, proxy }: Permit2Parties,
+): Promise<Reason> {
+  const [permit2, balance, allowance] = await Promise.all([
+    chain.call(proxyPermit2Call(proxy)),
+    chain.call(balanceOfCall(asset, payer)),
+    chain.call(permit2AllowanceCall(asset, payer)),
+  ]);
+  if (decodeAddress(permit2) === undefined) return 'permit2_proxy_not_deployed';
+  if (isBelow(decodeUint(balance), amount)) return 'permit2_insufficient_balance';
+  return isBelow(decodeUint(allowance), amount) ? 'permit2_allowance_required' : UNEXPLAINED;
+}

@@ -1,0 +1,66 @@
+import type { Address, Hex } from 'viem';
+import type { Permit2Claim, SponsoredPermitClaim } from '../../payment/payment.js';
+import {
+  type JsonObject,
+  readAddress,
+  readInteger,
+  readOptionalObject,
+} from '../../payment/wire-values.js';
+
+/** A Permit2 permit with a witness; `undefined` where a field is missing or of the wrong type. */
+export function readPermit2Claim(
+  inner: JsonObject,
+  signature: Hex | undefined,
+  payload: JsonObject,
+): Permit2Claim | undefined {
+  const sent = readOptionalObject(inner['permit2Authorization']);
+  const permitted = readOptionalObject(sent?.['permitted']);
+  const witness = readOptionalObject(sent?.['witness']);
+  if (sent === undefined || permitted === undefined || witness === undefined) return undefined;
+  const addresses = readAll(readAddress, {
+    from: sent['from'],
+    token: permitted['token'],
+    spender: sent['spender'],
+    witnessTo: witness['to'],
+  });
+  const integers = readAll(readInteger, {
+    amount: permitted['amount'],
+    nonce: sent['nonce'],
+    deadline: sent['deadline'],
+    witnessValidAfter: witness['validAfter'],
+  });
+  if (addresses === undefined || integers === undefined) return undefined;
+  return {
+    method: 'permit2',
+    ...addresses,
+    ...integers,
+    signature,
+    sponsoredPermit: readSponsoredPermit(payload),
+  };
+}
+
+/** Reads every field with one reader; `undefined` when any of them is not of its form. */
+function readAll<Name extends string, Value extends Address | bigint>(
+  read: (value: unknown) => Value | undefined,
+  fields: Readonly<Record<Name, unknown>>,
+): Record<Name, Value> | undefined {
+  const values: Partial<Record<Name, Value>> = {};
+  for (const name of Object.keys(fields) as Name[]) {
+    const value = read(fields[name]);
+    if (value === undefined) return undefined;
+    values[name] = value;
+  }
+  return values as Record<Name, Value>;
+}
+
+/** Complete means all eight fields are truthy: a numeric nonce 0 counts as absent, the string "0" does not. */
+function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
+  const extensions = readOptionalObject(payload['extensions']);
+  const info = readOptionalObject(
+    readOptionalObject(extensions?.['eip2612GasSponsoring'])?.['info'],
+  );
+  if (info === undefined) return undefined;
+  const { from, asset, spender, amount, nonce, deadline, signature, version } = info;
+  const claim = { from, asset, spender, amount, nonce, deadline, signature, version };
+  return Object.values(claim).every(Boolean) ? claim : undefined;
+}

@@ -1,0 +1,134 @@
+import type { Address, Hex } from 'viem';
+import type { Permit2Authorization, SponsoredPermit } from '../../evm/authorization.js';
+import type { Call } from '../../evm/calls.js';
+import type { SchemeContracts } from '../../evm/contracts.js';
+import { withNormalizedV } from '../../evm/signature.js';
+import type { Payment, Permit2Claim, Requirements } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
+import { started } from '../../started.js';
+import {
+  isSignedByContract,
+  refuseFailed,
+  type SettlingCall,
+  simulate,
+} from '../checks-on-chain.js';
+import {
+  EXPIRY_MARGIN_SECONDS,
+  refuse,
+  refuseByState,
+  type Verdict,
+  type VerifyContext,
+  type VerifyScope,
+} from '../verdict.js';
+import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
+import { checkSponsoredPermit } from './sponsored-permit.js';
+
+/** What differs between the schemes that pay by a Permit2 witness transfer through a proxy. */
+export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authorization> {
+  /** @param now - Unix seconds; absent when time does not matter any more. */
+  mismatch(
+    payment: Payment,
+    claim: C,
+    context: VerifyContext,
+    now: bigint | undefined,
+  ): Reason | undefined;
+  /** What is wrong with the payment that is told only once its signature is known to be good. */
+  lateMismatch?(payment: Payment, claim: C): Reason | undefined;
+  /** Whether only one account may send it. */
+  readonly isSenderBound: boolean;
+  proxyOf(contracts: SchemeContracts): Address;
+  /** `undefined` when no wallet can have signed the claim. */
+  authorizationOf(
+    claim: C,
+    signature: Hex,
+    sponsoredPermit: SponsoredPermit | undefined,
+  ): A | undefined;
+  digestOf(authorization: A, chainId: number): Hex;
+  /** `undefined` where nothing is to be sent, and so nothing simulated. */
+  callOf(authorization: A, requirements: Requirements): Call | undefined;
+}
+
+/** Judges a payment by a Permit2 witness transfer (V2 only); checks in the order of the reference. */
+export async function verifyWitness<C extends Permit2Claim, A extends Permit2Authorization>(
+  rules: WitnessRules<C, A>,
+  payment: Payment,
+  claim: C,
+  context: VerifyContext,
+  scope: VerifyScope,
+): Promise<Verdict> {
+  const { chain } = context;
+  const { requirements } = payment;
+  const { asset } = requirements;
+  const now = BigInt(context.now);
+  const broken = rules.mismatch(payment, claim, context, scope === 'full' ? now : undefined);
+  if (broken !== undefined) return refuse(broken);
+  const late = rules.lateMismatch?.(payment, claim);
+
+  const earliestDeadline = now + EXPIRY_MARGIN_SECONDS;
+  const sponsored = claim.sponsoredPermit
+    ? checkSponsoredPermit(claim.sponsoredPermit, claim.from, asset, earliestDeadline)
+    : undefined;
+  const sent = claim.signature ?? '0x';
+  const signature = withNormalizedV(sent);
+  let authorization = rules.authorizationOf(
+    claim,
+    signature,
+    sponsored?.ok ? sponsored.permit : undefined,
+  );
+  const digest = authorization && rules.digestOf(authorization, chain.chainId);
+  const isSignedByKey =
+    digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
+  // A sponsored permit that cannot be presented makes the settlement one that cannot succeed.
+  const canBeSimulated =
+    sponsored === undefined || (sponsored.ok && sponsored.permit !== undefined);
+
+  const isPromising = isSignedByKey && canBeSimulated && scope === 'full' && late === undefined;
+  const settlingNow = isPromising ? settlingOf(rules, authorization, requirements) : undefined;
+  const simulation = settlingNow && started(simulate(settlingNow, requirements, context));
+  const assetIsContract = started(chain.isContract(asset));
+  const payerHasCode = await chain.hasCode(claim.from);
+  const isSigned =
+    digest !== undefined &&
+    (payerHasCode ? await isSignedByContract(context, claim.from, digest, sent) : isSignedByKey);
+
+  // The reference names a missing contract before a bad signature.
+  if (!(await assetIsContract)) return refuse('asset_not_deployed_contract');
+  if (!isSigned || authorization === undefined) return refuse('invalid_permit2_signature');
+  const proxy = rules.proxyOf(chain.schemeContracts);
+  // A call to an address without code succeeds: the proxy must be there before it is simulated.
+  if (!(await chain.isContract(proxy))) return refuse('permit2_proxy_not_deployed');
+  if (late !== undefined) return refuse(late);
+  if (payerHasCode) authorization = { ...authorization, signature: sent };
+  if (scope === 'terms') return { isValid: true, authorization, payerHasCode };
+  if (sponsored?.ok === false) return refuse(sponsored.reason);
+  const parties = { payer: claim.from, proxy };
+  if (!canBeSimulated) {
+    return refuseByState(await findPermit2Cause(chain, requirements, parties));
+  }
+  const settling = settlingOf(rules, authorization, requirements);
+  if (settling === undefined) return { isValid: true, authorization, payerHasCode };
+  const failure = await (simulation ?? simulate(settling, requirements, context));
+  if (failure === undefined) return { isValid: true, authorization, payerHasCode };
+  return refuseFailed(failure, settling, requirements, context, (failed) =>
+    diagnosePermit2(chain, requirements, parties, failed),
+  );
+}
+
+function settlingOf<C extends Permit2Claim, A extends Permit2Authorization>(
+  rules: WitnessRules<C, A>,
+  authorization: A | undefined,
+  requirements: Requirements,
+): SettlingCall | undefined {
+  const call = authorization && rules.callOf(authorization, requirements);
+  const bound = rules.isSenderBound && { isSenderBound: true };
+  return call && { call, payer: authorization.from, ...bound };
+}
+
+/** @param now - Unix seconds; absent when time does not matter any more. */
+export function isTooLate(claim: Permit2Claim, now: bigint | undefined): boolean {
+  return now !== undefined && claim.deadline < now + EXPIRY_MARGIN_SECONDS;
+}
+
+export function isTooEarly(claim: Permit2Claim, now: bigint | undefined): boolean {
+  return now !== undefined && claim.witnessValidAfter > now;
+}
