@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type Address, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -34,10 +34,11 @@ describe('the scheme upto', () => {
   beforeAll(async () => {
     world = await World.start({ blockTime: 0.3 });
   });
-  afterEach(async () => {
-    await Promise.all(services.splice(0).map((service) => service.stop('SIGKILL')));
-  });
   afterAll(() => world.stop());
+
+  const stopServices = async (): Promise<void> => {
+    await Promise.all(services.splice(0).map((service) => service.stop('SIGKILL')));
+  };
 
   /** Services that share a ledger of their own. */
   async function aService(more: Record<string, string> = {}): Promise<Service> {
@@ -81,24 +82,25 @@ describe('the scheme upto', () => {
     let buyer: Buyer;
     let payer: Address;
 
-    beforeAll(() => {
+    beforeAll(async () => {
       anotherLedger();
-    });
-    async function open(): Promise<void> {
       const { url: facilitatorUrl } = await aService();
       const network = `eip155:${world.chainId}` as const;
       const port = await freePort();
       const { usd, coin } = world;
       seller = await listen(demoSeller({ facilitatorUrl, network, payTo, usd, coin }), port);
       sellerUrl = `http://127.0.0.1:${port}`;
+    });
+    beforeEach(async () => {
       const key = generatePrivateKey();
       payer = privateKeyToAccount(key).address;
       await world.fund(payer, PRICE);
       buyer = stockBuyer(key, world.anvil.url);
-    }
-    afterEach(() => {
+    });
+    afterAll(async () => {
       seller.close();
       seller.closeAllConnections();
+      await stopServices();
     });
 
     // The buyer has approved nothing: its permit for the maximum is presented with the payment.
@@ -108,7 +110,6 @@ describe('the scheme upto', () => {
       ['an amount', '12345', 12_345n],
       ['the maximum itself', PRICE.toString(), PRICE],
     ])('charges %s', async (_, charge, charged) => {
-      await open();
       const before = await world.balance(world.usd, payTo);
       const bought = await buyer.buy(`${sellerUrl}/upto?charge=${encodeURIComponent(charge)}`);
       expect(bought.status).toBe(200);
@@ -124,7 +125,6 @@ describe('the scheme upto', () => {
     });
 
     it('delivers what costs nothing without a transaction, once', async () => {
-      await open();
       const bought = await buyer.buy(`${sellerUrl}/upto?charge=0`);
       expect(bought.status).toBe(200);
       expect(bought.receipt).toMatchObject({ success: true, amount: '0', transaction: '' });
@@ -143,7 +143,6 @@ describe('the scheme upto', () => {
       ['garbage', 'ten'],
       ['a negative amount', '-5'],
     ])('charges nothing where the seller asks for %s', async (_, charge) => {
-      await open();
       const bought = await buyer.buy(`${sellerUrl}/upto?charge=${charge}`);
       expect(bought.status).toBe(402);
       expect(await world.balance(world.usd, payer)).toBe(PRICE);
@@ -151,9 +150,14 @@ describe('the scheme upto', () => {
   });
 
   describe('asked directly', () => {
-    it('verifies the maximum, settles less, and says how it stands', async () => {
+    let service: Service;
+    beforeAll(async () => {
       anotherLedger();
-      const service = await aService();
+      service = await aService();
+    });
+    afterAll(stopServices);
+
+    it('verifies the maximum, settles less, and says how it stands', async () => {
       const body = await aBody(one);
       const payer = expect.stringMatching(/^0x/);
       expect((await verify(service, body)).body).toEqual({ isValid: true, payer });
@@ -170,8 +174,6 @@ describe('the scheme upto', () => {
     });
 
     it('settles the amount of the first that asks, and no other, also at once', async () => {
-      anotherLedger();
-      const service = await aService();
       const body = await aBody(one);
       const amounts = ['100', '200', '300', '400', '500', '100', '200', '300'];
       const answers = await Promise.all(
@@ -190,8 +192,6 @@ describe('the scheme upto', () => {
     });
 
     it('never settles for more what was settled for nothing', async () => {
-      anotherLedger();
-      const service = await aService();
       const body = await aBody(one);
       const free = await settle(service, charging(body, '0'));
       expect(free.body).toMatchObject({ success: true, amount: '0', transaction: '' });
@@ -206,8 +206,6 @@ describe('the scheme upto', () => {
     });
 
     it('refuses what it cannot collect, with the reason', async () => {
-      anotherLedger();
-      const service = await aService();
       const stranger = await aBody(newAccount());
       const mismatch = { invalidReason: 'upto_facilitator_mismatch' };
       expect((await verify(service, stranger)).body).toMatchObject(mismatch);
@@ -228,8 +226,6 @@ describe('the scheme upto', () => {
     });
 
     it('settles what the payer still has, though it is less than the maximum', async () => {
-      anotherLedger();
-      const service = await aService();
       const payer = await world.payer({ balance: 500n, approves: true });
       const { chainId, coin: token } = world;
       const facilitator = one.address;
@@ -244,6 +240,8 @@ describe('the scheme upto', () => {
   });
 
   describe('on the lane that it names', () => {
+    afterEach(stopServices);
+
     it('is sent by that signer alone, beside payments that any lane may send', async () => {
       anotherLedger();
       const service = await aService();
@@ -333,6 +331,7 @@ describe('the scheme upto', () => {
 
   describe('for a token that nobody vouches for', () => {
     const unsafe = { BATCH_SAFE_ASSETS: `eip155:1/${newAccount().address}` };
+    afterEach(stopServices);
 
     it('is proved before it is sent', async () => {
       anotherLedger();

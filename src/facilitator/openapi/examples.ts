@@ -140,7 +140,14 @@ export const KEY_CONFLICT: JsonObject = {
   payer: PAYER,
 };
 
+export const SUPPORTED_V1: JsonObject = {
+  kinds: [{ x402Version: 1, scheme: 'exact', network: 'bsc-testnet' }],
+  extensions: ['eip2612GasSponsoring'],
+  signers: { 'eip155:*': [SIGNER] },
+};
+
 export const SUPPORTED: JsonObject = {
+  ...SUPPORTED_V1,
   kinds: [
     { x402Version: 2, scheme: 'exact', network: NETWORK },
     {
@@ -148,8 +155,6 @@ export const SUPPORTED: JsonObject = {
       extra: { facilitatorAddress: SIGNER },
     },
   ],
-  extensions: ['eip2612GasSponsoring'],
-  signers: { 'eip155:*': [SIGNER] },
 };
 
 export const SETTLEMENT: JsonObject = {

@@ -221,7 +221,13 @@ function pathsOf({
         tags: ['x402'],
         summary: `Networks, schemes, extensions and signers (${where})`,
         security: OPEN,
-        responses: { 200: jsonAnswer('What is served.', 'Supported', examples.SUPPORTED) },
+        responses: {
+          200: jsonAnswer(
+            'What is served.',
+            'Supported',
+            prefix === '/v1' ? examples.SUPPORTED_V1 : examples.SUPPORTED,
+          ),
+        },
       },
     },
   };
