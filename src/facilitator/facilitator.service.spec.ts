@@ -38,7 +38,10 @@ describe('the facilitator', () => {
     [verifyKeys, requests, observed, logged] = [[], [], [], []];
     service = new FacilitatorService({
       config: { settleFinality: 'finalized' },
-      chains: { get: (chainId: number) => (chainId === 56 ? {} : undefined) },
+      chains: {
+        get: (chainId: number) => (chainId === 56 ? {} : undefined),
+        all: [{ chainId: 56 }],
+      },
       verifier: {
         verify: (_: unknown, keyTag: string) => {
           verifyKeys.push(keyTag);
@@ -85,7 +88,7 @@ describe('the facilitator', () => {
         [2],
         'invalid_network',
       ],
-      ['of another scheme', { requirements: { scheme: 'upto' } }, [2], 'unsupported_scheme'],
+      ['of another scheme', { requirements: { scheme: 'permit' } }, [2], 'unsupported_scheme'],
     ])('refuses a payment %s without judging it', async (_, { requirements }, versions, reason) => {
       const body = bodyOf();
       const sent = { ...(body['paymentRequirements'] as JsonObject), ...requirements };
