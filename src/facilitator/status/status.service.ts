@@ -116,9 +116,7 @@ async function userOf(
   ref: AuthorizationRef,
 ): Promise<AuthorizationUse | undefined> {
   const search = async (): Promise<AuthorizationUse | undefined> => {
-    const to = await chain.withView((view) => view.blockNumber());
-    const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
-    const outcome = await chain.uses.find(ref, { from, to });
+    const outcome = await chain.uses.find(ref, await chain.recentBlocks(LOOK_BACK_BLOCKS));
     return outcome.kind === 'found' ? outcome.use : undefined;
   };
   try {

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { uintWord } from '../../protocol/evm/abi-words.js';
 import type { Call } from '../../protocol/evm/calls.js';
@@ -55,13 +56,15 @@ export function aUseChain(options: Partial<UseChain> = {}): UseChain {
       return Promise.resolve({ status: 'returned', data: `0x${uintWord(isUsed ? yes : 0n)}` });
     },
     hasCode: () => Promise.resolve(world.payerHasCode),
-    blockNumber: () => {
-      failures -= 1;
-      return failures >= 0 ? Promise.reject(away()) : Promise.resolve(world.head);
-    },
   } as unknown as ChainView;
   const chain = {
     withView: <T>(work: (one: ChainView) => Promise<T>): Promise<T> => work(view),
+    recentBlocks: (count: bigint): Promise<BlockRange> => {
+      failures -= 1;
+      if (failures >= 0) return Promise.reject(away());
+      const from = world.head > count ? world.head - count : 0n;
+      return Promise.resolve({ from, to: world.head });
+    },
     uses: {
       find: (ref: AuthorizationRef, range: { readonly from: bigint; readonly to: bigint }) => {
         searched.push({ ref, ...range });

@@ -72,9 +72,7 @@ async function isHiddenUse(
 }
 
 async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
-  const to = await chain.withView((view) => view.blockNumber());
-  const from = to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n;
-  const outcome = await chain.uses.find(ref, { from, to });
+  const outcome = await chain.uses.find(ref, await chain.recentBlocks(LOOK_BACK_BLOCKS));
   return outcome.kind === 'found' ? outcome.use.transaction : undefined;
 }
 

@@ -136,6 +136,19 @@ describe('the head', () => {
   });
 });
 
+describe('the newest blocks', () => {
+  it('end with the newest one any endpoint has shown, whoever is asked first', async () => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 2);
+    for (const lagging of nodes) {
+      for (const node of nodes) node.lag = node === lagging ? 2 : 0;
+      await chain.probe();
+      expect(await chain.recentBlocks(5n)).toEqual({ from: 14n, to: 19n });
+    }
+    expect(await chain.recentBlocks(100n)).toEqual({ from: 0n, to: 19n });
+  });
+});
+
 describe('a judgement', () => {
   it('says yes only by a node at the newest block any node has shown', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);

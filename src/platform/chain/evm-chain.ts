@@ -28,6 +28,7 @@ import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
 import type { RpcObserver } from './rpc/rpc-observer.js';
 import { countAt, countTransactions, type TransactionCounts } from './transaction-counts.js';
+import type { BlockRange } from './use-search/scan.js';
 import { UseSearch } from './use-search/use-search.js';
 
 /** Everything learned of an endpoint is learned anew this often: no mistake of a node lasts longer. */
@@ -155,6 +156,18 @@ export class EvmChain {
   /** The number of the newest block any endpoint has shown lately; 0 when none has. */
   get newestKnownBlock(): bigint {
     return this.#heads.newestKnown;
+  }
+
+  /**
+   * The newest blocks, to be searched: to the newest one that any endpoint has shown, as what was used there
+   * is used, whoever lags behind.
+   *
+   * @throws ChainUnavailableError
+   */
+  async recentBlocks(count: bigint): Promise<BlockRange> {
+    const own = await this.withView((view) => view.blockNumber());
+    const to = own > this.newestKnownBlock ? own : this.newestKnownBlock;
+    return { from: to > count ? to - count : 0n, to };
   }
 
   /**
