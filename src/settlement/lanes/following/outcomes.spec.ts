@@ -295,7 +295,9 @@ describe('Outcomes', () => {
   });
 
   describe('one whose deadline is over while its attempt is on its way', () => {
-    const expire = () => { outcomes.expire([tracked()], lane.chain.head); };
+    const expire = () => {
+      outcomes.expire([tracked()], lane.chain.head);
+    };
 
     beforeEach(async () => {
       await lane.send('a');
