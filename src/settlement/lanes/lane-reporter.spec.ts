@@ -66,8 +66,9 @@ describe('LaneReporter', () => {
   it('tells of each lane that is held, and of no other', async () => {
     const [first] = slots;
     if (first !== undefined) first.held = undefined;
+    runners.a.refresh = () => Promise.reject(new TypeError('its balance was asked for'));
     await reporter.report();
-    expect([published, sweeps]).toEqual([['b'], 1]);
+    expect([published, sweeps, told]).toEqual([['b'], 1, []]);
     await reporter.reportLane('a');
     expect(published).toEqual(['b']);
   });

@@ -49,6 +49,7 @@ describe('GasBalance', () => {
     ['those that fit beside all that is in flight may cost', [250n, 250n], 100n, 5],
     ['none where what is in flight takes it all', [600n, 400n], 1n, 0],
     ['none where it takes more than there is', [2000n], 1n, 0],
+    ['none where it takes it all and gas costs nothing', [1000n], 0n, 0],
     ['any number where gas costs nothing', [999n], 0n, Number.MAX_SAFE_INTEGER],
   ])('pays for %s', async (_, inFlight, costWei, expected) => {
     await balance.refresh();
