@@ -261,16 +261,16 @@ describe('ChainOutcomeResolver', () => {
       expect(await judged()).toBe('searching');
     });
 
-    it.each<[string, bigint, string, number]>([
-      ['older than the broadcast tells nothing of what came after it', SENT_AT - 1n, 'waiting', 0],
-      ['of the broadcast itself has nothing after it', SENT_AT, 'foreign unpaid', 1],
-    ])('by a final block that is %s', async (_, number, expected, count) => {
+    it.each<[string, bigint, string, readonly (typeof BEFORE)[]]>([
+      ['older than the broadcast tells nothing of what came after it', SENT_AT - 1n, 'waiting', []],
+      ['of the broadcast itself has nothing after it', SENT_AT, 'foreign unpaid', [BEFORE]],
+    ])('by a final block that is %s', async (_, number, expected, spans) => {
       searched = use({ blockNumber: SENT_AT - 5n });
       const verdict = await resolver.judge('a', payment, tracked(), mined(), {
         ...finalized(),
         number,
       });
-      expect([short(verdict), searches.length]).toEqual([expected, count]);
+      expect([short(verdict), searches]).toEqual([expected, spans]);
     });
 
     it('no more than five thousand blocks back', async () => {
