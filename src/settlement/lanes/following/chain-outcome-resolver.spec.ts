@@ -3,12 +3,14 @@ import { type Address, type Hex, numberToHex, pad } from 'viem';
 import type { AuthorizationUse } from '../../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { UseOutcome } from '../../../platform/chain/use-search/use-search.js';
-import { EndpointsDisagreeError } from '../../../protocol/errors.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
+import type { Call } from '../../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
@@ -38,10 +40,20 @@ const use = (more: Partial<AuthorizationUse> = {}): UseOutcome => ({
   use: { transaction: OTHER, blockNumber: 15n, logIndex: 4, ...more },
 });
 
+interface Span {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
 /** What a final block shows of a settlement that its attempt did not pay, and what becomes of it. */
 describe('ChainOutcomeResolver', () => {
   let state: CallOutcome;
   let searched: UseOutcome | 'searching';
+  /** What each search was for, and what comes of it. */
+  let searches: { readonly from: bigint; readonly to: bigint; readonly by: unknown }[];
+  let search: (from: bigint) => UseOutcome | 'searching';
+  /** What the contracts say to the same call now. */
+  let replayed: CallOutcome | Error;
   let sender: Address;
   let doEndpointsAgree: boolean;
   let store: MemoryLaneStore;
@@ -50,12 +62,18 @@ describe('ChainOutcomeResolver', () => {
   beforeEach(() => {
     state = word(1);
     searched = use();
+    searches = [];
+    search = () => searched;
+    replayed = { status: 'reverted', data: '0x' };
     sender = STRANGER;
     doEndpointsAgree = true;
     store = new MemoryLaneStore(() => 0);
     const view = {
       chainId: 56,
-      call: () => Promise.resolve(state),
+      call: ({ data }: Call) => {
+        if (data !== callOf(payment).data) return Promise.resolve(state);
+        return replayed instanceof Error ? Promise.reject(replayed) : Promise.resolve(replayed);
+      },
       transaction: (hash: Hex) => Promise.resolve({ hash, from: sender }),
     };
     const chain = {
@@ -65,7 +83,12 @@ describe('ChainOutcomeResolver', () => {
         return (await read(view)).value;
       },
       withView: (work: (from: unknown) => unknown) => work(view),
-      uses: { look: () => searched },
+      uses: {
+        look: (...[, { from, to }, , by]: readonly [unknown, Span, unknown, unknown]) => {
+          searches.push({ from, to, by });
+          return search(from);
+        },
+      },
     } as unknown as EvmChain;
     resolver = new ChainOutcomeResolver({
       chain,
@@ -191,6 +214,154 @@ describe('ChainOutcomeResolver', () => {
       searched = { kind: 'not_found', readFrom: undefined };
       expect(await judged()).toBe('waiting');
     });
+  });
+
+  describe('a use is searched for', () => {
+    const NOT_FOUND = (readFrom: bigint | undefined): UseOutcome => ({
+      kind: 'not_found',
+      readFrom,
+    });
+    const SINCE = { from: SENT_AT + 1n, to: 20n, by: undefined };
+    const BEFORE = { from: 0n, to: SENT_AT, by: 'anybody' };
+
+    it('first since the broadcast, then before it', async () => {
+      search = (from) => (from > SENT_AT ? NOT_FOUND(from) : use({ blockNumber: 9n }));
+      expect(await judged()).toBe('foreign unpaid');
+      expect(searches).toEqual([SINCE, BEFORE]);
+    });
+
+    it('no further once it is found since the broadcast', async () => {
+      expect(await judged()).toBe('foreign paid');
+      expect(searches).toEqual([SINCE]);
+    });
+
+    it.each<[string, bigint | undefined, string]>([
+      ['all blocks since were read: somebody used it before', SENT_AT + 1n, 'foreign unpaid'],
+      ['the first block since was not read', SENT_AT + 2n, 'waiting'],
+      ['nothing could be read', undefined, 'waiting'],
+    ])('and is not found: %s', async (_, readFrom, expected) => {
+      search = () => NOT_FOUND(readFrom);
+      expect(await judged()).toBe(expected);
+    });
+
+    it('and nobody can name an older one: it is used all the same', async () => {
+      search = (from) => NOT_FOUND(from > SENT_AT ? from : undefined);
+      const verdict = await resolver.judge('a', payment, tracked(), mined(), finalized());
+      expect(verdict).toEqual({
+        kind: 'ended',
+        ending: {
+          ...{ id: 'a', state: 'foreign', isPaid: false },
+          reason: 'invalid_exact_evm_nonce_already_used',
+        },
+      });
+    });
+
+    it('before the broadcast, too, for as long as it takes', async () => {
+      search = (from) => (from > SENT_AT ? NOT_FOUND(from) : 'searching');
+      expect(await judged()).toBe('searching');
+    });
+
+    it.each<[string, bigint, string, readonly (typeof BEFORE)[]]>([
+      ['older than the broadcast tells nothing of what came after it', SENT_AT - 1n, 'waiting', []],
+      ['of the broadcast itself has nothing after it', SENT_AT, 'foreign unpaid', [BEFORE]],
+    ])('by a final block that is %s', async (_, number, expected, spans) => {
+      searched = use({ blockNumber: SENT_AT - 5n });
+      const verdict = await resolver.judge('a', payment, tracked(), mined(), {
+        ...finalized(),
+        number,
+      });
+      expect([short(verdict), searches]).toEqual([expected, spans]);
+    });
+
+    it('no more than five thousand blocks back', async () => {
+      search = (from) => (from > 9000n ? NOT_FOUND(from) : use({ blockNumber: 8000n }));
+      const sent = { sinceBlock: 9000n, hashes: [] };
+      await resolver.judgeAgain('a', payment, sent, { ...finalized(), number: 9001n });
+      expect(searches).toEqual([
+        { from: 9001n, to: 9001n, by: undefined },
+        { from: 4000n, to: 9000n, by: 'anybody' },
+      ]);
+    });
+  });
+
+  describe('while its attempt may still be mined', () => {
+    const inFlight = async () =>
+      short(await resolver.judge('a', payment, tracked(), undefined, finalized()));
+
+    it.each<[string, () => UseOutcome, string]>([
+      [
+        'was used by it: its receipt is yet to be seen',
+        () => use({ transaction: OURS }),
+        'waiting',
+      ],
+      ['was used by a copy of it: the payee has its money', () => use(), 'foreign paid'],
+      ['was cancelled: it will not pay', () => use({ logIndex: undefined }), 'foreign unpaid'],
+    ])('and the authorization %s', async (_, found, expected) => {
+      searched = found();
+      expect(await inFlight()).toBe(expected);
+    });
+
+    it('and was used by nobody who can be found: it waits for its receipt', async () => {
+      search = (from) => ({ kind: 'not_found', readFrom: from });
+      expect(await inFlight()).toBe('waiting');
+    });
+
+    it('and its deadline is over with it unused: it has expired', async () => {
+      state = word(0);
+      const late = finalized(DEADLINE);
+      const verdict = await resolver.judge('a', payment, tracked(), undefined, late);
+      expect(short(verdict)).toBe('expired unpaid');
+    });
+  });
+
+  describe('names why an attempt failed', () => {
+    const reasonOf = async (inclusion = mined()): Promise<unknown> => {
+      state = word(0);
+      const verdict = await resolver.judge('a', payment, tracked(), inclusion, finalized());
+      return verdict.kind === 'ended' ? verdict.ending : verdict.kind;
+    };
+    const FAILED = 'invalid_exact_evm_transaction_failed';
+
+    it.each<[string, CallOutcome | Error, string]>([
+      [
+        'as the token says now',
+        // AuthorizationExpired() of the token.
+        { status: 'reverted', data: '0x0f05f5bf' },
+        'invalid_exact_evm_payload_authorization_valid_before',
+      ],
+      ['in a word that nobody knows', { status: 'reverted', data: '0xdeadbeef' }, FAILED],
+      ['though it would pass now', { status: 'returned', data: '0x' }, FAILED],
+      ['though it burns all gas now', { status: 'halted' }, FAILED],
+      ['while no node answers', new ChainUnavailableError(56, 'eth_call'), FAILED],
+    ])('%s', async (_, outcome, reason) => {
+      replayed = outcome;
+      expect(await reasonOf()).toEqual({
+        ...{ id: 'a', state: 'reverted', isPaid: false, reason },
+        ...{ transaction: OURS, blockNumber: 12n, blockHash: OTHER },
+      });
+    });
+
+    it('without asking where it succeeded and moved nothing', async () => {
+      replayed = new TypeError('it was asked');
+      expect(await reasonOf(mined({ isSuccess: true }))).toMatchObject({
+        reason: 'invalid_exact_evm_transfer_event_mismatch',
+      });
+    });
+
+    it('and hides no fault of ours', async () => {
+      replayed = new TypeError('a fault');
+      await expect(reasonOf()).rejects.toThrow(TypeError);
+    });
+  });
+
+  it.each<[string, Address, number | undefined, string]>([
+    ['a stranger', STRANGER, 4, 'foreign unpaid'],
+    ['one of our signers, without this transfer', OWN_SIGNER, undefined, 'foreign unpaid'],
+    ['one of our signers', OWN_SIGNER, 4, 'finalized paid'],
+  ])('used before anything was sent, by %s', async (_, from, logIndex, expected) => {
+    sender = from;
+    searched = use({ blockNumber: SENT_AT, logIndex });
+    expect(await judgedDead()).toBe(expected);
   });
 
   it.each<[string, CallOutcome]>([

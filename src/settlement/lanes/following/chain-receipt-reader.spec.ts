@@ -3,7 +3,9 @@ import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
 import {
   aChain,
+  failure,
   FakeChain,
+  type FakeNode,
   hash32,
   paymentLogs,
   result,
@@ -106,5 +108,90 @@ describe('ChainReceiptReader', () => {
     expect((await replaced()).size).toBe(0);
     witness.lie = lie;
     expect([...(await replaced())]).toEqual([block.hash]);
+  });
+
+  describe('of an attempt with several transactions', () => {
+    const NEWER = hash32(7);
+    const outbid = {
+      ...{ accountNonce: 4, items: [{ id: 'a', payment }] },
+      attempt: { accountNonce: 4, transactions: [{ hash: HASH }, { hash: NEWER }] },
+    } as unknown as TrackedAttempt;
+
+    it('finds an older one that was mined, once its nonce is used', async () => {
+      const { reader, view, latest } = await world();
+      const { included } = await reader.look({ view, latest }, [outbid]);
+      expect(included.get(outbid)?.transaction).toBe(HASH);
+    });
+
+    it('asks for the newest alone while its nonce is not used', async () => {
+      const { truth, reader, view, latest, liar } = await world();
+      truth.nonces = () => 4;
+      liar.asked.length = 0;
+      await reader.look({ view, latest }, [outbid]);
+      const receipts = liar.asked.filter((method) => method === 'eth_getTransactionReceipt');
+      expect(receipts).toHaveLength(1);
+    });
+
+    it.each<[string, (nodes: { readonly liar: FakeNode; readonly witness: FakeNode }) => void]>([
+      ['by one of two nodes', ({ liar }) => (liar.lag = 1)],
+      [
+        'by the only node that answers',
+        ({ liar }) => (liar.lie = (method) => (method.includes('Receipt') ? failure() : undefined)),
+      ],
+    ])('finds it everywhere: %s', async (_, prepare) => {
+      const { reader, liar, witness } = await world();
+      prepare({ liar, witness });
+      const seen = await reader.lookEverywhere(outbid);
+      expect(seen?.inclusion.transaction).toBe(HASH);
+      expect([...(seen?.inclusion.credited ?? [])]).toEqual([['a', 1]]);
+    });
+
+    it('finds nothing where no node has any of them', async () => {
+      const { reader, liar, witness } = await world();
+      for (const node of [liar, witness]) node.lag = 1;
+      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
+    });
+  });
+
+  it('credits nobody by the logs of a transaction that failed', async () => {
+    const { truth, liar, look } = await world(false);
+    const logs = paymentLogs(refOf(payment)).map((log, index) => ({
+      ...log,
+      logIndex: `0x${index}`,
+    }));
+    liar.lie = (method) =>
+      method === 'eth_getTransactionReceipt'
+        ? result({ ...(truth.receipt(HASH) as object), logs })
+        : undefined;
+    const inclusion = (await look()).included.get(tracked);
+    expect([inclusion?.isSuccess, inclusion?.credited.size]).toEqual([false, 0]);
+  });
+
+  it('counts no nonce as used that the others do not, where one has no receipt for it', async () => {
+    const { truth, liar, witness, look } = await world();
+    truth.nonces = () => 4;
+    liar.lie = (method) => {
+      if (method === 'eth_getTransactionCount') return result('0x5');
+      return method === 'eth_getTransactionReceipt' ? result(null) : undefined;
+    };
+    expect(await look()).toMatchObject({ usedNonces: 4 });
+    // Nor while there is nobody else to ask.
+    witness.lie = () => failure();
+    expect(await look()).toMatchObject({ usedNonces: 4 });
+  });
+
+  it('takes no block for replaced that a node which lags does not have yet', async () => {
+    const { truth, view, reader } = await world();
+    const latest = readBlockHeader(truth.header(19));
+    if (latest === undefined) throw new Error('no header');
+    const ahead = { number: 21n, hash: hash32(1234) };
+    expect((await reader.replacedBlocks({ view, latest }, [ahead])).size).toBe(0);
+  });
+
+  it('counts final nonces at the final block', async () => {
+    const { truth, reader } = await world();
+    const finalized = readBlockHeader(truth.header(19));
+    if (finalized === undefined) throw new Error('no header');
+    expect(await reader.finalNonces(finalized)).toBe(4);
   });
 });

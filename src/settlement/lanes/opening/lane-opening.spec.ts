@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
-import { aLaneWorld, CHAIN_ID, LANE, LaneWorld } from '../lane-world.builder.js';
+import { ReopenLane } from '../lane-errors.js';
+import { aLaneWorld, CHAIN_ID, GWEI, LANE, LaneWorld } from '../lane-world.builder.js';
 
 /** Where a lane finds itself, whatever happened before. */
 describe('a lane that is opened', () => {
@@ -124,5 +126,143 @@ describe('a lane that is opened', () => {
       code: 'ledger_epoch_changed',
     });
     expect(await lane.store.orphans(CHAIN_ID, [])).toEqual([]);
+  });
+
+  it('sends what is stored again: its former writer may have died before it did', async () => {
+    await lane.send('a');
+    await lane.send('b');
+    const before = [...lane.chain.sent];
+    await lane.successor();
+    expect(lane.chain.sent.slice(before.length)).toEqual(before);
+  });
+
+  it('tells what it found, and that its trouble is over', async () => {
+    await lane.send('a');
+    const heir = await lane.successor();
+    expect([heir.told.includes('opened'), heir.state.trouble]).toEqual([true, undefined]);
+  });
+
+  it('has one attempt on its way at once where its signer has code', async () => {
+    lane.chain.hasCode = () => Promise.resolve(true);
+    const heir = await lane.successor();
+    expect(heir.state.windowSize).toBe(1);
+    await heir.send('a');
+    await heir.send('b');
+    expect(nonces(heir)).toEqual([0]);
+  });
+
+  it('carries nothing of an attempt that has ended, or goes with another nonce now', async () => {
+    await lane.send('a', 'b');
+    await lane.store.requeue(lane.lease, 0, 100n, ['b']);
+    await lane.send();
+    const heir = await lane.successor();
+    const carried = heir.state.attempts.map(({ payments }) => [...payments.keys()]);
+    expect(carried).toEqual([['a'], ['b']]);
+  });
+
+  describe('while nobody can count its transactions', () => {
+    const away = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a count'));
+
+    it('goes on where the ledger knows its nonce', async () => {
+      await lane.send('a');
+      lane.chain.transactionCount = away;
+      expect((await lane.successor()).state.next).toBe(1);
+    });
+
+    it('does not begin where the ledger does not: a guess would cost a payment its nonce', async () => {
+      lane.chain.transactionCount = away;
+      const store = new MemoryLaneStore(() => lane.clock.now());
+      const heir = new LaneWorld(lane.clock, lane.chain, store);
+      await expect(heir.open('p2')).rejects.toThrow(ChainUnavailableError);
+      expect(heir.state.trouble).toBe('resyncing');
+    });
+
+    it('fills no gap: it may be none', async () => {
+      await lane.store.setNext(lane.lease, 0, 2);
+      lane.chain.transactionCount = away;
+      const heir = await lane.successor();
+      expect([nonces(heir), heir.state.next, lane.chain.sent]).toEqual([[], 2, []]);
+    });
+  });
+
+  describe('when the chain is ahead of the ledger', () => {
+    /** A lane that opens while nodes count these. */
+    async function opening(latest: number, pending = latest) {
+      await freed();
+      lane.chain.transactionCount = () => Promise.resolve({ latest, pending });
+      const heir = closedLane();
+      const state = { isOpen: false, error: undefined as unknown };
+      const ended = heir.open('p2').then(
+        () => (state.isOpen = true),
+        (error: unknown) => (state.error = error),
+      );
+      await lane.clock.pass(0);
+      return { heir, state, ended };
+    }
+
+    it('waits for what is in the pools, and for no more than ten seconds', async () => {
+      const { heir, state, ended } = await opening(2, 5);
+      for (let ms = 0; ms < 10_000; ms += 500) await lane.clock.pass(500);
+      expect(state.isOpen).toBe(false);
+      await lane.clock.pass(500);
+      await ended;
+      expect([state.isOpen, heir.state.next]).toEqual([true, 2]);
+    });
+
+    it('goes on when what was in the pools is mined', async () => {
+      const { heir, ended } = await opening(2, 3);
+      await lane.clock.pass(500);
+      lane.chain.transactionCount = () => Promise.resolve({ latest: 3, pending: 3 });
+      await lane.clock.pass(500);
+      await lane.clock.pass(500);
+      await ended;
+      expect([heir.state.next, heir.told[0]]).toEqual([3, 'nonceUsedByOther:0']);
+    });
+
+    it('begins anew when its record was changed meanwhile', async () => {
+      const { heir, state, ended } = await opening(2);
+      heir.store.setNext = () => Promise.resolve(false);
+      await lane.clock.pass(500);
+      await ended;
+      expect(state.error).toBeInstanceOf(ReopenLane);
+      expect(heir.state.trouble).toBe('resyncing');
+    });
+
+    it('stops waiting when it is told to', async () => {
+      await freed();
+      lane.chain.transactionCount = () => Promise.resolve({ latest: 2, pending: 5 });
+      const heir = closedLane();
+      const held = await lane.store.acquire(LANE, CHAIN_ID, 'p2', 600_000);
+      if (held === undefined) throw new Error('not free');
+      const opened = heir.opening.open(held, lane.chain.head, () => false);
+      await expect(opened).rejects.toThrow(ReopenLane);
+    });
+  });
+
+  describe('fills gaps', () => {
+    it.each<[string, number, number, number]>([
+      ['that the chain has not used', 5, 2, 3],
+      ['no more than 64 at once', 100, 0, 64],
+      ['none that the chain has used', 5, 5, 0],
+    ])('%s', async (_, next, used, expected) => {
+      await lane.store.setNext(lane.lease, 0, next);
+      lane.chain.used = used;
+      const heir = await lane.successor();
+      expect(heir.state.attempts).toHaveLength(expected);
+      expect(heir.state.attempts.every(({ attempt }) => attempt.kind === 'noop')).toBe(true);
+    });
+
+    it('as far as its budget goes: the rest waits', async () => {
+      await lane.store.setNext(lane.lease, 0, 3);
+      const heir = await lane.successor({ budgets: { laneWei: 50_000n * GWEI } });
+      expect(nonces(heir)).toEqual([0, 1]);
+    });
+
+    it('none where it has not the key, and asks nobody for a count', async () => {
+      await lane.store.setNext(lane.lease, 0, 3);
+      lane.chain.transactionCount = () => Promise.reject(new TypeError('it was asked'));
+      const heir = await lane.successor({ isFollowing: true });
+      expect([nonces(heir), heir.state.next]).toEqual([[], 3]);
+    });
   });
 });

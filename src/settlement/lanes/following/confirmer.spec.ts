@@ -1,0 +1,298 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import { aLaneWorld, CHAIN_ID, type LaneWorld, recordingObserver } from '../lane-world.builder.js';
+import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { Confirmer, type Look } from './confirmer.js';
+import { InclusionRate } from './inclusion-rate.js';
+
+/** What the ledger says of inclusion, beside what the chain shows. */
+describe('Confirmer', () => {
+  let lane: LaneWorld;
+  let confirmer: Confirmer;
+  let rate: InclusionRate;
+  let told: string[];
+  let learned: (readonly [AcceptedPayment, bigint])[];
+
+  beforeEach(async () => {
+    lane = await aLaneWorld();
+    const { store, state, chain, clock } = lane;
+    rate = new InclusionRate(clock);
+    told = [];
+    learned = [];
+    confirmer = new Confirmer({
+      ...{ store, state, reader: chain, rate, clock, observer: recordingObserver(told) },
+      gasEstimates: {
+        typical: 100_000n,
+        note: (payment, gas) => learned.push([payment, gas]),
+      },
+    });
+  });
+
+  const tracked = (accountNonce = 0): TrackedAttempt => {
+    const one = lane.state.get(accountNonce);
+    if (one === undefined) throw new Error(`nothing at ${accountNonce}`);
+    return one;
+  };
+  const inclusionOf = ({ inclusion }: TrackedAttempt): Inclusion => {
+    if (inclusion === undefined) throw new Error('not included');
+    return inclusion;
+  };
+  const states = (...ids: string[]) => ids.map((id) => lane.store.claims.stateOf(id));
+  const look = (): Promise<Look> => confirmer.look(lane.lease, lane.chain.head);
+  const collect = (): Promise<void> => confirmer.collect(lane.lease, lane.chain.head);
+
+  /** One look, and the word of the second endpoint about it. */
+  async function confirmed(): Promise<void> {
+    await look();
+    await lane.clock.pass(0);
+    await collect();
+  }
+
+  describe('looks at a block', () => {
+    it.each<[string, number, readonly number[], readonly number[]]>([
+      ['that has none of them: all wait', 0, [], [0, 1, 2]],
+      ['whose node counts one: its transaction is missing', 1, [0], [1, 2]],
+      ['whose node counts more than there are: all are missing', 9, [0, 1, 2], []],
+    ])('%s', async (_, used, missing, waiting) => {
+      for (const id of ['a', 'b', 'c']) await lane.send(id);
+      lane.chain.used = used;
+      const seen = await look();
+      const nonces = (all: readonly TrackedAttempt[]) => all.map((one) => one.accountNonce);
+      expect([nonces(seen.missing), nonces(seen.waiting)]).toEqual([missing, waiting]);
+    });
+
+    it('and counts what is mined, however little a node says', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      lane.chain.used = 0;
+      expect((await look()).usedNonces).toBe(1);
+    });
+
+    it('and asks no node for receipts while nothing is on its way', async () => {
+      lane.chain.looks = 0;
+      expect(await look()).toEqual({ usedNonces: 0, missing: [], waiting: [] });
+      expect(lane.chain.looks).toBe(0);
+    });
+  });
+
+  describe('what a second endpoint has, too,', () => {
+    it('is written with its block, for each that it pays', async () => {
+      await lane.send('a', 'b');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      expect(states('a', 'b')).toEqual(['included', 'broadcast']);
+      const { transaction, blockHash } = inclusionOf(tracked());
+      expect(lane.store.claims.get('a')?.inclusion).toEqual({
+        ...{ transaction, blockHash, blockNumber: lane.chain.latest, logIndex: 0 },
+      });
+      expect(tracked().seenAtHead).toBe(lane.chain.head.latest.hash);
+      expect(told).toEqual(['included:0']);
+    });
+
+    it('is written once, however often it is seen', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      const seen = { view: lane.chain.head.view, inclusion: inclusionOf(tracked()) };
+      confirmer.found(tracked(), seen);
+      await lane.clock.pass(0);
+      await collect();
+      expect(told).toEqual(['included:0']);
+    });
+
+    it('is not written for a lane that was opened anew meanwhile', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await look();
+      await lane.clock.pass(0);
+      await lane.open();
+      await collect();
+      expect([states('a'), tracked().inclusion]).toEqual([['broadcast'], undefined]);
+    });
+
+    it('is forgotten with all else when the lane begins anew', async () => {
+      lane.chain.confirms = false;
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      expect(confirmer.isInDoubt).toBe(true);
+      await look();
+      confirmer.reset();
+      await lane.clock.pass(0);
+      await collect();
+      expect([confirmer.isInDoubt, states('a')]).toEqual([false, ['broadcast']]);
+    });
+
+    it('is looked for again when the ledger did not take it', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      const { include } = lane.store;
+      lane.store.include = () => Promise.reject(new RedisUnavailableError('include', undefined));
+      await expect(confirmed()).rejects.toThrow(RedisUnavailableError);
+      expect(tracked().inclusion).toBeUndefined();
+      lane.store.include = include;
+      await confirmed();
+      expect(states('a')).toEqual(['included']);
+    });
+  });
+
+  describe('what no second endpoint has', () => {
+    const away = (): Promise<boolean> =>
+      Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a receipt'));
+
+    it.each<[string, () => Promise<boolean>, number]>([
+      ['since it says otherwise', () => Promise.resolve(false), 0],
+      ['since it does not answer', away, 0],
+      ['since it takes too long', () => new Promise(() => undefined), 5000],
+    ])('is not written (%s), and looked at again in a moment, once', async (_, answer, afterMs) => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      lane.chain.isConfirmed = answer;
+      await look();
+      await lane.clock.pass(0);
+      await lane.clock.pass(afterMs);
+      await collect();
+      expect([states('a'), told, confirmer.takeDoubt()]).toEqual([['broadcast'], [], false]);
+      await lane.clock.pass(249);
+      expect(confirmer.takeDoubt()).toBe(false);
+      await lane.clock.pass(1);
+      expect([confirmer.takeDoubt(), confirmer.takeDoubt()]).toEqual([true, false]);
+    });
+
+    it('because of a fault of ours is no doubt: it is thrown', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      lane.chain.isConfirmed = () => Promise.reject(new TypeError('a fault'));
+      await expect(confirmed()).rejects.toThrow(TypeError);
+    });
+
+    it('does not keep another one that it has', async () => {
+      await lane.send('a');
+      await lane.send('b');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      lane.chain.mine(lane.newest(1), { pays: ['b'] });
+      const liar = lane.newest(0).hash;
+      (lane.chain as { isConfirmed: (...args: unknown[]) => Promise<boolean> }).isConfirmed = (
+        ...[, , inclusion]
+      ) => Promise.resolve((inclusion as Inclusion).transaction !== liar);
+      await confirmed();
+      expect(states('a', 'b')).toEqual(['broadcast', 'included']);
+      expect(confirmer.isInDoubt).toBe(true);
+    });
+  });
+
+  describe('learns', () => {
+    it.each<[string, readonly string[], boolean, boolean, number]>([
+      ['the gas of one that paid', ['a'], true, false, 1],
+      ['nothing of one that failed', ['a'], false, false, 0],
+      ['nothing of several together', ['a', 'b'], true, false, 0],
+      ['nothing of a no-op in its place', ['a'], true, true, 0],
+    ])('%s', async (_, ids, isSuccess, isCancelled, count) => {
+      await lane.send(...ids);
+      const own = lane.newest(0);
+      if (isCancelled) {
+        const { attempt } = tracked();
+        tracked().attempt = { ...attempt, transactions: [{ ...own, isNoop: true }] };
+      }
+      lane.chain.mine(own, { pays: isSuccess && !isCancelled ? ids : [], isSuccess });
+      await confirmed();
+      expect(learned.map(([, gas]) => gas)).toEqual(Array.from({ length: count }, () => 50_000n));
+    });
+
+    it.each<[string, bigint, number]>([
+      ['soon: more may be on their way at once', 1n, 17],
+      ['late: no more than before', 2n, 16],
+    ])('what a block took %s', async (_, blocks, size) => {
+      await lane.send('a');
+      lane.chain.latest += blocks;
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      expect(lane.state.windowSize).toBe(size);
+    });
+
+    it('how long it takes from the first send', async () => {
+      await lane.send('a');
+      await lane.clock.pass(900);
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+      expect(rate.inclusionMs).toBe(900);
+    });
+  });
+
+  describe('a block that was taken back', () => {
+    beforeEach(async () => {
+      await lane.send('a', 'b');
+      lane.chain.mine(lane.newest(0), { pays: ['a', 'b'] });
+      await confirmed();
+      expect(states('a', 'b')).toEqual(['included', 'included']);
+      told.length = 0;
+    });
+
+    it('takes back what the ledger says, and the bytes go out again at once', async () => {
+      lane.chain.replaceFrom(lane.chain.latest);
+      await look();
+      expect(states('a', 'b')).toEqual(['broadcast', 'broadcast']);
+      expect(tracked()).toMatchObject({
+        ...{ inclusion: undefined, sentAtBlock: 0n, pricedAtBlock: lane.chain.latest },
+      });
+      expect([told, tracked().stored.size]).toEqual([['reorged'], 0]);
+    });
+
+    it('and holds it again in its place: it is written with the new block', async () => {
+      const before = tracked().inclusion?.blockHash;
+      const own = lane.newest(0);
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane.chain.mine(own, { pays: ['b'] });
+      await look();
+      await confirmed();
+      expect(states('a', 'b')).toEqual(['broadcast', 'included']);
+      expect(lane.store.claims.get('b')?.inclusion?.blockHash).not.toBe(before);
+    });
+
+    it('and was written by a former writer of the lane: it is taken back all the same', async () => {
+      lane.chain.replaceFrom(lane.chain.latest);
+      await lane.open();
+      expect([tracked().inclusion, tracked().stored.size]).toEqual([undefined, 2]);
+      await look();
+      expect(states('a', 'b')).toEqual(['broadcast', 'broadcast']);
+    });
+
+    it('is taken back in the next look when the ledger does not answer in this one', async () => {
+      lane.chain.replaceFrom(lane.chain.latest);
+      const { uninclude } = lane.store;
+      lane.store.uninclude = () =>
+        Promise.reject(new RedisUnavailableError('uninclude', undefined));
+      await expect(look()).rejects.toThrow(RedisUnavailableError);
+      expect(tracked().inclusion).toBeDefined();
+      lane.store.uninclude = uninclude;
+      await look();
+      expect([states('a', 'b'), told]).toEqual([['broadcast', 'broadcast'], ['reorged']]);
+    });
+
+    it('is not, while it is part of the chain: it is seen at each newer block', async () => {
+      lane.chain.mine();
+      const { hash } = lane.chain.head.latest;
+      expect(tracked().seenAtHead).not.toBe(hash);
+      await look();
+      expect([tracked().seenAtHead, told]).toEqual([hash, []]);
+    });
+
+    it('is not told while no endpoint answers: nothing is concluded', async () => {
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane.chain.replacedBlocks = () =>
+        Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a block'));
+      await expect(look()).rejects.toThrow(ChainUnavailableError);
+      expect(states('a', 'b')).toEqual(['included', 'included']);
+    });
+  });
+
+  it('forgets an attempt that no block has', async () => {
+    await lane.send('a');
+    lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    await confirmed();
+    await confirmer.forget(lane.lease, tracked());
+    expect([states('a'), tracked().inclusion]).toEqual([['broadcast'], undefined]);
+  });
+});

@@ -1,0 +1,415 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Ending, TakenSettlement } from '../../ledger/lane-store.js';
+import {
+  aLaneWorld,
+  aPayment,
+  CHAIN_ID,
+  type LaneWorld,
+  recordingObserver,
+} from '../lane-world.builder.js';
+import type { OutcomeVerdict } from '../ports.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import { Outcomes } from './outcomes.js';
+import { UnresolvedUses } from './unresolved-uses.js';
+
+const USED = 'invalid_exact_evm_nonce_already_used';
+const DEADLINE = 2_000_000_000;
+const ended = (id: string, more: Partial<Ending> = {}): OutcomeVerdict => ({
+  kind: 'ended',
+  ending: { id, state: 'reverted', isPaid: false, ...more },
+});
+
+/** What is written of settlements when their block is final, and what is asked for before. */
+describe('Outcomes', () => {
+  let lane: LaneWorld;
+  let outcomes: Outcomes;
+  let unresolved: UnresolvedUses;
+  let told: string[];
+  let finished: string[];
+  let reverts: string[];
+  let suspected: string[];
+  let costs: (readonly [number, bigint])[];
+
+  beforeEach(async () => {
+    lane = await aLaneWorld();
+    const { store, state, chain, clock } = lane;
+    unresolved = new UnresolvedUses();
+    [told, finished, reverts, suspected, costs] = [[], [], [], [], []];
+    const { closeAttempt } = store;
+    store.closeAttempt = (held, accountNonce, costWei) => {
+      costs.push([accountNonce, costWei]);
+      return closeAttempt.call(store, held, accountNonce, costWei);
+    };
+    outcomes = new Outcomes({
+      ...{ chain, store, state, resolver: chain, unresolved, clock },
+      observer: recordingObserver(told),
+      suspensions: { noteRevert: (asset) => reverts.push(asset), isSuspended: () => false },
+      assetSuspensions: { suspended: [], noteWithoutEvidence: (asset) => suspected.push(asset) },
+      events: { finished: (ids) => finished.push(...ids), troubleChanged: () => undefined },
+    });
+  });
+
+  const tracked = (accountNonce = 0): TrackedAttempt => {
+    const one = lane.state.get(accountNonce);
+    if (one === undefined) throw new Error(`nothing at ${accountNonce}`);
+    return one;
+  };
+  const states = (...ids: string[]) => ids.map((id) => lane.store.claims.stateOf(id));
+  const stages = (...ids: string[]) => ids.map((id) => lane.store.claims.stageOf(id));
+  const finalize = (head: Head = lane.chain.head) => outcomes.finalize(lane.lease, head);
+  const collect = () => outcomes.collect(lane.lease, lane.chain.head);
+
+  /** Mined and confirmed, with these paid. */
+  async function mined(pays: readonly string[], isSuccess = true): Promise<void> {
+    lane.chain.mine(lane.newest(0), { pays, isSuccess });
+    await lane.follow();
+  }
+
+  /** Its block is final now; nothing else has changed. */
+  const final = (): void => {
+    lane.chain.finalized = lane.chain.latest;
+  };
+
+  /** Asks, and writes what the answer is. */
+  async function judged(): Promise<void> {
+    await finalize();
+    await lane.clock.pass(0);
+    await collect();
+  }
+
+  describe('a final block that pays all', () => {
+    beforeEach(async () => {
+      await lane.send('a', 'b');
+      await mined(['a', 'b']);
+    });
+
+    it('ends them with their place in it, and closes the nonce for what it has cost', async () => {
+      final();
+      await finalize();
+      expect(states('a', 'b')).toEqual(['finalized', 'finalized']);
+      expect(lane.store.claims.endingOf('b').ending).toEqual({
+        ...{ id: 'b', state: 'finalized', isPaid: true, logIndex: 1 },
+      });
+      expect([finished, told, costs]).toEqual([['a', 'b'], ['ended'], [[0, 50_000n * 10n ** 9n]]]);
+      expect([lane.state.hasAttempts, lane.chain.asked]).toEqual([false, []]);
+    });
+
+    it.each<[string, (head: Head) => Head]>([
+      ['that no node calls final', (head) => ({ ...head, finalized: undefined })],
+      ['above the newest final one', (head) => head],
+      [
+        'that was not seen in the chain that the finality was read of',
+        (head) => ({
+          ...head,
+          finalized: head.latest,
+          latest: { ...head.latest, hash: `0x${'99'.repeat(32)}` },
+        }),
+      ],
+    ])('is waited for while it is one %s', async (_, change) => {
+      await finalize(change(lane.chain.head));
+      expect([states('a', 'b'), finished]).toEqual([['included', 'included'], []]);
+      expect(lane.state.hasAttempts).toBe(true);
+    });
+
+    it('is written in the next turn when the ledger does not answer in this one', async () => {
+      final();
+      const { finish } = lane.store;
+      lane.store.finish = () => Promise.reject(new RedisUnavailableError('finish', undefined));
+      await expect(finalize()).rejects.toThrow(RedisUnavailableError);
+      expect([tracked().payments.size, finished]).toEqual([2, []]);
+      lane.store.finish = finish;
+      await finalize();
+      expect([states('a', 'b'), finished]).toEqual([
+        ['finalized', 'finalized'],
+        ['a', 'b'],
+      ]);
+    });
+  });
+
+  describe('one that a final block does not pay', () => {
+    const unpaid = (more: Partial<Ending> = {}) => ended('b', more);
+
+    beforeEach(async () => {
+      await lane.send('a', 'b');
+    });
+
+    it.each<[string, OutcomeVerdict, string, string]>([
+      ['has failed', unpaid(), 'reverted', 'b'],
+      ['has expired', unpaid({ state: 'expired' }), 'expired', 'b'],
+      ['was presented elsewhere', unpaid({ state: 'foreign', reason: USED }), 'foreign', 'b'],
+      ['was paid by a copy', unpaid({ state: 'foreign', isPaid: true }), 'foreign', 'b'],
+      ['is unused and goes again', { kind: 'requeue' }, 'queued', ''],
+    ])('%s', async (_, verdict, state, told) => {
+      lane.chain.verdicts.set('b', verdict);
+      await mined(['a']);
+      final();
+      await judged();
+      expect(states('a', 'b')).toEqual(['finalized', state]);
+      expect(finished).toEqual(['a', ...(told === '' ? [] : [told])]);
+      expect([lane.chain.asked, lane.state.hasAttempts]).toEqual([['b'], false]);
+    });
+
+    it('goes again alone, since it was not paid in company', async () => {
+      await mined(['a']);
+      final();
+      await judged();
+      const [again] = await lane.store.take(lane.lease, 1);
+      expect(again).toMatchObject({ id: 'b', goesAlone: true, sentBefore: { sinceBlock: 100n } });
+    });
+
+    it('and was told success before: it is collected again, and nobody hears of a failure', async () => {
+      await mined(['a']);
+      lane.store.claims.tell('b');
+      lane.chain.verdicts.set('b', unpaid());
+      final();
+      await judged();
+      expect([states('b'), finished, told.slice(-1)]).toEqual([
+        ['queued'],
+        ['a'],
+        ['collectedAgain'],
+      ]);
+    });
+
+    it('is held against its payer when it failed, and against nobody when it expired', async () => {
+      lane.chain.verdicts.set('a', ended('a', { state: 'expired' }));
+      lane.chain.verdicts.set('b', unpaid());
+      await mined([], false);
+      final();
+      await judged();
+      const payer = aPayment(1).authorization.from;
+      expect([...lane.store.reverts]).toEqual([[payer, 1]]);
+    });
+
+    it.each<[string, boolean, readonly string[]]>([
+      ['succeeded: the asset takes any call', true, [assetNameOf(aPayment(1))]],
+      ['failed: that costs a hostile asset nothing of its name', false, []],
+    ])('is held against the asset when its transaction %s', async (_, isSuccess, expected) => {
+      lane.chain.verdicts.set('b', unpaid());
+      await mined(isSuccess ? ['a'] : [], isSuccess);
+      final();
+      await judged();
+      expect(suspected).toEqual(expected);
+    });
+
+    it('keeps the nonce open while nothing can be told of it', async () => {
+      lane.chain.verdicts.set('b', { kind: 'searching' });
+      await mined(['a']);
+      final();
+      await judged();
+      expect([states('a', 'b'), costs]).toEqual([['finalized', 'broadcast'], []]);
+      expect([...tracked().payments.keys()]).toEqual(['b']);
+    });
+
+    it.each<[string, OutcomeVerdict | 'hangs' | 'fails', string]>([
+      ['nobody can say who used it', { kind: 'waiting' }, 'search_failed'],
+      ['nobody can be asked', 'fails', 'search_failed'],
+      ['its token does not answer', 'hangs', 'state_unreadable'],
+    ])('is parked after three blocks when %s, and the lane goes on', async (_, verdict, why) => {
+      lane.chain.verdicts.set('b', verdict);
+      await mined(['a']);
+      for (let round = 0; round < 3; round += 1) {
+        lane.chain.mine();
+        tracked().seenAtHead = lane.chain.head.latest.hash;
+        final();
+        await finalize();
+        await lane.clock.pass(0);
+        await lane.clock.pass(2000);
+        await collect();
+        await lane.clock.pass(1000);
+      }
+      expect([stages('b'), lane.state.hasAttempts]).toEqual([['parked'], false]);
+      expect(lane.store.claims.get('b')).toMatchObject({ why, sinceBlock: 100n });
+      expect([told.includes('parked'), finished]).toEqual([true, ['a', 'b']]);
+      // Not before a quarter of a minute is over.
+      expect(await lane.store.dueParked(CHAIN_ID, 10)).toEqual([]);
+      await lane.clock.pass(15_000);
+      expect(await lane.store.dueParked(CHAIN_ID, 10)).toHaveLength(1);
+    });
+
+    it('meets a fault of ours: it is told, and tried again', async () => {
+      lane.chain.judge = () => Promise.reject(new TypeError('a fault'));
+      await mined(['a']);
+      final();
+      await judged();
+      expect([told.includes('failed'), states('b')]).toEqual([true, ['broadcast']]);
+    });
+  });
+
+  describe('what is answered too late', () => {
+    beforeEach(async () => {
+      await lane.send('a');
+      lane.chain.verdicts.set('a', ended('a'));
+      await mined([], false);
+      final();
+      await finalize();
+      await lane.clock.pass(0);
+    });
+
+    it('ends nothing once its block was taken back', async () => {
+      tracked().inclusion = undefined;
+      await collect();
+      expect([states('a'), finished]).toEqual([['broadcast'], []]);
+    });
+
+    it('ends nothing of a lane that was opened anew', async () => {
+      await lane.open();
+      await collect();
+      expect([states('a'), finished]).toEqual([['broadcast'], []]);
+    });
+
+    it('is not heard after a new beginning', async () => {
+      outcomes.reset();
+      await collect();
+      expect(finished).toEqual([]);
+      await judged();
+      expect(states('a')).toEqual(['reverted']);
+    });
+  });
+
+  describe('a batch that reverted', () => {
+    it.each<[string, readonly string[], boolean, number]>([
+      ['is held against its assets, each once', ['a', 'b'], false, 1],
+      ['is none where one of it was paid', ['a', 'b'], true, 0],
+      ['is none of a single one', ['a'], false, 0],
+    ])('%s', async (_, ids, isSuccess, expected) => {
+      await lane.send(...ids);
+      await mined(isSuccess ? ['a'] : [], isSuccess);
+      final();
+      await judged();
+      expect(reverts).toHaveLength(expected);
+      expect(told.filter((one) => one.startsWith('batchReverted'))).toHaveLength(expected);
+    });
+  });
+
+  it('closes a no-op at once: it carries nothing', async () => {
+    await lane.store.setNext(lane.lease, 0, 1);
+    lane.state.next = 1;
+    await lane.open();
+    await mined([]);
+    final();
+    await finalize();
+    expect([lane.state.hasAttempts, costs.length, finished]).toEqual([false, 1, []]);
+  });
+
+  describe('one whose deadline is over while its attempt is on its way', () => {
+    const expire = () => {
+      outcomes.expire([tracked()], lane.chain.head);
+    };
+
+    beforeEach(async () => {
+      await lane.send('a');
+      lane.chain.verdicts.set('a', ended('a', { state: 'expired' }));
+    });
+
+    it.each<[string, number, readonly string[]]>([
+      ['is not asked for a second before it', DEADLINE - 1, []],
+      ['is asked for from that second on', DEADLINE, ['a']],
+    ])('%s', async (_, timestamp, asked) => {
+      lane.chain.timestamp = timestamp;
+      expire();
+      await lane.clock.pass(0);
+      expect(lane.chain.asked).toEqual(asked);
+    });
+
+    it('ends, and its nonce stays in flight: its bytes may still be mined', async () => {
+      lane.chain.timestamp = DEADLINE;
+      expire();
+      await lane.clock.pass(0);
+      await collect();
+      expect([states('a'), finished]).toEqual([['expired'], ['a']]);
+      expect([tracked().payments.size, costs]).toEqual([0, []]);
+    });
+
+    it('is asked for as long as it takes: what may land is never parked', async () => {
+      lane.chain.timestamp = DEADLINE;
+      lane.chain.verdicts.set('a', 'fails');
+      for (let round = 0; round < 6; round += 1) {
+        lane.chain.mine();
+        expire();
+        await lane.clock.pass(0);
+        await collect();
+        await lane.clock.pass(1000);
+      }
+      expect([stages('a'), lane.chain.asked.length]).toEqual([['attempt'], 6]);
+    });
+
+    it('is not asked for by what no node calls final', async () => {
+      lane.chain.timestamp = DEADLINE;
+      outcomes.expire([tracked()], { ...lane.chain.head, finalized: undefined });
+      await lane.clock.pass(0);
+      expect(lane.chain.asked).toEqual([]);
+    });
+  });
+
+  describe('one that was found used when it should have been sent', () => {
+    async function found(sentBefore?: TakenSettlement['sentBefore']): Promise<void> {
+      await lane.claim('a');
+      const [taken] = await lane.store.take(lane.lease, 1);
+      if (taken === undefined) throw new Error('nothing is ready');
+      expect(unresolved.holds({ ...taken, ...(sentBefore && { sentBefore }) }, USED, 85n)).toBe(
+        true,
+      );
+    }
+
+    async function followed(): Promise<void> {
+      outcomes.followUses(lane.chain.head);
+      await lane.clock.pass(0);
+      await collect();
+    }
+
+    it.each<[string, OutcomeVerdict, string, string | undefined]>([
+      [
+        'and never sent: it was presented elsewhere, and is refused',
+        ended('a', { state: 'foreign', reason: USED }),
+        'withdrawn',
+        USED,
+      ],
+      ['by a copy of ours', ended('a', { state: 'foreign', isPaid: true }), 'foreign', undefined],
+    ])('%s', async (_, verdict, state, reason) => {
+      await found();
+      lane.chain.verdicts.set('a', verdict);
+      await followed();
+      expect([states('a'), finished, unresolved.size]).toEqual([[state], ['a'], 0]);
+      expect(lane.store.claims.endingOf('a').reason).toBe(reason);
+    });
+
+    it('and sent before: it ends, it is not refused', async () => {
+      await found({ sinceBlock: 80n, hashes: [] });
+      lane.chain.verdicts.set('a', ended('a', { state: 'foreign', reason: USED }));
+      await followed();
+      expect([states('a'), unresolved.size]).toEqual([['foreign'], 0]);
+    });
+
+    it('in a block that is gone: it is ready again', async () => {
+      await found();
+      await followed();
+      expect([stages('a'), unresolved.size, finished]).toEqual([['ready'], 0, []]);
+    });
+
+    it('is not given back by a block before the one that showed it used', async () => {
+      await found();
+      lane.chain.finalized = 85n;
+      await followed();
+      expect([stages('a'), unresolved.size]).toEqual([['work'], 1]);
+      lane.chain.finalized = 86n;
+      await lane.clock.pass(500);
+      await followed();
+      expect(stages('a')).toEqual(['ready']);
+    });
+
+    it('by whom nobody can say: it is parked after three blocks', async () => {
+      await found();
+      lane.chain.judgeAgain = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'logs'));
+      for (let round = 0; round < 3; round += 1) {
+        lane.chain.mine();
+        await followed();
+        await lane.clock.pass(1000);
+      }
+      expect([stages('a'), unresolved.size, finished]).toEqual([['parked'], 0, ['a']]);
+      expect(lane.store.claims.get('a')).toMatchObject({ why: 'search_failed', sinceBlock: 85n });
+    });
+  });
+});

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { turns } from '../../platform/concurrency/clock.builder.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
+import type { HeldLane } from '../ledger/lane-store.js';
+import type { LaneStatus } from '../model/lane-status.js';
+import type { ChainWorker } from './chain-worker.js';
+import { LaneReporter } from './lane-reporter.js';
+import type { LaneRunner } from './lane-runner.js';
+import { CHAIN_ID, recordingObserver } from './lane-world.builder.js';
+import { type LaneSlot, slotFor } from './state/lane-slot.js';
+
+const HELD = { chainId: CHAIN_ID } as HeldLane;
+
+/** A lane that says of itself what its name is. */
+class TestRunner {
+  isPaused = false;
+  refresh: () => Promise<void> = () => Promise.resolve();
+
+  constructor(readonly lane: string) {}
+
+  status(): LaneStatus {
+    return { lane: this.lane } as LaneStatus;
+  }
+}
+
+/** What the lanes of a process say of themselves, and what is picked up each second. */
+describe('LaneReporter', () => {
+  let runners: Record<'a' | 'b', TestRunner>;
+  let slots: readonly LaneSlot[];
+  let sweep: () => Promise<void>;
+  let sweeps: number;
+  let paused: () => Promise<ReadonlySet<string>>;
+  let published: string[];
+  let publish: (lane: string) => Promise<void>;
+  let told: string[];
+  let reporter: LaneReporter;
+
+  beforeEach(() => {
+    runners = { a: new TestRunner('a'), b: new TestRunner('b') };
+    slots = [runners.a, runners.b].map((runner) => ({
+      ...slotFor(runner as unknown as LaneRunner),
+      held: HELD,
+    }));
+    [published, told, sweeps] = [[], [], 0];
+    sweep = () => Promise.resolve();
+    paused = () => Promise.resolve(new Set());
+    publish = () => Promise.resolve();
+    const worker = {
+      slots,
+      sweep: () => {
+        sweeps += 1;
+        return sweep();
+      },
+    };
+    reporter = new LaneReporter({
+      workers: [worker as unknown as ChainWorker],
+      paused: () => paused(),
+      publish: async ({ lane }) => {
+        await publish(lane);
+        published.push(lane);
+      },
+      observer: recordingObserver(told),
+    });
+  });
+
+  it('tells of each lane that is held, and of no other', async () => {
+    const [first] = slots;
+    if (first !== undefined) first.held = undefined;
+    runners.a.refresh = () => Promise.reject(new TypeError('its balance was asked for'));
+    await reporter.report();
+    expect([published, sweeps, told]).toEqual([['b'], 1, []]);
+    await reporter.reportLane('a');
+    expect(published).toEqual(['b']);
+  });
+
+  it('tells of one lane at once when something has changed with it', async () => {
+    await reporter.reportLane('b');
+    await reporter.reportLane('unknown');
+    expect([published, sweeps]).toEqual([['b'], 0]);
+  });
+
+  it('pauses what an operator has paused, and goes on when that is over', async () => {
+    paused = () => Promise.resolve(new Set(['b']));
+    await reporter.report();
+    expect([runners.a.isPaused, runners.b.isPaused]).toEqual([false, true]);
+    paused = () => Promise.resolve(new Set());
+    await reporter.report();
+    expect(runners.b.isPaused).toBe(false);
+  });
+
+  it('leaves a pause as it is while the ledger cannot be asked', async () => {
+    runners.a.isPaused = true;
+    paused = () => Promise.reject(new RedisUnavailableError('pauses', undefined));
+    await reporter.report();
+    expect([runners.a.isPaused, published]).toEqual([true, ['a', 'b']]);
+  });
+
+  it.each<[string, () => void, readonly string[]]>([
+    [
+      'the balance of a lane',
+      () => (runners.a.refresh = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'it'))),
+      ['a', 'b'],
+    ],
+    [
+      'the sweep of a chain',
+      () => (sweep = () => Promise.reject(new RedisUnavailableError('sweep', undefined))),
+      ['a', 'b'],
+    ],
+    [
+      'the word of a lane',
+      () =>
+        (publish = (lane) =>
+          lane === 'a'
+            ? Promise.reject(new RedisUnavailableError('publish', undefined))
+            : Promise.resolve()),
+      ['b'],
+    ],
+  ])('does without %s for a second, and keeps nothing else back', async (_, change, expected) => {
+    change();
+    await reporter.report();
+    expect([[...published].sort(), told, sweeps]).toEqual([expected, [], 1]);
+  });
+
+  it('has somebody look at what does not pass by itself', async () => {
+    sweep = () => Promise.reject(new TypeError('a fault'));
+    await reporter.report();
+    expect([published, told]).toEqual([['a', 'b'], ['failed']]);
+  });
+
+  it('begins no round while one is under way', async () => {
+    let end: () => void = () => undefined;
+    sweep = () => new Promise((resolve) => (end = resolve));
+    const first = reporter.report();
+    await turns();
+    await reporter.report();
+    expect(sweeps).toBe(1);
+    end();
+    await first;
+    sweep = () => Promise.resolve();
+    await reporter.report();
+    expect(sweeps).toBe(2);
+  });
+
+  describe('each second', () => {
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    });
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    it('from the start on, until it is stopped', async () => {
+      await reporter.start();
+      expect(sweeps).toBe(1);
+      jest.advanceTimersByTime(1000);
+      await turns();
+      expect(sweeps).toBe(2);
+      reporter.stop();
+      jest.advanceTimersByTime(5000);
+      await turns();
+      expect(sweeps).toBe(2);
+    });
+  });
+});

@@ -1,0 +1,379 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import type { SendResult } from '../../../platform/chain/rpc/rpc-classes.js';
+import { TestClock, turns } from '../../../platform/concurrency/clock.builder.js';
+import { RedisUnavailableError } from '../../../protocol/errors.js';
+import { aggregateCall } from '../../../protocol/evm/calls.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
+import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
+import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import {
+  aPayment,
+  CHAIN_ID,
+  GWEI,
+  LANE,
+  recordingObserver,
+  SIGNER,
+  TestChain,
+} from '../lane-world.builder.js';
+import type { TransactionOrder } from '../ports.js';
+import type { TrackedAttempt } from '../state/tracked-attempt.js';
+import { Broadcaster, type DailyBudgets, type Replaced } from './broadcaster.js';
+
+const GAS = 100_000n;
+const OTHER_PAYEE: Address = `0x${'77'.repeat(20)}`;
+const UNDERPRICED: SendResult = { kind: 'underpriced', leastTipWei: undefined };
+
+/** What leaves the process for the nodes, and what is stored before it does. */
+describe('Broadcaster', () => {
+  let clock: TestClock;
+  let chain: TestChain;
+  let store: MemoryLaneStore;
+  let told: string[];
+  let orders: TransactionOrder[];
+  let budgets: { laneWei: bigint | undefined; payeeWei: bigint | undefined };
+  let broadcaster: Broadcaster;
+  let held: HeldLane;
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    chain = new TestChain();
+    store = new MemoryLaneStore(() => clock.now());
+    told = [];
+    orders = [];
+    budgets = { laneWei: undefined, payeeWei: undefined };
+    broadcaster = aBroadcaster(true);
+    const lane = await store.acquire(LANE, CHAIN_ID, 'p1', 600_000);
+    if (lane === undefined) throw new Error('not free');
+    held = lane;
+    await store.setNext(held, undefined, 0);
+  });
+
+  function aBroadcaster(hasKey: boolean): Broadcaster {
+    const signer = {
+      address: SIGNER,
+      noop: { to: SIGNER, data: '0x' as const },
+      sign: (order: TransactionOrder) => {
+        orders.push(order);
+        const { gas, fees, isNoop } = order;
+        const hash: Hex = `0x${orders.length.toString(16).padStart(64, '0')}`;
+        return { hash, raw: `${hash}02` as const, gas, isNoop, signedAt: clock.now(), ...fees };
+      },
+    };
+    return new Broadcaster({
+      ...{ chain, store, clock, observer: recordingObserver(told) },
+      budgets: budgets satisfies DailyBudgets,
+      fees: { market: () => Promise.resolve(chain.market) },
+      signer: hasKey ? signer : undefined,
+    });
+  }
+
+  const payeeOf = (id: string): Address | undefined => (id === 'other' ? OTHER_PAYEE : undefined);
+
+  async function taken(...ids: readonly string[]): Promise<readonly TakenSettlement[]> {
+    ids.forEach((id, index) => {
+      const payTo = payeeOf(id);
+      store.claims.claim(id, aPayment(index + 1, payTo && { payTo }));
+    });
+    await store.ready(CHAIN_ID, ids);
+    return store.take(held, ids.length);
+  }
+
+  const send = (
+    items: readonly TakenSettlement[],
+    { accountNonce = 0, gas = GAS, blockNumber = 100n } = {},
+  ) => {
+    const group = { items, gas };
+    return broadcaster.send(held, { accountNonce, group, head: chain.head, blockNumber });
+  };
+
+  async function sent(...ids: readonly string[]): Promise<TrackedAttempt> {
+    const answer = await send(await taken(...ids));
+    if (answer.kind !== 'sent') throw new Error(answer.kind);
+    await turns();
+    return answer.tracked;
+  }
+
+  const stored = () => store.attemptsOf(LANE).map(({ transactions }) => transactions.length);
+
+  describe('sends', () => {
+    it('nothing that is not stored with its nonce by then', async () => {
+      let known: readonly Hex[] = [];
+      chain.broadcast = (raw) => {
+        chain.sent.push(raw);
+        known = store
+          .attemptsOf(LANE)
+          .flatMap(({ transactions }) => transactions.map((t) => t.raw));
+        return Promise.resolve([{ kind: 'accepted' }]);
+      };
+      await sent('a');
+      expect(chain.sent).toHaveLength(1);
+      expect(known).toEqual(chain.sent);
+      expect(told).toEqual(['sent', 'broadcast']);
+    });
+
+    it('one payment as its own call, and several through one', async () => {
+      const one = await sent('a');
+      expect(orders[0]?.call).toEqual(callOf(aPayment(1)));
+      expect([one.attempt.kind, orders[0]?.isNoop, orders[0]?.gas]).toEqual(['single', false, GAS]);
+      const answer = await send(await taken('b', 'c'), { accountNonce: 1 });
+      expect(orders[1]?.call).toEqual(aggregateCall([callOf(aPayment(1)), callOf(aPayment(2))]));
+      expect(answer).toMatchObject({
+        tracked: { attempt: { kind: 'batch', settlementIds: ['b', 'c'] } },
+      });
+    });
+
+    it.each<[string, bigint, bigint, bigint]>([
+      ['the block it was judged at', 105n, 100n, 105n],
+      ['a newer one that another node has shown', 100n, 107n, 107n],
+    ])('and says when: %s', async (_, blockNumber, latest, expected) => {
+      chain.latest = latest;
+      const answer = await send(await taken('a'), { blockNumber });
+      expect(answer).toMatchObject({ tracked: { attempt: { allocatedAtBlock: expected } } });
+    });
+
+    it('within the budget by the most that it may cost, rounded up, on the day of its nonce', async () => {
+      budgets.laneWei = 5_000_000_000n;
+      const asked: GasBudget[] = [];
+      const { allocate } = store;
+      store.allocate = (lane, attempt, budget) => {
+        asked.push(budget);
+        return allocate.call(store, lane, attempt, budget);
+      };
+      chain.market = { ...chain.market, suggestedTip: 1n };
+      await send(await taken('a'), { gas: 1_000_000_001n });
+      const day = new Date(clock.now()).toISOString().slice(0, 10);
+      expect(asked).toEqual([{ costGwei: 2n, laneGwei: 5n, payeeGwei: undefined, day }]);
+    });
+  });
+
+  describe('sends nothing, and stores nothing,', () => {
+    it.each<[string, () => void, object, { readonly accountNonce?: number }]>([
+      [
+        'while the price of gas is above the cap',
+        () => (chain.market = { ...chain.market, leastTip: 11n * GWEI }),
+        { kind: 'price_cap' },
+        {},
+      ],
+      ['where it has no key', () => (broadcaster = aBroadcaster(false)), { kind: 'price_cap' }, {}],
+      ['while the lane is paused', () => store.paused.add(LANE), { kind: 'paused' }, {}],
+      [
+        'with another nonce than the ledger has',
+        () => undefined,
+        { kind: 'nonce' },
+        { accountNonce: 3 },
+      ],
+      [
+        'when the requester left meanwhile',
+        () => store.claims.withdraw('other'),
+        { kind: 'gone', ids: ['other'] },
+        {},
+      ],
+      [
+        'above the budget of the lane',
+        () => (budgets.laneWei = 99_999n * GWEI),
+        { kind: 'budget', subject: 'lane' },
+        {},
+      ],
+      [
+        'above the budget of a payee',
+        () => (budgets.payeeWei = 40_000n * GWEI),
+        { kind: 'budget' },
+        {},
+      ],
+    ])('%s', async (_, change, expected, order) => {
+      const items = await taken('a', 'other');
+      change();
+      expect(await send(items, order)).toMatchObject(expected);
+      await turns();
+      expect([chain.sent, stored(), told]).toEqual([[], [], []]);
+    });
+
+    it('when the answer of the ledger is lost: what it did is read from it later', async () => {
+      const items = await taken('a');
+      store.allocate = () => Promise.reject(new RedisUnavailableError('allocate', undefined));
+      await expect(send(items)).rejects.toThrow(RedisUnavailableError);
+      expect([chain.sent, told]).toEqual([[], []]);
+    });
+  });
+
+  describe('what nodes answer', () => {
+    it.each<[string, readonly SendResult[], Partial<TrackedAttempt>]>([
+      ['one has it', [{ kind: 'accepted' }], { isTaken: true, refusal: undefined }],
+      [
+        'one had it',
+        [{ kind: 'already_known' }, UNDERPRICED],
+        { isTaken: true, refusal: undefined },
+      ],
+      ['it is too cheap', [UNDERPRICED, { kind: 'unknown' }], { isTaken: false, refusal: 'price' }],
+      ['it is not to be had', [{ kind: 'rejected' }], { isTaken: false, refusal: 'bytes' }],
+      ['nothing at all', [{ kind: 'unknown' }], { isTaken: false, refusal: undefined }],
+      ['its nonce is used', [{ kind: 'nonce_too_low' }], { isTaken: false, isSaidUsed: true }],
+    ])('%s: it decides nothing', async (_, results, expected) => {
+      chain.sendResults = results;
+      const tracked = await sent('a');
+      expect(tracked).toMatchObject(expected);
+      expect(store.claims.stateOf('a')).toBe('broadcast');
+    });
+
+    it('comes to a fault of ours: it is told, and the attempt is in flight', async () => {
+      chain.broadcast = () => Promise.reject(new TypeError('a fault'));
+      const tracked = await sent('a');
+      expect([tracked.isTaken, tracked.refusal]).toEqual([false, undefined]);
+      expect(told).toContain('failed');
+      expect(stored()).toEqual([1]);
+    });
+
+    it('comes after another transaction took its place: it says nothing of that one', async () => {
+      let answer: (results: readonly SendResult[]) => void = () => undefined;
+      const { broadcast } = chain;
+      chain.broadcast = () => new Promise((resolve) => (answer = resolve));
+      const tracked = await sent('a');
+      chain.broadcast = broadcast.bind(chain);
+      await broadcaster.outbid(held, tracked, chain.head);
+      await turns();
+      answer([{ kind: 'rejected' }]);
+      await turns();
+      expect([tracked.refusal, tracked.isTaken]).toEqual([undefined, true]);
+    });
+  });
+
+  describe('outbids', () => {
+    const prices = ({ attempt }: TrackedAttempt) => attempt.transactions.map((t) => t.maxFeePerGas);
+
+    it('by an eighth, at the same nonce, with the same call and gas, stored before it is sent', async () => {
+      const tracked = await sent('a');
+      tracked.refusal = 'price';
+      chain.latest += 9n;
+      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('replaced');
+      const [first, second] = prices(tracked);
+      expect((second ?? 0n) * 8n).toBeGreaterThanOrEqual((first ?? 0n) * 9n);
+      const same = ({ call, accountNonce, gas }: TransactionOrder) => ({ call, accountNonce, gas });
+      expect(orders.map(same)[1]).toEqual(orders.map(same)[0]);
+      expect(stored()).toEqual([2]);
+      expect([tracked.pricedAtBlock, tracked.sentAtBlock, tracked.refusal]).toEqual([
+        109n,
+        109n,
+        undefined,
+      ]);
+      expect(store.claims.hashesOf('a')).toHaveLength(2);
+    });
+
+    it.each<[string, readonly string[], readonly string[], boolean]>([
+      ['a batch with all that it carries', [], ['a', 'b'], false],
+      ['a batch of which one is left, as the batch it was', ['a'], ['b'], false],
+      ['a batch of which nothing is left by a no-op', ['a', 'b'], [], true],
+    ])('%s', async (_, ended, left, isNoop) => {
+      const tracked = await sent('a', 'b');
+      const payments = new Map(tracked.payments);
+      for (const id of ended) tracked.payments.delete(id);
+      const replaced = await broadcaster.outbid(held, tracked, chain.head);
+      expect(replaced).toBe(isNoop ? 'cancelled' : 'replaced');
+      const calls = left.flatMap((id) => {
+        const payment = payments.get(id);
+        return payment === undefined ? [] : [callOf(payment)];
+      });
+      const expected = isNoop ? { to: SIGNER, data: '0x' } : aggregateCall(calls);
+      expect(orders[1]).toMatchObject({ call: expected, isNoop, gas: isNoop ? 21_000n : GAS });
+    });
+
+    it('a no-op by a no-op: what was cancelled stays cancelled', async () => {
+      const tracked = await sent('a');
+      expect(await broadcaster.cancel(held, tracked, chain.head)).toBe('cancelled');
+      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('cancelled');
+      expect(orders.map(({ isNoop }) => isNoop)).toEqual([false, true, true]);
+    });
+
+    it('what the budget does not allow by a no-op, which it does', async () => {
+      budgets.laneWei = GAS * GWEI;
+      const tracked = await sent('a');
+      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('cancelled');
+      // The one over the budget was signed, and is neither stored nor sent.
+      await turns();
+      expect([orders.length, stored(), chain.sent.length]).toEqual([3, [2], 2]);
+      expect(tracked.attempt.transactions.at(-1)?.isNoop).toBe(true);
+    });
+
+    it.each<[string, boolean, Replaced, number]>([
+      ['not at all where a pool has it: the cap leaves no room', true, 'no_room', 1],
+      ['for the same where no pool ever had it', false, 'replaced', 2],
+    ])('%s', async (_, isTaken, expected, transactions) => {
+      const tracked = await sent('a');
+      tracked.isTaken = isTaken;
+      chain.market = { ...chain.market, cap: GWEI };
+      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe(expected);
+      expect(prices(tracked)).toEqual(Array.from({ length: transactions }, () => GWEI));
+      expect(stored()).toEqual([transactions]);
+    });
+
+    it('what is urgent by the higher of two tips', async () => {
+      const tracked = await sent('a');
+      chain.market = { ...chain.market, urgentTip: 7n * GWEI };
+      await broadcaster.outbid(held, tracked, chain.head);
+      expect(prices(tracked)).toEqual([GWEI, 7n * GWEI]);
+    });
+
+    it.each(['outbid', 'cancel'] as const)('nothing without the key (%s)', async (how) => {
+      const tracked = await sent('a');
+      const follower = aBroadcaster(false);
+      expect([follower.hasKey, broadcaster.hasKey]).toEqual([false, true]);
+      expect(await follower[how](held, tracked, chain.head)).toBe('no_key');
+      expect(stored()).toEqual([1]);
+    });
+
+    it.each(['outbid', 'cancel'] as const)(
+      'and sends nothing when the ledger does not answer (%s): it may be stored, or not',
+      async (how) => {
+        const tracked = await sent('a');
+        const { attempt } = tracked;
+        store.replace = () => Promise.reject(new RedisUnavailableError('replace', undefined));
+        await expect(broadcaster[how](held, tracked, chain.head)).rejects.toThrow(
+          RedisUnavailableError,
+        );
+        await turns();
+        expect(tracked.attempt).toBe(attempt);
+        expect(chain.sent).toHaveLength(1);
+      },
+    );
+
+    it('and cancels nothing that no budget has room for', async () => {
+      const tracked = await sent('a');
+      store.replace = () => Promise.resolve({ kind: 'budget', subject: 'lane' });
+      expect(await broadcaster.cancel(held, tracked, chain.head)).toBe('no_room');
+      expect(tracked.attempt.transactions).toHaveLength(1);
+    });
+  });
+
+  describe('fills a gap', () => {
+    beforeEach(() => store.setNext(held, 0, 2));
+
+    it('by a transfer of nothing to itself that settles nothing', async () => {
+      const filler = await broadcaster.fillGap(held, 1, chain.head);
+      await turns();
+      expect(orders).toMatchObject([
+        { accountNonce: 1, gas: 21_000n, isNoop: true, call: { to: SIGNER, data: '0x' } },
+      ]);
+      expect(filler?.attempt).toMatchObject({ kind: 'noop', settlementIds: [] });
+      expect([filler?.payments.size, chain.sent.length]).toEqual([0, 1]);
+    });
+
+    it.each<[string, number, () => unknown]>([
+      ['a nonce that was never given out', 2, () => undefined],
+      ['one that something is stored of', 1, () => broadcaster.fillGap(held, 1, chain.head)],
+      ['above the budget of the lane', 1, () => (budgets.laneWei = 20_999n * GWEI)],
+      [
+        'while the price of gas is above the cap',
+        1,
+        () => (chain.market = { ...chain.market, leastTip: 11n * GWEI }),
+      ],
+      ['without the key', 1, () => (broadcaster = aBroadcaster(false))],
+    ])('never: %s', async (_, nonce, change) => {
+      await change();
+      await turns();
+      const before = chain.sent.length;
+      expect(await broadcaster.fillGap(held, nonce, chain.head)).toBeUndefined();
+      await turns();
+      expect(chain.sent).toHaveLength(before);
+    });
+  });
+});
