@@ -7,6 +7,7 @@ import { freePort } from '../../../sandbox/processes.js';
 import { type Service, startService } from '../../../sandbox/service.js';
 import { createApiKey } from '../../../src/operations/access/api-key.js';
 import type { Scope } from '../../../src/platform/config/access-settings.js';
+import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
 import { eventually } from '../../support/http.js';
 import { Inspector } from '../../support/inspector.js';
 import { type Json } from '../../support/payments.js';
@@ -38,9 +39,13 @@ const REFUSED = {
 /** With the fields that stock clients look for. */
 function bodyOf(path: string, status: keyof typeof REFUSED): Json {
   const [reason, message] = REFUSED[status];
+  const extensions = { diagnosis: diagnosisOf(reason) };
   return /verify/i.test(path)
-    ? { isValid: false, invalidReason: reason, invalidMessage: message }
-    : { success: false, errorReason: reason, errorMessage: message, transaction: '', network: '' };
+    ? { isValid: false, invalidReason: reason, invalidMessage: message, extensions }
+    : {
+        ...{ success: false, errorReason: reason, errorMessage: message },
+        ...{ transaction: '', network: '', extensions },
+      };
 }
 
 /** Verify and settle where there are both API keys and limits. */
