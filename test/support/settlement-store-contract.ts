@@ -438,9 +438,13 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
   });
 }
 
-function anUpto(amount: bigint): ReturnType<typeof aPayment> {
+/** A payment of at most what was signed, nobody has seen. @param amount - that is settled. */
+export function anUpto(
+  amount: bigint,
+  overrides: Parameters<typeof anUptoAuthorization>[0] = {},
+): ReturnType<typeof aPayment> {
   payments += 1;
-  const authorization = anUptoAuthorization({ nonce: BigInt(payments) });
+  const authorization = anUptoAuthorization({ nonce: BigInt(payments), ...overrides });
   const payment = anAcceptedUpto({ chainId: CHAIN_ID, amount, authorization });
   const terms = termsOf(payment.chainId, payment.asset, authorization);
   return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };

@@ -120,7 +120,7 @@ export class RedisSettlementStore implements SettlementStore {
           this.limits.queueMax,
           this.limits.retentionSeconds,
           isHandedOut ? '1' : '',
-          needsNoTransaction(payment) ? this.limits.tombstoneSeconds : '',
+          needsNoTransaction(payment) ? '1' : '',
           fields.length,
           ...fields,
           ...requester.credentials,

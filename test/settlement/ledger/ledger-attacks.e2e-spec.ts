@@ -10,13 +10,14 @@ import {
 } from '../../../src/protocol/payment/accepted-payment.builder.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { formatKey, listKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import { formatKey, listKey, payerKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
 import { eventually } from '../../support/http.js';
+import { newAccount } from '../../support/payments.js';
 import { RedisGate } from '../../support/redis-gate.js';
-import { aPayment, aRequester, CHAIN_ID } from '../../support/settlement-store-contract.js';
+import { anUpto, aPayment, aRequester, CHAIN_ID } from '../../support/settlement-store-contract.js';
 import { anAttempt, BLOCK, LedgerWorld, LIMITS, NO_BUDGET } from './ledger-world.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
@@ -83,6 +84,30 @@ describe('the ledger under attack', () => {
     expect(firstNew).not.toContain(large);
     expect(served.filter((payTo) => payTo === large).length).toBeGreaterThanOrEqual(2);
     await world.lanes.release(held);
+  });
+
+  it.each([
+    ['its deadline and a minute', 300, 361],
+    ['an hour, however late its deadline', 10 ** 9, 3601],
+  ])('what is settled for nothing leaves nothing for longer than %s', async (_, seconds, most) => {
+    const payer = newAccount().address;
+    const deadline = BigInt(Math.floor(Date.now() / 1000) + seconds);
+    const ref = await claimed(anUpto(0n, { from: payer, deadline }));
+    expect(await ttlOf(ref)).toBeLessThanOrEqual(most);
+    expect(await ttlOf(ref)).toBeGreaterThan(most - 10);
+    for (const kind of [`d:${ref.id}`, `w:${ref.id}`]) {
+      const left = await world.redis.ttl(`x402:{${CHAIN_ID}:0}:${kind}`);
+      expect([kind, left > 0 && left <= most]).toEqual([kind, true]);
+    }
+    // Nobody had to have money for it: no payer leaves a list, and no list of all is pushed through.
+    expect(await world.redis.exists(payerKey(CHAIN_ID, payer))).toBe(0);
+    expect(await world.redis.zscore(listKey(CHAIN_ID, 'newest'), ref.id)).toBeNull();
+    const index = (await world.redis.keys(`x402:{${CHAIN_ID}:0}:a:*`)).map(async (key) => ({
+      ttl: await world.redis.ttl(key),
+      names: Object.values(await world.redis.hgetall(key)).includes(ref.id),
+    }));
+    const own = (await Promise.all(index)).filter(({ names }) => names);
+    expect(own.map(({ ttl }) => ttl > 0 && ttl <= most)).toEqual([true]);
   });
 
   it('respond-async refused in a loop leaves nothing for longer than ten minutes', async () => {

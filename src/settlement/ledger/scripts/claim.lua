@@ -6,7 +6,7 @@
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] authorization id,
 -- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved for such payments, likewise,
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
--- ARGV[10] seconds the record of a payment is kept that needs no transaction, else empty,
+-- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
 -- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
@@ -49,14 +49,19 @@ advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
   'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 12, fields_end))
 if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
+redis.call('ZADD', waiters_key(r.id), at, requester)
+redis.call('EXPIRE', waiters_key(r.id), 300)
+if needs_nothing then
+  -- It cost nobody anything, and whoever has a key can sign any number of them: kept while it could be settled for
+  -- more, and for an hour at most.
+  local left = math.floor(tonumber(record.deadline) - at / 1000) + MINUTE
+  local seconds = math.max(MINUTE, math.min(left, HOUR))
+  conclude(r, 'nothing_due', { paid = true }, { tombstone = seconds, retention = seconds })
+  return { 'claimed', queued }
+end
 redis.call('ZADD', prefix .. 'newest', at, r.id)
 redis.call('ZREMRANGEBYRANK', prefix .. 'newest', 0, -501)
 redis.call('ZADD', KEYS[5], at, r.id)
 redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -51)
 redis.call('EXPIRE', KEYS[5], ARGV[8])
-redis.call('ZADD', waiters_key(r.id), at, requester)
-redis.call('EXPIRE', waiters_key(r.id), 300)
-if needs_nothing then
-  conclude(r, 'nothing_due', { paid = true }, { tombstone = ARGV[10], retention = ARGV[8] })
-end
 return { 'claimed', queued }

@@ -271,6 +271,7 @@ end
 
 local MINUTE = 60
 local TEN_MINUTES = 600
+local HOUR = 3600
 
 -- Ends a record: what is heavy goes, what answers are made of stays, in one form with a live one.
 -- `found` may name tx, block, block_hash, log, batch, reason and paid; `life` the seconds tombstone, retention.
