@@ -374,7 +374,11 @@ describe('what is said of fields and what is read of them', () => {
     for (const path of paths(body)) {
       // Without one of these there is no request.
       if (path.length === 1) continue;
-      for (const bad of [undefined, null, 1.5, '', 'x', '-', {}, [], 'x'.repeat(300)]) {
+      for (const bad of [
+        ...[undefined, null, 1.5, '', 'x', '-', {}, [], 'x'.repeat(300)],
+        // No text can be made of it.
+        { toString: 1, valueOf: 1 },
+      ]) {
         const wrong = changed(body, path.join('.'), bad);
         const envelope = readEnvelope(wrong);
         if (envelope === undefined) throw new Error('no envelope');

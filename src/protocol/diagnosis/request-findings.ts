@@ -11,6 +11,7 @@ import {
 } from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
 import { allSchemes, schemeNamed } from '../schemes/registry.js';
+import type { Scheme } from '../schemes/scheme.js';
 import { firstBrokenField } from './fields.js';
 import type { FieldRule, Finding } from './finding.js';
 
@@ -78,6 +79,12 @@ export function requestFinding(
 const versionOf = ({ paymentPayload }: PaymentEnvelope): 1 | 2 =>
   paymentPayload['x402Version'] === 1 ? 1 : 2;
 
+/** The scheme that reads the request; the name may be anything. */
+function schemeOf(envelope: PaymentEnvelope): Scheme | undefined {
+  const name = envelope.paymentRequirements['scheme'];
+  return typeof name === 'string' ? schemeNamed(name, versionOf(envelope)) : undefined;
+}
+
 function versionFinding(envelope: PaymentEnvelope, versions: Served['versions']): Finding {
   const got = envelope.paymentPayload['x402Version'];
   const path = 'paymentPayload.x402Version';
@@ -123,7 +130,7 @@ function nameOfOtherVersion(got: string, version: 1 | 2): string | undefined {
 function requirementsFinding(envelope: PaymentEnvelope): Finding | undefined {
   const version = versionOf(envelope);
   const { paymentRequirements } = envelope;
-  const scheme = schemeNamed(String(paymentRequirements['scheme']), version);
+  const scheme = schemeOf(envelope);
   const readAmount = (value: unknown): bigint | undefined =>
     scheme?.readAmount === undefined ? readInteger(value) : scheme.readAmount(value);
   const [amount, other] =
@@ -155,13 +162,13 @@ const textOfAtMost = (most: number): Omit<FieldRule, 'path'> => ({
 
 function payloadFinding(envelope: PaymentEnvelope): Finding | undefined {
   const version = versionOf(envelope);
-  const { paymentPayload, paymentRequirements } = envelope;
+  const { paymentPayload } = envelope;
   const rules: FieldRule[] = [];
   if (version === 2) {
     const fix = 'Version 2 repeats the accepted requirements in the payment.';
     rules.push({ path: ['accepted'], expected: 'an object', isGood: isObject, fix });
   }
-  const scheme = schemeNamed(String(paymentRequirements['scheme']), version);
+  const scheme = schemeOf(envelope);
   const inner = readOptionalObject(paymentPayload['payload']);
   if (scheme !== undefined) rules.push(...scheme.claimFields(inner ?? {}, version));
   return firstBrokenField('paymentPayload', paymentPayload, rules);
