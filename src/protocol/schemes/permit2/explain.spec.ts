@@ -58,6 +58,12 @@ describe('what is wrong with a permit', () => {
       { expected: REQUIRED, got: 999n },
     ],
     [
+      'permit2_invalid_amount',
+      { signed: { permitted: { token: TOKEN, amount: '0' } } },
+      'permitted.amount',
+      { expected: 'an amount above 0', got: 0n },
+    ],
+    [
       'permit2_token_mismatch',
       { signed: { permitted: { token: STRANGER, amount: '1000' } } },
       'permitted.token',
@@ -124,7 +130,7 @@ describe('what is wrong with the permit of the token that a payment brings', () 
     ['eip2612_asset_mismatch', 'asset', STRANGER, TOKEN],
     ['eip2612_spender_not_permit2', 'spender', STRANGER, PERMIT2],
     ['eip2612_deadline_expired', 'deadline', String(NOW + 5), EARLIEST],
-    ['permit2_2612_amount_mismatch', 'amount', '999', '1000, the amount of the payment'],
+    ['permit2_2612_amount_mismatch', 'amount', '999', '1000, the permitted amount'],
   ])('%s', (reason, name, got, expected) => {
     const sent = { extensions: sponsoredBy({ [name]: got }) };
     const path = `paymentPayload.extensions.eip2612GasSponsoring.info.${name}`;

@@ -5,6 +5,7 @@ import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
 import type { UptoClaim } from '../../payment/payment.js';
 import type { JsonObject } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
+import { sponsoredBy } from '../exact/exact-payment.builder.js';
 import { UPTO_EXPLANATIONS, UPTO_FIELDS } from './explain.js';
 import { readUptoClaim } from './read-claim.js';
 import {
@@ -55,6 +56,31 @@ describe('what is wrong with a payment of upto', () => {
         got: 1001n,
       },
     ],
+    // As the proxy says it.
+    [
+      'upto_amount_exceeds_permitted',
+      { amount: '1001' },
+      {
+        path: 'paymentRequirements.amount',
+        expected: 'at most 1000, which the payer signed',
+        got: 1001n,
+      },
+    ],
+    // The proxy compares what the two permits allow, whatever is charged.
+    [
+      'permit2_2612_amount_mismatch',
+      { amount: '400', extensions: sponsoredBy({ amount: '400' }) },
+      {
+        path: 'paymentPayload.extensions.eip2612GasSponsoring.info.amount',
+        expected: '1000, the permitted amount',
+        got: '400',
+      },
+    ],
+    [
+      'permit2_invalid_amount',
+      { amount: '0', permitted: { amount: '0' } },
+      { path: `${PERMIT}.permitted.amount`, expected: 'an amount above 0', got: 0n },
+    ],
     // As any payment by Permit2.
     [
       'invalid_permit2_recipient_mismatch',
@@ -79,6 +105,8 @@ describe('what is wrong with a payment of upto', () => {
     'invalid_exact_evm_scheme',
     'invalid_exact_evm_network_mismatch',
     'permit2_simulation_failed',
+    // It is no fault of the request.
+    'upto_unauthorized_facilitator',
   ])('says nothing of %s', async (reason) => {
     expect(await findingOf(reason, {})).toBeUndefined();
   });
