@@ -221,7 +221,15 @@ describe('what is wrong with a signature by EIP-3009', () => {
       {
         path: `${AUTHORIZATION}.from`,
         expected: 'from and to in lower case, or with their EIP-55 checksums',
-        got: LETTERS.toLowerCase(),
+        got: LETTERS,
+      },
+    ],
+    [
+      'to an address with a wrong checksum',
+      { signed: { to: LETTERS } },
+      {
+        path: `${AUTHORIZATION}.to`,
+        expected: 'from and to in lower case, or with their EIP-55 checksums',
       },
     ],
     [
