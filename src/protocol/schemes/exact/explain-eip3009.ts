@@ -1,3 +1,4 @@
+import { isAddress } from 'viem';
 import type { Finding } from '../../diagnosis/finding.js';
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
 import {
@@ -94,11 +95,12 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
     return { path: `${AUTHORIZATION}.nonce`, expected: '32 bytes: 0x and 64 hexadecimal digits' };
   }
   if (!hasValidChecksums) {
-    return {
-      path: `${AUTHORIZATION}.from`,
-      expected: 'from and to in lower case, or with their EIP-55 checksums',
-      got: from,
-    };
+    const expected = 'from and to in lower case, or with their EIP-55 checksums';
+    const { payerAsSent: got } = payment;
+    // A claim has its addresses in lower case: only the payer is known as it came.
+    return got === undefined || isAddress(got)
+      ? { path: `${AUTHORIZATION}.to`, expected }
+      : { path: `${AUTHORIZATION}.from`, expected, got };
   }
   return {
     path: 'paymentPayload.payload.signature',

@@ -36,9 +36,10 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
     expected: `${requirements.amount}, the amount of the requirements`,
     got: amount,
   }),
-  permit2_invalid_amount: ({ requirements }, { amount }) => ({
+  // What the proxy takes is no more than what was permitted, so that only nothing is refused.
+  permit2_invalid_amount: (_, { amount }) => ({
     path: `${AUTHORIZATION}.permitted.amount`,
-    expected: `${requirements.amount}, the amount of the requirements`,
+    expected: 'an amount above 0',
     got: amount,
   }),
   permit2_token_mismatch: ({ requirements }, { token }) => ({
@@ -76,9 +77,9 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
     expected: 'an address the proxy pays to',
     got: requirements.payTo,
   }),
-  permit2_2612_amount_mismatch: ({ requirements }, { sponsoredPermit }) => ({
+  permit2_2612_amount_mismatch: (_, { amount, sponsoredPermit }) => ({
     path: `${SPONSORED}.amount`,
-    expected: `${requirements.amount}, the amount of the payment`,
+    expected: `${amount}, the permitted amount`,
     got: sponsoredPermit?.amount,
   }),
   invalid_eip2612_extension_format: () => ({

@@ -1,5 +1,5 @@
-import type { FieldRule } from '../../diagnosis/finding.js';
-import type { UptoClaim } from '../../payment/payment.js';
+import type { FieldRule, Finding } from '../../diagnosis/finding.js';
+import type { Payment, UptoClaim } from '../../payment/payment.js';
 import { type Explanations, wrongNetwork, wrongScheme } from '../explain-frame.js';
 import { addressAt, textAt } from '../field-rules.js';
 import { PERMIT2_FIELDS } from '../permit2/claim-fields.js';
@@ -27,9 +27,14 @@ export const UPTO_EXPLANATIONS: Explanations<UptoClaim> = {
     expected: 'extra.facilitatorAddress of /supported',
     got: facilitator,
   }),
-  invalid_upto_evm_payload_settlement_exceeds_amount: ({ requirements }, { amount }) => ({
+  invalid_upto_evm_payload_settlement_exceeds_amount: exceedsMaximum,
+  upto_amount_exceeds_permitted: exceedsMaximum,
+};
+
+function exceedsMaximum({ requirements }: Payment, { amount }: UptoClaim): Finding {
+  return {
     path: 'paymentRequirements.amount',
     expected: `at most ${amount}, which the payer signed`,
     got: requirements.amount,
-  }),
-};
+  };
+}
