@@ -31,16 +31,21 @@ describe('the facilitator', () => {
   let requests: SettleRequest[];
   let observed: unknown[][];
   let logged: unknown[];
+  let isChainListBroken: boolean;
 
   beforeEach(() => {
     outcome = { isValid: true };
     settled = undefined;
+    isChainListBroken = false;
     [verifyKeys, requests, observed, logged] = [[], [], [], []];
     service = new FacilitatorService({
       config: { settleFinality: 'finalized' },
       chains: {
         get: (chainId: number) => (chainId === 56 ? {} : undefined),
-        all: [{ chainId: 56 }],
+        get all() {
+          if (isChainListBroken) throw new TypeError('a bug');
+          return [{ chainId: 56 }];
+        },
       },
       verifier: {
         verify: (_: unknown, keyTag: string) => {
@@ -143,6 +148,17 @@ describe('the facilitator', () => {
       const answer = await settle();
       expect(observed).toEqual([[result, reason]]);
       expect(answer === undefined).toBe(result === 'hung_up');
+    });
+
+    it('tells the reason, and the hash, also where it cannot explain them', async () => {
+      isChainListBroken = true;
+      settled = answers.pending(TX);
+      expect((await settle())?.body).toMatchObject({
+        errorReason: 'settlement_pending',
+        transaction: TX,
+        extensions: { diagnosis: { fault: 'chain', retry: 'same' } },
+      });
+      expect(logged).toHaveLength(1);
     });
 
     it('has an answer when it fails itself, with strings wherever the client reads them', async () => {

@@ -81,7 +81,7 @@ export class FacilitatorService {
     this.parts.observer.verified(subject, reason, performance.now() - begun);
     const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent);
     if (reason === undefined) return { isValid: true, ...payer };
-    const { message, extensions } = refusalOf(reason, request, this.#chainIds);
+    const { message, extensions } = this.#refusal(reason, request);
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
@@ -125,7 +125,7 @@ export class FacilitatorService {
   #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
     const { errorReason } = answer.body;
     if (errorReason === undefined) return answer;
-    const { message, extensions } = refusalOf(errorReason, request, this.#chainIds);
+    const { message, extensions } = this.#refusal(errorReason, request);
     return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
@@ -155,8 +155,16 @@ export class FacilitatorService {
     return this.parts.config.settleFinality;
   }
 
-  get #chainIds(): readonly number[] {
-    return this.parts.chains.all.map(({ chainId }) => chainId);
+  /** The reason is the answer: a fault of ours in saying more of it must not take it away. */
+  #refusal(reason: Reason, request: ReadRequest): Refused {
+    try {
+      const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
+      return refusalOf(reason, request, chainIds);
+    } catch (error) {
+      this.parts.logger.error({ err: error, reason }, 'a refusal could not be explained');
+      const { message, diagnosis } = explain(reason);
+      return { message, extensions: { diagnosis } };
+    }
   }
 
   #read(
