@@ -60,7 +60,9 @@ describe('the description of the hub at /openapi.json', () => {
       { id: 'shop', sha256: sha256(other), scopes: ['verify', 'settle'] },
     ];
     writeFileSync(file, JSON.stringify({ version: 1, keys }));
-    const closed = await world.hub({ API_KEYS_FILE: file, HUB_STORAGE: 'memory' });
+    // An index is that of one storage: two hubs with one each would take it from each other.
+    const own = await HubWorld.start();
+    const closed = await own.hub({ API_KEYS_FILE: file });
     for (const [headers, status, text] of [
       [{}, 401, 'Unauthorized'],
       [{ 'x-api-key': other }, 403, 'Forbidden'],
@@ -71,5 +73,6 @@ describe('the description of the hub at /openapi.json', () => {
     }
     const stored = await closed.post('/api/upload', message('bob'), { 'x-api-key': key });
     expect(stored.status).toBe(200);
+    await own.stop();
   });
 });
