@@ -3,13 +3,13 @@ import type { PaymentEnvelope } from '../payment/parse-payment.js';
 import {
   isJsonObject,
   isShortText,
-  readAddress,
   readInteger,
   readOptionalObject,
   TOKEN_NAME_MAX,
   TOKEN_VERSION_MAX,
 } from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
+import { addressAt, objectAt } from '../schemes/field-rules.js';
 import { allSchemes, schemeNamed } from '../schemes/registry.js';
 import type { Scheme } from '../schemes/scheme.js';
 import { firstBrokenField } from './fields.js';
@@ -22,10 +22,7 @@ export interface Served {
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
-const isAddress = (value: unknown): boolean => readAddress(value) !== undefined;
-const isObject = (value: unknown): boolean => isJsonObject(value);
 
-const ADDRESS = 'an address: 0x and 40 hexadecimal digits';
 const ATOMIC_UNITS = 'atomic units: a whole number as decimal text';
 
 /** More are not listed in a message. */
@@ -135,11 +132,12 @@ function requirementsFinding(envelope: PaymentEnvelope): Finding | undefined {
     scheme?.readAmount === undefined ? readInteger(value) : scheme.readAmount(value);
   const [amount, other] =
     version === 1 ? ['maxAmountRequired', 'amount'] : ['amount', 'maxAmountRequired'];
+  const asset = addressAt('asset');
   const rules: readonly FieldRule[] = [
     { path: ['scheme'], expected: 'the name of a scheme', isGood: isText },
     { path: ['network'], expected: 'the name of a network', isGood: isText },
-    { path: ['asset'], expected: `${ADDRESS} of the token`, isGood: isAddress },
-    { path: ['payTo'], expected: ADDRESS, isGood: isAddress },
+    { ...asset, expected: `${asset.expected} of the token` },
+    addressAt('payTo'),
     {
       path: [amount],
       expected: ATOMIC_UNITS,
@@ -166,7 +164,7 @@ function payloadFinding(envelope: PaymentEnvelope): Finding | undefined {
   const rules: FieldRule[] = [];
   if (version === 2) {
     const fix = 'Version 2 repeats the accepted requirements in the payment.';
-    rules.push({ path: ['accepted'], expected: 'an object', isGood: isObject, fix });
+    rules.push({ ...objectAt('accepted'), fix });
   }
   const scheme = schemeOf(envelope);
   const inner = readOptionalObject(paymentPayload['payload']);

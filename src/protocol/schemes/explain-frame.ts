@@ -34,9 +34,13 @@ export const tooPoor = ({ requirements }: Payment, path: string, payer: unknown)
   got: payer,
 });
 
+/** @param now - Unix seconds. */
+export const earliestEnd = (now: number): string =>
+  `at least ${BigInt(now) + EXPIRY_MARGIN_SECONDS} (Unix seconds)`;
+
 export const tooLate = (path: string, got: bigint, { now }: ExplainFacts): Finding => ({
   path,
-  expected: `at least ${BigInt(now) + EXPIRY_MARGIN_SECONDS} (Unix seconds)`,
+  expected: earliestEnd(now),
   got,
   fix: 'Sign with a later time; compare the clocks.',
 });

@@ -1,6 +1,7 @@
 import { PERMIT2 } from '../../evm/contracts.js';
 import type { Permit2Claim } from '../../payment/payment.js';
 import {
+  earliestEnd,
   type Explanations,
   noContractAtAsset,
   tooEarly,
@@ -104,7 +105,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
   }),
   eip2612_deadline_expired: (_, { sponsoredPermit }, { now }) => ({
     path: `${SPONSORED}.deadline`,
-    expected: `at least ${now + 6} (Unix seconds)`,
+    expected: earliestEnd(now),
     got: sponsoredPermit?.deadline,
   }),
   payer_suspended: (_, { from }) => ({
