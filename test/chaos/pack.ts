@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type PluginBuild } from 'esbuild';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 /** The built service, as an operator starts it. */
@@ -10,31 +10,17 @@ const PACKED = fileURLToPath(
   new URL('../../node_modules/.cache/chaos/service.mjs', import.meta.url),
 );
 
-interface Loaded {
-  readonly contents: string;
-  readonly loader: 'js';
-}
-/** The part of esbuild that is used here; it comes with tsx. */
-interface Bundler {
-  build(options: object): Promise<unknown>;
-}
-interface BundlerPlugin {
-  onLoad(options: { filter: RegExp }, load: (file: { path: string }) => Loaded): void;
-}
-
 /**
  * The built service and the packages it uses in one file. The code is the same; a process that loads
  * one file instead of thousands is there in a third of the time, and runs restart many processes.
  *
- * @returns the file; `dist/main.js` itself where nothing can be packed.
+ * @returns the file.
  */
 export async function packService(): Promise<string> {
   if (existsSync(PACKED) && statSync(PACKED).mtimeMs > newestIn(DIST)) return PACKED;
-  const bundler = await loadBundler();
-  if (bundler === undefined) return MAIN;
   mkdirSync(dirname(PACKED), { recursive: true });
   const draft = `${PACKED}.${process.pid}`;
-  await bundler.build({
+  await build({
     entryPoints: [MAIN],
     outfile: draft,
     bundle: true,
@@ -59,7 +45,7 @@ export async function packService(): Promise<string> {
 }
 
 /** Files find their neighbours by their own place, so each keeps the one it had. */
-function keepPlaces(plugin: BundlerPlugin): void {
+function keepPlaces(plugin: PluginBuild): void {
   plugin.onLoad({ filter: /\.[cm]?js$/ }, ({ path }) => ({
     contents: readFileSync(path, 'utf8')
       .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
@@ -67,15 +53,6 @@ function keepPlaces(plugin: BundlerPlugin): void {
       .replaceAll(/\b__filename\b/g, JSON.stringify(path)),
     loader: 'js',
   }));
-}
-
-async function loadBundler(): Promise<Bundler | undefined> {
-  try {
-    const ofTsx = createRequire(createRequire(import.meta.url).resolve('tsx/package.json'));
-    return (await import(ofTsx.resolve('esbuild'))) as Bundler;
-  } catch {
-    return undefined;
-  }
 }
 
 function newestIn(folder: string): number {
