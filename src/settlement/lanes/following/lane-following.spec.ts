@@ -51,6 +51,22 @@ describe('a lane that follows', () => {
     expect(states('a')).toEqual(['included']);
   });
 
+  it('looks again for what a node does not show, less and less often, and finds it', async () => {
+    await lane.send('a');
+    lane.chain.used = 1;
+    lane.chain.looks = 0;
+    for (let passed = 0; passed < 5000; passed += 50) {
+      await lane.follow(1);
+      await lane.clock.pass(50);
+    }
+    expect(lane.chain.looks).toBeGreaterThan(8);
+    expect(lane.chain.looks).toBeLessThan(16);
+    lane.chain.used = 0;
+    lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    await lane.follow();
+    expect(states('a')).toEqual(['included']);
+  });
+
   describe('a block that was replaced', () => {
     it('is taken back, and its bytes go out again at once', async () => {
       await lane.send('a');

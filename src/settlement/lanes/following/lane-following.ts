@@ -13,6 +13,7 @@ import { pushFor } from '../sending/pool-push.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import type { Confirmer } from './confirmer.js';
+import { LookPace } from './look-pace.js';
 import type { Outcomes } from './outcomes.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
@@ -54,6 +55,8 @@ const COUNT = 'count';
 export class LaneFollowing {
   readonly #searches: SideTasks<Finding>;
   #lookedAt: Hex | undefined;
+  /** While a used nonce shows no transaction. */
+  readonly #missingPace = new LookPace();
   #stalledAtBlock = 0n;
   #gapSince: number | undefined;
   #doubtsUntil = 0;
@@ -77,6 +80,7 @@ export class LaneFollowing {
     this.options.outcomes.reset();
     this.options.unresolved.clear();
     this.#lookedAt = undefined;
+    this.#missingPace.note(false, 0);
     this.#gapSince = undefined;
   }
 
@@ -94,23 +98,26 @@ export class LaneFollowing {
    *   repeated.
    */
   async follow(held: HeldLane, head: Head): Promise<boolean> {
-    const { confirmer, outcomes, state } = this.options;
+    const { confirmer, outcomes, state, clock } = this.options;
     await confirmer.collect(held, head);
     await outcomes.collect(held, head);
     await this.#collect(held, head);
     if (confirmer.takeDoubt()) this.#lookedAt = undefined;
     // An attempt sent since the last look may have been too late for a block that was looked at.
     const isSaidUsed = takeSaidUsed(state.attempts);
-    if (this.#lookedAt !== head.latest.hash || isSaidUsed) await this.#look(held, head);
+    const isDue = isSaidUsed || this.#missingPace.isDue(clock.steady());
+    if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head);
     await outcomes.finalize(held, head);
     outcomes.followUses(head);
-    return this.#lookedAt === head.latest.hash && !confirmer.isInDoubt;
+    const isOver = !this.#missingPace.isOn && !confirmer.isInDoubt;
+    return isOver && this.#lookedAt === head.latest.hash;
   }
 
   async #look(held: HeldLane, head: Head): Promise<void> {
     const { confirmer, outcomes, state } = this.options;
     if (!state.hasAttempts) {
       this.#lookedAt = head.latest.hash;
+      this.#missingPace.note(false, 0);
       return;
     }
     const minedBefore = state.mined.length;
@@ -119,8 +126,9 @@ export class LaneFollowing {
     await this.#pushOn(held, waiting, usedNonces, head);
     outcomes.expire(waiting, head);
     this.#doubtCount(usedNonces);
+    this.#missingPace.note(missing.length > 0, this.options.clock.steady());
     const wasReplaced = state.mined.length < minedBefore;
-    this.#lookedAt = missing.length > 0 || wasReplaced ? undefined : head.latest.hash;
+    this.#lookedAt = wasReplaced ? undefined : head.latest.hash;
   }
 
   // ---------------------------------------------------------------- the way there
