@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseAbi } from 'viem';
 import { SIGNER } from '../../sandbox/accounts.js';
-import { EXACT_PROXY, sendNow } from '../../sandbox/deploy.js';
+import { EXACT_PROXY } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
-import { mint } from '../../sandbox/tokens.js';
 import { post } from '../support/http.js';
-import { eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
+import { permit2Body } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { allCases, type Case, type Stage } from './cases.js';
 import { type Difference, DIFFERENCES } from './differences.js';
 import { type Judgement, Reference } from './reference.js';
+import { setStage } from './stage.js';
 import { uptoCases } from './upto-cases.js';
 
 /** A chain id that V1 of the reference has a name for. */
@@ -67,7 +66,7 @@ describe('compared with the reference facilitator on one chain', () => {
     world = await World.start({ chainId: CHAIN_ID });
     service = await world.service();
     reference = new Reference(world.anvil.url, CHAIN_ID, V1_NETWORK, SIGNER.key);
-    stage = await setStage(world, service);
+    stage = await setStage(world, V1_NETWORK);
   });
   afterAll(() => world.stop());
 
@@ -142,59 +141,4 @@ function compare(
   return say(theirs) === say(own) && theirs.payer === own.payer
     ? undefined
     : `${one.name}: theirs ${say(theirs)} ${theirs.payer ?? ''}, ours ${say(own)} ${own.payer ?? ''}`;
-}
-
-async function setStage(world: World, service: Service): Promise<Stage> {
-  const payer = await world.payer({ approves: true });
-  const poorApproved = await world.payer({ balance: 1n, approves: true });
-  const payTo = newAccount().address;
-  const fickle = await world.deployTest('FickleToken');
-  const setBlock = parseAbi(['function setRevertsFromBlock(uint256)']);
-  const { encodeFunctionData } = await import('viem');
-  await sendNow(world.client, {
-    to: fickle,
-    data: encodeFunctionData({ abi: setBlock, functionName: 'setRevertsFromBlock', args: [0n] }),
-  });
-  const glutton = await world.deployTest('GluttonToken');
-  await mint(world.client, glutton, payer.address, 10n ** 24n);
-  const wallet = await world.deployTest('OwnedWallet', [payer.address]);
-  await world.fund(wallet, 10n ** 24n);
-  const burningWallet = await world.deployTest('BurningWallet');
-  await world.fund(burningWallet, 10n ** 24n);
-  const delegated = await world.payer();
-  await world.client.setCode({
-    address: delegated.address,
-    bytecode: `0xef0100${wallet.slice(2)}`,
-  });
-
-  const usedNonce = newNonce();
-  const base = { payer, chainId: CHAIN_ID, payTo };
-  const used = await eip3009Body({ ...base, token: world.usd, nonce: usedNonce });
-  const usedPermit2 = await permit2Body({ ...base, token: world.coin });
-  // Used by somebody else's transaction: the ledger must not know them.
-  const other = await world.service({ REDIS_URL: `${world.redis.url}/5` });
-  for (const body of [used, usedPermit2]) {
-    const settled = await post(`${other.url}/settle`, body);
-    expect(settled.body).toMatchObject({ success: true });
-  }
-  await other.stop();
-  expect(service.url).not.toBe(other.url);
-  return {
-    world,
-    v1Network: V1_NETWORK,
-    payer,
-    poor: await world.payer({ balance: 1n }),
-    payTo,
-    bare: await world.deployTest('BareToken'),
-    fickle,
-    glutton,
-    wallet,
-    burningWallet,
-    factory: await world.deployTest('WalletFactory'),
-    delegated,
-    usedNonce,
-    usedPermit2,
-    poorApproved,
-    unapproved: await world.payer(),
-  };
 }

@@ -15,6 +15,16 @@ export interface Judgement {
   readonly payer: string | undefined;
 }
 
+/** What a facilitator says it has settled; `throws` as above. */
+export interface Settled {
+  readonly verdict: 'success' | 'failure' | 'throws';
+  readonly reason: string | undefined;
+  readonly payer: string | undefined;
+  /** Only where the scheme says it. */
+  readonly amount: string | undefined;
+  readonly hasTransaction: boolean;
+}
+
 /** The reference facilitator's own classes on the same chain. */
 export class Reference {
   readonly #facilitator: x402Facilitator;
@@ -23,6 +33,7 @@ export class Reference {
     const account = privateKeyToAccount(key);
     const client = createWalletClient({
       account,
+      pollingInterval: 50,
       transport: http(rpcUrl, { retryCount: 0 }),
       chain: {
         id: chainId,
@@ -39,6 +50,25 @@ export class Reference {
       .register(`eip155:${chainId}`, new ExactEvmScheme(signer))
       .register(`eip155:${chainId}`, new UptoEvmScheme(signer))
       .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
+  }
+
+  async settle({ paymentPayload, paymentRequirements }: Body): Promise<Settled> {
+    try {
+      const answer = await this.#facilitator.settle(
+        paymentPayload as unknown as PaymentPayload,
+        paymentRequirements as unknown as PaymentRequirements,
+      );
+      return {
+        verdict: answer.success ? 'success' : 'failure',
+        reason: answer.errorReason,
+        payer: answer.payer,
+        amount: answer.amount,
+        hasTransaction: answer.transaction !== '',
+      };
+    } catch {
+      const nothing = { reason: undefined, payer: undefined, amount: undefined };
+      return { verdict: 'throws', ...nothing, hasTransaction: false };
+    }
   }
 
   async verify({ paymentPayload, paymentRequirements }: Body): Promise<Judgement> {

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { SIGNER } from '../../sandbox/accounts.js';
 import {
   type Body,
@@ -25,11 +25,14 @@ const permittedOf = (body: Body): Json => permit2Of(body)['permitted'] as Json;
 const acceptedOf = (body: Body): Json => body.paymentPayload['accepted'] as Json;
 
 /** Payments of the scheme `upto`, as they are verified. */
-export async function uptoCases(stage: Stage): Promise<Case[]> {
+export async function uptoCases(
+  stage: Stage,
+  facilitator: Address = SIGNER.address,
+): Promise<Case[]> {
   const { world, payer, payTo } = stage;
   const base = { payer, chainId: world.chainId, token: world.coin, payTo };
   const make = (more: Partial<UptoOptions> = {}): Promise<Body> =>
-    uptoBody({ ...base, facilitator: SIGNER.address, ...more });
+    uptoBody({ ...base, facilitator, ...more });
   const sponsored = async (token: Hex, permitNonce = 0n): Promise<Body> =>
     withSponsoredPermit(await make({ token }), { ...base, token, permitNonce });
   const nonce = BigInt(String(permit2Of(stage.usedPermit2)['nonce']));
@@ -77,7 +80,7 @@ export async function uptoCases(stage: Stage): Promise<Case[]> {
     ],
     [
       'witness.facilitator is in lower case',
-      (b) => (witnessOf(b)['facilitator'] = SIGNER.address.toLowerCase()),
+      (b) => (witnessOf(b)['facilitator'] = facilitator.toLowerCase()),
     ],
     ['witness.validAfter was another', (b) => (witnessOf(b)['validAfter'] = '5')],
     ['witness.facilitator is missing', (b) => delete witnessOf(b)['facilitator'], SHAPE],
@@ -118,6 +121,23 @@ export async function uptoCases(stage: Stage): Promise<Case[]> {
     cases.push(changed(`upto: ${what}`, await make(), apply, whenThrown));
   }
   return cases;
+}
+
+/** What a seller may ask to be settled of a maximum of 1000. */
+const CHARGES: readonly string[] = [
+  ...['1000', '999', '500', '1', '0', '00', '0500', '1001', '2000', '-1', '1.5', '1e2', '0x1f4'],
+  ...['', ' ', ' 500', '500 ', '+500', 'abc', '٥٠٠', (2n ** 256n).toString(), 'NaN', 'Infinity'],
+];
+
+/** Payments of the scheme `upto`, each to be settled for another amount. */
+export async function uptoCharges(stage: Stage, facilitator: Address): Promise<Case[]> {
+  const { world, payer, payTo } = stage;
+  const base = { payer, chainId: world.chainId, token: world.coin, payTo, facilitator };
+  const charged = CHARGES.map(async (amount) => ({
+    name: `upto: charged '${amount}' of 1000`,
+    body: await uptoBody({ ...base, charged: amount }),
+  }));
+  return Promise.all(charged);
 }
 
 const AMOUNT = 'invalid_payment_requirements';

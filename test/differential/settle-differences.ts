@@ -1,0 +1,82 @@
+/**
+ * Where a settle of this service ends otherwise than one of the reference, on purpose. A case that
+ * differs must be matched by one of these; one that is matched by nothing fails.
+ */
+export interface SettleDifference {
+  /** Names of the cases it is about. */
+  readonly cases: RegExp;
+  /** Verdict, reason, amount; then what is odd about the payer, and whether there is a transaction. */
+  readonly reference: RegExp;
+  readonly ours: RegExp;
+  readonly why: string;
+}
+
+export const SETTLE_DIFFERENCES: readonly SettleDifference[] = [
+  {
+    cases: /v as [01]$/,
+    reference: /^failure /,
+    ours: /^success( 1000)?, a transaction$/,
+    why: 'v 0 or 1 recovers to the payer. It is presented on chain as 27 or 28, and succeeds.',
+  },
+  {
+    cases: /nonce used/,
+    reference: /^failure /,
+    ours: /^failure (invalid_exact_evm_nonce_already_used|permit2_invalid_nonce), a transaction$/,
+    why: 'What was used is said to be used, by the transaction that used it.',
+  },
+  {
+    cases: /^(?:eip3009|v1|permit2): /,
+    reference: /^failure (\w*transaction_failed\b|The contract function)/,
+    ours: /^failure [a-z0-9_]+$/,
+    why: 'The reference does not simulate a settle and says what its node said. Here a settle is refused for the reason that verify gives, before gas is spent.',
+  },
+  {
+    cases: /^eip3009: (?:signed for another (?:name|version)|signature has a high s)$/,
+    reference: /^failure invalid_exact_evm_signature$/,
+    ours: /^failure invalid_exact_evm_(token_name_mismatch|token_version_mismatch|transaction_simulation_failed)$/,
+    why: 'The same: a settle gives the reason that verify gives, for which the reference needs its simulation.',
+  },
+  {
+    cases: /^permit2: amount 0$/,
+    reference: /^failure permit2_invalid_amount$/,
+    ours: /^failure permit2_simulation_failed$/,
+    why: 'The same.',
+  },
+  {
+    cases: /^v1: asset without code/,
+    reference: /^failure invalid_exact_evm_transfer_event_mismatch, a transaction$/,
+    ours: /^failure asset_not_deployed_contract$/,
+    why: 'A call to an address without code succeeds and pays nobody: it is not sent.',
+  },
+  {
+    cases: /needs more gas than one settlement may cost/,
+    reference: /^success, a transaction$/,
+    ours: /^failure gas_limit_exceeded$/,
+    why: 'Any ERC-20 is served, so its code may be hostile: gas per settlement is capped.',
+  },
+  {
+    cases:
+      /: (?:value|amount|deadline|validBefore) is (?:empty|blank|padded with blanks|true|a list)/,
+    reference: /^/,
+    ours: /^failure invalid_payload$/,
+    why: 'What is not a number is refused as malformed, rather than read as whatever BigInt makes of it.',
+  },
+  {
+    cases: /: required amount is (?:empty|blank)|^upto: charged '/,
+    reference: /^/,
+    ours: /^failure invalid_payment_requirements$/,
+    why: 'The same in the requirements. The reference settles 0 for an empty amount, and then serves for nothing.',
+  },
+  {
+    cases: /^eip3009: from is (?:not an address|a number)/,
+    reference: /^failure invalid_exact_evm_signature$/,
+    ours: /^failure invalid_exact_evm_signature, no payer$/,
+    why: 'Only what parses as an address is repeated.',
+  },
+  {
+    cases: /^(?:upto|eip3009): /,
+    reference: /^failure unsupported_payload_type, payer $/,
+    ours: /^failure unsupported_payload_type$/,
+    why: 'Whose payment it was to be is known, whatever else is wrong with its shape.',
+  },
+];
