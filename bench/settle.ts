@@ -33,6 +33,7 @@ const LEVELS: readonly Level[] = [
   { kind: 'eip3009', concurrency: 32, waves: { ours: 8, reference: 2 }, roundsMax: EVERY_ROUND },
   { kind: 'eip3009', concurrency: 100, waves: { ours: 8, reference: 1 }, roundsMax: EVERY_ROUND },
   { kind: 'permit2', concurrency: 100, waves: { ours: 6, reference: 1 }, roundsMax: EVERY_ROUND },
+  { kind: 'upto', concurrency: 100, waves: { ours: 3, reference: 1 }, roundsMax: EVERY_ROUND },
   { kind: 'v1', concurrency: 100, waves: { ours: 6, reference: 1 }, roundsMax: EVERY_ROUND },
   { kind: 'eip3009', concurrency: 300, waves: { ours: 7, reference: 1 }, roundsMax: EVERY_ROUND },
   // Half a minute for the reference each time.
@@ -71,7 +72,11 @@ async function settle(
   count: number,
   payees?: number,
 ): Promise<AuditedRun> {
-  const bodies = factory.make(kind, count, payees);
+  const [facilitator] = signers;
+  const bodies = factory.make(kind, count, {
+    ...(payees !== undefined && { payees }),
+    ...(facilitator !== undefined && { facilitator }),
+  });
   const audit = await beginAudit(client, factory, kind, signers);
   const answers: Answered[] = [];
   const ends = watchProcessors(programs);

@@ -5,7 +5,7 @@ import { type LoadResult, runLoad, verifyProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
 import type { Kind } from './support/payment-factory.js';
 import { type Busyness, pidOf, watchProcessors } from './support/processor-time.js';
-import { BenchStage } from './support/stage.js';
+import { BenchStage, OUR_SIGNER, REFERENCE_SIGNER } from './support/stage.js';
 import { spreadOf } from './support/statistics.js';
 import { printVerifyReport, type Scaling, type VerifyReport } from './support/verify-report.js';
 
@@ -13,7 +13,9 @@ import { printVerifyReport, type Scaling, type VerifyReport } from './support/ve
  * `npm run bench:verify`: how many payments a second this service and the reference facilitator verify
  * against one local chain, in alternation, every payment a new one; and what its parts take alone.
  */
-const KINDS: readonly Kind[] = ['eip3009', 'permit2', 'v1'];
+const KINDS: readonly Kind[] = ['eip3009', 'permit2', 'upto', 'v1'];
+/** Who is named by payments that one account may collect. */
+const SIGNERS = { ours: OUR_SIGNER.address, reference: REFERENCE_SIGNER.address };
 const LEVELS = [1, 32, 128];
 const SECONDS = 1.8;
 const PATH = '/verify';
@@ -55,7 +57,8 @@ async function measure(
 ): Promise<Measured> {
   const rateKey = `${key} ${concurrency}`;
   const count = Math.ceil((rates.get(rateKey) ?? 1500) * seconds * RESERVE) + RESERVE_LEAST;
-  const bodies = factory.make(kind, count);
+  const facilitator = key.startsWith('reference') ? SIGNERS.reference : SIGNERS.ours;
+  const bodies = factory.make(kind, count, { facilitator });
   const ends = watchProcessors(programs);
   const result = await runLoad({
     ...{ url, path: PATH, concurrency, bodies, seconds, problemOf: verifyProblem },

@@ -6,13 +6,14 @@ import {
   PERMIT2,
   type SandboxClient,
   sendNow,
+  UPTO_PROXY,
   USD_NAME,
   USD_VERSION,
 } from '../../sandbox/deploy.js';
 import { TOKEN_ABI } from '../../sandbox/tokens.js';
 import { loadNativeSecp256k1 } from '../../src/platform/crypto/native-secp256k1.js';
 import { keccak256Digits } from '../../src/protocol/evm/keccak.js';
-import { eip3009Digest, permit2Digest } from '../../src/protocol/evm/typed-data.js';
+import { eip3009Digest, permit2Digest, uptoDigest } from '../../src/protocol/evm/typed-data.js';
 import type { SeededBytes } from './seeded-bytes.js';
 
 /** An account that can sign quickly: benches need tens of thousands of payments. */
@@ -21,7 +22,15 @@ interface Payer {
   readonly key: Uint8Array;
 }
 
-export type Kind = 'eip3009' | 'permit2' | 'v1';
+export type Kind = 'eip3009' | 'permit2' | 'upto' | 'v1';
+
+/** Whose payments are made. */
+export interface MakeOptions {
+  /** How many payees share the payments; all of them when absent. */
+  readonly payees?: number;
+  /** Who may collect them, where that is signed. */
+  readonly facilitator?: Address;
+}
 
 export interface MillOptions {
   readonly client: SandboxClient;
@@ -90,20 +99,20 @@ export class PaymentFactory {
   }
 
   tokenOf(kind: Kind): Address {
-    return kind === 'permit2' ? this.options.coin : this.options.usd;
+    return kind === 'permit2' || kind === 'upto' ? this.options.coin : this.options.usd;
   }
 
-  /**
-   * Bodies as the wire carries them.
-   *
-   * @param payees - how many payees share the payments; all of them when absent.
-   */
-  make(kind: Kind, count: number, payees: number = this.payees.length): string[] {
+  /** Bodies as the wire carries them. */
+  make(kind: Kind, count: number, options: MakeOptions = {}): string[] {
+    const { payees = this.payees.length, facilitator } = options;
     return Array.from({ length: count }, (_, index) => {
       const payer = this.payers[index % this.payers.length];
       const payTo = this.payees[index % payees];
       if (payer === undefined || payTo === undefined) throw new Error('a factory without people');
-      return kind === 'permit2' ? this.#permit2(payer, payTo) : this.#eip3009(payer, payTo, kind);
+      if (kind === 'permit2') return this.#permit2(payer, payTo, undefined);
+      if (kind !== 'upto') return this.#eip3009(payer, payTo, kind);
+      if (facilitator === undefined) throw new Error('upto names who may collect');
+      return this.#permit2(payer, payTo, facilitator);
     });
   }
 
@@ -159,46 +168,56 @@ export class PaymentFactory {
     return bodyV2({ ...common, network: `eip155:${chainId}`, amount: AMOUNT.toString() }, payload);
   }
 
-  #permit2(payer: Payer, payTo: Hex): string {
+  /** @param facilitator - of `upto`; `undefined` for `exact`. */
+  #permit2(payer: Payer, payTo: Hex, facilitator: Address | undefined): string {
     const { chainId, coin, bytes } = this.options;
     const nonce = BigInt(toHex(bytes.next(32)));
     const deadline = BigInt(Math.floor(Date.now() / 1000) + 3000);
-    const digest = permit2Digest(
-      {
-        method: 'permit2',
-        from: payer.address,
-        token: coin,
-        amount: AMOUNT,
-        spender: EXACT_PROXY,
-        nonce,
-        deadline,
-        witnessTo: payTo,
-        witnessValidAfter: 0n,
-        signature: '0x',
-        sponsoredPermit: undefined,
-      },
-      chainId,
-    );
+    const spender = facilitator === undefined ? EXACT_PROXY : UPTO_PROXY;
+    const authorization = {
+      method: 'permit2',
+      from: payer.address,
+      token: coin,
+      amount: AMOUNT,
+      spender,
+      nonce,
+      deadline,
+      witnessTo: payTo,
+      witnessValidAfter: 0n,
+      signature: '0x',
+      sponsoredPermit: undefined,
+    } as const;
+    const digest =
+      facilitator === undefined
+        ? permit2Digest(authorization, chainId)
+        : uptoDigest({ ...authorization, scheme: 'upto', facilitator }, chainId);
     const payload = {
       signature: sign(digest, payer),
       permit2Authorization: {
         from: getAddress(payer.address),
         permitted: { token: coin, amount: AMOUNT.toString() },
-        spender: EXACT_PROXY,
+        spender,
         nonce: nonce.toString(),
         deadline: deadline.toString(),
-        witness: { to: getAddress(payTo), validAfter: '0' },
+        witness: {
+          to: getAddress(payTo),
+          ...(facilitator !== undefined && { facilitator: getAddress(facilitator) }),
+          validAfter: '0',
+        },
       },
     };
     return bodyV2(
       {
-        scheme: 'exact',
+        scheme: facilitator === undefined ? 'exact' : 'upto',
         network: `eip155:${chainId}`,
         amount: AMOUNT.toString(),
         asset: coin,
         payTo: getAddress(payTo),
         maxTimeoutSeconds: 300,
-        extra: { assetTransferMethod: 'permit2' },
+        extra: {
+          assetTransferMethod: 'permit2',
+          ...(facilitator !== undefined && { facilitatorAddress: getAddress(facilitator) }),
+        },
       },
       payload,
     );

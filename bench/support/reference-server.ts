@@ -3,6 +3,7 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator';
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
 import express from 'express';
 import { createWalletClient, type Hex, http, nonceManager, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -35,6 +36,7 @@ const signer = toFacilitatorEvmSigner({
 } as unknown as Parameters<typeof toFacilitatorEvmSigner>[0]);
 const facilitator = new x402Facilitator()
   .register(`eip155:${Number(chainId)}`, new ExactEvmScheme(signer))
+  .register(`eip155:${Number(chainId)}`, new UptoEvmScheme(signer))
   .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
 
 const app = express();
