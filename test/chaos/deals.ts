@@ -1,20 +1,31 @@
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { TransferMethod } from '../../src/protocol/evm/transfer-method.js';
-import { type Body, eip3009Body, newAccount, newNonce, permit2Body } from '../support/payments.js';
+import {
+  type Body,
+  charging,
+  eip3009Body,
+  newAccount,
+  newNonce,
+  permit2Body,
+  uptoBody,
+} from '../support/payments.js';
 import type { SeededRandom } from '../support/seeded-random.js';
 import { delay, newCallerAddress } from './client.js';
 import { Order, type OrderOptions } from './order.js';
 import { commit, PAYER_TRICKS, type PayerTrick } from './payer-tricks.js';
 import type { Stage } from './stage.js';
 
+/** `upto` goes through Permit2 too, and names the lane that may send it. */
+export type Method = 'eip3009' | 'permit2' | 'upto';
+
 /** One signed authorization with its terms. */
 export interface Payment {
   readonly body: Body;
-  readonly method: TransferMethod;
+  readonly method: Method;
   readonly token: Hex;
   readonly payer: Hex;
   readonly payTo: Hex;
+  /** What is settled, where that is not what was signed. */
   readonly amount: bigint;
   /** 32 bytes, lower case. */
   readonly nonce: Hex;
@@ -43,6 +54,8 @@ export interface Deal {
 export interface DealOptions {
   /** Nobody plays tricks. */
   readonly isHonest: boolean;
+  /** Whether lanes may be gone for good: then nothing is bound to one. */
+  readonly areLanesTaken?: boolean;
   readonly meaningless?: ReadonlySet<string>;
 }
 
@@ -54,16 +67,25 @@ export async function makeDeal(
   options: DealOptions,
 ): Promise<Deal> {
   const { world } = stage;
+  const tricks =
+    options.areLanesTaken === true
+      ? PAYER_TRICKS.filter((one) => one !== 'is_charged_twice')
+      : PAYER_TRICKS;
   const trick =
-    !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(PAYER_TRICKS) : undefined;
+    !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(tricks) : undefined;
   // Who plays tricks is not met again.
-  const payer = trick === undefined ? random.pick(stage.payers) : await world.payer();
-  const method = trick === undefined && random.chance(0.4) ? 'permit2' : 'eip3009';
+  const payer =
+    trick === undefined
+      ? random.pick(stage.payers)
+      : await world.payer({ approves: trick === 'is_charged_twice' });
+  const method = methodOf(random, trick, options);
   const nonce = newNonce();
-  const payments = [await makePayment(stage, random, payer, { method, nonce })];
+  const payment = await makePayment(stage, random, payer, { method, nonce });
+  const payments = [payment];
   if (trick === 'equivocates') {
     payments.push(await makePayment(stage, random, payer, { method, nonce }));
   }
+  if (trick === 'is_charged_twice') payments.push(chargedAnother(random, payment));
   const manner = random.pick(MANNERS);
   const orders: Order[] = [];
   const strangers: Order[] = [];
@@ -80,7 +102,7 @@ export async function makeDeal(
           orders.some(
             (other) =>
               other.options !== order &&
-              (other.isBuyer || (trick === 'equivocates' && other.mayHaveBeenTold)),
+              (other.isBuyer || (payments.length > 1 && other.mayHaveBeenTold)),
           ),
       }),
     );
@@ -114,12 +136,51 @@ export async function play(
   await Promise.all(pursuing);
 }
 
+function methodOf(
+  random: SeededRandom,
+  trick: PayerTrick | undefined,
+  { areLanesTaken = false }: DealOptions,
+): Method {
+  if (trick === 'is_charged_twice') return 'upto';
+  if (trick !== undefined || !random.chance(0.5)) return 'eip3009';
+  return random.chance(0.5) && !areLanesTaken ? 'upto' : 'permit2';
+}
+
+/** More than any offset in a call, so that a call can be searched for it. */
+const UPTO_LEAST = 100_000;
+const UPTO_MOST = 900_000;
+
+/** The same header, presented for another amount. */
+function chargedAnother(random: SeededRandom, payment: Payment): Payment {
+  const amount = payment.amount + BigInt(random.between(1, 1000));
+  return { ...payment, amount, body: charging(payment.body, amount.toString()) };
+}
+
+async function uptoPayment(
+  { world, signers }: Stage,
+  random: SeededRandom,
+  payer: PrivateKeyAccount,
+  nonce: Hex,
+): Promise<Payment> {
+  const payTo = newAccount().address;
+  const amount = BigInt(random.between(UPTO_LEAST, UPTO_MOST));
+  const body = await uptoBody({
+    ...{ payer, chainId: world.chainId, payTo, token: world.coin, nonce: BigInt(nonce) },
+    amount: BigInt(2 * UPTO_MOST),
+    charged: amount.toString(),
+    facilitator: random.pick(signers),
+  });
+  return { body, method: 'upto', token: world.coin, payer: payer.address, payTo, amount, nonce };
+}
+
 async function makePayment(
-  { world }: Stage,
+  stage: Stage,
   random: SeededRandom,
   payer: PrivateKeyAccount,
   { method, nonce }: { readonly method: Payment['method']; readonly nonce: Hex },
 ): Promise<Payment> {
+  if (method === 'upto') return uptoPayment(stage, random, payer, nonce);
+  const { world } = stage;
   const payTo = newAccount().address;
   const amount = BigInt(random.between(1, 5000));
   const token = method === 'eip3009' ? world.usd : world.coin;

@@ -58,8 +58,11 @@ async function violationsOfDeal(
   const paid = new Set<Payment>();
   for (const payment of deal.payments) {
     const received = await stage.world.balance(payment.token, payment.payTo);
+    const those = deal.payments.filter(({ payTo }) => payTo === payment.payTo);
     if (received === payment.amount) paid.add(payment);
-    else if (received !== 0n) violations.push(`the payee has ${received} of ${payment.amount}`);
+    else if (received !== 0n && those.every(({ amount }) => amount !== received)) {
+      violations.push(`the payee has ${received} of ${payment.amount}`);
+    }
   }
   if (paid.size > 1) violations.push('one nonce paid twice');
   for (const payment of deal.payments) {
@@ -167,6 +170,13 @@ async function violationsOfPayment(
       violations.push('the place of a 202 shows another amount');
     }
   }
+  if (payment.method === 'upto') {
+    for (const { isSuccess, amount } of mine.flatMap(({ heard }) => heard)) {
+      if (isSuccess && amount !== payment.amount.toString()) {
+        violations.push(`told that ${String(amount)} was settled, not ${payment.amount}`);
+      }
+    }
+  }
   return violations;
 }
 
@@ -215,6 +225,8 @@ async function wrongStatus(
   if (status?.source !== 'ledger') return [];
   // The other payment of the same nonce.
   if (status.payTo !== undefined && status.payTo !== payment.payTo.toLowerCase()) return [];
+  const isOther = status.amount !== undefined && status.amount !== payment.amount.toString();
+  if (isOther && payment.method === 'upto') return [];
   const violations: string[] = [];
   if (status.isPaid && !paid.has(payment)) violations.push('shown as paid, and not paid');
   // Who copies what was withdrawn pays by a transaction that is none of ours.
@@ -245,14 +257,19 @@ function lastOf(heard: readonly Heard[]): Heard {
 }
 
 /** Whether a transaction has succeeded and moved this token to this payee. */
-async function hasPaid({ world }: Stage, hash: Hex, { token, payTo }: Payment): Promise<boolean> {
+async function hasPaid(
+  { world }: Stage,
+  hash: Hex,
+  { token, payTo, amount }: Payment,
+): Promise<boolean> {
   const receipt = await world.client.getTransactionReceipt({ hash }).catch(() => undefined);
   return (
     receipt?.status === 'success' &&
     receipt.logs.some(
-      ({ address, topics }) =>
+      ({ address, topics, data }) =>
         address.toLowerCase() === token.toLowerCase() &&
-        topics.some((topic) => topic.endsWith(payTo.slice(2).toLowerCase())),
+        topics.some((topic) => topic.endsWith(payTo.slice(2).toLowerCase())) &&
+        BigInt(data) === amount,
     )
   );
 }

@@ -11,6 +11,8 @@ export interface Heard {
   readonly isHandedOut: boolean;
   readonly transaction: unknown;
   readonly network: unknown;
+  /** Of a scheme that settles less than was signed. */
+  readonly amount: unknown;
 }
 
 /** One request and what came of it. */
@@ -162,7 +164,7 @@ export class Order {
 }
 
 function heardIn({ status, json }: Answered): Heard {
-  const { success, errorReason, transaction, network } = json;
+  const { success, errorReason, transaction, network, amount } = json;
   return {
     at: Date.now(),
     isSuccess: success === true,
@@ -170,6 +172,7 @@ function heardIn({ status, json }: Answered): Heard {
     reason: errorReason as string | undefined,
     transaction,
     network,
+    amount,
   };
 }
 

@@ -18,6 +18,8 @@ export const PAYER_TRICKS = [
   'gains_code',
   /** Signs two authorizations of one nonce, for two payees. */
   'equivocates',
+  /** Sends one header twice, and the seller charges each its own amount. */
+  'is_charged_twice',
 ] as const;
 export type PayerTrick = (typeof PAYER_TRICKS)[number];
 
@@ -49,6 +51,7 @@ export async function commit(
     case 'gains_code':
       return world.client.setCode({ address: payer.address, bytecode: GAS_BURNER });
     case 'equivocates':
+    case 'is_charged_twice':
       // Done when the payments were signed.
       return;
   }

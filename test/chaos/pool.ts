@@ -66,8 +66,9 @@ export class Pool {
 }
 
 /** Both are hex: the words of a call stand in a transaction as they are. */
-function carries(raw: string, { nonce, payTo }: Payment): boolean {
-  return raw.includes(nonce.slice(2)) && raw.includes(payTo.slice(2).toLowerCase());
+function carries(raw: string, { nonce, payTo, method, amount }: Payment): boolean {
+  if (!raw.includes(nonce.slice(2)) || !raw.includes(payTo.slice(2).toLowerCase())) return false;
+  return method !== 'upto' || raw.includes(amount.toString(16).padStart(64, '0'));
 }
 
 const word = (address: Hex): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;

@@ -44,9 +44,10 @@ export async function playRun(
   stage.beginRun();
   for (const fault of faults) await fault.prepare?.(stage, random);
   const meaningless = new Set(faults.flatMap((fault) => fault.meaningless ?? []));
+  const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
-    deals.push(await makeDeal(stage, random, { isHonest, meaningless }));
+    deals.push(await makeDeal(stage, random, { isHonest, meaningless, areLanesTaken }));
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
   // A node that lags must not be so far behind that it has not seen the payers' money.

@@ -10,6 +10,8 @@ export interface Status {
   readonly transactions: readonly string[];
   /** Lower case. */
   readonly payTo: string | undefined;
+  /** What is settled. */
+  readonly amount: string | undefined;
   /** From its claim until its first transaction was stored. */
   readonly queuedMs: number | undefined;
 }
@@ -38,7 +40,7 @@ export async function statusOf(
 
 function readStatus(json: Readonly<Record<string, unknown>>): Status {
   const { source, state, paid, transactions = [], payment = {}, times = {} } = json;
-  const { payTo } = payment as Record<string, string>;
+  const { payTo, amount } = payment as Record<string, string>;
   const { claimed, allocated } = times as Record<string, string>;
   return {
     source: String(source),
@@ -46,6 +48,7 @@ function readStatus(json: Readonly<Record<string, unknown>>): Status {
     isPaid: paid === true,
     transactions: transactions as readonly string[],
     payTo: payTo?.toLowerCase(),
+    amount,
     queuedMs:
       claimed === undefined || allocated === undefined
         ? undefined

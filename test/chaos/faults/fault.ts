@@ -10,6 +10,8 @@ export interface Fault {
   readonly expectations?: Partial<Expectations>;
   /** Nodes alone were at fault: ten seconds after, all is as if nothing had been. */
   readonly isOfNodes?: boolean;
+  /** Whether a lane may be without its key until every seller has its answer. */
+  readonly areLanesTaken?: boolean;
   /** Reasons that say nothing about a payment while this goes on. */
   readonly meaningless?: readonly string[];
   /** Before any payment is made; nothing is on its way. */

@@ -84,6 +84,7 @@ export const skewedClocks: Fault = {
 export const keyRemoved: Fault = {
   kind: 'a key is taken out',
   name: 'a key is taken out',
+  areLanesTaken: true,
   run: async ({ fleet, pool, signerKeys }, random) => {
     await within(MOMENT_PATIENCE_MS, pool.any());
     await delay(random.between(0, 200));
