@@ -61,7 +61,7 @@ const IDEMPOTENCY = header(
   'One per order of yours, not guessable, never made from the payment. The same key with the same ' +
     'payment gets the same answer each time, and while it is bound nobody else is told success; with ' +
     'another payment it is refused with 409. It belongs to the API key, or to payee and payer.',
-  { type: 'string', maxLength: 256 },
+  { type: 'string', minLength: 1, maxLength: 256 },
 );
 
 const SETTLE_HEADERS: Json = [
@@ -72,6 +72,7 @@ const SETTLE_HEADERS: Json = [
   }),
   header('Prefer', '`respond-async` hands the settlement out at once, with 202 (RFC 7240).', {
     type: 'string',
+    minLength: 1,
     examples: ['respond-async'],
   }),
 ];
@@ -80,7 +81,7 @@ const QUERY_PARAMETERS: Json = ['paymentPayload', 'paymentRequirements'].map((na
   name,
   in: 'query',
   description: 'A JSON object in base64url. Without both the endpoint describes itself.',
-  schema: { type: 'string' },
+  schema: { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' },
 }));
 
 interface Version {
