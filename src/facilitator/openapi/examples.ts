@@ -102,6 +102,7 @@ export function verifyRefusal(reason: Reason, message?: string): JsonObject {
     isValid: false,
     invalidReason: reason,
     invalidMessage: message ?? REASONS[reason].meaning,
+    payer: '',
     extensions: { diagnosis: { ...diagnosisOf(reason) } },
   };
 }

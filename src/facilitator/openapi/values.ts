@@ -15,7 +15,7 @@ export const hashOrEmpty = {
 export const payerOrEmpty = {
   type: 'string',
   pattern: '^(0x[0-9a-fA-F]{40})?$',
-  description: 'As sent. Empty in V1 where it cannot be read.',
+  description: 'As sent. Empty where it cannot be read, in V1 and with a status of 4xx.',
 };
 export const caip2 = { type: 'string', pattern: CAIP2, description: 'CAIP-2.' };
 export const anything = { type: 'object', additionalProperties: true };
