@@ -7,6 +7,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ACCEPTS_SCHEMAS, ACCEPTS_V1, ACCEPTS_V2, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
@@ -216,6 +217,7 @@ function pathsOf({
         },
       },
     },
+    [`${prefix}/accepts`]: acceptsPath(name, where, prefix === '/v1' ? ACCEPTS_V1 : ACCEPTS_V2),
     [`${prefix}/supported`]: {
       get: {
         operationId: `supported${name}`,
@@ -241,5 +243,5 @@ export const FACILITATOR_OPENAPI: OpenApiPart = {
     { name: 'Look-ups', description: 'What became of a payment. Public.' },
   ],
   paths: Object.assign({}, ...VERSIONS.map(pathsOf), LOOK_UPS) as Record<string, JsonObject>,
-  schemas: FACILITATOR_SCHEMAS,
+  schemas: { ...FACILITATOR_SCHEMAS, ...ACCEPTS_SCHEMAS },
 };

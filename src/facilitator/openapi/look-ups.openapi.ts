@@ -19,7 +19,7 @@ const NOT_KNOWN = { error: 'There is nothing here.' };
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
   error: 'This cannot be looked up now; ask again.',
 });
-const TOO_MANY = jsonAnswer(
+export const TOO_MANY = jsonAnswer(
   'Too many requests.',
   'Problem',
   {
