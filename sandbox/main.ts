@@ -21,7 +21,7 @@ import {
 import { mint } from './tokens.js';
 import { WalletOwner, walletSettings } from './wallet.js';
 
-/** V1 has short names for few chains, and none for this one: `SANDBOX_CHAIN_ID=56` has one. */
+/** That of a local chain; V1 calls it `anvil`. */
 const CHAIN_ID = Number(process.env['SANDBOX_CHAIN_ID'] ?? 31_337);
 const NETWORK = `eip155:${CHAIN_ID}` as const;
 /** Seconds; the block time of BNB Chain. */
@@ -143,7 +143,7 @@ Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
   operators     ${service.opsUrl}         (/metrics, and /health in detail)
-  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, and /premium at 1.00)
+  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /v1/report, and /premium at 1.00)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN

@@ -131,11 +131,15 @@ describe('examples', () => {
   );
 
   it('seller-v1 sells to its buyer, and to nobody without money', async () => {
-    const [v1, url] = await startSeller('seller-v1/server.mjs');
+    const [v1, url] = await startSeller('seller-v1/server.mjs', { NETWORK: 'bsc' });
     try {
       const { key, address } = await newBuyer();
       const buy = (buyerKey: string): Promise<Finished> =>
-        node('seller-v1/buy.mjs', [], { BUYER_KEY: buyerKey, URL: url });
+        node('seller-v1/buy.mjs', [], {
+          BUYER_KEY: buyerKey,
+          URL: url,
+          CHAIN_ID: String(CHAIN_ID),
+        });
       await expectPurchase(buy(key), address);
       const refused = await buy(generatePrivateKey());
       expect(refused.status).toBe(1);

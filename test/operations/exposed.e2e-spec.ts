@@ -97,6 +97,7 @@ describe('what a service shows to whoever reaches it', () => {
         const allowed = [405, 'GET, HEAD, OPTIONS'];
         expect([path, await methodsAt(bare.url, `${method} ${path}`)]).toEqual([path, allowed]);
       }
+      expect(await methodsAt(bare.url, `${method} /accepts`)).toEqual([405, 'POST, OPTIONS']);
       for (const path of ['/settle', '/v1/verify', '/V2/settle/']) {
         const allowed = [405, 'GET, POST, OPTIONS'];
         expect([path, await methodsAt(bare.url, `${method} ${path}`)]).toEqual([path, allowed]);
