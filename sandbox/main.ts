@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { privateKeyToAccount } from 'viem/accounts';
+import { SETTING_NAMES } from '../src/platform/config/app-config.js';
 import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deploySandbox, sandboxClient } from './deploy.js';
@@ -11,6 +12,7 @@ import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
 import { startService } from './service.js';
+import { settingsOfEnvironment } from './settings.js';
 import {
   agentTokenFile,
   removeState,
@@ -119,7 +121,7 @@ async function start(): Promise<void> {
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         HUB_DATA_DIR: sandboxHubDir(),
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
-        ...settingsOfEnvironment(),
+        ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
       }),
     ),
   );
@@ -184,28 +186,6 @@ function connecting(serviceUrl: string, token: string): string {
   ${JSON.stringify(http)}
 
   ${JSON.stringify(stdio)}`;
-}
-
-/** Settings of the service that a person gives to `npm start`; what the sandbox sets itself wins. */
-function settingsOfEnvironment(): Record<string, string> {
-  const names = [
-    'SETTLE_',
-    'BATCH_',
-    'QUEUE_',
-    'LANE_',
-    'MAX_GAS',
-    'LOG_LEVEL',
-    'MIN_AMOUNTS',
-    'HUB_',
-    'WALLET_RATE_LIMIT',
-    'WALLET_MCP_',
-  ];
-  return Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] =>
-        entry[1] !== undefined && names.some((name) => entry[0].startsWith(name)),
-    ),
-  );
 }
 
 function onSignal(): void {
