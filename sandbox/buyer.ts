@@ -6,12 +6,18 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
 import { createPublicClient, type Hex, http } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
+/** What the seller's facilitator said. */
+export type Receipt = Pick<
+  ReturnType<typeof decodePaymentResponseHeader>,
+  'transaction' | 'amount' | 'success'
+>;
+
 /** What a purchase came to. */
 export interface Purchase {
   readonly status: number;
   readonly body: string;
   /** The receipt of the seller's middleware, where it sent one. */
-  readonly receipt: ReturnType<typeof decodePaymentResponseHeader> | undefined;
+  readonly receipt: Receipt | undefined;
 }
 
 export interface Buyer {

@@ -39,6 +39,7 @@ export interface Deployment {
 }
 
 export const USD_NAME = 'Sandbox USD';
+export const COIN_NAME = 'Sandbox Coin';
 export const USD_VERSION = '1';
 
 export type SandboxClient = ReturnType<typeof sandboxClient>;
@@ -71,11 +72,7 @@ export async function deploySandbox(
     USD_VERSION,
     18,
   ]);
-  const coin = await deploy(client, artifactOf(artifacts, 'SandboxCoin'), [
-    'Sandbox Coin',
-    'SCOIN',
-    18,
-  ]);
+  const coin = await deploy(client, artifactOf(artifacts, 'SandboxCoin'), [COIN_NAME, 'SCOIN', 18]);
   return { usd, coin };
 }
 

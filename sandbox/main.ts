@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { privateKeyToAccount } from 'viem/accounts';
+import { SETTING_NAMES } from '../src/platform/config/app-config.js';
 import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deploySandbox, sandboxClient } from './deploy.js';
@@ -11,6 +12,7 @@ import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
 import { startService } from './service.js';
+import { settingsOfEnvironment } from './settings.js';
 import {
   agentTokenFile,
   removeState,
@@ -21,7 +23,7 @@ import {
 import { mint } from './tokens.js';
 import { WalletOwner, walletSettings } from './wallet.js';
 
-/** V1 has short names for few chains, and none for this one: `SANDBOX_CHAIN_ID=56` has one. */
+/** That of a local chain; V1 calls it `anvil`. */
 const CHAIN_ID = Number(process.env['SANDBOX_CHAIN_ID'] ?? 31_337);
 const NETWORK = `eip155:${CHAIN_ID}` as const;
 /** Seconds; the block time of BNB Chain. */
@@ -119,7 +121,7 @@ async function start(): Promise<void> {
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         HUB_DATA_DIR: sandboxHubDir(),
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
-        ...settingsOfEnvironment(),
+        ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
       }),
     ),
   );
@@ -143,7 +145,7 @@ Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
   operators     ${service.opsUrl}         (/metrics, and /health in detail)
-  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, and /premium at 1.00)
+  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /v1/report, and /premium at 1.00)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
@@ -184,28 +186,6 @@ function connecting(serviceUrl: string, token: string): string {
   ${JSON.stringify(http)}
 
   ${JSON.stringify(stdio)}`;
-}
-
-/** Settings of the service that a person gives to `npm start`; what the sandbox sets itself wins. */
-function settingsOfEnvironment(): Record<string, string> {
-  const names = [
-    'SETTLE_',
-    'BATCH_',
-    'QUEUE_',
-    'LANE_',
-    'MAX_GAS',
-    'LOG_LEVEL',
-    'MIN_AMOUNTS',
-    'HUB_',
-    'WALLET_RATE_LIMIT',
-    'WALLET_MCP_',
-  ];
-  return Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] =>
-        entry[1] !== undefined && names.some((name) => entry[0].startsWith(name)),
-    ),
-  );
 }
 
 function onSignal(): void {

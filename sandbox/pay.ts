@@ -4,16 +4,17 @@ import { stockBuyer } from './buyer.js';
 import { PERMIT2, sandboxClient } from './deploy.js';
 import { readState } from './state.js';
 import { approve, balanceOf } from './tokens.js';
+import { buyByV1 } from './v1.js';
 
-/** `npm run pay [report|permit2|sponsored|upto]`: one purchase with the stock client. */
+/** `npm run pay [report|permit2|sponsored|upto|v1]`: one purchase, with the stock client but for V1. */
 const resource = process.argv[2] ?? 'report';
 const state = readState();
 if (state === undefined) {
   console.error('No sandbox is running. Start one with: npm start');
   process.exit(1);
 }
-if (!['report', 'permit2', 'sponsored', 'upto'].includes(resource)) {
-  console.error('npm run pay [report | permit2 | sponsored | upto]');
+if (!['report', 'permit2', 'sponsored', 'upto', 'v1'].includes(resource)) {
+  console.error('npm run pay [report | permit2 | sponsored | upto | v1]');
   process.exit(1);
 }
 
@@ -33,10 +34,13 @@ async function balances(): Promise<string> {
 // A plain token needs one approval of Permit2 by its owner, once.
 if (resource === 'permit2') await approve(client, token, PERMIT2, 10n ** 24n);
 
-const url = `${state.sellerUrl}/${resource}`;
+const url = `${state.sellerUrl}/${resource === 'v1' ? 'v1/report' : resource}`;
 console.log(`before       ${await balances()}`);
 const begun = performance.now();
-const purchase = await stockBuyer(PAYER.key, state.rpcUrl).buy(url);
+const purchase =
+  resource === 'v1'
+    ? await buyByV1(url, PAYER.key)
+    : await stockBuyer(PAYER.key, state.rpcUrl).buy(url);
 const seconds = ((performance.now() - begun) / 1000).toFixed(2);
 console.log(`GET ${url} -> ${purchase.status} in ${seconds} s`);
 console.log(`content      ${purchase.body}`);

@@ -6,7 +6,8 @@ import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@
 import { declareEip2612GasSponsoringExtension } from '@x402/extensions';
 import express, { type Express } from 'express';
 import type { Address } from 'viem';
-import { USD_NAME, USD_VERSION } from './deploy.js';
+import { COIN_NAME, USD_NAME, USD_VERSION } from './deploy.js';
+import { sellByV1, v1NameOf } from './v1.js';
 
 export interface SellerOptions {
   readonly facilitatorUrl: string;
@@ -42,6 +43,8 @@ export function demoSeller({
     maxTimeoutSeconds: 300,
   });
   const usdExtra = { name: USD_NAME, version: USD_VERSION };
+  // Nothing is signed with these, and yet buyers in Rust take no offer without them.
+  const coinExtra = { name: COIN_NAME, version: '1' };
   const app = express();
   app.disable('x-powered-by');
   app.use(
@@ -58,7 +61,7 @@ export function demoSeller({
           mimeType: 'application/json',
         },
         'GET /permit2': {
-          accepts: accepts(coin, { assetTransferMethod: 'permit2' }),
+          accepts: accepts(coin, { ...coinExtra, assetTransferMethod: 'permit2' }),
           description: 'The same for a token without signed transfers',
           mimeType: 'application/json',
         },
@@ -89,6 +92,21 @@ export function demoSeller({
     }
     response.json({ report: 'It took less than you were ready to pay.', charge });
   });
+  const v1Name = v1NameOf(Number(network.slice('eip155:'.length)));
+  if (v1Name !== undefined) {
+    const route = sellByV1(facilitatorUrl, {
+      scheme: 'exact',
+      network: v1Name,
+      maxAmountRequired: price.toString(),
+      description: 'A report that costs 0.10 SUSD, sold by x402 V1',
+      mimeType: 'application/json',
+      payTo,
+      maxTimeoutSeconds: 300,
+      asset: usd,
+      extra: usdExtra,
+    });
+    app.get('/v1/report', route);
+  }
   return app;
 }
 

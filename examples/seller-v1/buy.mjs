@@ -3,7 +3,7 @@ import { getAddress, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
 // A buyer without a library: reads the offer, signs an EIP-3009 transfer, asks again.
-const { BUYER_KEY, URL = 'http://127.0.0.1:4032/report', CHAIN_ID = '56' } = process.env;
+const { BUYER_KEY, URL = 'http://127.0.0.1:4032/report', CHAIN_ID = '31337' } = process.env;
 if (BUYER_KEY === undefined) {
   console.error('BUYER_KEY is required.');
   process.exit(1);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 // A seller without a library: x402 V1 is two headers and two requests.
 const {
   FACILITATOR_URL = 'http://127.0.0.1:4022',
-  NETWORK = 'bsc',
+  NETWORK = 'anvil',
   ASSET,
   ASSET_NAME = 'Sandbox USD',
   ASSET_VERSION = '1',

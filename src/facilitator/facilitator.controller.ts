@@ -112,6 +112,17 @@ export abstract class FacilitatorController {
     sendJson(response, 200, await this.supportedKinds.supported(this.versions));
   }
 
+  /** What sellers of some middlewares ask for each 402; it moves nothing. */
+  @Post('accepts')
+  @HttpCode(200)
+  @RateLimited('lookup')
+  async accepts(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
+    const body = await this.bodies.json(request, response);
+    const read = await this.supportedKinds.accepts(body, this.versions);
+    if (!read.ok) throw new BadRequestException(read.problem);
+    sendJson(response, 200, read.accepts);
+  }
+
   @All('verify')
   @UseFilters(VerifyErrorFilter)
   wrongVerifyMethod(@Res() response: Response): never {

@@ -103,6 +103,16 @@ describe('the facilitator', () => {
       expect(verifyKeys).toEqual([]);
     });
 
+    it('names an empty payer where V1 has none to read, and none in V2', async () => {
+      const unreadable = (x402Version: number): JsonObject => ({
+        paymentPayload: { x402Version, payload: { authorization: { from: 'nobody' } } },
+        paymentRequirements: {},
+      });
+      expect(await service.verify(unreadable(1), [1, 2], NO_KEY)).toMatchObject({ payer: '' });
+      expect(await service.verify(unreadable(3), [1], NO_KEY)).toMatchObject({ payer: '' });
+      expect(await service.verify(unreadable(2), [1, 2], NO_KEY)).not.toHaveProperty('payer');
+    });
+
     it('has an answer when it fails itself, which shows nothing of why', async () => {
       outcome = new Error('rpc https://user:secret@node');
       const answer = await service.verify(bodyOf(), [2], NO_KEY);

@@ -79,7 +79,7 @@ export class FacilitatorService {
     const { parsed } = request;
     const reason = await this.#reasonAgainst(parsed, idempotencyKey);
     this.parts.observer.verified(subject, reason, performance.now() - begun);
-    const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent);
+    const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
     if (reason === undefined) return { isValid: true, ...payer };
     const { message, extensions } = this.#refusal(reason, request);
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
@@ -212,6 +212,12 @@ function tagOfKey({ value, caller }: ScopedKey, { requirements, claim }: Payment
   return keyTagOf(value, scope);
 }
 
-function payerOf({ payerAsSent }: ResponseEcho): { readonly payer?: string } {
-  return payerAsSent === undefined ? {} : { payer: payerAsSent };
+/** Clients of V1 in Python fail on a verdict without a payer, and take an empty one. */
+function payerOf(
+  { payerAsSent }: ResponseEcho,
+  { envelope, versions }: ReadRequest,
+): { readonly payer?: string } {
+  const isV1 = envelope.paymentPayload['x402Version'] === 1 || !versions.includes(2);
+  const payer = payerAsSent ?? (isV1 ? '' : undefined);
+  return payer === undefined ? {} : { payer };
 }

@@ -3,8 +3,8 @@ import { type Address, getAddress } from 'viem';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { ContractName } from '../protocol/evm/contracts.js';
+import { type ReadAccepts, readAccepts, type ServedKind } from '../protocol/payment/accepts.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
-import type { JsonObject } from '../protocol/payment/wire-values.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
 import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
 import {
@@ -15,16 +15,9 @@ import {
 import type { LaneStatus } from '../settlement/model/lane-status.js';
 import type { Versions } from './facilitator.service.js';
 
-export interface SupportedKind {
-  readonly x402Version: 1 | 2;
-  readonly scheme: string;
-  readonly network: string;
-  readonly extra?: JsonObject;
-}
-
 /** The body of `GET /supported` (x402 V2 specification §7.3). */
 export interface SupportedBody {
-  readonly kinds: readonly SupportedKind[];
+  readonly kinds: readonly ServedKind[];
   readonly extensions: readonly string[];
   readonly signers: Readonly<Record<string, readonly string[]>>;
 }
@@ -60,7 +53,13 @@ export class SupportedService {
     };
   }
 
-  #kindsOf(x402Version: 1 | 2, chainId: number): readonly SupportedKind[] {
+  /** Of a seller's offers, those that can be settled here. */
+  async accepts(body: unknown, versions: Versions): Promise<ReadAccepts> {
+    const { kinds } = await this.supported(versions);
+    return readAccepts(body, versions, kinds);
+  }
+
+  #kindsOf(x402Version: 1 | 2, chainId: number): readonly ServedKind[] {
     const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
     if (network === undefined) return [];
     const signers = signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));

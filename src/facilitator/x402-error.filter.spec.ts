@@ -35,6 +35,7 @@ describe('errors of routes', () => {
         isValid: false,
         invalidReason: 'invalid_payload',
         invalidMessage: 'No.',
+        payer: '',
         extensions: {
           diagnosis: {
             fault: 'buyer',

@@ -18,6 +18,8 @@ export class VerifyErrorFilter extends ErrorFilter {
       isValid: false,
       invalidReason: reason ?? NOT_A_REQUEST,
       invalidMessage: message,
+      // Which version was meant is not known, and clients of V1 in Python fail without one.
+      payer: '',
       ...told(reason ?? NOT_A_REQUEST),
     };
   }

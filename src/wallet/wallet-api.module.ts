@@ -21,6 +21,7 @@ import { WalletBody } from './http/wallet-body.service.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { RedisLock } from './redis-lock.js';
+import { unitOf } from './rules/unit.js';
 import { RecordSeal } from './seal/record-seal.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
@@ -39,6 +40,15 @@ interface SessionSurroundings {
   readonly book: WalletStore;
   readonly journal: Journal;
   readonly redis: Redis;
+  readonly now: WalletClock;
+}
+
+interface PolicySurroundings {
+  readonly directory: WalletDirectory;
+  readonly book: WalletStore;
+  readonly journal: Journal;
+  readonly locks: RedisLock;
+  readonly wallet: WalletConfig;
   readonly now: WalletClock;
 }
 
@@ -86,17 +96,18 @@ interface SessionSurroundings {
       inject: [WALLET_REDIS],
       useFactory: (redis: Redis) => new RateLimiter(redis, 'wallet'),
     },
-    {
-      provide: PolicyService,
-      inject: [WalletDirectory, WalletStore, Journal, RedisLock, WALLET_CLOCK],
-      useFactory: (
-        directory: WalletDirectory,
-        book: WalletStore,
-        journal: Journal,
-        locks: RedisLock,
-        now: WalletClock,
-      ) => new PolicyService(directory, book, journal, locks, now),
-    },
+    provide(
+      PolicyService,
+      {
+        ...{ directory: WalletDirectory, book: WalletStore, journal: Journal, locks: RedisLock },
+        ...{ wallet: WALLET_SETTINGS, now: WALLET_CLOCK },
+      },
+      ({ directory, book, journal, locks, ...deployment }: PolicySurroundings) =>
+        new PolicyService(directory, book, journal, locks, {
+          now: deployment.now,
+          decimalsOf: (asset) => unitOf(deployment.wallet.assets, asset).decimals,
+        }),
+    ),
     JsonBodyReader,
     WalletBody,
     ApprovalService,

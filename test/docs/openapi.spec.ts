@@ -33,6 +33,28 @@ describe('the OpenAPI description', () => {
     ).toEqual([]);
   });
 
+  it('is plain enough for generators of clients', () => {
+    const odd: string[] = [];
+    const walk = (value: unknown, at: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const node = value as Readonly<Record<string, unknown>>;
+      const isSchema = !at.endsWith('/properties');
+      // Below these a schema only narrows the one it belongs to.
+      const isNarrowing = /\/(if|then|else)\//.test(`${at}/`);
+      const types = [node['type']].flat();
+      if (isSchema && !isNarrowing) {
+        if (('enum' in node || 'const' in node) && !('type' in node)) odd.push(`${at}: no type`);
+        if (types.includes('array') && !('items' in node)) odd.push(`${at}: no items`);
+        if (types.filter((type) => type !== 'null').length > 1) odd.push(`${at}: two types`);
+      }
+      for (const [name, child] of Object.entries(node)) {
+        if (!['example', 'examples'].includes(name)) walk(child, `${at}/${name}`);
+      }
+    };
+    walk(openApiDocument(PARTS), '');
+    expect(odd).toEqual([]);
+  });
+
   it('has no name twice', () => {
     const names = PARTS.flatMap(({ schemas, paths }) => [
       ...Object.keys(schemas),
@@ -61,9 +83,9 @@ describe('the OpenAPI description', () => {
     const described = [...JSON.stringify(paths).matchAll(/"([45]\d\d)":/g)].map(
       ([, one]) => one ?? '',
     );
-    // A description names the methods there are; 405 is for the others.
+    // A description names the methods there are; 405 is for the others. 431 comes before any path.
     expect(new Set(documented)).toEqual(
-      new Set([...described.filter((status) => !statuses.includes(status)), '405']),
+      new Set([...described.filter((status) => !statuses.includes(status)), '405', '431']),
     );
   });
 });

@@ -1,9 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -16,65 +13,20 @@ import { WalletOwner, walletSettings } from '../../sandbox/wallet.js';
 import { SETTING_NAMES } from '../../src/platform/config/app-config.js';
 import { eventually, get, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
+import { type Env, type Finished, INSTALL_MS, pythonWith, ROOT, run } from '../support/programs.js';
 import { World } from '../support/world.js';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const EXAMPLES = join(ROOT, 'examples');
-const INSTALL_MS = 300_000;
 /** V1 has a name for it. */
 const CHAIN_ID = 56;
 const NETWORK = `eip155:${CHAIN_ID}`;
 
-type Env = Readonly<Record<string, string>>;
-
-interface Finished {
-  readonly status: number;
-  readonly output: string;
-}
-
-/** Runs a program to its end, with these settings and no others. */
-async function run(command: string, args: readonly string[], env: Env): Promise<Finished> {
-  const child = spawn(command, args, {
-    cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const keep = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  const status = await new Promise<number>((resolve) => {
-    child.on('close', (code) => {
-      resolve(code ?? 1);
-    });
-  });
-  return { status, output };
-}
-
 const node = (file: string, args: readonly string[], env: Env): Promise<Finished> =>
   run(process.execPath, [join(EXAMPLES, file), ...args], env);
 
-/** The Python that has what the example requires; installed once for each version of its list. */
-function python(): string {
-  const required = join(EXAMPLES, 'buyer-python', 'requirements.txt');
-  const digest = createHash('sha256').update(readFileSync(required)).digest('hex').slice(0, 12);
-  const folder = join(ROOT, 'node_modules', '.cache', `python-${digest}`);
-  const program = join(folder, 'bin', 'python');
-  const done = join(folder, 'installed');
-  if (existsSync(done)) return program;
-  const steps: readonly (readonly [string, readonly string[]])[] = [
-    ['python3', ['-m', 'venv', '--clear', folder]],
-    [program, ['-m', 'pip', 'install', '--quiet', '-r', required]],
-  ];
-  for (const [command, args] of steps) {
-    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: INSTALL_MS });
-    if (status !== 0) throw new Error(`${command} ${args.join(' ')}\n${stderr}`);
-  }
-  writeFileSync(done, '');
-  return program;
-}
+/** The Python of an example. */
+const python = (example: string): string =>
+  join(pythonWith(join(EXAMPLES, example, 'requirements.txt')), 'python');
 
 describe('examples', () => {
   let world: World;
@@ -167,7 +119,7 @@ describe('examples', () => {
     'seller-express sells to buyer-python',
     async () => {
       const { key, address } = await newBuyer();
-      const program = python();
+      const program = python('buyer-python');
       const script = join(EXAMPLES, 'buyer-python', 'buy.py');
       const buyWith = (asset: Address): Promise<Finished> =>
         run(program, [script, sellerUrl], { BUYER_KEY: key, NETWORK, ASSET: asset });
@@ -179,11 +131,15 @@ describe('examples', () => {
   );
 
   it('seller-v1 sells to its buyer, and to nobody without money', async () => {
-    const [v1, url] = await startSeller('seller-v1/server.mjs');
+    const [v1, url] = await startSeller('seller-v1/server.mjs', { NETWORK: 'bsc' });
     try {
       const { key, address } = await newBuyer();
       const buy = (buyerKey: string): Promise<Finished> =>
-        node('seller-v1/buy.mjs', [], { BUYER_KEY: buyerKey, URL: url });
+        node('seller-v1/buy.mjs', [], {
+          BUYER_KEY: buyerKey,
+          URL: url,
+          CHAIN_ID: String(CHAIN_ID),
+        });
       await expectPurchase(buy(key), address);
       const refused = await buy(generatePrivateKey());
       expect(refused.status).toBe(1);

@@ -104,6 +104,24 @@ describe('/openapi.json', () => {
     expectDescribed('get', '/verify', await get(`${service.url}/verify`));
   });
 
+  it('is true of what sellers may ask for in a 402', async () => {
+    const { paymentRequirements: offer } = await payment();
+    const other = { ...offer, network: 'eip155:8453' };
+    const asked = {
+      x402Version: 2,
+      accepts: [other, offer],
+      resource: { url: 'https://a.example' },
+    };
+    for (const path of ['/accepts', '/v2/accepts']) {
+      expect(api.requestProblems('post', path, asked)).toEqual([]);
+      const answer = await post(service.url + path, asked);
+      expectDescribed('post', path, answer);
+      expect([answer.status, answer.body]).toEqual([200, { ...asked, accepts: [offer] }]);
+      expectDescribed('post', path, await post(service.url + path, { x402Version: 2 }));
+    }
+    expect((await post(`${service.url}/v1/accepts`, asked)).status).toBe(400);
+  });
+
   it('is true of the rest', async () => {
     for (const path of ['/supported', '/v2/supported', '/health/live']) {
       const answer = await get(service.url + path);

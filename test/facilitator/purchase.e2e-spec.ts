@@ -7,6 +7,7 @@ import { stockBuyer } from '../../sandbox/buyer.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
+import { buyByV1 } from '../../sandbox/v1.js';
 import { post } from '../support/http.js';
 import { newAccount, v1Body } from '../support/payments.js';
 import { World } from '../support/world.js';
@@ -67,6 +68,20 @@ describe('a purchase with the stock clients', () => {
     purchase('permit2', world.coin, (account) => approveWithGas(account)));
 
   it('pays by Permit2 with a sponsored approval', () => purchase('sponsored', world.usd));
+
+  it('pays by V1 at the route of the sandbox', async () => {
+    const key = generatePrivateKey();
+    await world.fund(privateKeyToAccount(key).address, PRICE);
+    const url = `${sellerUrl}/v1/report`;
+    const bought = await buyByV1(url, key);
+    expect([bought.status, bought.body]).toEqual([200, expect.stringContaining('All is well.')]);
+    const hash = bought.receipt?.transaction as `0x${string}`;
+    expect((await world.client.getTransactionReceipt({ hash })).status).toBe('success');
+    expect((await buyByV1(url, key)).body).toContain('insufficient');
+    for (const nonsense of ['nonsense', Buffer.from('{}').toString('base64')]) {
+      expect((await fetch(url, { headers: { 'x-payment': nonsense } })).status).toBe(402);
+    }
+  });
 
   async function approveWithGas(account: ReturnType<typeof privateKeyToAccount>): Promise<void> {
     await world.client.setBalance({ address: account.address, value: 10n ** 18n });

@@ -10,20 +10,33 @@ import { type Service, startService } from '../../sandbox/service.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { get } from '../support/http.js';
 
-/** The status of a request whose target is written like this. */
-function statusOf(url: string, target: string, headers = ''): Promise<number> {
+/** The answer to a request that is written like this. */
+function answerTo(url: string, requestLine: string, headers = ''): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => {
-      socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
+      socket.write(`${requestLine} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
     });
     let text = '';
     socket.on('data', (piece) => (text += piece.toString('latin1')));
     socket.on('error', reject);
     socket.on('end', () => {
-      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]));
+      resolve(text);
     });
   });
+}
+
+const statusIn = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
+
+/** The status of a request whose target is written like this. */
+async function statusOf(url: string, target: string, headers = ''): Promise<number> {
+  return statusIn(await answerTo(url, `GET ${target}`, headers));
+}
+
+/** The status of an answer, and the methods it says there are. */
+async function methodsAt(url: string, requestLine: string): Promise<[number, string | undefined]> {
+  const answer = await answerTo(url, requestLine);
+  return [statusIn(answer), /^allow: (.*)\r$/im.exec(answer)?.[1]];
 }
 
 /** All of them lead to a route of this name, where there is one. */
@@ -76,6 +89,31 @@ describe('what a service shows to whoever reaches it', () => {
       expect(await statusOf(operated.opsUrl, path, key)).toBe(200);
     },
   );
+
+  it.each(['TRACE', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])(
+    'says which methods there are to %s of a path it knows',
+    async (method) => {
+      for (const path of ['/', '/supported', '/v1/supported', '/health/live', '/openapi.json']) {
+        const allowed = [405, 'GET, HEAD, OPTIONS'];
+        expect([path, await methodsAt(bare.url, `${method} ${path}`)]).toEqual([path, allowed]);
+      }
+      expect(await methodsAt(bare.url, `${method} /accepts`)).toEqual([405, 'POST, OPTIONS']);
+      for (const path of ['/settle', '/v1/verify', '/V2/settle/']) {
+        const allowed = [405, 'GET, POST, OPTIONS'];
+        expect([path, await methodsAt(bare.url, `${method} ${path}`)]).toEqual([path, allowed]);
+      }
+      const one = `/v2/settlements/${'a'.repeat(43)}`;
+      expect(await methodsAt(bare.url, `${method} ${one}`)).toEqual([405, 'GET, HEAD, OPTIONS']);
+      expect((await methodsAt(bare.url, `${method} /nothing`))[0]).toBe(404);
+    },
+  );
+
+  it('says so of what is for operators at their port alone', async () => {
+    for (const path of ['/metrics', '/admin', '/admin/api/overview']) {
+      expect(await methodsAt(operated.url, `TRACE ${path}`)).toEqual([404, undefined]);
+      expect(await methodsAt(operated.opsUrl, `TRACE ${path}`)).toEqual([405, 'GET, HEAD']);
+    }
+  });
 
   it('tells the public what is up, and operators why', async () => {
     const told = JSON.stringify((await get(`${operated.url}/health`)).body);

@@ -55,6 +55,7 @@ describe('health', () => {
     expect(kinds.filter(({ scheme }) => scheme === 'exact')).toEqual([
       { x402Version: 2, scheme: 'exact', network: `eip155:${world.chainId}` },
       { x402Version: 2, scheme: 'exact', network: 'eip155:5' },
+      { x402Version: 1, scheme: 'exact', network: 'anvil' },
     ]);
     // Its endpoints are the operator's trouble: neither the payment nor the seller has to change.
     const payment = await eip3009Body({

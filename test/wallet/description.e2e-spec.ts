@@ -126,6 +126,19 @@ describe('the description of the wallet at /openapi.json', () => {
     const byAdmin = await send('PUT', `${path}?owner=${owner}`, rules, ADMIN_KEY);
     expectDescribed('put', path, 200, byAdmin);
     expectDescribed('get', path, 200, await send('GET', path));
+    const { body: answered } = await send('GET', path);
+    expect(api.requestProblems('put', path, answered)).toEqual([]);
+    const back = await send('PUT', path, { ...answered, windowHours: 48 }, ownerToken);
+    expectDescribed('put', path, 200, back);
+    expect(back.body).toEqual({
+      ...answered,
+      revision: Number(answered['revision']) + 1,
+      windowHours: 48,
+    });
+    // They were made from rules that are no longer in force.
+    const stale = await send('PUT', path, answered, ownerToken);
+    expectDescribed('put', path, 409, stale);
+    expect((await send('GET', path)).body).toEqual(back.body);
     const rpc = '/v1/wallets/me/rpc';
     const caip2 = `eip155:${wallets.world.chainId}`;
     const balance = { method: 'eth_getBalance', caip2, params: {} };

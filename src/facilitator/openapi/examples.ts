@@ -24,7 +24,7 @@ const AUTHORIZATION = {
 };
 const TOKEN = { name: 'Sandbox USD', version: '1' };
 
-const REQUIREMENTS_V2 = {
+export const REQUIREMENTS_V2 = {
   scheme: 'exact',
   network: NETWORK,
   amount: '1000',
@@ -48,7 +48,7 @@ export const REQUEST_V2: JsonObject = {
 const REQUIREMENTS_UPTO = {
   ...REQUIREMENTS_V2,
   scheme: 'upto',
-  extra: { assetTransferMethod: 'permit2', facilitatorAddress: SIGNER },
+  extra: { ...TOKEN, assetTransferMethod: 'permit2', facilitatorAddress: SIGNER },
 };
 
 /** A maximum of 1000, of which 400 are settled. */
@@ -73,6 +73,19 @@ export const REQUEST_UPTO: JsonObject = {
   paymentRequirements: { ...REQUIREMENTS_UPTO, amount: '400' },
 };
 
+export const REQUIREMENTS_V1 = {
+  scheme: 'exact',
+  network: 'bsc-testnet',
+  maxAmountRequired: '1000',
+  resource: 'https://seller.example/report',
+  description: 'A report',
+  mimeType: 'application/json',
+  payTo: PAY_TO,
+  maxTimeoutSeconds: 300,
+  asset: ASSET,
+  extra: TOKEN,
+};
+
 export const REQUEST_V1: JsonObject = {
   x402Version: 1,
   paymentPayload: {
@@ -81,18 +94,7 @@ export const REQUEST_V1: JsonObject = {
     network: 'bsc-testnet',
     payload: { signature: SIGNATURE, authorization: AUTHORIZATION },
   },
-  paymentRequirements: {
-    scheme: 'exact',
-    network: 'bsc-testnet',
-    maxAmountRequired: '1000',
-    resource: 'https://seller.example/report',
-    description: 'A report',
-    mimeType: 'application/json',
-    payTo: PAY_TO,
-    maxTimeoutSeconds: 300,
-    asset: ASSET,
-    extra: TOKEN,
-  },
+  paymentRequirements: REQUIREMENTS_V1,
 };
 
 export const VERIFIED: JsonObject = { isValid: true, payer: PAYER };
@@ -102,6 +104,7 @@ export function verifyRefusal(reason: Reason, message?: string): JsonObject {
     isValid: false,
     invalidReason: reason,
     invalidMessage: message ?? REASONS[reason].meaning,
+    payer: '',
     extensions: { diagnosis: { ...diagnosisOf(reason) } },
   };
 }

@@ -7,6 +7,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ACCEPTS_SCHEMAS, ACCEPTS_V1, ACCEPTS_V2, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
@@ -61,7 +62,7 @@ const IDEMPOTENCY = header(
   'One per order of yours, not guessable, never made from the payment. The same key with the same ' +
     'payment gets the same answer each time, and while it is bound nobody else is told success; with ' +
     'another payment it is refused with 409. It belongs to the API key, or to payee and payer.',
-  { type: 'string', maxLength: 256 },
+  { type: 'string', minLength: 1, maxLength: 256 },
 );
 
 const SETTLE_HEADERS: Json = [
@@ -72,6 +73,7 @@ const SETTLE_HEADERS: Json = [
   }),
   header('Prefer', '`respond-async` hands the settlement out at once, with 202 (RFC 7240).', {
     type: 'string',
+    minLength: 1,
     examples: ['respond-async'],
   }),
 ];
@@ -80,7 +82,7 @@ const QUERY_PARAMETERS: Json = ['paymentPayload', 'paymentRequirements'].map((na
   name,
   in: 'query',
   description: 'A JSON object in base64url. Without both the endpoint describes itself.',
-  schema: { type: 'string' },
+  schema: { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' },
 }));
 
 interface Version {
@@ -215,6 +217,7 @@ function pathsOf({
         },
       },
     },
+    [`${prefix}/accepts`]: acceptsPath(name, where, prefix === '/v1' ? ACCEPTS_V1 : ACCEPTS_V2),
     [`${prefix}/supported`]: {
       get: {
         operationId: `supported${name}`,
@@ -240,5 +243,5 @@ export const FACILITATOR_OPENAPI: OpenApiPart = {
     { name: 'Look-ups', description: 'What became of a payment. Public.' },
   ],
   paths: Object.assign({}, ...VERSIONS.map(pathsOf), LOOK_UPS) as Record<string, JsonObject>,
-  schemas: FACILITATOR_SCHEMAS,
+  schemas: { ...FACILITATOR_SCHEMAS, ...ACCEPTS_SCHEMAS },
 };

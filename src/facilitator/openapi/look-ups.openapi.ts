@@ -1,14 +1,25 @@
 import { jsonAnswer, type JsonObject, OPEN } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA, NONCE_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import * as examples from './examples.js';
+import { CAIP2, SETTLEMENT_ID } from './values.js';
 
 /** Headers of answers that are counted against a limit. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+/** As `settlement-query.dto.ts` takes them. */
+const SEARCHED_BY: JsonObject = {
+  transaction: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
+  network: { type: 'string', pattern: CAIP2 },
+  asset: ADDRESS_SCHEMA,
+  payer: ADDRESS_SCHEMA,
+  nonce: NONCE_SCHEMA,
+};
 
 const NOT_KNOWN = { error: 'There is nothing here.' };
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
   error: 'This cannot be looked up now; ask again.',
 });
-const TOO_MANY = jsonAnswer(
+export const TOO_MANY = jsonAnswer(
   'Too many requests.',
   'Problem',
   {
@@ -33,7 +44,7 @@ export const LOOK_UPS: Record<string, JsonObject> = {
           in: 'path',
           required: true,
           description: 'From the header `Settlement-Id`.',
-          schema: { type: 'string' },
+          schema: { type: 'string', pattern: SETTLEMENT_ID },
         },
       ],
       responses: {
@@ -53,10 +64,10 @@ export const LOOK_UPS: Record<string, JsonObject> = {
         'Either `transaction`, or `network`, `asset`, `payer` and `nonce`. What the ledger does not know ' +
         'the chain is asked for.',
       security: OPEN,
-      parameters: ['transaction', 'network', 'asset', 'payer', 'nonce'].map((name) => ({
+      parameters: Object.entries(SEARCHED_BY).map(([name, schema]) => ({
         name,
         in: 'query',
-        schema: { type: 'string' },
+        schema,
       })),
       responses: {
         200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),

@@ -2,16 +2,26 @@ import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
 import {
   ADDRESS_SCHEMA as address,
   ATOMIC_UNITS_SCHEMA as atomicUnits,
+  EXTRA_SCHEMA,
+  NONCE_SCHEMA as nonce,
   TEXT_SCHEMA as text,
   UNIX_SECONDS_SCHEMA as unixSeconds,
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { allMethods, allSchemes } from '../../protocol/schemes/registry.js';
+import {
+  anything,
+  caip2,
+  hash,
+  hashOrEmpty,
+  object,
+  oneText,
+  payerOrEmpty,
+  seconds,
+  settlementId,
+  when,
+} from './values.js';
 
-const hash = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
-const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' };
-const extra = { type: 'object', additionalProperties: true };
-const when = { type: 'string', format: 'date-time' };
 const reason = { type: 'string', enum: Object.keys(REASONS) };
 const state = {
   type: 'string',
@@ -20,22 +30,6 @@ const state = {
     ...['reverted', 'expired', 'foreign', 'withdrawn'],
   ],
 };
-
-function object(
-  properties: JsonObject,
-  required: readonly string[] = Object.keys(properties),
-  more: JsonObject = {},
-): JsonObject {
-  return { type: 'object', required: [...required], properties, ...more };
-}
-
-/** One of these, and no list where it is only one. */
-function oneText(names: readonly string[]): JsonObject {
-  const [only] = names;
-  return names.length === 1 && only !== undefined
-    ? { type: 'string', const: only }
-    : { type: 'string', enum: [...names] };
-}
 
 const schemesOf = (version: 1 | 2): JsonObject =>
   oneText(
@@ -67,23 +61,23 @@ const REQUESTS = {
       amount: atomicUnits,
       asset: address,
       payTo: address,
-      maxTimeoutSeconds: { type: 'integer' },
-      extra,
+      maxTimeoutSeconds: seconds,
+      extra: EXTRA_SCHEMA,
     },
     ['scheme', 'network', 'amount', 'asset', 'payTo'],
   ),
   RequirementsV1: object(
     {
       scheme: schemesOf(1),
-      network: { type: 'string', description: 'A V1 short name, such as `bsc`.' },
+      network: { type: 'string', minLength: 1, description: 'A V1 short name, such as `bsc`.' },
       maxAmountRequired: atomicUnits,
       resource: text,
       description: text,
       mimeType: text,
       payTo: address,
-      maxTimeoutSeconds: { type: 'integer' },
+      maxTimeoutSeconds: seconds,
       asset: address,
-      extra,
+      extra: EXTRA_SCHEMA,
     },
     ['scheme', 'network', 'maxAmountRequired', 'payTo', 'asset'],
   ),
@@ -93,10 +87,10 @@ const REQUESTS = {
       paymentPayload: object(
         {
           x402Version: { type: 'integer', const: 2 },
-          resource: extra,
+          resource: anything,
           accepted: schemaRef('RequirementsV2'),
           payload: payloadOf(2),
-          extensions: extra,
+          extensions: anything,
         },
         ['x402Version', 'accepted', 'payload'],
       ),
@@ -149,15 +143,16 @@ const ANSWERS = {
       isValid: { type: 'boolean' },
       invalidReason: schemaRef('Reason'),
       invalidMessage: text,
-      payer: text,
+      payer: payerOrEmpty,
       extensions: explained,
     },
     ['isValid'],
     {
       additionalProperties: false,
+      dependentRequired: { invalidReason: ['invalidMessage', 'extensions'] },
       if: { properties: { isValid: { const: false } } },
       then: { required: ['invalidReason', 'invalidMessage', 'extensions'] },
-      else: { required: ['payer'] },
+      else: { required: ['payer'], properties: { payer: address } },
     },
   ),
   SettleAnswer: object(
@@ -165,11 +160,8 @@ const ANSWERS = {
       success: { type: 'boolean' },
       errorReason: schemaRef('Reason'),
       errorMessage: text,
-      payer: text,
-      transaction: {
-        description: 'The hash once one is known, else empty.',
-        anyOf: [hash, { const: '' }],
-      },
+      payer: payerOrEmpty,
+      transaction: hashOrEmpty,
       network: { type: 'string', description: 'In the form the request named it.' },
       amount: {
         ...atomicUnits,
@@ -177,9 +169,9 @@ const ANSWERS = {
       },
       extra: object(
         {
-          settlementId: text,
-          logIndex: { type: 'integer' },
-          batchSize: { type: 'integer' },
+          settlementId,
+          logIndex: { type: 'integer', minimum: 0 },
+          batchSize: { type: 'integer', minimum: 1 },
         },
         ['settlementId'],
         { additionalProperties: false },
@@ -189,16 +181,22 @@ const ANSWERS = {
     ['success', 'transaction', 'network'],
     {
       additionalProperties: false,
+      dependentRequired: { errorReason: ['errorMessage', 'extensions'] },
       if: { properties: { success: { const: true } } },
       then: {
         // What costs nothing is settled without a transaction.
         if: { properties: { amount: { const: '0' } }, required: ['amount'] },
         else: { properties: { transaction: hash } },
+        properties: { payer: address },
         required: ['extra', 'payer'],
       },
     },
   ),
-  SelfDescription: object({ endpoint: text, description: text, body: extra }),
+  SelfDescription: object({
+    endpoint: text,
+    description: text,
+    body: object({ paymentPayload: text, paymentRequirements: text }),
+  }),
   Supported: object(
     {
       kinds: {
@@ -208,7 +206,9 @@ const ANSWERS = {
             x402Version: { type: 'integer', enum: [1, 2] },
             scheme: oneText(allSchemes().map(({ name }) => name)),
             network: text,
-            ...(allSchemes().some((scheme) => scheme.kindExtra !== undefined) && { extra }),
+            ...(allSchemes().some((scheme) => scheme.kindExtra !== undefined) && {
+              extra: anything,
+            }),
           },
           ['x402Version', 'scheme', 'network'],
           { additionalProperties: false },
@@ -225,7 +225,7 @@ const ANSWERS = {
   ),
   Settlement: object(
     {
-      settlementId: text,
+      settlementId,
       source: { type: 'string', const: 'ledger' },
       state,
       paid: { type: 'boolean', description: 'Whether the payee has been paid by it.' },
@@ -249,7 +249,7 @@ const ANSWERS = {
         payer: address,
         payTo: address,
         amount: atomicUnits,
-        nonce: text,
+        nonce,
         deadline: unixSeconds,
       }),
       times: object(

@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { OpsGuard } from './ops.js';
 import { OpsServer } from './ops-server.js';
+import { OtherMethods } from './other-methods.js';
 
 /** To be imported before other guards: what is not there asks for no key. */
-@Module({ providers: [{ provide: APP_GUARD, useClass: OpsGuard }, OpsServer] })
+@Module({
+  imports: [DiscoveryModule],
+  providers: [{ provide: APP_GUARD, useClass: OpsGuard }, OpsServer, OtherMethods],
+})
 export class OpsModule {}

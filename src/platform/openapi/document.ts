@@ -33,6 +33,28 @@ const HEADERS: JsonObject = {
   },
 };
 
+const RESPONSES: JsonObject = {
+  HeadersTooLong: {
+    description: 'Request line and headers are longer than 16 KiB. The answer has no body.',
+  },
+};
+
+/** The operations of a path, each with what the server answers before it looks at the path. */
+function bounded(item: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(item as Record<string, { responses: JsonObject }>).map(([method, operation]) => [
+      method,
+      {
+        ...operation,
+        responses: {
+          ...operation.responses,
+          431: { $ref: '#/components/responses/HeadersTooLong' },
+        },
+      },
+    ]),
+  );
+}
+
 /** The OpenAPI 3.1 description of what a process serves, from the parts of its modules. */
 export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
   return {
@@ -50,10 +72,15 @@ export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
     },
     servers: [{ url: '/', description: 'this service' }],
     tags: parts.flatMap(({ tags }) => tags.map((tag) => ({ ...tag }))),
-    paths: Object.assign({}, ...parts.map(({ paths }) => paths)) as JsonObject,
+    paths: Object.fromEntries(
+      parts
+        .flatMap(({ paths }) => Object.entries(paths))
+        .map(([path, item]) => [path, bounded(item)]),
+    ),
     components: {
       schemas: Object.assign({}, ...parts.map(({ schemas }) => schemas)) as JsonObject,
       headers: HEADERS,
+      responses: RESPONSES,
       securitySchemes: {
         apiKey: {
           type: 'apiKey',

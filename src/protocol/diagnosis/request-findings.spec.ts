@@ -142,7 +142,7 @@ describe('what is wrong with scheme and network', () => {
       'not served, where V1 names none',
       V1,
       'bsc',
-      [31_337],
+      [31_338],
       'a network that /supported lists',
       undefined,
     ],
@@ -172,7 +172,7 @@ describe('what is wrong with scheme and network', () => {
       'Version 2 calls that network eip155:56.',
     ],
     ['by its CAIP-2 name in V1', V1, 'eip155:56', [56], 'bsc', 'Version 1 calls that network bsc.'],
-    ['by a CAIP-2 name V1 has no name for', V1, 'eip155:31337', [56], 'bsc', undefined],
+    ['by a CAIP-2 name V1 has no name for', V1, 'eip155:31338', [56], 'bsc', undefined],
   ])('a network %s', (_, body, got, chainIds, expected, fix) => {
     const refusal = refusalOf(changed(body, REQUIREMENTS, { network: got }), {
       ...SERVED,

@@ -18,8 +18,8 @@ export function caip2Of(chainId: number): string {
 }
 
 /**
- * V1 short names. The first two are those third-party clients on BNB Chain send; the others are the
- * names of the x402 V1 specification and SDKs.
+ * V1 short names. The first two are those third-party clients on BNB Chain send; the last is ours, for
+ * chains on one's own machine; the others are the names of the x402 V1 specification and SDKs.
  */
 const V1_CHAIN_IDS: ReadonlyMap<string, number> = new Map([
   ['bsc', 56],
@@ -47,6 +47,7 @@ const V1_CHAIN_IDS: ReadonlyMap<string, number> = new Map([
   ['stable-testnet', 2201],
   ['celo', 42_220],
   ['flare', 14],
+  ['anvil', 31_337],
 ]);
 
 /** Every V1 short name that is known. */

@@ -1,3 +1,5 @@
+import { SIGNATURE_MAX_BYTES, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from './wire-values.js';
+
 /** JSON Schema of single values of a request; `wire-values.ts` reads them. */
 
 export const ADDRESS_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const;
@@ -7,8 +9,30 @@ export const UNIX_SECONDS_SCHEMA = {
   pattern: '^[0-9]{1,78}$',
   description: 'Unix seconds.',
 } as const;
-export const SIGNATURE_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]*$' } as const;
+export const NONCE_SCHEMA = {
+  type: 'string',
+  pattern: '^([0-9]{1,78}|0x[0-9a-fA-F]{1,64})$',
+  description: 'Decimal, or hexadecimal with 0x.',
+} as const;
+export const SIGNATURE_SCHEMA = {
+  type: 'string',
+  pattern: '^0x([0-9a-fA-F]{2})*$',
+  maxLength: 2 + 2 * SIGNATURE_MAX_BYTES,
+} as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;
+/** What requirements say beside their fields; what else a scheme needs of it stands there too. */
+export const EXTRA_SCHEMA = {
+  type: 'object',
+  properties: {
+    name: {
+      type: 'string',
+      maxLength: TOKEN_NAME_MAX,
+      description: 'Of the EIP-712 domain of the token. Some buyers need it for Permit2 too.',
+    },
+    version: { type: 'string', maxLength: TOKEN_VERSION_MAX },
+  },
+  additionalProperties: true,
+} as const;
 
 /** An object of which all properties are required, unless others are named. */
 export function objectSchema(

@@ -87,13 +87,13 @@ describe('names of networks', () => {
   });
 
   it('of V1 lead to a chain and back', () => {
-    for (const name of ['bsc', 'bsc-testnet', 'base', 'base-sepolia', 'polygon']) {
+    for (const name of ['bsc', 'bsc-testnet', 'base', 'base-sepolia', 'polygon', 'anvil']) {
       expect(v1NameOf(chainIdOfV1Name(name) ?? 0)).toBe(name);
     }
     expect([chainIdOfV1Name('eip155:56'), chainIdOfV1Name('toString')]).toEqual([
       undefined,
       undefined,
     ]);
-    expect(v1NameOf(31_337)).toBeUndefined();
+    expect(v1NameOf(31_338)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
 import type { RedisLock } from '../redis-lock.js';
-import { type Policy, policyText, readPolicy } from '../rules/policy.js';
+import { type DecimalsOf, type Policy, policyText, readPolicy } from '../rules/policy.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -13,13 +13,23 @@ export class PolicyService {
     private readonly book: WalletStore,
     private readonly journal: Journal,
     private readonly locks: RedisLock,
-    private readonly now: () => number,
+    private readonly deployment: { readonly now: () => number; readonly decimalsOf: DecimalsOf },
   ) {}
 
-  /** @throws WalletError `invalid_request` saying what is wrong with the rules. */
+  /**
+   * @throws WalletError `invalid_request` saying what is wrong with the rules, `conflict` where they were
+   * made from others than those in force: a wallet that was stopped meanwhile stays stopped.
+   */
   replace(session: Session, sent: unknown): Promise<void> {
     return this.#change(session, ({ revision }) => {
-      const read = readPolicy(sent, revision + 1);
+      const read = readPolicy(sent, revision + 1, this.deployment.decimalsOf);
+      const basis = (sent as { readonly revision?: number } | null)?.revision ?? revision;
+      if (read.ok && basis !== revision) {
+        throw new WalletError(
+          'conflict',
+          `These rules were made from revision ${basis}; revision ${revision} is in force. Read them again.`,
+        );
+      }
       if (read.ok) return read.policy;
       throw new WalletError('invalid_request', read.problem);
     });
@@ -40,7 +50,7 @@ export class PolicyService {
       const policy = next(await this.directory.policyOf(owner, wallet));
       await this.journal.append({
         event: 'policy_set',
-        at: this.now(),
+        at: this.deployment.now(),
         owner,
         wallet: wallet.address,
         revision: policy.revision,

@@ -35,7 +35,7 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletStatus: {
     type: 'object',
     required: ['status'],
-    properties: { status: { enum: ['pending', 'completed'] }, token: text },
+    properties: { status: { type: 'string', enum: ['pending', 'completed'] }, token: text },
   },
   WalletChallenge: object({
     nonce: text,
@@ -49,8 +49,8 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     rules: { ...text, description: 'The rules in words.' },
   }),
   WalletToken: object({ token: text }),
-  WalletApproved: object({ status: { const: 'approved' } }),
-  WalletRevoked: object({ status: { const: 'revoked' } }),
+  WalletApproved: object({ status: { ...text, const: 'approved' } }),
+  WalletRevoked: object({ status: { ...text, const: 'revoked' } }),
   Wallet: described(WalletOutput.extend({ ethereum: z.string() }), 'output'),
   WalletBalances: described(BalanceOutput, 'output'),
   WalletRules: described(PolicyText, 'input'),
@@ -65,13 +65,19 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     required: ['method'],
     properties: {
       method: {
+        ...text,
         enum: [
           ...['personal_sign', 'eth_signTypedData_v4', 'eth_sendTransaction'],
           ...['eth_getBalance', 'eth_call'],
         ],
       },
       caip2: { ...text, description: 'For all but the two that sign without sending.' },
-      params: { type: ['object', 'array'] },
+      params: {
+        anyOf: [
+          { type: 'object', additionalProperties: true },
+          { type: 'array', items: {} },
+        ],
+      },
     },
     additionalProperties: true,
   },

@@ -46,7 +46,10 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
         ],
       }),
       answer: RULES_ANSWER,
-      more: FORBIDDEN,
+      description:
+        'What the GET answers is taken as it is, with changes. `revision` may be left out; where it is ' +
+        'sent, it has to be the one in force.',
+      more: { ...FORBIDDEN, ...CONFLICT },
     }),
   },
   '/v1/wallets/me/stop': {

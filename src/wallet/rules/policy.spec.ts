@@ -23,3 +23,58 @@ describe('rules as an owner writes them', () => {
     expect(readPolicy({ limits: many(50, limit), payeeLists }, 1).ok).toBe(isFine);
   });
 });
+
+describe('rules that were read, changed and sent back', () => {
+  const told = (atomic: string, decimal: string) => ({ atomic, decimal });
+  const answered = {
+    ...{ revision: 4, active: true, windowHours: 24, otherPayees: false, scopes: ['approve'] },
+    limits: [
+      {
+        ...{ asset: asset(1), symbol: 'SUSD' },
+        ...{ perPayment: told('1500', '1.5'), budget: told('9000', '9') },
+        ...{ spent: told('0', '0'), left: told('9000', '9') },
+      },
+    ],
+    payeeLists: [{ name: 'shops', payees: [payee(7)], limits: [] }],
+    howToChange: 'The owner signs in.',
+  };
+  const read = (sent: unknown) => readPolicy(sent, 5, () => 3);
+  const withLimit = (change: object) => ({
+    ...answered,
+    limits: [{ ...answered.limits[0], ...change }],
+  });
+
+  it('are taken as they are', () => {
+    expect(read(answered)).toEqual({
+      ok: true,
+      policy: {
+        ...{ revision: 5, active: true, windowHours: 24, otherPayees: false, scopes: ['approve'] },
+        limits: [{ asset: asset(1), perPayment: 1500n, budget: 9000n }],
+        payeeLists: [{ name: 'shops', payees: [payee(7)], limits: [] }],
+      },
+    });
+  });
+
+  it('may have amounts of both forms', () => {
+    expect(read(withLimit({ budget: '7' }))).toMatchObject({
+      policy: { limits: [{ perPayment: 1500n, budget: 7n }] },
+    });
+  });
+
+  it.each([
+    ['the decimal alone changed', { perPayment: told('1500', '15') }],
+    ['atomic units alone changed', { budget: told('90000', '9') }],
+    ['another number of decimals', { budget: told('9000', '0.9') }],
+    ['no decimal', { budget: { atomic: '9000' } }],
+    ['a field that the answer does not have', { perDay: '1' }],
+    ['an amount of another form', { budget: 9000 }],
+  ])('are not guessed at: %s', (_what, change) => {
+    expect(read(withLimit(change)).ok).toBe(false);
+  });
+
+  it('are shown both amounts where they differ', () => {
+    expect(read(withLimit({ perPayment: told('1500', '15') }))).toMatchObject({
+      problem: expect.stringMatching(/perPayment .*atomic is 1\.5/) as unknown,
+    });
+  });
+});

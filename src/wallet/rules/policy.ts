@@ -1,4 +1,4 @@
-import type { Address } from 'viem';
+import { type Address, formatUnits } from 'viem';
 import { z } from 'zod';
 import { addressSetting, assetSetting } from '../../platform/config/settings.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
@@ -46,12 +46,22 @@ export interface Policy {
   readonly scopes: readonly Scope[];
 }
 
-const amount = z
-  .string()
-  .regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string')
-  .transform(BigInt);
+const atomicUnits = z.string().regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string');
+/** As the answer about the rules writes it. `atomic` counts; the other has to say the same. */
+const told = z.strictObject({ atomic: atomicUnits, decimal: z.string().max(120) });
+const amount = z.union([atomicUnits, told]);
 const limits = z
-  .array(z.strictObject({ asset: assetSetting, perPayment: amount, budget: amount }))
+  .array(
+    z.strictObject({
+      asset: assetSetting,
+      perPayment: amount,
+      budget: amount,
+      // Of the answer; they change nothing.
+      symbol: z.string().optional(),
+      spent: told.optional(),
+      left: told.optional(),
+    }),
+  )
   .max(50)
   .refine((all) => isUnique(all.map(({ asset }) => asset)), 'names an asset twice');
 
@@ -87,23 +97,67 @@ export const PolicyText = z.strictObject({
     .default([]),
   otherPayees: z.boolean().default(true),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default([]),
+  // Of the answer: rules that were read, changed and sent back are taken as they are.
+  revision: z.int().optional().describe('The rules these were made from; others are not replaced.'),
+  howToChange: z.string().optional(),
 });
+type WrittenLimits = z.infer<typeof limits>;
+
+/** Decimals of the token of an asset; 0 where it is not known. */
+export type DecimalsOf = (asset: string) => number;
 
 /**
  * Reads rules as an owner writes them.
  *
  * @param revision - which change of the rules this is.
+ * @param decimalsOf - compares amounts that are written twice; stored rules have none.
  * @returns the rules, or what is wrong with them.
  */
 export function readPolicy(
   sent: unknown,
   revision: number,
+  decimalsOf: DecimalsOf = () => 0,
 ):
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problem: string } {
   const parsed = PolicyText.safeParse(sent);
-  if (parsed.success) return { ok: true, policy: { revision, ...parsed.data } };
-  return { ok: false, problem: z.prettifyError(parsed.error) };
+  if (!parsed.success) return { ok: false, problem: z.prettifyError(parsed.error) };
+  const { active, windowHours, payeeLists, otherPayees, scopes } = parsed.data;
+  const all = [parsed.data.limits, ...payeeLists.map((list) => list.limits)].flat();
+  const problem = all.map((limit) => contradiction(limit, decimalsOf)).find(Boolean);
+  if (problem !== undefined) return { ok: false, problem };
+  return {
+    ok: true,
+    policy: {
+      ...{ revision, active, windowHours, otherPayees, scopes },
+      limits: limitsOf(parsed.data.limits),
+      payeeLists: payeeLists.map((list) => ({ ...list, limits: limitsOf(list.limits) })),
+    },
+  };
+}
+
+/** An owner who changed one of the two forms of an amount meant that one: neither is guessed at. */
+function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): string | undefined {
+  for (const name of ['perPayment', 'budget'] as const) {
+    const written = limit[name];
+    if (typeof written === 'string') continue;
+    const expected = formatUnits(BigInt(written.atomic), decimalsOf(limit.asset));
+    if (written.decimal !== expected) {
+      return `${name} of ${limit.asset}: atomic and decimal differ; atomic is ${expected}. Send both alike, or atomic units alone as text.`;
+    }
+  }
+  return undefined;
+}
+
+const limitsOf = (written: WrittenLimits): Limit[] =>
+  written.map(({ asset, perPayment, budget }) => ({
+    asset,
+    perPayment: unitsOf(perPayment),
+    budget: unitsOf(budget),
+  }));
+
+function unitsOf(amount: string | { readonly atomic: string }): bigint {
+  return BigInt(typeof amount === 'string' ? amount : amount.atomic);
 }
 
 /** Rules as they go over the wire and into storage; {@link readPolicy} reads them back. */

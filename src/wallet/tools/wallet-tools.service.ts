@@ -1,4 +1,4 @@
-import { formatUnits, zeroAddress } from 'viem';
+import { formatUnits } from 'viem';
 import type { z } from 'zod';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
@@ -13,6 +13,7 @@ import type { WalletProvider } from '../provider/wallet-provider.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { judge } from '../rules/judge.js';
 import { assetName, type Limit, type Policy } from '../rules/policy.js';
+import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { adviceOn, howToChange } from './refusal.js';
@@ -181,7 +182,7 @@ class LocalWalletTools implements WalletTools {
     { asset, perPayment, budget }: Limit,
     spent: bigint,
   ): z.infer<typeof PolicyOutput>['limits'][number] {
-    const { symbol, decimals } = this.#unitOf(asset);
+    const { symbol, decimals } = unitOf(this.parts.assets, asset);
     const shown = (value: bigint): { atomic: string; decimal: string } => ({
       atomic: value.toString(),
       decimal: formatUnits(value, decimals),
@@ -198,13 +199,5 @@ class LocalWalletTools implements WalletTools {
     const sums = await this.parts.store.spent(this.session.wallet.address, since, questions);
     if (sums !== undefined) return sums;
     throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
-  }
-
-  #unitOf(asset: string): { readonly symbol: string; readonly decimals: number } {
-    const token = this.parts.assets.find(
-      ({ chainId, address }) => assetName(chainId, address) === asset,
-    );
-    if (token !== undefined) return token;
-    return { symbol: asset.endsWith(zeroAddress) ? 'native coin' : 'unknown', decimals: 18 };
   }
 }

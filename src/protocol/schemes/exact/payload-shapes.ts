@@ -1,9 +1,9 @@
 import {
   ADDRESS_SCHEMA,
   ATOMIC_UNITS_SCHEMA,
+  NONCE_SCHEMA,
   objectSchema,
   SIGNATURE_SCHEMA,
-  TEXT_SCHEMA,
   UNIX_SECONDS_SCHEMA,
 } from '../../payment/wire-schemas.js';
 import type { PayloadShape } from '../scheme.js';
@@ -34,7 +34,7 @@ export const EXACT_PAYLOADS: readonly PayloadShape[] = [
         from: ADDRESS_SCHEMA,
         permitted: objectSchema({ token: ADDRESS_SCHEMA, amount: ATOMIC_UNITS_SCHEMA }),
         spender: ADDRESS_SCHEMA,
-        nonce: TEXT_SCHEMA,
+        nonce: NONCE_SCHEMA,
         deadline: UNIX_SECONDS_SCHEMA,
         witness: objectSchema({ to: ADDRESS_SCHEMA, validAfter: UNIX_SECONDS_SCHEMA }),
       }),

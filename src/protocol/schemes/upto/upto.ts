@@ -6,9 +6,9 @@ import type { UptoClaim } from '../../payment/payment.js';
 import {
   ADDRESS_SCHEMA,
   ATOMIC_UNITS_SCHEMA,
+  NONCE_SCHEMA,
   objectSchema,
   SIGNATURE_SCHEMA,
-  TEXT_SCHEMA,
   UNIX_SECONDS_SCHEMA,
 } from '../../payment/wire-schemas.js';
 import { isUint256 } from '../../payment/wire-values.js';
@@ -138,7 +138,7 @@ export const UPTO: Scheme = {
           from: ADDRESS_SCHEMA,
           permitted: objectSchema({ token: ADDRESS_SCHEMA, amount: ATOMIC_UNITS_SCHEMA }),
           spender: ADDRESS_SCHEMA,
-          nonce: TEXT_SCHEMA,
+          nonce: NONCE_SCHEMA,
           deadline: UNIX_SECONDS_SCHEMA,
           witness: objectSchema({
             to: ADDRESS_SCHEMA,

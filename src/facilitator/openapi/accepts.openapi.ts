@@ -1,0 +1,62 @@
+import { jsonAnswer, type JsonObject, OPEN, schemaRef } from '../../platform/http/openapi.js';
+import * as examples from './examples.js';
+import { RATE, TOO_MANY } from './look-ups.openapi.js';
+import { anything, object } from './values.js';
+
+const problem = (description: string, error: string): JsonObject =>
+  jsonAnswer(description, 'Problem', { error });
+
+/** What sellers of some middlewares ask for before they answer 402. */
+export function acceptsPath(name: string, where: string, example: JsonObject): JsonObject {
+  return {
+    post: {
+      operationId: `accepts${name}`,
+      tags: ['x402'],
+      summary: `Which of these offers can be settled here? (${where})`,
+      description:
+        'For sellers whose middleware asks its facilitator for the requirements of a 402. Offers of other ' +
+        'networks and schemes are left out, and what a scheme needs in `extra` is filled in.',
+      security: OPEN,
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: schemaRef('AcceptsRequest'), example } },
+      },
+      responses: {
+        200: jsonAnswer('Those of the offers that are served.', 'AcceptsAnswer', undefined, RATE),
+        400: problem(
+          'Not such a list, or an offer that no payment could meet.',
+          'accepts[0].payTo: expected an address.',
+        ),
+        408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
+        413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
+        415: problem(
+          'A content encoding that is not gzip, deflate or br.',
+          'The content encoding is not supported.',
+        ),
+        429: TOO_MANY,
+      },
+    },
+  };
+}
+
+export const ACCEPTS_V2: JsonObject = {
+  x402Version: 2,
+  resource: { url: 'https://seller.example/report' },
+  accepts: [examples.REQUIREMENTS_V2],
+};
+export const ACCEPTS_V1: JsonObject = { x402Version: 1, accepts: [examples.REQUIREMENTS_V1] };
+
+const offers = { type: 'array', maxItems: 64, items: anything };
+const x402Version = { type: 'integer', enum: [1, 2] };
+
+export const ACCEPTS_SCHEMAS = {
+  AcceptsRequest: object({ x402Version, accepts: offers, resource: anything }, [
+    'x402Version',
+    'accepts',
+  ]),
+  AcceptsAnswer: object(
+    { x402Version, accepts: offers, resource: anything, error: { type: 'string', const: '' } },
+    ['x402Version', 'accepts'],
+    { additionalProperties: false },
+  ),
+} satisfies JsonObject;
