@@ -117,6 +117,11 @@ function attemptTable(attempts) {
 
 const openLanes = new Set();
 
+function switchedLine(what, { by, at }) {
+  const when = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+  return element('div', { class: 'quiet' }, `${what} by ${by}, ${when} UTC.`);
+}
+
 function laneCard(lane) {
   const tone = lane.trouble === null ? 'good' : lane.trouble === 'paused' ? 'warn' : 'bad';
   const isPaused = lane.paused !== null;
@@ -139,13 +144,12 @@ function laneCard(lane) {
       lane.trouble === null
         ? undefined
         : element('div', { class: 'quiet' }, TROUBLES[lane.trouble] ?? ''),
-      isPaused
-        ? element(
-            'div',
-            { class: 'quiet' },
-            `Paused by ${lane.paused.by}, ${new Date(lane.paused.at).toISOString().slice(0, 19).replace('T', ' ')} UTC.`,
-          )
-        : undefined,
+      isPaused ? switchedLine('Paused', lane.paused) : undefined,
+      lane.retiring === null
+        ? lane.isRetiring
+          ? element('div', { class: 'quiet' }, 'Retiring, by RETIRING_SIGNERS.')
+          : undefined
+        : switchedLine('Retiring', lane.retiring),
     ),
     element(
       'div',
@@ -167,20 +171,30 @@ function laneCard(lane) {
       details,
     ),
     element(
-      'button',
-      { type: 'button', onclick: () => void setPaused(lane, !isPaused) },
-      isPaused ? 'Resume' : 'Pause',
+      'div',
+      {},
+      laneButton(lane, isPaused ? 'resume' : 'pause'),
+      laneButton(lane, lane.retiring === null ? 'retire' : 'reinstate'),
     ),
   );
 }
 
-async function setPaused(lane, isPaused) {
-  const question = isPaused
-    ? `Pause ${lane.signer}? It sends nothing new until somebody resumes it.`
-    : `Resume ${lane.signer}?`;
+const ACTIONS = {
+  pause: ['Pause', 'It sends nothing new until somebody resumes it.'],
+  resume: ['Resume', 'It takes work again.'],
+  retire: ['Retire', 'It takes only payments that name it, and is offered to sellers no more.'],
+  reinstate: ['Reinstate', 'It takes any payment again, and is offered to sellers.'],
+};
+
+function laneButton(lane, action) {
+  const [name, effect] = ACTIONS[action];
+  const onclick = () => void switchLane(lane, action, `${name} ${lane.signer}? ${effect}`);
+  return element('button', { type: 'button', onclick }, name);
+}
+
+async function switchLane(lane, action, question) {
   if (!confirm(question)) return;
   await attempt(async () => {
-    const action = isPaused ? 'pause' : 'resume';
     await ask(`lanes/${encodeURIComponent(lane.lane)}/${action}`, { method: 'POST' });
     await refresh();
   });

@@ -9,7 +9,7 @@ import { EvmChain } from '../../src/platform/chain/evm-chain.js';
 import type { NetworkConfig } from '../../src/platform/config/app-config.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
-import { LanePauses } from '../../src/settlement/ledger/queries/lane-pauses.js';
+import { LaneSwitches } from '../../src/settlement/ledger/queries/lane-switches.js';
 import {
   deployMoody,
   deployWrappedLike,
@@ -109,15 +109,15 @@ describe('a hostile token', () => {
 
   describe('that turns while its payments wait', () => {
     let redis: Redis;
-    let pauses: LanePauses;
+    let switches: LaneSwitches;
 
     beforeAll(() => {
       redis = new Redis(world.redis.url);
-      pauses = new LanePauses(redis);
+      switches = new LaneSwitches(redis);
     });
-    beforeEach(() => pauses.pause(lane(), world.chainId, { at: Date.now(), by: 'test' }));
+    beforeEach(() => switches.set('paused', lane(), world.chainId, { at: Date.now(), by: 'test' }));
     afterAll(async () => {
-      await pauses.resume(lane(), world.chainId);
+      await switches.clear('paused', lane(), world.chainId);
       redis.disconnect();
     });
 
@@ -131,7 +131,7 @@ describe('a hostile token', () => {
         const honest = settle(await honestBody());
         await new Promise((resolve) => setTimeout(resolve, 500));
         await setMood(world.client, token, mood);
-        await pauses.resume(lane(), world.chainId);
+        await switches.clear('paused', lane(), world.chainId);
         const begunAt = Date.now();
         expect((await honest).body).toMatchObject({ success: true });
         expect(Date.now() - begunAt).toBeLessThan(2500);

@@ -15,8 +15,14 @@ import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
+import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
 import { AdminService, type LaneView } from './admin.service.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
+
+const DONE = {
+  paused: { set: 'paused', cleared: 'resumed' },
+  retiring: { set: 'retired', cleared: 'reinstated' },
+} as const satisfies Record<LaneSwitch, object>;
 
 /** What the operator page shows and does. The key comes in a header, so no other site can ask. */
 @Controller('admin/api')
@@ -51,7 +57,7 @@ export class AdminController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    sendPrivate(response, await this.#setPaused(lane, true, request));
+    sendPrivate(response, await this.#switch(lane, 'paused', true, request));
   }
 
   @Post('lanes/:lane/resume')
@@ -60,14 +66,37 @@ export class AdminController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    sendPrivate(response, await this.#setPaused(lane, false, request));
+    sendPrivate(response, await this.#switch(lane, 'paused', false, request));
   }
 
-  async #setPaused(lane: string, isPaused: boolean, request: Request): Promise<LaneView> {
+  @Post('lanes/:lane/retire')
+  async retire(
+    @Param('lane') lane: string,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    sendPrivate(response, await this.#switch(lane, 'retiring', true, request));
+  }
+
+  @Post('lanes/:lane/reinstate')
+  async reinstate(
+    @Param('lane') lane: string,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    sendPrivate(response, await this.#switch(lane, 'retiring', false, request));
+  }
+
+  async #switch(
+    lane: string,
+    which: LaneSwitch,
+    isOn: boolean,
+    request: Request,
+  ): Promise<LaneView> {
     const by = callerOf(request) ?? '';
-    const changed = await this.admin.setPaused(lane, isPaused, by);
+    const changed = await this.admin.switchLane(lane, which, isOn, by);
     if (changed === undefined) throw new NotFoundException();
-    this.logger.warn({ lane, by }, isPaused ? 'lane paused' : 'lane resumed');
+    this.logger.warn({ lane, by }, `lane ${DONE[which][isOn ? 'set' : 'cleared']}`);
     return changed;
   }
 }

@@ -4,7 +4,7 @@ import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { provide } from '../../platform/nest/provide.js';
 import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
-import { LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
+import { LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { ApiKeyStore } from '../access/api-key-store.js';
 import { AdminController } from './admin.controller.js';
@@ -18,7 +18,7 @@ import { AdminPageController } from './admin-page.controller.js';
     provide(
       AdminService,
       {
-        ...{ chains: ChainRegistry, laneQueries: LANE_QUERIES, pauses: LanePauses },
+        ...{ chains: ChainRegistry, laneQueries: LANE_QUERIES, switches: LaneSwitches },
         ...{ settlementQueries: SETTLEMENT_QUERIES, processes: ProcessRegistry },
         ...{ status: StatusService, apiKeys: ApiKeyStore },
       },

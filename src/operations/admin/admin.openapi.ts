@@ -105,6 +105,16 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       'Resumes a lane',
       'It takes work again.',
     ),
+    '/admin/api/lanes/{lane}/retire': switchOf(
+      'retireLane',
+      'Retires a lane',
+      'From now on it takes only payments that name its signer, and `/supported` names it no more.',
+    ),
+    '/admin/api/lanes/{lane}/reinstate': switchOf(
+      'reinstateLane',
+      'Reinstates a lane',
+      'It takes any work again, and `/supported` names it.',
+    ),
   },
   schemas: {
     Lane: object({
@@ -126,6 +136,10 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       paused: {
         anyOf: [object({ at: count, by: text }), { type: 'null' }],
         description: 'Since when, and by whose key.',
+      },
+      retiring: {
+        anyOf: [object({ at: count, by: text }), { type: 'null' }],
+        description: 'Likewise, where an operator retires it.',
       },
       attempts: listOf(
         object({

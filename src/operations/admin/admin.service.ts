@@ -4,13 +4,14 @@ import { type ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { VERSION } from '../../platform/config/version.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { type ProcessRegistry } from '../../settlement/ledger/process-registry.js';
-import { type LanePauses } from '../../settlement/ledger/queries/lane-pauses.js';
 import {
   LANE_SILENT_MS,
-  type LanePause,
   type LaneQueries,
+  type LaneSwitch,
   type PublishedStatus,
+  type SwitchedBy,
 } from '../../settlement/ledger/queries/lane-queries.js';
+import { type LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
 import type {
   Settlement,
   SettlementQueries,
@@ -53,7 +54,9 @@ export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'
   readonly trouble: LaneStatus['trouble'] | 'silent' | null;
   /** Whole native coins. */
   readonly balance: string;
-  readonly paused: LanePause | null;
+  readonly paused: SwitchedBy | null;
+  /** By an operator; the setting `RETIRING_SIGNERS` is no switch. */
+  readonly retiring: SwitchedBy | null;
   readonly attempts: readonly AttemptView[];
 }
 
@@ -88,7 +91,7 @@ export interface AdminParts {
   readonly chains: ChainRegistry;
   readonly laneQueries: LaneQueries;
   readonly settlementQueries: SettlementQueries;
-  readonly pauses: LanePauses;
+  readonly switches: LaneSwitches;
   readonly processes: ProcessRegistry;
   readonly status: StatusService;
   readonly apiKeys: ApiKeyStore;
@@ -161,18 +164,25 @@ export class AdminService {
    * @returns the lane afterwards; `undefined` when there is none of this name.
    * @throws RedisUnavailableError
    */
-  async setPaused(lane: string, isPaused: boolean, by: string): Promise<LaneView | undefined> {
+  async switchLane(
+    lane: string,
+    which: LaneSwitch,
+    isOn: boolean,
+    by: string,
+  ): Promise<LaneView | undefined> {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
     if (known === undefined) return undefined;
-    if (isPaused) await this.parts.pauses.pause(lane, known.chainId, { at: Date.now(), by });
-    else await this.parts.pauses.resume(lane, known.chainId);
+    const { switches } = this.parts;
+    if (isOn) await switches.set(which, lane, known.chainId, { at: Date.now(), by });
+    else await switches.clear(which, lane, known.chainId);
     return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
   }
 
   async #lanes(now: number): Promise<readonly LaneView[]> {
-    const [lanes, pauses] = await Promise.all([
+    const [lanes, pauses, retirements] = await Promise.all([
       this.parts.laneQueries.all(),
-      this.parts.laneQueries.pauses(),
+      this.parts.laneQueries.switched('paused'),
+      this.parts.laneQueries.switched('retiring'),
     ]);
     const known = lanes
       .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
@@ -188,6 +198,7 @@ export class AdminService {
           trouble: troubleOf(status, paused),
           balance: formatEther(BigInt(balanceWei)),
           paused,
+          retiring: retirements.get(status.lane) ?? null,
           attempts: attempts.slice(0, ATTEMPTS_SHOWN).map((attempt) => viewOf(attempt, now)),
         };
       }),
@@ -204,7 +215,7 @@ export class AdminService {
 /** A pause counts from the moment it is written, not from the lane's next report. */
 function troubleOf(
   { silentMs, trouble }: PublishedStatus,
-  paused: LanePause | null,
+  paused: SwitchedBy | null,
 ): LaneView['trouble'] {
   if (silentMs > LANE_SILENT_MS) return 'silent';
   if (paused !== null) return 'paused';

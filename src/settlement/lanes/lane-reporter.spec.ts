@@ -14,6 +14,7 @@ const HELD = { chainId: CHAIN_ID } as HeldLane;
 /** A lane that says of itself what its name is. */
 class TestRunner {
   isPaused = false;
+  isRetired = false;
   refresh: () => Promise<void> = () => Promise.resolve();
 
   constructor(readonly lane: string) {}
@@ -30,6 +31,7 @@ describe('LaneReporter', () => {
   let sweep: () => Promise<void>;
   let sweeps: number;
   let paused: () => Promise<ReadonlySet<string>>;
+  let retiring: ReadonlySet<string>;
   let published: string[];
   let publish: (lane: string) => Promise<void>;
   let told: string[];
@@ -44,6 +46,7 @@ describe('LaneReporter', () => {
     [published, told, sweeps] = [[], [], 0];
     sweep = () => Promise.resolve();
     paused = () => Promise.resolve(new Set());
+    retiring = new Set();
     publish = () => Promise.resolve();
     const worker = {
       slots,
@@ -54,7 +57,7 @@ describe('LaneReporter', () => {
     };
     reporter = new LaneReporter({
       workers: [worker as unknown as ChainWorker],
-      paused: () => paused(),
+      switched: (which) => (which === 'paused' ? paused() : Promise.resolve(retiring)),
       publish: async ({ lane }) => {
         await publish(lane);
         published.push(lane);
@@ -86,6 +89,15 @@ describe('LaneReporter', () => {
     paused = () => Promise.resolve(new Set());
     await reporter.report();
     expect(runners.b.isPaused).toBe(false);
+  });
+
+  it('retires what an operator retires, until that is taken back', async () => {
+    retiring = new Set(['a']);
+    await reporter.report();
+    expect([runners.a.isRetired, runners.b.isRetired]).toEqual([true, false]);
+    retiring = new Set();
+    await reporter.report();
+    expect(runners.a.isRetired).toBe(false);
   });
 
   it('leaves a pause as it is while the ledger cannot be asked', async () => {

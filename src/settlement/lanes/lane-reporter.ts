@@ -1,3 +1,4 @@
+import type { LaneSwitch } from '../ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { ChainWorker } from './chain-worker.js';
 import { isPassing } from './lane-errors.js';
@@ -6,8 +7,8 @@ import type { LaneSlot } from './state/lane-slot.js';
 
 export interface LaneReporterOptions {
   readonly workers: readonly ChainWorker[];
-  /** Lanes that an operator has paused. */
-  readonly paused: () => Promise<{ has(lane: string): boolean }>;
+  /** Lanes that an operator has paused, or retires. */
+  readonly switched: (which: LaneSwitch) => Promise<{ has(lane: string): boolean }>;
   readonly publish: (status: LaneStatus) => Promise<void>;
   readonly observer: LaneObserver;
 }
@@ -36,7 +37,7 @@ export class LaneReporter {
     this.#isReporting = true;
     try {
       const { workers } = this.options;
-      await this.#guard('pauses', () => this.#readPauses());
+      await this.#guard('switches', () => this.#readSwitches());
       // One chain, or one lane, that does not answer says nothing about the others.
       await Promise.all([
         ...workers.map((worker) => this.#guard('sweep', () => worker.sweep())),
@@ -57,9 +58,13 @@ export class LaneReporter {
     return this.options.workers.flatMap(({ slots }) => slots);
   }
 
-  async #readPauses(): Promise<void> {
-    const paused = await this.options.paused();
-    for (const { runner } of this.#slots) runner.isPaused = paused.has(runner.lane);
+  async #readSwitches(): Promise<void> {
+    const { switched } = this.options;
+    const [paused, retiring] = await Promise.all([switched('paused'), switched('retiring')]);
+    for (const { runner } of this.#slots) {
+      runner.isPaused = paused.has(runner.lane);
+      runner.isRetired = retiring.has(runner.lane);
+    }
   }
 
   async #reportLane(slot: LaneSlot): Promise<void> {

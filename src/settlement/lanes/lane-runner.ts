@@ -140,6 +140,9 @@ export class LaneRunner {
     return this.#isRunning && this.#following.isWaiting;
   }
 
+  /** By an operator; its process may have another reason to retire it. */
+  isRetired = false;
+
   set isPaused(isPaused: boolean) {
     this.state.isPaused = isPaused;
     this.state.work.notify();
@@ -276,7 +279,7 @@ export class LaneRunner {
       inclusionMs: this.#rate.inclusionMs,
       gasPriceWei: this.#readiness.gasPriceWei.toString(),
       suspendedAssets: this.options.assetSuspensions.suspended,
-      ...(this.options.isRetiring && { isRetiring: true }),
+      ...((this.options.isRetiring || this.isRetired) && { isRetiring: true }),
       perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
     };
   }

@@ -65,7 +65,7 @@ export class Lanes {
     });
     this.#reporter = new LaneReporter({
       workers: this.#workers,
-      paused: () => laneQueries.pauses(),
+      switched: (which) => laneQueries.switched(which),
       publish: (status) => board.publish(status),
       observer,
     });

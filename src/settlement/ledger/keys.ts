@@ -31,7 +31,7 @@
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
  * | `lanes` | set | always | signers that ever had an attempt |
- * | `paused` | hash | always | lanes an operator has paused: JSON, since when and by whose key |
+ * | `paused`, `retiring` | hash | always | lanes an operator has paused, or retires: JSON, since when and by whose key |
  * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
@@ -82,7 +82,8 @@ export const listKey = (
     | 'parked'
     | 'newest'
     | 'lanes'
-    | 'paused',
+    | 'paused'
+    | 'retiring',
 ): string => chainKey(chainId, list);
 export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);
 /** @param lane - `<chainId>:<signer>` */

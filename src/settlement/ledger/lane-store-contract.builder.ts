@@ -10,6 +10,7 @@ import { anAcceptedUpto, anUptoAuthorization } from '../../protocol/schemes/upto
 import type { Attempt, SignedTransaction } from '../model/attempt.js';
 import type { SettlementState } from '../model/settlement.js';
 import type { GasBudget, HeldLane, LaneStore } from './lane-store.js';
+import type { LaneSwitch } from './queries/lane-queries.js';
 
 /** A ledger of a test, with what requesters do to it. */
 export interface LaneStoreHarness {
@@ -19,7 +20,7 @@ export interface LaneStoreHarness {
   /** A requester was told success. */
   tell(id: string): Promise<void>;
   stateOf(id: string): Promise<SettlementState | undefined>;
-  pause(lane: string): Promise<void>;
+  switch(which: LaneSwitch, lane: string): Promise<void>;
   /** Gwei. */
   spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
 }
@@ -207,7 +208,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('takes nothing and allocates nothing on a lane that is paused', async () => {
       const [id = ''] = await takenOnes(1);
-      await harness.pause(lane);
+      await harness.switch('paused', lane);
       const attempt = anAttempt(0, [id], 1);
       expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'paused' });
       await readyOnes(1);
@@ -244,6 +245,15 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const own = await boundOnes(1, SIGNER);
       expect(idsOf(await store.take(held, 9, true))).toEqual(own);
       expect(idsOf(await store.take(held, 9))).toEqual(free);
+    });
+
+    it('nor one that an operator retires, whatever its process says', async () => {
+      const free = await readyOnes(1);
+      const own = await boundOnes(1, SIGNER);
+      await harness.switch('retiring', lane);
+      expect(idsOf(await store.take(held, 9))).toEqual(own);
+      lane = `${CHAIN}:${OTHER}`;
+      expect(idsOf(await store.take(await acquire('p2'), 9))).toEqual(free);
     });
 
     it('brings it back to its lane, however it comes back', async () => {

@@ -5,8 +5,8 @@ import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { LedgerEpochs } from './epoch.js';
 import type { LaneStore } from './lane-store.js';
 import { LaneBoard } from './queries/lane-board.js';
-import { LanePauses } from './queries/lane-pauses.js';
 import type { LaneQueries } from './queries/lane-queries.js';
+import { LaneSwitches } from './queries/lane-switches.js';
 import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
 import type { SettlementQueries } from './queries/settlement-queries.js';
@@ -68,9 +68,9 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
       useFactory: (redis: Redis) => new LaneBoard(redis),
     },
     {
-      provide: LanePauses,
+      provide: LaneSwitches,
       inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LanePauses(redis),
+      useFactory: (redis: Redis) => new LaneSwitches(redis),
     },
   ],
   exports: [
@@ -80,7 +80,7 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
     LANE_QUERIES,
     LedgerEpochs,
     LaneBoard,
-    LanePauses,
+    LaneSwitches,
   ],
 })
 export class LedgerModule {}

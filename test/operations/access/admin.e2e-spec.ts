@@ -7,7 +7,7 @@ import type { Service } from '../../../sandbox/service.js';
 import { createApiKey } from '../../../src/operations/access/api-key.js';
 import { ApiDescription } from '../../support/api-description.js';
 import { type Answer, eventually, get, post } from '../../support/http.js';
-import { type Body, eip3009Body, type Json, newAccount } from '../../support/payments.js';
+import { type Body, eip3009Body, type Json, newAccount, uptoBody } from '../../support/payments.js';
 import { World } from '../../support/world.js';
 
 interface Lane extends Json {
@@ -177,6 +177,33 @@ describe('the operator page', () => {
     await eventually('nothing is in flight', async () => (await attempts()).length === 0);
     expect((await lanes())[0]).toMatchObject({ trouble: 'paused' });
     await admin(`lanes/${lane}/resume`, 'POST');
+  });
+
+  it('retires a lane at once, and reinstates it', async () => {
+    const isOffered = async (): Promise<boolean> => {
+      const { body } = await get(`${service.url}/supported`);
+      return JSON.stringify(body['kinds']).includes(SIGNER.address);
+    };
+    expect(await isOffered()).toBe(true);
+    const retired = await admin(`lanes/${lane}/retire`, 'POST');
+    expect(retired.status).toBe(200);
+    expect(api.problemsOf('post', '/admin/api/lanes/{lane}/retire', 200, retired.body)).toEqual([]);
+    expect(retired.body).toMatchObject({ retiring: { by: 'night-shift' }, paused: null });
+
+    const body = await payment();
+    expect((await settle(body)).body).toMatchObject({ success: false, transaction: '' });
+    await eventually('it is offered no more', async () => !(await isOffered()));
+    const payer = await world.payer({ approves: true });
+    const { chainId, coin: token } = world;
+    const payTo = newAccount().address;
+    const facilitator = SIGNER.address;
+    const bound = await uptoBody({ payer, chainId, token, payTo, facilitator, charged: '7' });
+    expect((await settle(bound)).body).toMatchObject({ success: true, amount: '7' });
+
+    const back = await admin(`lanes/${lane}/reinstate`, 'POST');
+    expect(back.body).toMatchObject({ retiring: null });
+    await eventually('it is offered again', isOffered);
+    expect((await settle(body)).body).toMatchObject({ success: true });
   });
 
   it('knows no lane of another name', async () => {

@@ -69,8 +69,8 @@ async function emptyLedger(): Promise<LaneStoreHarness> {
       const stage = await redis.hget(recordKey(CHAIN, id), 'stage');
       return stage === null ? undefined : STATE_OF[readStage(stage)];
     },
-    pause: async (lane) => {
-      await redis.hset(listKey(CHAIN, 'paused'), signerOf(lane), '{}');
+    switch: async (which, lane) => {
+      await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
     },
     spentOn: async (chainId, subject, day) => {
       const name = subject.startsWith(`${chainId}:`) ? `lane:${signerOf(subject)}` : subject;

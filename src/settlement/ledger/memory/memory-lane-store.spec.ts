@@ -17,8 +17,8 @@ laneStoreContract('a ledger in memory', () => {
       return Promise.resolve();
     },
     stateOf: (id) => Promise.resolve(store.claims.stateOf(id)),
-    pause: (lane) => {
-      store.paused.add(lane);
+    switch: (which, lane) => {
+      store[which].add(lane);
       return Promise.resolve();
     },
     spentOn: (chainId, subject, day) => Promise.resolve(store.gas.spentOn(chainId, subject, day)),

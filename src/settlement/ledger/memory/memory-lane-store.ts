@@ -33,6 +33,7 @@ export class MemoryLaneStore implements LaneStore {
   readonly gas: MemoryGas;
   readonly reverts = new Map<Address, number>();
   readonly paused = new Set<string>();
+  readonly retiring = new Set<string>();
   readonly #lanes: MemoryLanes;
   readonly #attempts: MemoryAttempts;
   readonly #credits = new Map<string, string>();
@@ -151,7 +152,9 @@ export class MemoryLaneStore implements LaneStore {
 
   take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
     return this.#lanes.step(held, () =>
-      this.paused.has(held.lane) ? [] : this.claims.take(held, most, isRetiring),
+      this.paused.has(held.lane)
+        ? []
+        : this.claims.take(held, most, isRetiring || this.retiring.has(held.lane)),
     );
   }
 

@@ -9,8 +9,14 @@ export interface PublishedStatus extends LaneStatus {
   readonly silentMs: number;
 }
 
-/** Since when a lane is paused, and by whom. */
-export interface LanePause {
+/**
+ * What an operator can switch: a lane that is paused sends nothing new; one that retires takes only what
+ * names its signer, and is offered no more.
+ */
+export type LaneSwitch = 'paused' | 'retiring';
+
+/** Since when a lane is switched, and by whom. */
+export interface SwitchedBy {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Id of the API key. */
@@ -41,8 +47,8 @@ export interface LaneQueries {
   /** The lanes of a chain whose process spoke within {@link LANE_SILENT_MS}. */
   live(chainId: number): Promise<readonly PublishedStatus[]>;
 
-  /** What operators have paused, by lane, `<chainId>:<signer>`. */
-  pauses(): Promise<ReadonlyMap<string, LanePause>>;
+  /** What operators have switched, by lane, `<chainId>:<signer>`. */
+  switched(which: LaneSwitch): Promise<ReadonlyMap<string, SwitchedBy>>;
 
   /** What waits on each of these chains, in their order. */
   queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]>;

@@ -7,10 +7,11 @@ import { asList, asText, asTexts } from '../reply.js';
 import { loadScript } from '../script-files.js';
 import {
   LANE_SILENT_MS,
-  type LanePause,
   type LaneQueries,
+  type LaneSwitch,
   type PublishedStatus,
   type QueueStatus,
+  type SwitchedBy,
 } from './lane-queries.js';
 
 const READ_STATUSES = loadScript('read_statuses');
@@ -24,7 +25,7 @@ export class RedisLaneQueries implements LaneQueries {
 
   constructor(
     private readonly redis: Redis,
-    /** The chains whose pauses are asked for. */
+    /** The chains whose switches are asked for. */
     private readonly chainIds: readonly number[],
   ) {}
 
@@ -43,19 +44,19 @@ export class RedisLaneQueries implements LaneQueries {
     );
   }
 
-  async pauses(): Promise<ReadonlyMap<string, LanePause>> {
-    const pauses = await redisCall(
-      'pauses',
+  async switched(which: LaneSwitch): Promise<ReadonlyMap<string, SwitchedBy>> {
+    const switched = await redisCall(
+      which,
       Promise.all(
         this.chainIds.map(async (chainId) => {
-          const all = await this.redis.hgetall(listKey(chainId, 'paused'));
+          const all = await this.redis.hgetall(listKey(chainId, which));
           return Object.entries(all).map(
-            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as LanePause] as const,
+            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as SwitchedBy] as const,
           );
         }),
       ),
     );
-    return new Map(pauses.flat());
+    return new Map(switched.flat());
   }
 
   queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {

@@ -8,7 +8,7 @@
 -- tries, how often it was collected again.
 if is_paused() then return {} end
 local most, bases = tonumber(ARGV[3]), { lane_key .. ':' }
-if ARGV[4] ~= '1' then bases[2] = prefix end
+if ARGV[4] ~= '1' and not is_retiring() then bases[2] = prefix end
 
 -- Of the payees whose turn it is, the one that waits longest.
 local function first_in_turn()

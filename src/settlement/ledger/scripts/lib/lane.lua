@@ -14,6 +14,11 @@ local function is_paused()
   return redis.call('HEXISTS', prefix .. 'paused', lane) == 1
 end
 
+-- Whether an operator has the lane take only what names its signer.
+local function is_retiring()
+  return redis.call('HEXISTS', prefix .. 'retiring', lane) == 1
+end
+
 -- Whether a record is in this lane's hands, or bound to one of its account nonces.
 local function is_in_work(r)
   return r.stage == 'work' and r.lane == lane
