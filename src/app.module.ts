@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { HubModule } from './hub/hub.module.js';
@@ -58,7 +59,7 @@ export class AppModule {
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
         OpenApiModule.forRoot([
-          ...(isApi ? [FACILITATOR_OPENAPI] : []),
+          ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           HEALTH_OPENAPI,
