@@ -36,6 +36,8 @@ export interface FetchLimits {
   /** What servers are told of who asks. */
   readonly userAgent: string;
   readonly maxBytes: number;
+  /** Of all headers of an answer; 16 KiB when absent. */
+  readonly maxHeaderBytes?: number;
   /** `host` or `host:port` that may be fetched from though they are not public. */
   readonly allow: ReadonlySet<string>;
 }
@@ -60,8 +62,10 @@ export class SafeFetch {
   readonly #allowed: Agent;
 
   constructor(private readonly limits: FetchLimits) {
-    this.#guarded = new Agent({ connect: { lookup: lookUpPublic } });
-    this.#allowed = new Agent();
+    const { maxHeaderBytes } = limits;
+    const options = maxHeaderBytes === undefined ? {} : { maxHeaderSize: maxHeaderBytes };
+    this.#guarded = new Agent({ ...options, connect: { lookup: lookUpPublic } });
+    this.#allowed = new Agent(options);
   }
 
   /**

@@ -22,6 +22,7 @@ export const DOMAIN_SEPARATOR = selectorOf('DOMAIN_SEPARATOR()');
 export const EIP712_DOMAIN = selectorOf('eip712Domain()');
 /** Of a function that no token has: what it answers is how the token refuses what it does not know. */
 export const UNKNOWN_FUNCTION = selectorOf('x402HasNoSuchFunction()');
+const TRANSFER = selectorOf('transfer(address,uint256)');
 const NONCES = selectorOf('nonces(address)');
 const PERMIT = selectorOf('permit(address,address,uint256,uint256,uint8,bytes32,bytes32)');
 const PERMIT_TYPE = bytes32Word(
@@ -59,6 +60,11 @@ export function plainCall(token: Address, selector: string): Call {
 
 export function noncesCall(token: Address, owner: Address): Call {
   return { to: token, data: `0x${NONCES}${addressWord(owner)}` };
+}
+
+/** `transfer` of nothing, by whoever calls. */
+export function plainTransferCall(token: Address, to: Address): Call {
+  return { to: token, data: `0x${TRANSFER}${addressWord(to)}${uintWord(0n)}` };
 }
 
 /**
