@@ -202,7 +202,9 @@ describe('the check of sellers', () => {
     const begun = performance.now();
     const slow = ['slow', 'silent'].map((path) => examine(`${hostile.url}/${path}`));
     // Two are under way and four may wait; the others are told at once.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually('both are asked', () =>
+      ['/slow', '/silent'].every((path) => hostile.asked.includes(`GET ${path}`)),
+    );
     const more = Array.from({ length: 8 }, () =>
       post(`${service.url}/v2/doctor`, { url: `${stockUrl}/report` }),
     );

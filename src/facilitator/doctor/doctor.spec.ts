@@ -187,7 +187,7 @@ describe('a check', () => {
 
   it('says what it could not compare while a chain is away', async () => {
     const report = await aDoctor({ view: 'away' }).doctor.examine(GET);
-    expect(report).toMatchObject({ isSound: true, offers: [{ amount: '100000000000000000' }] });
+    expect(report).toMatchObject({ isSound: false, offers: [{ amount: '100000000000000000' }] });
     expect(codes(report)).toEqual(['not_compared', 'no_browsers']);
   });
 

@@ -188,7 +188,8 @@ function unreachable(error: FetchError): DoctorFinding {
 }
 
 function notCompared({ path }: Offer): DoctorFinding {
-  return about('not_compared', 'note', {
+  // What was not looked at is not sound.
+  return about('not_compared', 'warning', {
     path,
     expected: 'a comparison with the chain',
     got: undefined,

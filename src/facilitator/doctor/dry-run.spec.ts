@@ -127,8 +127,8 @@ describe('a dry run', () => {
     ['amount_too_small', 'error'],
     ['asset_not_allowed', 'error'],
     ['payee_not_allowed', 'error'],
-    ['network_unavailable', 'note'],
-    ['unexpected_verify_error', 'note'],
+    ['network_unavailable', 'warning'],
+    ['unexpected_verify_error', 'warning'],
   ])('tells of %s', async (reason, severity) => {
     expect(await run(reason)).toMatchObject({
       code: 'verify_refuses',

@@ -56,7 +56,7 @@ export async function dryRun(
   }
   if (LACKS_MONEY.has(reason)) return undefined;
   const finding = parsed.ok ? paymentFinding(reason, parsed.payment, now) : undefined;
-  return about('verify_refuses', NOT_NOW.has(reason) ? 'note' : 'error', {
+  return about('verify_refuses', NOT_NOW.has(reason) ? 'warning' : 'error', {
     path: offer.path,
     expected: 'a payment for it is refused for lack of money alone',
     got: reason,

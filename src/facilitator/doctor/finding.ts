@@ -1,6 +1,6 @@
 /**
- * `error`: a stock buyer cannot pay. `warning`: some cannot, or it is not what was meant. `note`: what
- * buyers have to know; nothing is wrong.
+ * `error`: a stock buyer cannot pay. `warning`: some cannot, it is not what was meant, or it could not be
+ * looked at. `note`: what buyers have to know; nothing is wrong.
  */
 export type Severity = 'error' | 'warning' | 'note';
 

@@ -153,5 +153,7 @@ describe('offers', () => {
   it('beyond a number are not looked at', () => {
     const accepts = Array.from({ length: 1000 }, () => v2Accept());
     expect(v2(accepts).offers).toHaveLength(OFFERS_MAX);
+    expect(v2(accepts).findings).toMatchObject([{ code: 'many_offers', got: '1000' }]);
+    expect(v2(accepts.slice(0, OFFERS_MAX)).findings).toEqual([]);
   });
 });

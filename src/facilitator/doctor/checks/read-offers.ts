@@ -48,8 +48,19 @@ export function readOffers(
     .map((one, index) => readOffer(one, version, `${root}.accepts[${index}]`, chainIds));
   return {
     offers: read.flatMap(({ offer }) => offer ?? []),
-    findings: [...findings, ...read.flatMap((one) => one.findings)],
+    findings: [
+      ...findings,
+      ...read.flatMap((one) => one.findings),
+      ...unread(accepts.length, `${root}.accepts`),
+    ],
   };
+}
+
+function unread(count: number, path: string): readonly DoctorFinding[] {
+  if (count <= OFFERS_MAX) return [];
+  const expected = `at most ${OFFERS_MAX} offers; the others were not looked at`;
+  const fix = 'Offer fewer ways to pay: a buyer takes the first it can.';
+  return [about('many_offers', 'note', { path, expected, got: count, fix })];
 }
 
 function resourceFindings(sent: JsonObject, root: string): readonly DoctorFinding[] {
