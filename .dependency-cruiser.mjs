@@ -76,6 +76,12 @@ export default {
       'platform/(rate-limit|redis|http)/|protocol/',
     ),
     knowsOnly(
+      'fetch-is-below-every-room',
+      'platform/fetch',
+      'platform/(fetch/|http/ipv6)|protocol/errors',
+      'one guard for whoever fetches what strangers name',
+    ),
+    knowsOnly(
       'openapi-knows-no-feature',
       'platform/openapi',
       'platform/(openapi|config|http)/',

@@ -119,6 +119,8 @@ async function start(): Promise<void> {
         [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
         SIGNER_KEYS: SIGNER.key,
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
+        DOCTOR: 'true',
+        DOCTOR_ALLOW: '127.0.0.1,localhost',
         HUB_DATA_DIR: sandboxHubDir(),
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
@@ -146,6 +148,7 @@ Ready after ${seconds} s.
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
   operators     ${service.opsUrl}         (/metrics, and /health in detail)
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /v1/report, and /premium at 1.00)
+  seller check  ${service.url}/doctor  (or npm run doctor -- URL)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN

@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | agent | mcp | test | chaos | deploy | fuzz | keys | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | fuzz | keys | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -257,6 +257,7 @@ function fuzzedDoors() {
 const TASKS = {
   sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
+  doctor: { needs: [], run: () => tsx('sandbox/doctor.ts', ...args) },
   agent: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx('sandbox/agent.ts', ...args),

@@ -2,6 +2,9 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
+import { DoctorModule } from './facilitator/doctor/doctor.module.js';
+import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { HubModule } from './hub/hub.module.js';
@@ -36,6 +39,7 @@ export class AppModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const { apiKeysFile } = config.access;
+    const hasDoctor = isApi && config.doctor !== undefined;
     const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
     return {
       module: AppModule,
@@ -54,11 +58,13 @@ export class AppModule {
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        ...(hasDoctor ? [DoctorModule] : []),
         ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
         OpenApiModule.forRoot([
-          ...(isApi ? [FACILITATOR_OPENAPI] : []),
+          ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI] : []),
+          ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           HEALTH_OPENAPI,

@@ -14,7 +14,7 @@ import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
 
 /** Pages for people, with what they load; the one at the root comes by itself. */
-const PAGES = ['/docs', '/admin', '/wallet'];
+const PAGES = ['/docs', '/admin', '/wallet', '/doctor'];
 
 /** What every instance of the application has, in production and in tests alike. */
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {

@@ -7,6 +7,7 @@ import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import { SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
+import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { type FacilitatorParts, FacilitatorService } from './facilitator.service.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
@@ -28,7 +29,7 @@ export class FacilitatorModule {
   static forRoot(config: AppConfig): DynamicModule {
     return {
       module: FacilitatorModule,
-      imports: [VerificationModule, SettlementModule.forRoot(config)],
+      imports: [VerificationModule, SettlementModule.forRoot(config), AssetsModule],
       controllers: [
         FacilitatorV1Controller,
         FacilitatorV2Controller,

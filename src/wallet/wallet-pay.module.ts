@@ -15,7 +15,7 @@ import { Charger } from './pay/charger.js';
 import { IntentStore } from './pay/intent.js';
 import { PayService } from './pay/pay.service.js';
 import { Presenter } from './pay/presenter.js';
-import { SafeFetch } from './pay/safe-fetch.js';
+import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
 import type { KnownContracts } from './rules/decode-typed-data.js';
@@ -45,7 +45,7 @@ interface PaySurroundings {
   readonly known: KnownContracts;
   readonly authorizer: Authorizer;
   readonly signer: WalletSigner;
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly balances: Balances;
   readonly store: SpendingStore;
   readonly reconciler: Reconciler;
@@ -76,7 +76,7 @@ interface ToolsSurroundings {
   readonly store: SpendingStore;
   readonly payments: PayService;
   readonly balances: Balances;
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly chains: ChainRegistry;
   readonly now: WalletClock;
@@ -98,10 +98,10 @@ interface ToolsSurroundings {
       ) => new WalletSigner(provider, authorizer, known, recoverSigner, now),
     },
     {
-      provide: SafeFetch,
+      provide: WalletFetch,
       inject: [WALLET_SETTINGS],
       useFactory: ({ fetchMaxBytes, fetchAllow }: WalletConfig) =>
-        new SafeFetch({ maxBytes: fetchMaxBytes, allow: fetchAllow }),
+        new WalletFetch({ maxBytes: fetchMaxBytes, allow: fetchAllow }),
     },
     {
       provide: Balances,
@@ -113,7 +113,7 @@ interface ToolsSurroundings {
       {
         ...{ config: AppConfig, wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
         ...{ known: KNOWN_CONTRACTS, authorizer: Authorizer, signer: WalletSigner },
-        ...{ fetcher: SafeFetch, balances: Balances, store: SpendingStore },
+        ...{ fetcher: WalletFetch, balances: Balances, store: SpendingStore },
         ...{ reconciler: Reconciler, locks: RedisLock, journal: Journal },
         ...{ observer: WalletObserver, now: WALLET_CLOCK },
       },
@@ -135,7 +135,7 @@ interface ToolsSurroundings {
       WalletToolsService,
       {
         ...{ wallet: WALLET_SETTINGS, provider: WALLET_PROVIDER, directory: WalletDirectory },
-        ...{ store: SpendingStore, payments: PayService, balances: Balances, fetcher: SafeFetch },
+        ...{ store: SpendingStore, payments: PayService, balances: Balances, fetcher: WalletFetch },
         ...{ known: KNOWN_CONTRACTS, chains: ChainRegistry, now: WALLET_CLOCK },
       },
       ({ wallet, ...parts }: ToolsSurroundings) => {
@@ -144,6 +144,6 @@ interface ToolsSurroundings {
       },
     ),
   ],
-  exports: [SafeFetch, WalletRpc, WalletToolsService],
+  exports: [WalletFetch, WalletRpc, WalletToolsService],
 })
 export class WalletPayModule {}

@@ -6,7 +6,7 @@ import {
 import type { WalletDirectory } from './accounts/wallet-directory.js';
 import type { Journal } from './audit/journal.js';
 import type { Reconciler } from './budget/reconciler.js';
-import type { SafeFetch } from './pay/safe-fetch.js';
+import type { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import type { WalletHealth } from './wallet-health.js';
 
@@ -14,7 +14,7 @@ export interface StartedParts {
   readonly provider: WalletProvider;
   readonly journal: Journal;
   readonly reconciler: Reconciler;
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly directory: WalletDirectory;
   readonly health: WalletHealth;
   readonly indicators: HealthIndicators;

@@ -5,7 +5,7 @@ import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { Journal } from './audit/journal.js';
 import { Reconciler } from './budget/reconciler.js';
-import { SafeFetch } from './pay/safe-fetch.js';
+import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { WalletApiModule } from './wallet-api.module.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
@@ -30,7 +30,7 @@ import { WALLET_PROVIDER } from './wallet-tokens.js';
       WalletStart,
       {
         ...{ provider: WALLET_PROVIDER, journal: Journal, reconciler: Reconciler },
-        ...{ fetcher: SafeFetch, directory: WalletDirectory, health: WalletHealth },
+        ...{ fetcher: WalletFetch, directory: WalletDirectory, health: WalletHealth },
         ...{ indicators: HealthIndicators, redis: WALLET_REDIS },
       },
       (parts: StartedParts) => WalletStart.of(parts),

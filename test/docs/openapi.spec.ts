@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
+import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
@@ -9,7 +11,15 @@ import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
 import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
 
-const PARTS = [FACILITATOR_OPENAPI, HUB_OPENAPI, WALLET_OPENAPI, HEALTH_OPENAPI, ADMIN_OPENAPI];
+const PARTS = [
+  FACILITATOR_OPENAPI,
+  ASSETS_OPENAPI,
+  DOCTOR_OPENAPI,
+  HUB_OPENAPI,
+  WALLET_OPENAPI,
+  HEALTH_OPENAPI,
+  ADMIN_OPENAPI,
+];
 
 describe('the OpenAPI description', () => {
   it('passes the recommended rules of a linter, examples included', async () => {

@@ -131,9 +131,13 @@ export class ChainView implements ChainQueries {
   }
 
   async hasCode(address: Address, at: BlockPoint = 'latest'): Promise<boolean> {
+    return (await this.code(address, at)) !== '0x';
+  }
+
+  async code(address: Address, at: BlockPoint = 'latest'): Promise<Hex> {
     const code = await this.#read('eth_getCode', [address, pointOf(at)]);
     if (!isHex(code)) throw this.#unavailable('eth_getCode');
-    return code !== '0x';
+    return code;
   }
 
   isContract(asset: Address): Promise<boolean> {

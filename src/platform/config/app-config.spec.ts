@@ -28,6 +28,20 @@ describe('AppConfig', () => {
     expect([port, settleWaitMs]).toEqual([4022, 20_000]);
   });
 
+  it('checks sellers where it was told to, and only then', () => {
+    expect(configOf({ DOCTOR_ALLOW: 'localhost' }).doctor).toBeUndefined();
+    expect(configOf({ DOCTOR: 'true', DOCTOR_ALLOW: 'LocalHost,127.0.0.1:4021' }).doctor).toEqual({
+      allow: new Set(['localhost', '127.0.0.1:4021']),
+      checksPerMinute: 10,
+    });
+    const faulty = { DOCTOR: 'on', DOCTOR_ALLOW: 'http://x', RATE_LIMIT_DOCTOR: '0' };
+    expect(problemsOf({ ...base, ...faulty })).toEqual([
+      expect.stringContaining('DOCTOR:'),
+      expect.stringContaining('DOCTOR_ALLOW:'),
+      expect.stringContaining('RATE_LIMIT_DOCTOR:'),
+    ]);
+  });
+
   it('knows the proxies of the schemes, and which signers are to be taken out', () => {
     const signer = `0x${'Ab'.repeat(20)}`;
     const proxy = `0x${'cD'.repeat(20)}`;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
+import { DOCTOR_SETTINGS, type DoctorConfig, doctorConfigOf } from './doctor-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import {
   builtInBatchSafeAssets,
@@ -92,6 +93,7 @@ const Settings = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   ...OPS_SETTINGS,
   ...accessSettings,
+  ...DOCTOR_SETTINGS,
   ...HUB_SETTINGS,
 });
 
@@ -169,6 +171,7 @@ export class AppConfig {
   readonly wallet: WalletConfig | undefined;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
+  readonly doctor: DoctorConfig | undefined;
   readonly hub: HubConfig;
 
   private constructor(settings: z.infer<typeof Settings>, { networks, wallet, redis }: Parts) {
@@ -206,6 +209,7 @@ export class AppConfig {
     this.wallet = wallet;
     this.logLevel = settings.LOG_LEVEL;
     this.access = accessConfig(settings);
+    this.doctor = doctorConfigOf(settings);
     this.hub = hubConfigOf(settings);
   }
 

@@ -81,7 +81,8 @@ function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
   return hash('sha256', JSON.stringify([chainId, token, name, version]), 'hex');
 }
 
-function computeTokenSeparator({ name, version, chainId, token }: TokenDomain): Word {
+/** The same without keeping it: for names that nobody has signed for. */
+export function computeTokenSeparator({ name, version, chainId, token }: TokenDomain): Word {
   return bytes32Word(
     keccakOfHex(
       DOMAIN_TYPE +

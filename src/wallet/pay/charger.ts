@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { formatUnits, parseUnits } from 'viem';
+import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import { storedSpending } from '../budget/due.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
@@ -17,7 +18,6 @@ import {
   type StoredRecord,
 } from './intent.js';
 import type { Offer, PaymentRequired } from './offer.js';
-import type { FetchRequest } from './safe-fetch.js';
 
 /** Kept with an intent, and in the journal: what a seller wrote may not be larger. */
 const DEAL_MAX_CHARACTERS = 16_384;

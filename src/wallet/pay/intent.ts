@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
+import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { intentKey } from '../wallet-keys.js';
-import type { FetchRequest } from './safe-fetch.js';
 
 const Result = z.object({
   httpStatus: z.int(),

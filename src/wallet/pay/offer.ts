@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
@@ -12,7 +13,6 @@ import {
   readOptionalObject,
 } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
-import type { FetchAnswer } from './safe-fetch.js';
 
 const OFFERS_MAX = 50;
 /** Of what a seller says; the bytes are bounded where they are fetched. */

@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import { FacilitatorError } from '../../protocol/errors.js';
 import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
@@ -19,11 +20,11 @@ import {
 } from './intent.js';
 import { readPaymentRequired } from './offer.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
-import type { FetchAnswer, SafeFetch } from './safe-fetch.js';
 import { type PaymentStatus, type PaymentView, paymentView } from './views.js';
+import type { WalletFetch } from './wallet-fetch.js';
 
 export interface PayParts {
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly charger: Charger;
   readonly presenter: Presenter;

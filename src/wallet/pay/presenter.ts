@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
 import type { TypedData } from '../rules/spending.js';
@@ -11,13 +12,13 @@ import { type ChargedDeal, notServed, type Purchase } from './charger.js';
 import type { Result } from './intent.js';
 import { readHeader } from './offer.js';
 import { paymentHeader } from './payment-header.js';
-import type { FetchAnswer, SafeFetch } from './safe-fetch.js';
+import type { WalletFetch } from './wallet-fetch.js';
 
 /** A seller that says "pending" is asked again this often, with the same payment. */
 const PENDING_RETRY_MS = 1000;
 
 export interface PresenterParts {
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly authorizer: Authorizer;
   readonly signer: WalletSigner;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FETCH_METHODS } from '../pay/safe-fetch.js';
+import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
 
 /** What agents send and get, the same over HTTP and MCP. */
 

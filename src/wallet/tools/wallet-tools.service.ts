@@ -7,8 +7,8 @@ import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
 import type { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
-import type { SafeFetch } from '../pay/safe-fetch.js';
 import { amountView } from '../pay/views.js';
+import type { WalletFetch } from '../pay/wallet-fetch.js';
 import type { WalletProvider } from '../provider/wallet-provider.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { judge } from '../rules/judge.js';
@@ -37,7 +37,7 @@ export interface DeskParts {
   readonly store: SpendingStore;
   readonly payments: PayService;
   readonly balances: Balances;
-  readonly fetcher: SafeFetch;
+  readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly chains: ChainRegistry;
   readonly assets: readonly WalletAsset[];

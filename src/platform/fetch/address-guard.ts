@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { embeddedIPv4, groupsOfIPv6, isIPv4Mapped } from '../../platform/http/ipv6.js';
+import { embeddedIPv4, groupsOfIPv6, isIPv4Mapped } from '../http/ipv6.js';
 
 type Range = readonly [net: string, bits: number];
 

@@ -1,7 +1,7 @@
 import { lookup as lookUpName } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
-import { WalletError } from '../wallet-error.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import { isPublicAddress } from './address-guard.js';
 
 const REDIRECTS_MAX = 3;
@@ -17,7 +17,7 @@ const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent']);
 
 export interface FetchRequest {
   readonly url: string;
-  readonly method: FetchMethod;
+  readonly method: FetchMethod | 'OPTIONS';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
 }
@@ -33,9 +33,24 @@ export interface FetchAnswer {
 }
 
 export interface FetchLimits {
+  /** What servers are told of who asks. */
+  readonly userAgent: string;
   readonly maxBytes: number;
+  /** Of all headers of an answer; 16 KiB when absent. */
+  readonly maxHeaderBytes?: number;
   /** `host` or `host:port` that may be fetched from though they are not public. */
   readonly allow: ReadonlySet<string>;
+}
+
+/** `fetch_refused` before anything is sent; `fetch_failed` after. The text is meant for who asked. */
+export class FetchError extends FacilitatorError {
+  constructor(
+    readonly code: 'fetch_refused' | 'fetch_failed',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'FetchError';
+  }
 }
 
 /**
@@ -47,12 +62,14 @@ export class SafeFetch {
   readonly #allowed: Agent;
 
   constructor(private readonly limits: FetchLimits) {
-    this.#guarded = new Agent({ connect: { lookup: lookUpPublic } });
-    this.#allowed = new Agent();
+    const { maxHeaderBytes } = limits;
+    const options = maxHeaderBytes === undefined ? {} : { maxHeaderSize: maxHeaderBytes };
+    this.#guarded = new Agent({ ...options, connect: { lookup: lookUpPublic } });
+    this.#allowed = new Agent(options);
   }
 
   /**
-   * @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after.
+   * @throws FetchError
    */
   async fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
     const { method, ...first } = readRequest(wanted);
@@ -74,7 +91,7 @@ export class SafeFetch {
   /**
    * Presents a payment. Redirects are not followed: they could lead it to somebody else.
    *
-   * @throws WalletError like {@link fetch}.
+   * @throws FetchError
    */
   present(
     wanted: FetchRequest,
@@ -101,7 +118,7 @@ export class SafeFetch {
         dispatcher,
         method,
         // Compressed answers could be far larger than they look.
-        headers: { 'user-agent': 'x402-wallet', ...headers, 'accept-encoding': 'identity' },
+        headers: { 'user-agent': this.limits.userAgent, ...headers, 'accept-encoding': 'identity' },
         body: body ?? null,
         signal,
       });
@@ -181,7 +198,7 @@ function readRequest(wanted: FetchRequest): FetchRequest {
 function redirectOf(
   { status, headers }: FetchAnswer,
   url: string,
-  method: FetchMethod,
+  method: FetchRequest['method'],
 ): string | undefined {
   const { location } = headers;
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
@@ -197,14 +214,14 @@ function harmless(headers: Readonly<Record<string, string>>): Record<string, str
 }
 
 /** Nothing of the error's text is passed on: it may tell about this machine's network. */
-function failure(error: unknown): WalletError {
+function failure(error: unknown): FetchError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof WalletError) return cause;
-    if (cause.name === 'TimeoutError') return new WalletError('fetch_failed', 'It took too long.');
+    if (cause instanceof FetchError) return cause;
+    if (cause.name === 'TimeoutError') return new FetchError('fetch_failed', 'It took too long.');
   }
-  return new WalletError('fetch_failed', 'The server could not be reached, or broke off.');
+  return new FetchError('fetch_failed', 'The server could not be reached, or broke off.');
 }
 
-function refused(why: string): WalletError {
-  return new WalletError('fetch_refused', `This URL is not fetched from here: ${why}.`);
+function refused(why: string): FetchError {
+  return new FetchError('fetch_refused', `This URL is not fetched from here: ${why}.`);
 }

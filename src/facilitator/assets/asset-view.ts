@@ -1,0 +1,94 @@
+import { getAddress } from 'viem';
+import type { DomainName } from '../../protocol/evm/token/token-domain.js';
+import {
+  speaksEip3009,
+  type Support,
+  type TokenFacts,
+} from '../../protocol/evm/token/token-facts.js';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { KnownAsset } from './known-assets.js';
+
+/** What was read of a token, and when. */
+export interface AssetReading {
+  readonly at: Date;
+  /** `undefined` where there is no contract at the address. */
+  readonly facts: TokenFacts | undefined;
+}
+
+/** A token as `GET /v2/assets` shows it. */
+export interface AssetView {
+  readonly network: string;
+  readonly asset: string;
+  readonly symbol?: string;
+  readonly decimals?: number;
+  /** Whether a contract is there; absent until the chain was asked. */
+  readonly isDeployed?: boolean;
+  /** How it can be paid with here. */
+  readonly methods: readonly TransferMethod[];
+  /** What a seller writes into `extra` for the scheme `exact`; absent where nothing is known to work. */
+  readonly extra?: Readonly<Record<string, string>>;
+  /** Overloads of `transferWithAuthorization`; contract wallets need `bytes`. */
+  readonly eip3009?: { readonly vrs: Support; readonly bytes: Support };
+  /** Whether its approval of Permit2 can be signed (`eip2612GasSponsoring`). */
+  readonly eip2612?: Support;
+  readonly source: 'chain' | 'built-in' | 'settings';
+  readonly readAt?: string;
+  readonly doubt?: string;
+}
+
+/** @param reading - absent until the chain could be asked. */
+export function assetView(
+  { chainId, asset, builtIn }: KnownAsset,
+  reading: AssetReading | undefined,
+): AssetView {
+  const place = { network: caip2Of(chainId), asset: getAddress(asset) };
+  const facts = reading?.facts;
+  if (reading !== undefined && facts === undefined) {
+    const readAt = reading.at.toISOString();
+    return { ...place, isDeployed: false, methods: [], source: 'chain', readAt };
+  }
+  const speaks = facts === undefined ? 'unclear' : speaksEip3009(facts);
+  const methods = methodsOf(speaks, builtIn?.methods);
+  const domain = facts?.domain ?? (speaks === 'no' ? undefined : builtIn?.eip712);
+  const isInDoubt = speaks === 'unclear' || facts?.decimals === undefined;
+  const own = {
+    symbol: facts?.symbol ?? builtIn?.symbol,
+    decimals: facts?.decimals ?? builtIn?.decimals,
+    extra: extraOf(methods, domain),
+    eip3009: facts?.eip3009,
+    eip2612: facts?.eip2612,
+    doubt: isInDoubt ? builtIn?.doubt : undefined,
+  };
+  return {
+    ...place,
+    ...present(own),
+    methods,
+    ...(reading === undefined
+      ? { source: builtIn === undefined ? 'settings' : 'built-in' }
+      : { isDeployed: true, source: 'chain', readAt: reading.at.toISOString() }),
+  };
+}
+
+/** Permit2 moves any ERC-20. What the chain neither shows nor rules out is as it is reported. */
+function methodsOf(
+  speaks: Support,
+  reported: readonly TransferMethod[] = [],
+): readonly TransferMethod[] {
+  const hasEip3009 = speaks === 'yes' || (speaks === 'unclear' && reported.includes('eip3009'));
+  return hasEip3009 ? ['eip3009', 'permit2'] : ['permit2'];
+}
+
+function extraOf(
+  methods: readonly TransferMethod[],
+  domain: DomainName | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (!methods.includes('eip3009')) return { assetTransferMethod: 'permit2' };
+  return domain && { name: domain.name, version: domain.version };
+}
+
+/** Without what is not known. */
+function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,104 @@
+import { jsonAnswer, OPEN, type OpenApiPart, schemaRef } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA, TEXT_SCHEMA } from '../../protocol/payment/wire-schemas.js';
+import { RATE } from '../openapi/look-ups.openapi.js';
+
+const support = { type: 'string', enum: ['yes', 'no', 'unclear'] } as const;
+const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' } as const;
+
+const EXAMPLE = {
+  assets: [
+    {
+      network: 'eip155:56',
+      asset: '0xcE24439F2D9C6a2289F741120FE202248B666666',
+      symbol: 'U',
+      decimals: 18,
+      extra: { name: 'United Stables', version: '1' },
+      eip3009: { vrs: 'yes', bytes: 'yes' },
+      eip2612: 'no',
+      methods: ['eip3009', 'permit2'],
+      isDeployed: true,
+      source: 'chain',
+      readAt: '2026-11-22T08:00:00.000Z',
+    },
+  ],
+};
+
+/** The tokens this deployment knows. */
+export const ASSETS_OPENAPI: OpenApiPart = {
+  tags: [],
+  paths: {
+    '/v2/assets': {
+      get: {
+        operationId: 'assets',
+        tags: ['Look-ups'],
+        summary: 'Tokens this deployment knows, and what the chain says of them',
+        description:
+          'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
+          'until then `source` is not `chain`. Other tokens are served too, unless settings say otherwise.',
+        security: OPEN,
+        parameters: [
+          {
+            name: 'network',
+            in: 'query',
+            description: 'Of one network only.',
+            schema: { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' },
+          },
+        ],
+        responses: {
+          200: jsonAnswer('The tokens.', 'Assets', EXAMPLE, RATE),
+          400: jsonAnswer('A network that is none.', 'Problem', {
+            error: 'network must be a CAIP-2 name of an EVM chain',
+          }),
+          429: jsonAnswer(
+            'Too many requests.',
+            'Problem',
+            { error: 'Too many requests; `Retry-After` says when to ask again.' },
+            ['Retry-After', ...RATE],
+          ),
+        },
+      },
+    },
+  },
+  schemas: {
+    Assets: {
+      type: 'object',
+      required: ['assets'],
+      properties: { assets: { type: 'array', items: schemaRef('Asset') } },
+    },
+    Asset: {
+      type: 'object',
+      required: ['network', 'asset', 'methods', 'source'],
+      properties: {
+        network: caip2,
+        asset: ADDRESS_SCHEMA,
+        symbol: TEXT_SCHEMA,
+        decimals: { type: 'integer', minimum: 0, maximum: 77 },
+        isDeployed: {
+          type: 'boolean',
+          description: 'Whether a contract is there; absent until the chain was asked.',
+        },
+        methods: {
+          type: 'array',
+          items: { type: 'string', enum: ['eip3009', 'permit2'] },
+          description: 'How it can be paid with here.',
+        },
+        extra: {
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          description: 'What a seller writes into `extra` for the scheme `exact`.',
+        },
+        eip3009: {
+          type: 'object',
+          required: ['vrs', 'bytes'],
+          properties: { vrs: support, bytes: support },
+          description:
+            'Overloads of `transferWithAuthorization` that were seen. Contract wallets need `bytes`.',
+        },
+        eip2612: { ...support, description: 'Whether an approval of Permit2 can be signed.' },
+        source: { type: 'string', enum: ['chain', 'built-in', 'settings'] },
+        readAt: { type: 'string', format: 'date-time' },
+        doubt: { type: 'string', description: 'What is reported and was not seen on the chain.' },
+      },
+    },
+  },
+};

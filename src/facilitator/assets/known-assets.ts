@@ -1,0 +1,41 @@
+import type { Address } from 'viem';
+import type { AdmissionLists, NetworkConfig } from '../../platform/config/app-config.js';
+import type { BuiltInToken } from '../../platform/config/built-in-networks.js';
+
+/** A token that this deployment knows of before it has asked the chain. */
+export interface KnownAsset {
+  readonly chainId: number;
+  readonly asset: Address;
+  readonly builtIn: BuiltInToken | undefined;
+}
+
+/** Of one chain; settings may name more, and every one is asked for in the background. */
+const ASSETS_MAX = 64;
+
+/** Settings that name assets, `eip155:56/0x…`. */
+export interface AssetSettings {
+  readonly batchSafeAssets: ReadonlySet<string>;
+  readonly admission: Pick<AdmissionLists, 'assetsAllow' | 'assetsDeny' | 'minAmounts'>;
+}
+
+/** The tokens of one chain that are built in or named by settings, and are taken here. */
+export function knownAssetsOf(
+  { chainId, network, knownTokens }: NetworkConfig,
+  { batchSafeAssets, admission }: AssetSettings,
+): readonly KnownAsset[] {
+  const { assetsAllow, assetsDeny, minAmounts } = admission;
+  const prefix = `${network}/`;
+  const named = [...batchSafeAssets, ...(assetsAllow ?? []), ...minAmounts.keys()]
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name.slice(prefix.length) as Address);
+  const addresses = new Set([...knownTokens.map(({ address }) => address), ...named]);
+  return [...addresses]
+    .filter((asset) => !assetsDeny.has(prefix + asset))
+    .filter((asset) => assetsAllow?.has(prefix + asset) !== false)
+    .slice(0, ASSETS_MAX)
+    .map((asset) => ({
+      chainId,
+      asset,
+      builtIn: knownTokens.find(({ address }) => address === asset),
+    }));
+}

@@ -1,0 +1,169 @@
+import {
+  jsonAnswer,
+  type JsonObject,
+  KEY_IF_IN_USE,
+  type OpenApiPart,
+  schemaRef,
+} from '../../platform/http/openapi.js';
+import {
+  ADDRESS_SCHEMA,
+  ATOMIC_UNITS_SCHEMA,
+  objectSchema,
+  TEXT_SCHEMA,
+} from '../../protocol/payment/wire-schemas.js';
+import { RATE } from '../openapi/look-ups.openapi.js';
+
+const URL_SCHEMA = { type: 'string', minLength: 1, maxLength: 2048 } as const;
+const METHOD = {
+  type: 'string',
+  enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  default: 'GET',
+} as const;
+
+const EXAMPLE = {
+  url: 'https://seller.example/report',
+  method: 'GET',
+  status: 402,
+  isSound: false,
+  counts: { error: 1, warning: 0, note: 0 },
+  offers: [
+    {
+      path: 'terms.accepts[0]',
+      version: 2,
+      scheme: 'exact',
+      method: 'eip3009',
+      network: 'eip155:56',
+      asset: '0xcE24439F2D9C6a2289F741120FE202248B666666',
+      payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+      amount: '100000000000000000',
+      price: '0.1 U',
+    },
+  ],
+  findings: [
+    {
+      code: 'name_differs',
+      severity: 'error',
+      path: 'terms.accepts[0].extra.name',
+      expected: '"United Stables"',
+      got: '"U"',
+      fix: 'Buyers sign for this name and version, and the token checks them to the letter.',
+    },
+  ],
+};
+
+const problem = (description: string, error: string, headers?: readonly string[]): JsonObject =>
+  jsonAnswer(description, 'Problem', { error }, headers);
+
+/** The check of sellers. */
+export const DOCTOR_OPENAPI: OpenApiPart = {
+  tags: [{ name: 'Sellers', description: 'What keeps buyers from paying a resource server.' }],
+  paths: {
+    '/v2/doctor': {
+      post: {
+        operationId: 'examineSeller',
+        tags: ['Sellers'],
+        summary: 'Looks at a seller as a buyer would',
+        description:
+          'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
+          'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
+          'otherwise. There where `DOCTOR` is on.',
+        security: KEY_IF_IN_USE,
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: schemaRef('DoctorRequest'),
+              example: { url: 'https://seller.example/report', method: 'GET' },
+            },
+          },
+        },
+        responses: {
+          200: jsonAnswer('What was found.', 'DoctorReport', EXAMPLE, RATE),
+          400: problem('No URL, or a method or body that is none.', 'body: GET and HEAD have none'),
+          401: problem('No API key, or an unknown one.', 'An API key is needed here.', [
+            'WWW-Authenticate',
+          ]),
+          403: problem('An API key that does not allow this.', 'This API key does not allow it.'),
+          408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
+          413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
+          415: problem(
+            'A content encoding that is not gzip, deflate or br.',
+            'It is not supported.',
+          ),
+          429: problem('Too many checks, of this caller or at once.', 'Too many requests.', [
+            'Retry-After',
+          ]),
+          503: problem('It cannot be counted now.', 'This cannot be looked up now; ask again.'),
+        },
+      },
+    },
+  },
+  schemas: {
+    DoctorRequest: objectSchema(
+      {
+        url: URL_SCHEMA,
+        method: METHOD,
+        body: {
+          anyOf: [
+            { type: 'string', maxLength: 16_384 },
+            { type: 'object', additionalProperties: true },
+          ],
+          description: 'Sent as JSON; the same is asked without it too. At most 16384 characters.',
+        },
+      },
+      ['url'],
+      { additionalProperties: false },
+    ) as JsonObject,
+    DoctorReport: objectSchema(
+      {
+        url: URL_SCHEMA,
+        method: METHOD,
+        status: { type: 'integer', description: 'Absent where the seller did not answer.' },
+        isSound: { type: 'boolean', description: 'Neither errors nor warnings.' },
+        counts: objectSchema(
+          Object.fromEntries(
+            ['error', 'warning', 'note'].map((name) => [name, { type: 'integer', minimum: 0 }]),
+          ),
+        ),
+        offers: { type: 'array', items: schemaRef('DoctorOffer') },
+        findings: { type: 'array', items: schemaRef('DoctorFinding'), maxItems: 60 },
+      },
+      ['url', 'method', 'isSound', 'counts', 'offers', 'findings'],
+    ) as JsonObject,
+    DoctorOffer: objectSchema(
+      {
+        path: TEXT_SCHEMA,
+        version: { type: 'integer', enum: [1, 2] },
+        scheme: TEXT_SCHEMA,
+        method: { type: 'string', enum: ['eip3009', 'permit2'] },
+        network: TEXT_SCHEMA,
+        asset: ADDRESS_SCHEMA,
+        payTo: ADDRESS_SCHEMA,
+        amount: ATOMIC_UNITS_SCHEMA,
+        price: { type: 'string', description: 'In whole tokens.' },
+      },
+      ['path', 'version', 'scheme', 'method', 'network', 'asset', 'payTo', 'amount'],
+    ) as JsonObject,
+    DoctorFinding: objectSchema(
+      {
+        code: { type: 'string', pattern: '^[a-z0-9_]+$' },
+        severity: {
+          type: 'string',
+          enum: ['error', 'warning', 'note'],
+          description:
+            '`error`: a stock buyer cannot pay. `warning`: some cannot, or it is not what was meant. `note`: ' +
+            'what buyers have to know.',
+        },
+        path: TEXT_SCHEMA,
+        expected: TEXT_SCHEMA,
+        got: {
+          type: 'string',
+          maxLength: 120,
+          description: 'Of the seller: shortened, and to be treated as data.',
+        },
+        fix: TEXT_SCHEMA,
+      },
+      ['code', 'severity', 'path', 'expected', 'fix'],
+    ) as JsonObject,
+  },
+};

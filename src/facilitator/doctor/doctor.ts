@@ -1,0 +1,224 @@
+import { formatUnits, getAddress } from 'viem';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { Limited } from '../../platform/concurrency/limited.js';
+import { within } from '../../platform/concurrency/timing.js';
+import {
+  FetchError,
+  type FetchMethod,
+  type FetchRequest,
+  type SafeFetch,
+} from '../../platform/fetch/safe-fetch.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { Observed, SellerAnswer } from './answer.js';
+import { browserFindings, statusFindings } from './checks/answer-checks.js';
+import type { Offer } from './checks/offer.js';
+import { type OfferFacts, offerFindings } from './checks/offer-checks.js';
+import { readOffers } from './checks/read-offers.js';
+import { type JudgedOffer, termsFindings } from './checks/terms-checks.js';
+import { dryRun, type Judge } from './dry-run.js';
+import { about, type DoctorFinding, type Severity, shown } from './finding.js';
+import { readOfferFacts } from './offer-facts.js';
+import { readTerms, type Terms } from './terms.js';
+
+/** What is asked of a seller. */
+export interface Examined {
+  readonly url: string;
+  readonly method: FetchMethod;
+  /** JSON as text. */
+  readonly body: string | undefined;
+}
+
+/** One way to pay, as it was understood. */
+export interface OfferSummary {
+  readonly path: string;
+  readonly version: 1 | 2;
+  readonly scheme: string;
+  readonly method: 'eip3009' | 'permit2';
+  readonly network: string;
+  readonly asset: string;
+  readonly payTo: string;
+  /** Atomic units. */
+  readonly amount: string;
+  /** In whole tokens, where the token tells its decimals. */
+  readonly price?: string;
+}
+
+export interface DoctorReport {
+  /** As it was asked for. */
+  readonly url: string;
+  readonly method: FetchMethod;
+  /** Absent where the seller did not answer. */
+  readonly status?: number;
+  /** Neither errors nor warnings. */
+  readonly isSound: boolean;
+  readonly counts: Readonly<Record<Severity, number>>;
+  readonly offers: readonly OfferSummary[];
+  readonly findings: readonly DoctorFinding[];
+}
+
+export interface DoctorParts {
+  readonly fetcher: Pick<SafeFetch, 'fetch'>;
+  readonly chains: {
+    readonly all: readonly Pick<EvmChain, 'chainId'>[];
+    served(chainId: number): Pick<EvmChain, 'withView'> | undefined;
+  };
+  readonly judge: Judge;
+}
+
+/** Checks at once, and waiting for their turn. */
+const AT_ONCE = 2;
+const WAITING_MAX = 4;
+/** All requests to one seller together. */
+const FETCH_MS = 12_000;
+/** Everything that is asked of chains for one report. */
+const CHAIN_MS = 15_000;
+const FINDINGS_MAX = 60;
+/** Nobody's: what a browser would name there is the page that buys. */
+const ORIGIN = 'https://buyer.invalid';
+
+/** Looks at a seller as a buyer would, and says what keeps buyers from paying. It pays nothing. */
+export class Doctor {
+  readonly #places = new Limited(AT_ONCE, WAITING_MAX);
+
+  constructor(private readonly parts: DoctorParts) {}
+
+  /** @throws TooBusyError when too many checks are waiting already. */
+  examine(examined: Examined): Promise<DoctorReport> {
+    return this.#places.run(() => this.#examine(examined));
+  }
+
+  async #examine(examined: Examined): Promise<DoctorReport> {
+    const observed = await this.#observe(examined);
+    if ('code' in observed) return reportOf(examined, { findings: [observed] });
+    const { status } = observed.answer;
+    const wrong = statusFindings(observed);
+    if (status !== 402) return reportOf(examined, { status, findings: wrong });
+    const { terms, findings } = readTerms(observed.answer);
+    const judged = await Promise.all(terms.map((one) => this.#judgeTerms(one)));
+    return reportOf(examined, {
+      status,
+      offers: judged.flatMap(({ offers }) => offers),
+      findings: [
+        ...wrong,
+        ...findings,
+        ...judged.flatMap((one) => one.findings),
+        ...browserFindings(observed),
+      ],
+    });
+  }
+
+  async #observe({ url, method, body }: Examined): Promise<Observed | DoctorFinding> {
+    const signal = AbortSignal.timeout(FETCH_MS);
+    const headers = { accept: 'application/json, */*;q=0.5', origin: ORIGIN };
+    const ask = (more: Partial<FetchRequest>): Promise<SellerAnswer> =>
+      this.parts.fetcher.fetch({ url, method, headers, body: undefined, ...more }, signal);
+    try {
+      const typed = { ...headers, 'content-type': 'application/json' };
+      const answer = await ask(body === undefined ? {} : { body, headers: typed });
+      const bare = body === undefined ? undefined : await ask({});
+      const isForBrowsers = answer.headers['access-control-allow-origin'] !== undefined;
+      const asked = {
+        'access-control-request-method': method,
+        'access-control-request-headers': 'payment-signature',
+      };
+      // One that cannot be had says nothing about the others.
+      const preflight = isForBrowsers
+        ? await ask({ method: 'OPTIONS', headers: { ...headers, ...asked } }).catch(() => undefined)
+        : undefined;
+      return { method, hasBody: body !== undefined, answer, bare, preflight };
+    } catch (error) {
+      if (!(error instanceof FetchError)) throw error;
+      return unreachable(error);
+    }
+  }
+
+  async #judgeTerms(terms: Terms): Promise<Pick<DoctorReport, 'offers' | 'findings'>> {
+    const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
+    const { offers, findings } = readOffers(terms, chainIds);
+    const until = performance.now() + CHAIN_MS;
+    const judged: JudgedOffer[] = [];
+    const found: DoctorFinding[] = [];
+    // One after the other: a report must not be a burst of calls.
+    for (const offer of offers) {
+      const left = until - performance.now();
+      const looked = await within(left, this.#judgeOffer(offer));
+      if (looked.inTime && looked.value !== undefined) {
+        judged.push({ offer, facts: looked.value.facts });
+        found.push(...looked.value.findings);
+      } else found.push(notCompared(offer));
+    }
+    const all = [...findings, ...found, ...termsFindings(terms, judged)];
+    const tokens = new Map(judged.map(({ offer, facts }) => [offer, facts.token] as const));
+    return { offers: offers.map((offer) => summaryOf(offer, tokens.get(offer))), findings: all };
+  }
+
+  /** `undefined` while the chain cannot be asked. */
+  async #judgeOffer(
+    offer: Offer,
+  ): Promise<{ facts: OfferFacts; findings: readonly DoctorFinding[] } | undefined> {
+    const chain = this.parts.chains.served(offer.chainId);
+    const signer = newTrialSigner();
+    try {
+      const facts = await chain?.withView((view) => readOfferFacts(view, offer, signer));
+      if (facts === undefined) return undefined;
+      const findings = offerFindings(offer, facts);
+      // What is known to be wrong would be refused for that.
+      if (findings.some(({ severity }) => severity === 'error')) return { facts, findings };
+      const { contracts } = facts;
+      const now = Math.floor(Date.now() / 1000);
+      const refused = await dryRun(offer, this.parts.judge, { signer, contracts, now });
+      return { facts, findings: refused === undefined ? findings : [...findings, refused] };
+    } catch (error) {
+      if (error instanceof ChainUnavailableError) return undefined;
+      throw error;
+    }
+  }
+}
+
+function unreachable(error: FetchError): DoctorFinding {
+  const isRefused = error.code === 'fetch_refused';
+  return about(isRefused ? 'url_refused' : 'seller_unreachable', 'error', {
+    path: 'url',
+    expected: isRefused ? 'a public address, over http or https' : 'an answer within 12 seconds',
+    got: undefined,
+    fix: error.message,
+  });
+}
+
+function notCompared({ path }: Offer): DoctorFinding {
+  // What was not looked at is not sound.
+  return about('not_compared', 'warning', {
+    path,
+    expected: 'a comparison with the chain',
+    got: undefined,
+    fix: 'Check again later: the network did not answer in time.',
+  });
+}
+
+function summaryOf(offer: Offer, token: OfferFacts['token']): OfferSummary {
+  const { path, version, scheme, method, chainId, asset, payTo, amount } = offer;
+  const unit = token?.symbol === undefined ? 'tokens' : shown(token.symbol).replaceAll('"', '');
+  const decimals = token?.decimals;
+  return {
+    ...{ path, version, scheme, method, network: caip2Of(chainId) },
+    ...{ asset: getAddress(asset), payTo: getAddress(payTo), amount: String(amount) },
+    ...(decimals !== undefined && { price: `${formatUnits(amount, decimals)} ${unit}` }),
+  };
+}
+
+function reportOf(
+  { url, method }: Examined,
+  { status, offers = [], findings }: Partial<DoctorReport> & Pick<DoctorReport, 'findings'>,
+): DoctorReport {
+  const counts = { error: 0, warning: 0, note: 0 };
+  for (const { severity } of findings) counts[severity] += 1;
+  const order: readonly Severity[] = ['error', 'warning', 'note'];
+  const sorted = order.flatMap((wanted) => findings.filter(({ severity }) => severity === wanted));
+  return {
+    ...{ url, method, ...(status !== undefined && { status }) },
+    ...{ isSound: counts.error + counts.warning === 0, counts, offers },
+    findings: sorted.slice(0, FINDINGS_MAX),
+  };
+}

@@ -1,0 +1,60 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type FetchRequest, SafeFetch } from './safe-fetch.js';
+
+const fetcher = new SafeFetch({
+  userAgent: 'test',
+  maxBytes: 1024,
+  allow: new Set(['10.0.0.9:1']),
+});
+afterAll(() => fetcher.close());
+
+const wanted = (url: string, more: Partial<FetchRequest> = {}): FetchRequest => ({
+  ...{ url, method: 'GET', headers: {}, body: undefined },
+  ...more,
+});
+const refused = (message: RegExp) =>
+  expect.objectContaining({ code: 'fetch_refused', message: expect.stringMatching(message) });
+
+describe('a URL that is not fetched', () => {
+  it.each([
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://2130706433/',
+    'http://0x7f000001:8080/',
+    'http://0/',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/',
+    'http://10.0.0.9/',
+    'http://10.0.0.9:2/',
+    'http://localhost/',
+  ])('is that of no public address: %s', async (url) => {
+    const fetching = fetcher.fetch(wanted(url), AbortSignal.timeout(5000));
+    await expect(fetching).rejects.toEqual(refused(/not public/));
+  });
+
+  it.each([
+    ['ftp://seller.example/', /only http/],
+    ['file:///etc/passwd', /only http/],
+    ['http://user:secret@seller.example/', /credentials/],
+    ['http://', /not a URL/],
+    ['seller.example', /not a URL/],
+  ])('is of another kind: %s', async (url, why) => {
+    const fetching = fetcher.fetch(wanted(url), AbortSignal.timeout(5000));
+    await expect(fetching).rejects.toEqual(refused(why));
+  });
+
+  it.each([
+    { Host: 'other.example' },
+    { 'X-PAYMENT': 'e30=' },
+    { 'accept-encoding': 'gzip' },
+    { 'x y': '1' },
+    { 'x-split': 'a\r\nb: c' },
+  ])('comes with a header of somebody else: %j', async (headers) => {
+    const request = wanted('https://seller.example/', { headers });
+    const fetching = fetcher.fetch(request, AbortSignal.timeout(5000));
+    await expect(fetching).rejects.toEqual(refused(/header/));
+  });
+});

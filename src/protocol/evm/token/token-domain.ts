@@ -1,0 +1,75 @@
+import { type Address, decodeAbiParameters, parseAbiParameters } from 'viem';
+import { isShortText, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from '../../payment/wire-values.js';
+import type { CallOutcome } from '../chain-reader.js';
+import { computeTokenSeparator } from '../typed-data.js';
+
+/** What names a token in the EIP-712 domain of its signatures. */
+export interface DomainName {
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface TokenPlace {
+  readonly chainId: number;
+  readonly token: Address;
+}
+
+/** Versions of tokens that do not say theirs. */
+const USUAL_VERSIONS = ['1', '2'];
+/** Bits for name, version, chain and contract, and none for a salt (EIP-5267). */
+const USUAL_FIELDS = '0x0f';
+const EIP5267 = parseAbiParameters(
+  'bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions',
+);
+
+/** What `eip712Domain()` says, where it is a domain of this very token. */
+export function readEip712Domain(
+  outcome: CallOutcome,
+  { chainId, token }: TokenPlace,
+): DomainName | undefined {
+  if (outcome.status !== 'returned') return undefined;
+  try {
+    const [fields, name, version, ownChainId, contract] = decodeAbiParameters(
+      EIP5267,
+      outcome.data,
+    );
+    const isOwn = ownChainId === BigInt(chainId) && contract.toLowerCase() === token;
+    return isOwn && fields === USUAL_FIELDS && isShort({ name, version })
+      ? { name, version }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Domains a token may have, the likeliest first. */
+export function domainCandidates(
+  said: { readonly name: string | undefined; readonly version: string | undefined },
+  own: DomainName | undefined,
+  hints: readonly DomainName[],
+): readonly DomainName[] {
+  const versions = said.version === undefined ? USUAL_VERSIONS : [said.version, ...USUAL_VERSIONS];
+  const names = said.name === undefined ? [] : [said.name];
+  const guesses = names.flatMap((name) => versions.map((version) => ({ name, version })));
+  const all = [...(own === undefined ? [] : [own]), ...hints.filter(isShort), ...guesses];
+  return all.filter((one, index) => all.findIndex((other) => isSameDomain(one, other)) === index);
+}
+
+/** The one whose separator is the token's own. */
+export function provenDomain(
+  candidates: readonly DomainName[],
+  separator: CallOutcome,
+  place: TokenPlace,
+): DomainName | undefined {
+  if (separator.status !== 'returned') return undefined;
+  const word = separator.data.slice(2);
+  return candidates.find((candidate) => computeTokenSeparator({ ...candidate, ...place }) === word);
+}
+
+export function isSameDomain(one: DomainName, other: DomainName): boolean {
+  return one.name === other.name && one.version === other.version;
+}
+
+function isShort({ name, version }: DomainName): boolean {
+  return isShortText(name, TOKEN_NAME_MAX) && isShortText(version, TOKEN_VERSION_MAX);
+}

@@ -1,0 +1,47 @@
+import {
+  type FetchAnswer,
+  FetchError,
+  type FetchLimits,
+  type FetchRequest,
+  SafeFetch,
+} from '../../platform/fetch/safe-fetch.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Fetches for an agent; what goes wrong is said as the wallet says it. */
+export class WalletFetch {
+  readonly #safe: SafeFetch;
+
+  constructor(limits: Omit<FetchLimits, 'userAgent'>) {
+    this.#safe = new SafeFetch({ ...limits, userAgent: 'x402-wallet' });
+  }
+
+  /** @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after. */
+  fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
+    return said(() => this.#safe.fetch(wanted, signal));
+  }
+
+  /**
+   * Presents a payment. Redirects are not followed: they could lead it to somebody else.
+   *
+   * @throws WalletError like {@link fetch}.
+   */
+  present(
+    wanted: FetchRequest,
+    header: readonly [name: string, value: string],
+    signal: AbortSignal,
+  ): Promise<FetchAnswer> {
+    return said(() => this.#safe.present(wanted, header, signal));
+  }
+
+  close(): Promise<void> {
+    return this.#safe.close();
+  }
+}
+
+async function said(fetching: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
+  try {
+    return await fetching();
+  } catch (error) {
+    throw error instanceof FetchError ? new WalletError(error.code, error.message) : error;
+  }
+}
