@@ -34,11 +34,17 @@ describe('a fuzzer that reads /openapi.json', () => {
     });
     const options = ['--seed', String(TEST_SEED), '--no-color', '--suppress-health-check', 'all'];
     fuzz = (...args) =>
-      run(join(programs, 'st'), [
-        ...['--config-file', join(PYTHON, 'schemathesis.toml'), 'run', ...args, ...options],
-        // What it has found before is in a folder; a test knows nothing of earlier ones.
-        ...['--generation-database', 'none'],
-      ]);
+      run(
+        join(programs, 'st'),
+        [
+          ...['--config-file', join(PYTHON, 'schemathesis.toml'), 'run', ...args, ...options],
+          // A test knows nothing of what earlier ones have found.
+          ...['--generation-database', 'none'],
+        ],
+        {},
+        // It keeps what it found there.
+        { cwd: dir },
+      );
   }, INSTALL_MS);
   afterAll(async () => {
     await world.stop();
