@@ -5,7 +5,8 @@ import { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
-import { SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
+import type { LabelStore } from '../settlement/ledger/label-store.js';
+import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
@@ -52,9 +53,9 @@ export class FacilitatorModule {
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {
           provide: StatusService,
-          inject: [SETTLEMENT_QUERIES, ChainRegistry],
-          useFactory: (settlements: SettlementQueries, chains: ChainRegistry) =>
-            new StatusService(settlements, chains),
+          inject: [SETTLEMENT_QUERIES, ChainRegistry, LABEL_STORE],
+          useFactory: (settlements: SettlementQueries, chains: ChainRegistry, labels: LabelStore) =>
+            new StatusService(settlements, chains, labels),
         },
       ],
     };

@@ -218,6 +218,27 @@ describe('the facilitator', () => {
       expect(await tagOf('order-1', 'seller')).not.toBe(own);
     });
 
+    it('is that of a label too, which is never taken for a key', async () => {
+      const label = 'a-label-of-a-buyer';
+      const sent = { extensions: { 'payment-identifier': { info: { id: label } } } };
+      const labelOf = async (caller?: string, more: Sent = {}) => {
+        const body = bodyOf(more);
+        const paymentPayload = { ...(body['paymentPayload'] as JsonObject), ...sent };
+        const key = { idempotencyKey: { value: label, caller } };
+        await service.settle({ ...body, paymentPayload }, [2], terms(key));
+        return requests.at(-1);
+      };
+      const own = await labelOf();
+      expect(own?.labelTag).toMatch(/.{20}/);
+      expect(own?.labelTag).not.toBe(own?.keyTag);
+      expect((await labelOf())?.labelTag).toBe(own?.labelTag);
+      expect((await labelOf('seller'))?.labelTag).not.toBe(own?.labelTag);
+      const to = { requirements: { payTo: STRANGER } };
+      expect((await labelOf(undefined, to))?.labelTag).not.toBe(own?.labelTag);
+      await settle();
+      expect(requests.at(-1)?.labelTag).toBe('');
+    });
+
     it('is the same for verify and settle, and nothing without a key', async () => {
       await service.verify(bodyOf(), [2], { value: 'order-1', caller: undefined });
       expect(verifyKeys).toEqual([await tagOf('order-1')]);

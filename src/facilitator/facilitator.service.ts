@@ -26,7 +26,7 @@ import { subjectOf } from './request-subject.js';
 import type { Connection } from './settle/requester-wait.js';
 import { type SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
-import { keyTagOf } from './settle/settle-context.js';
+import { keyScope, keyTagOf, labelTagOf } from './settle/settle-context.js';
 import { type VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
@@ -143,7 +143,8 @@ export class FacilitatorService {
         apiKeyId: idempotencyKey.caller,
         address: address === undefined ? undefined : addressGroup(address),
       });
-      return await this.parts.settler.settle({ ...rest, payment, keyTag, credentials });
+      const labelTag = labelTagOf(payment.label, scopeOf(idempotencyKey.caller, payment));
+      return await this.parts.settler.settle({ ...rest, payment, keyTag, labelTag, credentials });
     } catch (error) {
       this.parts.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
       const answers = new SettleAnswers(payment, terms.finality, undefined);
@@ -207,9 +208,12 @@ function idOf(payment: Payment): string | undefined {
  * one, nobody but who holds the payer's key can come with its payments: no stranger can occupy a seller's
  * order numbers.
  */
-function tagOfKey({ value, caller }: ScopedKey, { requirements, claim }: Payment): string {
-  const scope = caller === undefined ? [requirements.payTo, claim.from ?? ''] : ['api-key', caller];
-  return keyTagOf(value, scope);
+function tagOfKey({ value, caller }: ScopedKey, payment: Payment): string {
+  return keyTagOf(value, scopeOf(caller, payment));
+}
+
+function scopeOf(caller: string | undefined, { requirements, claim }: Payment): readonly string[] {
+  return keyScope(caller, { payTo: requirements.payTo, payer: claim.from ?? '' });
 }
 
 /** Clients of V1 in Python fail on a verdict without a payer, and take an empty one. */

@@ -5,6 +5,7 @@ import { RedisUnavailableError } from '../protocol/errors.js';
 import type { ContractName } from '../protocol/evm/contracts.js';
 import { type ReadAccepts, readAccepts, type ServedKind } from '../protocol/payment/accepts.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
+import { PAYMENT_IDENTIFIER } from '../protocol/payment/payment-identifier.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
 import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
 import {
@@ -48,7 +49,11 @@ export class SupportedService {
       kinds: [...versions]
         .sort((a, b) => b - a)
         .flatMap((version) => chainIds.flatMap((chainId) => this.#kindsOf(version, chainId))),
-      extensions: [...new Set(allSchemes().flatMap(({ extensions }) => extensions))],
+      extensions: [
+        ...new Set(allSchemes().flatMap(({ extensions }) => extensions)),
+        // Payloads of V1 have no extensions.
+        ...(versions.includes(2) ? [PAYMENT_IDENTIFIER] : []),
+      ],
       signers: { 'eip155:*': signersOf(this.#offered) },
     };
   }

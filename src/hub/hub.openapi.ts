@@ -42,7 +42,7 @@ const query = (name: string, description: string, required = false): JsonObject 
   in: 'query',
   required,
   description,
-  schema: { type: 'string', maxLength: NAME_MAX_BYTES.id },
+  schema: { type: 'string' },
 });
 const OWNER = query('owner', 'Whose; an address in any case, or any other text.');
 const NAME = query('name', 'The id it was stored under; `id` means the same.');
@@ -138,7 +138,7 @@ export const HUB_OPENAPI: OpenApiPart = {
                 type: 'object',
                 required: ['owner', 'file'],
                 properties: {
-                  owner: { type: 'string' },
+                  owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
                   file: { type: 'string', contentMediaType: 'application/octet-stream' },
                 },
               },

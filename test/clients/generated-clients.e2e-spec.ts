@@ -79,7 +79,9 @@ describe('clients generated from /openapi.json', () => {
       expect(generated).toEqual({ status: 0, output: expect.any(String) as unknown });
       expect(generated.output).not.toMatch(/warning/i);
       const args = [join(PYTHON, 'settle.py'), join(dir, 'python'), service.url];
-      await expectSettled(await run(join(programs, 'python'), args, {}, await request()));
+      await expectSettled(
+        await run(join(programs, 'python'), args, {}, { input: await request() }),
+      );
     },
     INSTALL_MS,
   );
@@ -102,7 +104,7 @@ describe('clients generated from /openapi.json', () => {
       const compiled = await run(join(bin, 'tsc'), [...options, '--rootDir', TYPESCRIPT, program]);
       expect(compiled).toEqual({ status: 0, output: '' });
       const args = [join(TYPESCRIPT, 'settle.js'), service.url];
-      await expectSettled(await run(process.execPath, args, {}, await request()));
+      await expectSettled(await run(process.execPath, args, {}, { input: await request() }));
     },
     INSTALL_MS,
   );

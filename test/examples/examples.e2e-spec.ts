@@ -43,10 +43,14 @@ describe('examples', () => {
     PORT: String(port),
   });
 
-  const startSeller = async (file: string, more: Env = {}): Promise<[Started, string]> => {
+  const startSeller = async (
+    file: string,
+    more: Env = {},
+    program = process.execPath,
+  ): Promise<[Started, string]> => {
     const port = await freePort();
     const started = await startProgram(
-      process.execPath,
+      program,
       [join(EXAMPLES, file)],
       (output) => output.includes('selling at'),
       { env: { PATH: process.env['PATH'] ?? '', ...sellerSettings(port), ...more } },
@@ -126,6 +130,28 @@ describe('examples', () => {
       expect((await buyWith(world.coin)).status).not.toBe(0);
       expect(await world.balance(world.usd, address)).toBe(PRICE);
       await expectPurchase(buyWith(world.usd), address);
+    },
+    INSTALL_MS,
+  );
+
+  it(
+    'seller-python sells to buyer-fetch, and to nobody without money',
+    async () => {
+      const [flask, url] = await startSeller(
+        'seller-python/server.py',
+        { NETWORK },
+        python('seller-python'),
+      );
+      try {
+        const { key, address } = await newBuyer();
+        const buy = (buyerKey: string): Promise<Finished> =>
+          node('buyer-fetch/buy.mjs', [url], { BUYER_KEY: buyerKey, NETWORK, ASSET: world.usd });
+        await expectPurchase(buy(key), address);
+        const refused = await buy(generatePrivateKey());
+        expect([refused.status, refused.output]).toEqual([1, expect.stringContaining('402')]);
+      } finally {
+        await flask.stop();
+      }
     },
     INSTALL_MS,
   );

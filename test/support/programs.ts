@@ -19,10 +19,10 @@ export async function run(
   command: string,
   args: readonly string[],
   env: Env = {},
-  input = '',
+  { input = '', cwd = ROOT }: { readonly input?: string; readonly cwd?: string } = {},
 ): Promise<Finished> {
   const child = spawn(command, args, {
-    cwd: ROOT,
+    cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

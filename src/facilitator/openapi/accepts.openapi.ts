@@ -7,7 +7,8 @@ const problem = (description: string, error: string): JsonObject =>
   jsonAnswer(description, 'Problem', { error });
 
 /** What sellers of some middlewares ask for before they answer 402. */
-export function acceptsPath(name: string, where: string, example: JsonObject): JsonObject {
+export function acceptsPath(name: 'Root' | 'V1' | 'V2', where: string): JsonObject {
+  const example = name === 'V1' ? ACCEPTS_V1 : ACCEPTS_V2;
   return {
     post: {
       operationId: `accepts${name}`,
@@ -19,7 +20,7 @@ export function acceptsPath(name: string, where: string, example: JsonObject): J
       security: OPEN,
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: schemaRef('AcceptsRequest'), example } },
+        content: { 'application/json': { schema: schemaRef(`Accepts${name}`), example } },
       },
       responses: {
         200: jsonAnswer('Those of the offers that are served.', 'AcceptsAnswer', undefined, RATE),
@@ -39,23 +40,32 @@ export function acceptsPath(name: string, where: string, example: JsonObject): J
   };
 }
 
-export const ACCEPTS_V2: JsonObject = {
+const ACCEPTS_V2: JsonObject = {
   x402Version: 2,
   resource: { url: 'https://seller.example/report' },
   accepts: [examples.REQUIREMENTS_V2],
 };
-export const ACCEPTS_V1: JsonObject = { x402Version: 1, accepts: [examples.REQUIREMENTS_V1] };
+const ACCEPTS_V1: JsonObject = { x402Version: 1, accepts: [examples.REQUIREMENTS_V1] };
 
 const offers = { type: 'array', maxItems: 64, items: anything };
-const x402Version = { type: 'integer', enum: [1, 2] };
+const oneOf = (...versions: readonly number[]): JsonObject => ({
+  type: 'integer',
+  enum: [...versions],
+});
+const requestOf = (x402Version: JsonObject): JsonObject =>
+  object({ x402Version, accepts: offers, resource: anything }, ['x402Version', 'accepts']);
 
 export const ACCEPTS_SCHEMAS = {
-  AcceptsRequest: object({ x402Version, accepts: offers, resource: anything }, [
-    'x402Version',
-    'accepts',
-  ]),
+  AcceptsRoot: requestOf(oneOf(1, 2)),
+  AcceptsV1: requestOf(oneOf(1)),
+  AcceptsV2: requestOf(oneOf(2)),
   AcceptsAnswer: object(
-    { x402Version, accepts: offers, resource: anything, error: { type: 'string', const: '' } },
+    {
+      x402Version: oneOf(1, 2),
+      accepts: offers,
+      resource: anything,
+      error: { type: 'string', const: '' },
+    },
     ['x402Version', 'accepts'],
     { additionalProperties: false },
   ),

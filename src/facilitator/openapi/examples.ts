@@ -151,6 +151,7 @@ export const SUPPORTED_V1: JsonObject = {
 
 export const SUPPORTED: JsonObject = {
   ...SUPPORTED_V1,
+  extensions: ['eip2612GasSponsoring', 'payment-identifier'],
   kinds: [
     { x402Version: 2, scheme: 'exact', network: NETWORK },
     {

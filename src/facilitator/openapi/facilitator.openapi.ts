@@ -7,7 +7,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../../platform/http/openapi.js';
-import { ACCEPTS_SCHEMAS, ACCEPTS_V1, ACCEPTS_V2, acceptsPath } from './accepts.openapi.js';
+import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
@@ -87,7 +87,7 @@ const QUERY_PARAMETERS: Json = ['paymentPayload', 'paymentRequirements'].map((na
 
 interface Version {
   readonly prefix: '' | '/v1' | '/v2';
-  readonly name: string;
+  readonly name: 'Root' | 'V1' | 'V2';
   readonly schema: JsonObject;
   readonly examples: JsonObject;
 }
@@ -217,7 +217,7 @@ function pathsOf({
         },
       },
     },
-    [`${prefix}/accepts`]: acceptsPath(name, where, prefix === '/v1' ? ACCEPTS_V1 : ACCEPTS_V2),
+    [`${prefix}/accepts`]: acceptsPath(name, where),
     [`${prefix}/supported`]: {
       get: {
         operationId: `supported${name}`,

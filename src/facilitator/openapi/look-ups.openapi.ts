@@ -13,6 +13,8 @@ const SEARCHED_BY: JsonObject = {
   asset: ADDRESS_SCHEMA,
   payer: ADDRESS_SCHEMA,
   nonce: NONCE_SCHEMA,
+  paymentId: { type: 'string', pattern: '^[a-zA-Z0-9_-]{16,128}$' },
+  payTo: ADDRESS_SCHEMA,
 };
 
 const NOT_KNOWN = { error: 'There is nothing here.' };
@@ -59,10 +61,11 @@ export const LOOK_UPS: Record<string, JsonObject> = {
     get: {
       operationId: 'findSettlements',
       tags: ['Look-ups'],
-      summary: 'Settlements of a transaction, or the one of an authorization',
+      summary:
+        'Settlements of a transaction or a payment identifier, or the one of an authorization',
       description:
-        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`. What the ledger does not know ' +
-        'the chain is asked for.',
+        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: what the ledger does not know ' +
+        'the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`.',
       security: OPEN,
       parameters: Object.entries(SEARCHED_BY).map(([name, schema]) => ({
         name,
@@ -72,7 +75,8 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       responses: {
         200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),
         400: jsonAnswer('Another query than those two, or a value that is none.', 'Problem', {
-          error: 'Either transaction, or network, asset, payer and nonce are expected.',
+          error:
+            'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
         }),
         404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
         429: TOO_MANY,

@@ -7,6 +7,7 @@ import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Admission } from '../../settlement/admission.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type {
@@ -27,6 +28,7 @@ import type { Round, SettleContext } from './settle-context.js';
 export interface ClaimingParts {
   readonly store: SettlementStore;
   readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>;
+  readonly labels: Pick<LabelStore, 'note'>;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly admission: Admission;
   readonly laneQueries: Pick<LaneQueries, 'live' | 'all'>;
@@ -71,6 +73,7 @@ export class Claiming {
       return { answer: answers.failure(refusal ?? 'idempotency_key_conflict') };
     }
     const ref = { chainId: payment.chainId, id: settlementIdOf(identity, requester.id) };
+    this.#label(context, ref);
     // News of the claim may come before the claim's own reply.
     const wait = this.#waitFor(context, ref);
     try {
@@ -104,6 +107,14 @@ export class Claiming {
     } finally {
       wait.end();
     }
+  }
+
+  /** Before the claim: who dies behind it can look it up. Nothing waits for it, and nothing needs it. */
+  #label({ request: { labelTag = '' } }: SettleContext, ref: ClaimRef): void {
+    if (labelTag === '') return;
+    this.parts.labels.note(labelTag, ref).catch((error: unknown) => {
+      this.parts.onTrouble('a label of a claim', error);
+    });
   }
 
   /** The record is the truth: should the job not be added, a sweep finds the record. */

@@ -13,6 +13,8 @@ export interface SettleRequest {
   readonly payment: Payment;
   /** Tag of the idempotency key within its scope, or empty; see {@link keyTagOf}. */
   readonly keyTag: string;
+  /** Tag of the buyer's label within the same scope, or empty; see {@link labelTagOf}. */
+  readonly labelTag?: string;
   /** Who asks, as hashes; see `credentialsOf`. */
   readonly credentials: readonly string[];
   /** `Prefer: respond-async`. */
@@ -23,9 +25,21 @@ export interface SettleRequest {
   readonly connection: Connection;
 }
 
-/** The key's scope is the API key if there is one, else payee and payer; never the caller's address. */
+/** The scope of keys: the API key if there is one, else payee and payer; never the caller's address. */
+export function keyScope(
+  caller: string | undefined,
+  { payTo, payer }: { readonly payTo: string; readonly payer: string },
+): readonly string[] {
+  return caller === undefined ? [payTo, payer] : ['api-key', caller];
+}
+
 export function keyTagOf(key: string | undefined, scope: readonly string[]): string {
   return key === undefined || key === '' ? '' : hashOf(['idempotency', ...scope, key]);
+}
+
+/** A buyer's label is looked up within the scope that a key counts in, and is never taken for one. */
+export function labelTagOf(label: string | undefined, scope: readonly string[]): string {
+  return label === undefined ? '' : hashOf(['label', ...scope, label]);
 }
 
 /** One request on its way through the service. */

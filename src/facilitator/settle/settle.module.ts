@@ -8,7 +8,12 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { Admission } from '../../settlement/admission.js';
-import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import {
+  LABEL_STORE,
+  LANE_QUERIES,
+  SETTLEMENT_STORE,
+} from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
@@ -65,7 +70,12 @@ export class SettlementModule {
           SettleService,
           {
             ...{ chains: ChainRegistry, verifier: PaymentVerifier, store: SETTLEMENT_STORE },
-            ...{ queues: SETTLEMENT_QUEUES, news: SettlementEvents, laneQueries: LANE_QUERIES },
+            ...{
+              labels: LABEL_STORE,
+              queues: SETTLEMENT_QUEUES,
+              news: SettlementEvents,
+              laneQueries: LANE_QUERIES,
+            },
             ...{ processes: ProcessRegistry, config: AppConfig, logger: PinoLogger },
           },
           settleService,
@@ -80,6 +90,7 @@ interface Injected {
   readonly chains: ChainRegistry;
   readonly verifier: PaymentVerifier;
   readonly store: SettlementStore;
+  readonly labels: LabelStore;
   readonly queues: ReadonlyMap<number, SettlementQueue>;
   readonly news: SettlementEvents;
   readonly laneQueries: LaneQueries;

@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Hex, numberToHex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { anUptoAuthorization, anUptoPayment } from '../../protocol/schemes/upto/upto.builder.js';
 import type { Admission } from '../../settlement/admission.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
 import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
@@ -73,6 +76,7 @@ const verifier = {
 describe('SettleService', () => {
   let store: MemorySettlementStore;
   let service: SettleService;
+  let labels: LabelStore;
   let jobs: string[];
   let trouble: string[];
   let usedBy: UsedBy | undefined;
@@ -87,6 +91,7 @@ describe('SettleService', () => {
     refusal = undefined;
     beforeRefusal = () => Promise.resolve();
     store = new MemorySettlementStore(() => Date.now(), 60_000);
+    labels = new MemoryLabelStore();
     service = aService();
   });
   afterEach(() => {
@@ -122,6 +127,7 @@ describe('SettleService', () => {
           },
         } as unknown as PaymentVerifier,
         store,
+        labels,
         queues: new Map([[CHAIN_ID, queue]]),
         news: {
           listen: (id, listener) => {
@@ -154,6 +160,7 @@ describe('SettleService', () => {
     readonly key?: string;
     readonly address?: string;
     readonly isAsync?: boolean;
+    readonly labelTag?: string;
     readonly connection?: SettleRequest['connection'];
   }
 
@@ -163,6 +170,7 @@ describe('SettleService', () => {
     return service.settle({
       payment,
       keyTag,
+      ...(asked.labelTag !== undefined && { labelTag: asked.labelTag }),
       credentials: credentialsOf({ keyTag, apiKeyId: undefined, address }),
       isAsync,
       finality: 'included',
@@ -202,6 +210,48 @@ describe('SettleService', () => {
     expect(lost).toHaveLength(19);
     expect(lost.every((body) => body?.transaction === TX)).toBe(true);
     expect(jobs).toHaveLength(1);
+  });
+
+  describe('a payment with a label', () => {
+    it('is found by it from its claim on', async () => {
+      const payment = aPayment();
+      const answering = settle(payment, { labelTag: 'label' });
+      await pass(0);
+      expect(await labels.of('label')).toEqual([{ chainId: CHAIN_ID, id: liveOf(payment) }]);
+      await pay(payment);
+      expect((await answering)?.body.success).toBe(true);
+    });
+
+    it('is settled beside another of the same label: a label is not an order', async () => {
+      const payments = [aPayment(), aPayment()];
+      const answers: (SettleAnswer | undefined)[] = [];
+      for (const payment of payments) {
+        const answering = settle(payment, { labelTag: 'label' });
+        await pay(payment);
+        answers.push(await answering);
+      }
+      expect(answers.map((answer) => answer?.body.success)).toEqual([true, true]);
+      expect(await labels.of('label')).toHaveLength(2);
+    });
+
+    it('is settled though the label cannot be noted', async () => {
+      labels = {
+        note: () => Promise.reject(new RedisUnavailableError('label', undefined)),
+        of: () => Promise.resolve([]),
+      };
+      service = aService();
+      const payment = aPayment();
+      const answering = settle(payment, { labelTag: 'label' });
+      await pay(payment);
+      expect((await answering)?.body.success).toBe(true);
+      expect(trouble).toEqual(['a label of a claim']);
+    });
+
+    it('notes nothing where it is refused', async () => {
+      refusal = 'invalid_exact_evm_signature';
+      await settle(aPayment(), { labelTag: 'label' });
+      expect(await labels.of('label')).toEqual([]);
+    });
   });
 
   it('a refusal by a signature that was good a moment before is looked at again', async () => {

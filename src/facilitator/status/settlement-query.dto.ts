@@ -1,6 +1,6 @@
 import { IsEthereumAddress, IsOptional, Matches } from 'class-validator';
 
-/** `GET /v2/settlements?…`: by transaction, or by authorization. */
+/** `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. */
 export class SettlementQueryDto {
   @IsOptional()
   @Matches(/^0x[0-9a-fA-F]{64}$/, { message: 'transaction must be a transaction hash' })
@@ -23,4 +23,14 @@ export class SettlementQueryDto {
   @IsOptional()
   @Matches(/^(?:\d{1,78}|0x[0-9a-fA-F]{1,64})$/, { message: 'nonce must be a number' })
   nonce?: string;
+
+  /** The buyer's name of its payment, by the extension `payment-identifier`. */
+  @IsOptional()
+  @Matches(/^[a-zA-Z0-9_-]{16,128}$/, { message: 'paymentId must be a payment identifier' })
+  paymentId?: string;
+
+  /** Whom it was to pay; with `payer` the scope of a payment identifier where there is no API key. */
+  @IsOptional()
+  @IsEthereumAddress()
+  payTo?: string;
 }

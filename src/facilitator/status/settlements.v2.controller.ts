@@ -5,16 +5,19 @@ import {
   NotFoundException,
   Param,
   Query,
+  Req,
   Res,
   UseFilters,
   ValidationPipe,
 } from '@nestjs/common';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
-import { RateLimited } from '../../platform/http/access.js';
+import { callerOf, RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
+import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import { keyScope, labelTagOf } from '../settle/settle-context.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
 import { SettlementQueryDto } from './settlement-query.dto.js';
 import { StatusService } from './status.service.js';
@@ -37,8 +40,15 @@ export class SettlementsV2Controller {
   async search(
     @Query(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }))
     query: SettlementQueryDto,
+    @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    if (query.paymentId !== undefined) {
+      const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));
+      if (settlements.length === 0) throw new NotFoundException();
+      sendJson(response, 200, { settlements });
+      return;
+    }
     if (query.transaction !== undefined) {
       const hash = query.transaction.toLowerCase() as Hex;
       const settlements = await this.status.byTransaction(hash);
@@ -54,7 +64,7 @@ export class SettlementsV2Controller {
     ];
     if (chainId === undefined || !asset || !payer || nonce === undefined) {
       throw new BadRequestException(
-        'Either transaction, or network, asset, payer and nonce are expected.',
+        'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       );
     }
     const status = await this.status.byAuthorization({
@@ -65,5 +75,19 @@ export class SettlementsV2Controller {
     });
     const isKnown = status.source === 'ledger' || status.used;
     sendJson(response, isKnown ? 200 : 404, status);
+  }
+
+  /** By a label in the scope it was given in: that of the API key, else of payee and payer. */
+  #byLabel(
+    label: string,
+    query: SettlementQueryDto,
+    caller: string | undefined,
+  ): Promise<readonly SettlementStatus[]> {
+    const [payTo, payer] = [readAddress(query.payTo), readAddress(query.payer)];
+    if (caller === undefined && (payTo === undefined || payer === undefined)) {
+      throw new BadRequestException('Without an API key a paymentId needs payTo and payer.');
+    }
+    const scope = keyScope(caller, { payTo: payTo ?? '', payer: payer ?? '' });
+    return this.status.byLabel(labelTagOf(label, scope));
   }
 }

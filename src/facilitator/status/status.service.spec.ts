@@ -12,6 +12,7 @@ import {
   PAYER,
   TOKEN,
 } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
 import type {
   Settlement,
   SettlementQueries,
@@ -36,6 +37,8 @@ const of = (id: string, token: Address): Settlement => ({
   details: aSettlementDetails({ token }),
 });
 
+const labels = new MemoryLabelStore();
+
 /** A ledger that has these, by chain and by what they are found under. */
 function aStatus(
   found: Readonly<Record<string, readonly Settlement[]>>,
@@ -49,7 +52,11 @@ function aStatus(
     claimsOf: (chainId, ids) => Promise.resolve(ids.flatMap((id) => at(chainId, id))),
   };
   const chains = { all: [{ chainId: 97 }, { chainId: 56 }], get: () => chain?.chain };
-  return new StatusService(queries as SettlementQueries, chains as unknown as ChainRegistry);
+  return new StatusService(
+    queries as SettlementQueries,
+    chains as unknown as ChainRegistry,
+    labels,
+  );
 }
 
 const QUERY = { chainId: 56, asset: TOKEN, payer: PAYER, nonce: 77n };
@@ -67,6 +74,24 @@ describe('a look-up', () => {
     expect(await status.byId('unknown')).toBeUndefined();
     const carried = await status.byTransaction(TX);
     expect(carried.map(({ settlementId }) => settlementId)).toEqual(['b', 'c']);
+  });
+
+  it('by label finds the claims that were made, newest first, each on its chain', async () => {
+    const status = aStatus({
+      '56/a': [ended('a')],
+      '97/b': [ended('b')],
+      '97/a': [ended('other')],
+    });
+    for (const ref of [
+      { chainId: 56, id: 'a' },
+      { chainId: 97, id: 'never made' },
+      { chainId: 97, id: 'b' },
+    ]) {
+      await labels.note('tag', ref);
+    }
+    const found = await status.byLabel('tag');
+    expect(found.map(({ settlementId }) => settlementId)).toEqual(['b', 'a']);
+    expect(await status.byLabel('another')).toEqual([]);
   });
 
   it('by payment finds the claim of these terms, and not that of others', async () => {

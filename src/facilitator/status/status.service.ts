@@ -11,6 +11,7 @@ import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   type SettlementStatus,
@@ -42,6 +43,7 @@ export class StatusService {
   constructor(
     private readonly settlements: SettlementQueries,
     private readonly chains: ChainRegistry,
+    private readonly labels: Pick<LabelStore, 'of'>,
   ) {}
 
   /** @throws RedisUnavailableError */
@@ -59,6 +61,19 @@ export class StatusService {
       this.chains.all.map(({ chainId }) => this.settlements.byTransaction(chainId, transaction)),
     );
     return found.flat().map(statusOf);
+  }
+
+  /**
+   * What was claimed under a label, newest first. Claims that were never made, or are gone, are left out.
+   *
+   * @param tag - see `labelTagOf`.
+   */
+  async byLabel(tag: string): Promise<readonly SettlementStatus[]> {
+    const refs = await this.labels.of(tag);
+    const found = await Promise.all(
+      refs.map(({ chainId, id }) => this.settlements.byId(chainId, id)),
+    );
+    return found.flatMap((one) => (one === undefined ? [] : [statusOf(one)]));
   }
 
   /** The claim that counts for a payment; one of other terms does not. */

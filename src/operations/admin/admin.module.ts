@@ -2,7 +2,12 @@ import { Module } from '@nestjs/common';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { provide } from '../../platform/nest/provide.js';
-import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import {
+  LABEL_STORE,
+  LANE_QUERIES,
+  SETTLEMENT_QUERIES,
+} from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
@@ -26,9 +31,9 @@ import { AdminPageController } from './admin-page.controller.js';
     ),
     {
       provide: StatusService,
-      inject: [SETTLEMENT_QUERIES, ChainRegistry],
-      useFactory: (settlements: SettlementQueries, chains: ChainRegistry) =>
-        new StatusService(settlements, chains),
+      inject: [SETTLEMENT_QUERIES, ChainRegistry, LABEL_STORE],
+      useFactory: (settlements: SettlementQueries, chains: ChainRegistry, labels: LabelStore) =>
+        new StatusService(settlements, chains, labels),
     },
   ],
 })

@@ -69,6 +69,7 @@ describe('what sellers may ask for in a 402', () => {
   it.each<[string, unknown, RegExp]>([
     ['no object', [], /object/],
     ['another version', { x402Version: 3, accepts: [] }, /x402Version/],
+    ['a text as a resource', { x402Version: 1, accepts: [], resource: 'x' }, /resource: expected/],
     ['no list', { x402Version: 2, accepts: {} }, /accepts: expected a list/],
     ['too many', { x402Version: 2, accepts: Array(65).fill(V2) }, /at most 64/],
     ['a text as an offer', { x402Version: 2, accepts: [V2, 'x'] }, /accepts\[1\]/],

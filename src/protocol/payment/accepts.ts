@@ -62,6 +62,9 @@ export function readAccepts(
   if (!Array.isArray(accepts) || accepts.length > OFFERS_MAX) {
     return wrong(`accepts: expected a list of at most ${OFFERS_MAX} requirements.`);
   }
+  if (resource !== undefined && !isJsonObject(resource)) {
+    return wrong('resource: expected an object.');
+  }
   const served: JsonObject[] = [];
   for (const [index, offer] of (accepts as readonly unknown[]).entries()) {
     const at = `accepts[${index}]`;

@@ -2,6 +2,7 @@ import type { Reason } from '../reasons.js';
 import { payerIn, schemeNamed } from '../schemes/registry.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
 import type { Payment, Purpose, Requirements, VersionRules } from './payment.js';
+import { readPaymentIdentifier } from './payment-identifier.js';
 import {
   isJsonObject,
   isShortText,
@@ -94,6 +95,7 @@ export function parsePayment(
     return refuse(scheme.unreadable?.(payload) ?? 'invalid_payload');
   }
 
+  const label = version === 2 ? readPaymentIdentifier(payload) : undefined;
   const acceptedNetwork = accepted['network'];
   const dialect: VersionRules = {
     x402Version: version,
@@ -110,6 +112,7 @@ export function parsePayment(
       claim,
       dialect,
       ...correspondent,
+      ...(label !== undefined && { label }),
     },
   };
 }

@@ -21,6 +21,8 @@ export interface Payment {
   readonly networkAsSent: string;
   /** `from` exactly as sent, where it parses as an address; every answer repeats it. */
   readonly payerAsSent: string | undefined;
+  /** What the buyer calls this payment: a label, not proof of anything. */
+  readonly label?: string;
 }
 
 /** The seller's own terms (`paymentRequirements`), never the buyer's echo of them. */

@@ -45,6 +45,7 @@
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `x402:{k:<tag>}` | string | `RETENTION_DAYS` | the payment an idempotency key is bound to: see `binding.ts` |
+ * | `x402:{p:<tag>}` | zset | `RETENTION_DAYS` | the 16 newest claims under a label, `<chainId>:<id>` by time, µs |
  * | `x402:{deployment}:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
  * | `x402:{deployment}:processes` | hash | always | what each process last reported, likewise |
  * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
@@ -96,6 +97,7 @@ export const laneAttemptsKey = (chainId: number, lane: string): string =>
 export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
+export const labelKey = (tag: string): string => `${PREFIX}{p:${tag}}`;
 export const laneBoardKey = (): string => `${PREFIX}{deployment}:lanes`;
 export const processesKey = (): string => `${PREFIX}{deployment}:processes`;
 

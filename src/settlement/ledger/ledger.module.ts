@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { LedgerEpochs } from './epoch.js';
+import type { LabelStore } from './label-store.js';
 import type { LaneStore } from './lane-store.js';
 import { LaneBoard } from './queries/lane-board.js';
 import type { LaneQueries } from './queries/lane-queries.js';
@@ -10,12 +11,15 @@ import { LaneSwitches } from './queries/lane-switches.js';
 import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
 import type { SettlementQueries } from './queries/settlement-queries.js';
+import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
 import type { SettlementStore } from './settlement-store.js';
 
 /** {@link SettlementStore}. */
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
+/** {@link LabelStore}. */
+export const LABEL_STORE = Symbol('LABEL_STORE');
 /** {@link LaneStore}. */
 export const LANE_STORE = Symbol('LANE_STORE');
 /** {@link SettlementQueries}. */
@@ -43,6 +47,12 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
       inject: [LEDGER_REDIS, LedgerEpochs, AppConfig],
       useFactory: (redis: Redis, epochs: LedgerEpochs, config: AppConfig): SettlementStore =>
         new RedisSettlementStore(redis, epochs, config),
+    },
+    {
+      provide: LABEL_STORE,
+      inject: [LEDGER_REDIS, AppConfig],
+      useFactory: (redis: Redis, { retentionSeconds }: AppConfig): LabelStore =>
+        new RedisLabelStore(redis, retentionSeconds),
     },
     {
       provide: LANE_STORE,
@@ -75,6 +85,7 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
   ],
   exports: [
     SETTLEMENT_STORE,
+    LABEL_STORE,
     LANE_STORE,
     SETTLEMENT_QUERIES,
     LANE_QUERIES,

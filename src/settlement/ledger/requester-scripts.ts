@@ -13,4 +13,5 @@ export const REQUESTER_SCRIPTS = {
   bind: loadScript('bind_key'),
   takeOver: loadScript('rebind_key'),
   unbind: loadScript('unbind_key'),
+  label: loadScript('label_claim'),
 };

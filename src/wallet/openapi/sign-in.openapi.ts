@@ -1,4 +1,5 @@
 import { jsonAnswer, OPEN, type OpenApiPart } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import {
   CONFLICT,
   FORBIDDEN,
@@ -14,12 +15,22 @@ import {
 const ADDRESS = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 
 const SIGNED = {
-  address: { ...text, maxLength: 64 },
-  message: { ...text, maxLength: 4096 },
-  signature: { ...text, maxLength: 256, description: 'EIP-191, 65 bytes.' },
+  address: ADDRESS_SCHEMA,
+  message: { ...text, minLength: 1, maxLength: 4096 },
+  signature: {
+    ...text,
+    pattern: '^0x([0-9a-fA-F]{2})*$',
+    maxLength: 256,
+    description: 'EIP-191, 65 bytes.',
+  },
 };
-const USER_CODE = { ...text, maxLength: 64, description: 'As the link names it.' };
-export const DEVICE_CODE = { ...text, maxLength: 128, description: 'The agent’s secret.' };
+const USER_CODE = { ...text, minLength: 1, maxLength: 64, description: 'As the link names it.' };
+export const DEVICE_CODE = {
+  ...text,
+  minLength: 1,
+  maxLength: 128,
+  description: 'The agent’s secret.',
+};
 const CLOSED = { additionalProperties: false };
 
 /** How owners sign in and agents are let in. */

@@ -1,0 +1,31 @@
+import type { Redis } from 'ioredis';
+import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { labelKey } from './keys.js';
+import { LABELLED_MAX, type LabelStore } from './label-store.js';
+import { REQUESTER_SCRIPTS } from './requester-scripts.js';
+import type { ClaimRef } from './settlement-store.js';
+
+/** Labels in Redis. */
+export class RedisLabelStore implements LabelStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly retentionSeconds: number,
+  ) {}
+
+  async note(tag: string, { chainId, id }: ClaimRef): Promise<void> {
+    await runKeyedScript(
+      this.redis,
+      REQUESTER_SCRIPTS.label,
+      [labelKey(tag)],
+      [`${chainId}:${id}`, LABELLED_MAX, this.retentionSeconds],
+    );
+  }
+
+  async of(tag: string): Promise<readonly ClaimRef[]> {
+    const members = await redisCall('labelled', this.redis.zrevrange(labelKey(tag), 0, -1));
+    return members.map((member) => {
+      const colon = member.indexOf(':');
+      return { chainId: Number(member.slice(0, colon)), id: member.slice(colon + 1) };
+    });
+  }
+}
