@@ -43,6 +43,11 @@ export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): big
   return actionOf(authorization).gasCapOf(authorization, usual);
 }
 
+/** A contract that its call runs because the payload names it. Lower case. */
+export function chosenContractOf({ authorization }: AcceptedPayment): Address | undefined {
+  return actionOf(authorization).chosenContractOf?.(authorization);
+}
+
 export function inFlightKindOf({ authorization }: AcceptedPayment): InFlightKind {
   return actionOf(authorization).inFlightKindOf(authorization);
 }
