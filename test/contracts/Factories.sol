@@ -6,9 +6,14 @@ import {OwnedWallet} from "./Wallets.sol";
 
 /// @title Every way in which a factory of wallets can misbehave; each makes its wallet where it says.
 contract MoodyFactory {
-    /// @notice Makes the wallet, as it should.
+    /// @notice Makes the wallet. Where it is there already, all gas is gone (EIP-684).
     function honest(address owner, bytes32 salt) public returns (address) {
         return address(new OwnedWallet{salt: salt}(owner));
+    }
+
+    /// @notice Makes the wallet, or finds it, as factories in use do.
+    function finding(address owner, bytes32 salt) external {
+        if (addressOf(owner, salt).code.length == 0) honest(owner, salt);
     }
 
     /// @notice Says that it has, and has not.
@@ -37,7 +42,7 @@ contract MoodyFactory {
         return new bytes(60_000);
     }
 
-    function addressOf(address owner, bytes32 salt) external view returns (address) {
+    function addressOf(address owner, bytes32 salt) public view returns (address) {
         bytes32 code = keccak256(abi.encodePacked(type(OwnedWallet).creationCode, abi.encode(owner)));
         return address(
             uint160(uint256(keccak256(abi.encodePacked(bytes1(0xff), address(this), salt, code))))

@@ -183,10 +183,12 @@ describe('smart wallets that are not deployed yet', () => {
     expect([await sentByLane(), await hasCode(wallet.address)]).toEqual([before, false]);
   });
 
-  it('pay all the same where their factory answers at great length', async () => {
-    const { body, payTo } = await aPayment('talking');
-    expect((await settle(body)).body).toMatchObject({ success: true });
-    expect(await world.balance(world.usd, payTo)).toBe(AMOUNT);
+  it('are refused where their factory answers at such length that the wallet is not heard', async () => {
+    const { body } = await aPayment('talking');
+    const before = await sentByLane();
+    expect((await verify(body)).body).toMatchObject({ invalidReason: UNSIGNED });
+    expect((await settle(body)).body).toMatchObject({ errorReason: UNSIGNED });
+    expect(await sentByLane()).toBe(before);
   });
 
   it('are refused where the factory has the payment made before its time', async () => {
@@ -300,6 +302,7 @@ describe('smart wallets that are not deployed yet', () => {
 
     /** A settle that is in the pool, and what somebody else puts before it into the same block. */
     async function overtaken(
+      mood: Mood,
       by: (
         wallet: UndeployedWallet,
         ours: { to: Address; data: Hex },
@@ -311,8 +314,9 @@ describe('smart wallets that are not deployed yet', () => {
       const payTo = newAccount().address;
       const { owner: payer, address: from } = wallet;
       const bare = await eip3009Body({ payer, from, chainId, token, payTo, amount: AMOUNT });
+      const body = wrappedIn(bare, moody, wallet.dataFor(mood));
       await client.setAutomine(false);
-      const settling = settle(wrappedIn(bare, moody, wallet.dataFor('honest')), slow);
+      const settling = settle(body, slow);
       const ours = await laneTransactionOf(held);
       const first = await client.sendTransaction({
         ...{ chain: null, gas: 1_000_000n, ...by(wallet, ours) },
@@ -321,26 +325,41 @@ describe('smart wallets that are not deployed yet', () => {
       await client.mine({ blocks: 1 });
       await client.setAutomine(true);
       for (let count = 0; count < 100; count += 1) await client.mine({ blocks: 1 });
-      const { body } = await settling;
+      const answer = (await settling).body;
       const receipt = await client.getTransactionReceipt({ hash: first });
       expect(receipt.status).toBe('success');
-      return { body, first, paid: await held.balance(token, payTo) };
+      const paid = (): Promise<bigint> => held.balance(token, payTo);
+      return { body, answer, first, paid };
     }
 
     it('pays though the wallet was made one transaction before', async () => {
-      const { body, first, paid } = await overtaken((wallet) => ({
+      const { answer, first, paid } = await overtaken('finding', (wallet) => ({
+        to: moody,
+        data: wallet.dataFor('finding'),
+      }));
+      expect(answer).toMatchObject({ success: true });
+      expect(answer['transaction']).not.toBe(first);
+      expect(await paid()).toBe(AMOUNT);
+    });
+
+    it('says that it failed where a factory cannot bear that, and pays when it is asked again', async () => {
+      const { body, answer, paid } = await overtaken('honest', (wallet) => ({
         to: moody,
         data: wallet.dataFor('honest'),
       }));
-      expect(body).toMatchObject({ success: true });
-      expect(body['transaction']).not.toBe(first);
-      expect(paid).toBe(AMOUNT);
+      expect(answer).toMatchObject({
+        ...{ success: false, errorReason: 'invalid_exact_evm_transaction_failed' },
+        transaction: expect.stringMatching(/^0x/),
+      });
+      expect(await paid()).toBe(0n);
+      expect((await settle(body, slow)).body).toMatchObject({ success: true });
+      expect(await paid()).toBe(AMOUNT);
     });
 
     it('finds a copy of its own transaction, wallet and payment, and names it', async () => {
-      const { body, first, paid } = await overtaken((_, ours) => ours);
-      expect(body).toMatchObject({ success: true, transaction: first });
-      expect(paid).toBe(AMOUNT);
+      const { answer, first, paid } = await overtaken('honest', (_, ours) => ours);
+      expect(answer).toMatchObject({ success: true, transaction: first });
+      expect(await paid()).toBe(AMOUNT);
     });
   });
 });

@@ -10,10 +10,12 @@ import type { SandboxClient } from '../../sandbox/deploy.js';
 import { type Body, type Json, newAccount, newNonce } from './payments.js';
 
 /** How `MoodyFactory` behaves when it is asked for a wallet. */
-export type Mood = 'honest' | 'idle' | 'reverting' | 'burning' | 'talking' | 'reentering';
+export type Mood =
+  'honest' | 'finding' | 'idle' | 'reverting' | 'burning' | 'talking' | 'reentering';
 
 const MOODY_ABI = parseAbi([
   'function honest(address owner, bytes32 salt)',
+  'function finding(address owner, bytes32 salt)',
   'function idle(address owner, bytes32 salt)',
   'function reverting(address owner, bytes32 salt)',
   'function burning(address owner, bytes32 salt)',

@@ -48,6 +48,13 @@ export function chosenContractOf({ authorization }: AcceptedPayment): Address | 
   return actionOf(authorization).chosenContractOf?.(authorization);
 }
 
+/** The same payment where its payer has code by now. */
+export function ofDeployedPayer(payment: AcceptedPayment): AcceptedPayment {
+  const { authorization } = payment;
+  const own = actionOf(authorization).ofDeployedPayer?.(authorization) ?? authorization;
+  return { ...payment, authorization: own, payerHasCode: true };
+}
+
 export function inFlightKindOf({ authorization }: AcceptedPayment): InFlightKind {
   return actionOf(authorization).inFlightKindOf(authorization);
 }

@@ -187,6 +187,8 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   mayShare(authorization: A): boolean;
   /** A contract that its call runs because the payload names it; `undefined` where there is none. */
   chosenContractOf?(authorization: A): Address | undefined;
+  /** The same where the payer has code by now; absent where that makes no difference. */
+  ofDeployedPayer?(authorization: A): A;
   /** What else decides the gas it needs, beside token, method and the payer's kind of account. */
   gasProfileOf(authorization: A): string;
   /**

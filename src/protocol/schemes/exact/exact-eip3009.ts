@@ -83,6 +83,9 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   // Code that comes to life in the transaction may burn what the others need.
   mayShare: ({ deployment }) => deployment === undefined,
   chosenContractOf: ({ deployment }) => deployment?.factory,
+  ofDeployedPayer: ({ method, from, to, value, validAfter, validBefore, nonce, signature }) => ({
+    ...{ method, from, to, value, validAfter, validBefore, nonce, signature },
+  }),
   gasProfileOf: ({ deployment }) =>
     deployment === undefined ? 'eip3009' : `eip3009 by ${deployment.factory}`,
   diagnose,

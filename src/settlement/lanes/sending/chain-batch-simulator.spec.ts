@@ -280,6 +280,19 @@ describe('the last look before money is spent', () => {
       expect(made).toMatchObject([{ gas: CAP + 500_000n, sender: SENDER }]);
     });
 
+    it('goes the usual way where it was made meanwhile', async () => {
+      view.code.add(PAYER);
+      await recheck(anItem('a', { authorization: anUndeployedAuthorization() }));
+      await turns();
+      const [decidedNow] = await recheck();
+      expect(decidedNow?.groups).toMatchObject([
+        { gas: CAP, items: [{ id: 'a', payment: { payerHasCode: true } }] },
+      ]);
+      const [item] = decidedNow?.groups[0]?.items ?? [];
+      expect(item?.payment.authorization).not.toHaveProperty('deployment');
+      expect(view.proved).toMatchObject([{ call: { to: aPayment(0).asset }, gas: CAP }]);
+    });
+
     it('does not hold up the others when it does not answer', async () => {
       view.alone.set(payeeOf('slow'), new CodeUnresponsiveError(56, 'eth_call'));
       view.joint = [true, false];

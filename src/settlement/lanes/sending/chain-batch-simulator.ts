@@ -16,6 +16,7 @@ import {
   callOf,
   chosenContractOf,
   gasCapOf,
+  ofDeployedPayer,
   settlementOf,
 } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
@@ -209,7 +210,8 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   // ---------------------------------------------------------------- alone
 
-  async #checkAlone(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+  async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Judged<T>> {
+    const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
     return 'gas' in checked
       ? { groups: [{ items: [item], gas: checked.gas }], refusals: [] }
@@ -255,6 +257,15 @@ export class ChainBatchSimulator<T extends Sendable> {
 }
 
 const NOTHING = { groups: [], refusals: [] } as const;
+
+/** A wallet that was made meanwhile pays like any other: some factories fail at great cost where it is there. */
+async function asItIsNow<T extends Sendable>(view: ChainView, item: T): Promise<T> {
+  const { payment } = item;
+  if (chosenContractOf(payment) === undefined) return item;
+  return (await view.hasCode(payment.authorization.from))
+    ? { ...item, payment: ofDeployedPayer(payment) }
+    : item;
+}
 
 /**
  * Why a settlement that was good when it was accepted would not pay now; `undefined` when it would
