@@ -27,9 +27,16 @@ export interface Buyer {
   readonly lastPayment: string | undefined;
 }
 
-/** A buyer with the stock x402 V2 client. BNB Chain needs `spendControls`: it has no default asset. */
+/** A buyer with the stock x402 V2 client who has a key. */
 export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
-  const account = privateKeyToAccount(key);
+  return stockBuyerAs(privateKeyToAccount(key), rpcUrl);
+}
+
+/** Who signs: a key, or a smart wallet. */
+export type BuyerAccount = Parameters<typeof toClientEvmSigner>[0];
+
+/** The same for any account. BNB Chain needs `spendControls`: it has no default asset. */
+export function stockBuyerAs(account: BuyerAccount, rpcUrl: string): Buyer {
   const publicClient = createPublicClient({ transport: http(rpcUrl) });
   const signer = toClientEvmSigner(account, publicClient);
   const client = new x402Client()

@@ -36,6 +36,8 @@ export interface Deployment {
   readonly usd: Address;
   /** Plain ERC-20, 18 decimals. */
   readonly coin: Address;
+  /** Makes smart wallets (ERC-1271). */
+  readonly walletFactory: Address;
 }
 
 export const USD_NAME = 'Sandbox USD';
@@ -73,7 +75,8 @@ export async function deploySandbox(
     18,
   ]);
   const coin = await deploy(client, artifactOf(artifacts, 'SandboxCoin'), [COIN_NAME, 'SCOIN', 18]);
-  return { usd, coin };
+  const walletFactory = await deploy(client, artifactOf(artifacts, 'SandboxWalletFactory'));
+  return { usd, coin, walletFactory };
 }
 
 export function artifactOf(artifacts: Artifacts, name: string): Artifact {

@@ -99,8 +99,9 @@ async function start(): Promise<void> {
       startAnvil({ port: ports.rpc, chainId: CHAIN_ID, blockTime: BLOCK_TIME }),
     ),
   );
-  const { usd, coin } = await step('Permit2, Multicall3, exact proxy, two tokens', () =>
-    deploySandbox(anvil.url),
+  const { usd, coin, walletFactory } = await step(
+    'Permit2, Multicall3, proxies, two tokens, wallet factory',
+    () => deploySandbox(anvil.url),
   );
   await step('money for the payer', async () => {
     const client = sandboxClient(anvil.url, DEPLOYER.key);
@@ -121,6 +122,7 @@ async function start(): Promise<void> {
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         DOCTOR: 'true',
         DOCTOR_ALLOW: '127.0.0.1,localhost',
+        ERC6492_FACTORIES: walletFactory,
         HUB_DATA_DIR: sandboxHubDir(),
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
@@ -140,7 +142,10 @@ async function start(): Promise<void> {
   hasState = true;
   writeAgentToken(wallet.token);
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
-  writeState({ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url, usd, coin });
+  writeState({
+    ...{ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url },
+    ...{ usd, coin, walletFactory },
+  });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`
 Ready after ${seconds} s.

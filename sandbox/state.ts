@@ -9,6 +9,7 @@ export interface SandboxState {
   readonly rpcUrl: string;
   readonly usd: Address;
   readonly coin: Address;
+  readonly walletFactory: Address;
 }
 
 const FOLDER = fileURLToPath(new URL('../.sandbox/', import.meta.url));

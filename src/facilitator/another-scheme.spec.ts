@@ -49,6 +49,7 @@ describe('another scheme', () => {
       const verifier = new PaymentVerifier({ get: () => chain } as unknown as ChainRegistry, {
         recoverSigner: (digest) => Promise.resolve(BigInt(digest) === 7n ? PAYER : undefined),
         maxGas: 300_000n,
+        walletFactories: new Set(),
         admission: {} as ConstructorParameters<typeof PaymentVerifier>[1]['admission'],
         senders: new LaneSenders({ all: () => Promise.resolve(signers.map(aLane)) }),
       });

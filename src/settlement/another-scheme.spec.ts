@@ -82,6 +82,7 @@ describe('a settlement of another scheme', () => {
     } as unknown as EvmChain;
     const estimates = new LearnedGasEstimates(MAX_GAS);
     const simulator = new ChainBatchSimulator(chain, estimates, new AssetSuspension(), {
+      ...{ walletFactories: new Set<Address>() },
       ...{ maxGas: MAX_GAS, onDecided: () => undefined, onError: () => undefined },
     });
     const rules = { maxItems: 9, safeAssets: new Set<string>(), optOut: new Set<Address>() };

@@ -10,10 +10,12 @@ import {
   uptoBody,
 } from '../support/payments.js';
 import type { SeededRandom } from '../support/seeded-random.js';
+import { wrappedIn } from '../support/smart-wallets.js';
 import { delay, newCallerAddress } from './client.js';
 import { Order, type OrderOptions } from './order.js';
 import { commit, PAYER_TRICKS, type PayerTrick } from './payer-tricks.js';
 import type { Stage } from './stage.js';
+import type { FundedWallet } from './wallets.js';
 
 /** `upto` goes through Permit2 too, and names the lane that may send it. */
 export type Method = 'eip3009' | 'permit2' | 'upto';
@@ -60,6 +62,7 @@ export interface DealOptions {
 }
 
 const MISCHIEF_CHANCE = 0.3;
+const WALLET_CHANCE = 0.25;
 
 export async function makeDeal(
   stage: Stage,
@@ -80,7 +83,12 @@ export async function makeDeal(
       : await world.payer({ approves: trick === 'is_charged_twice' });
   const method = methodOf(random, trick, options);
   const nonce = newNonce();
-  const payment = await makePayment(stage, random, payer, { method, nonce });
+  const isByWallet = trick === undefined && method === 'eip3009' && random.chance(WALLET_CHANCE);
+  const wallet = isByWallet ? stage.wallets.pop() : undefined;
+  const payment =
+    wallet === undefined
+      ? await makePayment(stage, random, payer, { method, nonce })
+      : await walletPayment(stage, random, wallet, nonce);
   const payments = [payment];
   if (trick === 'equivocates') {
     payments.push(await makePayment(stage, random, payer, { method, nonce }));
@@ -171,6 +179,20 @@ async function uptoPayment(
     facilitator: random.pick(signers),
   });
   return { body, method: 'upto', token: world.coin, payer: payer.address, payTo, amount, nonce };
+}
+
+/** The first one of a wallet, which its factory has yet to make. */
+async function walletPayment(
+  { world: { chainId, usd: token } }: Stage,
+  random: SeededRandom,
+  { address: from, owner, factory, data }: FundedWallet,
+  nonce: Hex,
+): Promise<Payment> {
+  const payTo = newAccount().address;
+  const amount = BigInt(random.between(1, 5000));
+  const signed = await eip3009Body({ payer: owner, from, chainId, token, payTo, amount, nonce });
+  const body = wrappedIn(signed, factory, data);
+  return { body, method: 'eip3009', token, payer: from, payTo, amount, nonce };
 }
 
 async function makePayment(

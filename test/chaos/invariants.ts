@@ -38,6 +38,7 @@ export async function violationsOf(
   expectations: Expectations,
 ): Promise<readonly string[]> {
   const violations = await unrest(stage, expectations.areJobsDone);
+  violations.push(...calledByName(stage, deals));
   for (const deal of deals) {
     const found = await violationsOfDeal(stage, deal, expectations);
     if (found.length > 0) violations.push(`${describe(deal)}: ${[...new Set(found)].join('; ')}`);
@@ -73,6 +74,14 @@ async function violationsOfDeal(
     violations.push(...wrongEnds(stage, order, deal, paid, expectations));
   }
   return violations;
+}
+
+/** A lane's account calls tokens, proxies and Multicall3: never what a payload names to be called. */
+function calledByName({ world, pool }: Stage, deals: readonly Deal[]): string[] {
+  const payers = deals.flatMap(({ payments }) => payments.map(({ payer }) => payer));
+  return [world.walletFactory, ...payers]
+    .filter((named) => pool.targets.has(named.toLowerCase()))
+    .map((named) => `a lane has called ${named}`);
 }
 
 /** Every answer has its form, whatever it says. */

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import { type Hex, parseTransaction } from 'viem';
 import type { Json } from '../support/payments.js';
 import type { Payment } from './deals.js';
 
@@ -38,6 +38,12 @@ export class Pool {
   /** Milliseconds since 1970 when a payment could first be copied. */
   firstSight(payment: Payment): number | undefined {
     return this.#sightings.find(({ raw }) => carries(raw, payment))?.at;
+  }
+
+  /** What the transactions since then have called, in lower case. */
+  get targets(): ReadonlySet<string> {
+    const called = this.#sightings.map(({ raw }) => parseTransaction(raw as Hex).to?.toLowerCase());
+    return new Set(called.filter((to) => to !== undefined));
   }
 
   /** Resolves when a payment is on its way for the first time. */

@@ -11,12 +11,14 @@ import { Ledger, type Replica } from './ledger.js';
 import { MAIN } from './pack.js';
 import { Pool } from './pool.js';
 import { StepCatalogue } from './steps.js';
+import { type FundedWallet, fundedWallets } from './wallets.js';
 
 /** Finality, two blocks on, comes soon. */
 const BLOCK_TIME_MS = 250;
 export const STRAY_CHAIN_ID = 4242;
 const SIGNERS = [SIGNER, sandboxAccount(3)];
 const PAYERS = 16;
+const WALLETS = 60;
 
 /** When acknowledged writes were lost: from the moment the replica heard no more until it took over. */
 export interface Loss {
@@ -67,6 +69,8 @@ export class Stage {
     readonly hostile: readonly Hostile[],
     /** A token that is honest and dear. */
     readonly fat: Hex,
+    /** With money and without code; each pays once, as a block that is replaced takes its code away. */
+    readonly wallets: FundedWallet[],
   ) {}
 
   static async build({ settings = {}, main = MAIN }: StageOptions = {}): Promise<Stage> {
@@ -82,6 +86,7 @@ export class Stage {
     const prober = await world.payer();
     const hostile = await makeHostileTokens(world);
     const fat = await makeFatToken(world, payers);
+    const wallets = await fundedWallets(world, WALLETS);
     const network = `eip155:${world.chainId}`;
     const assets = [world.usd, world.coin, fat].map((asset) => `${network}/${asset}`);
     const blocks = await BlockMaker.start(world.client, BLOCK_TIME_MS);
@@ -99,6 +104,7 @@ export class Stage {
           SETTLE_WAIT_MS: '5000',
           MAX_GAS_PER_SETTLE: String(GAS_MOST),
           BATCH_SAFE_ASSETS: assets.join(','),
+          ERC6492_FACTORIES: world.walletFactory,
           ...settings,
         },
       },
@@ -120,6 +126,7 @@ export class Stage {
       stray,
       hostile,
       fat,
+      wallets,
     );
     const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),

@@ -30,6 +30,18 @@ export const DIFFERENCES: readonly Difference[] = [
     why: 'A call to an address without code succeeds and pays nobody; only V2 of the reference looks.',
   },
   {
+    cases: /^undeployed: (?:wrapped twice|v1, wrapped twice)$/,
+    reference: 'invalid invalid_exact_evm_transaction_simulation_failed',
+    ours: 'invalid invalid_exact_evm_signature',
+    why: 'No wallet makes a wrapper in a wrapper. It is refused before any code runs, and says why.',
+  },
+  {
+    cases: /^undeployed: with more calldata than is read$/,
+    reference: 'valid',
+    ours: 'invalid invalid_exact_evm_signature',
+    why: 'The length of a signature is bounded; as calldata it would cost more than a settlement may.',
+  },
+  {
     cases: /needs more gas than one settlement may cost/,
     reference: 'valid',
     ours: 'invalid gas_limit_exceeded',

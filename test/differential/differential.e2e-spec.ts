@@ -9,6 +9,7 @@ import { allCases, type Case, type Stage } from './cases.js';
 import { type Difference, DIFFERENCES } from './differences.js';
 import { type Judgement, Reference } from './reference.js';
 import { setStage } from './stage.js';
+import { undeployedCases } from './undeployed-cases.js';
 import { uptoCases } from './upto-cases.js';
 
 /** A chain id that V1 of the reference has a name for. */
@@ -64,8 +65,9 @@ describe('compared with the reference facilitator on one chain', () => {
 
   beforeAll(async () => {
     world = await World.start({ chainId: CHAIN_ID });
-    service = await world.service();
-    reference = new Reference(world.anvil.url, CHAIN_ID, V1_NETWORK, SIGNER.key);
+    const { walletFactory } = world;
+    service = await world.service({ ERC6492_FACTORIES: walletFactory });
+    reference = new Reference(world.anvil.url, CHAIN_ID, V1_NETWORK, SIGNER.key, walletFactory);
     stage = await setStage(world, V1_NETWORK);
   });
   afterAll(() => world.stop());
@@ -81,7 +83,11 @@ describe('compared with the reference facilitator on one chain', () => {
   }
 
   it('gives the same verdict, reason and payer', async () => {
-    const cases = [...(await allCases(stage)), ...(await uptoCases(stage))];
+    const cases = [
+      ...(await allCases(stage)),
+      ...(await uptoCases(stage)),
+      ...(await undeployedCases(stage)),
+    ];
     const counts = new Map<string, number>();
     const failures: string[] = [];
     const used = new Set<Difference>();

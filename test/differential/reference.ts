@@ -29,7 +29,8 @@ export interface Settled {
 export class Reference {
   readonly #facilitator: x402Facilitator;
 
-  constructor(rpcUrl: string, chainId: number, v1Network: string, key: Hex) {
+  /** @param factory - of wallets, which it may call; none where absent. */
+  constructor(rpcUrl: string, chainId: number, v1Network: string, key: Hex, factory?: Hex) {
     const account = privateKeyToAccount(key);
     const client = createWalletClient({
       account,
@@ -46,10 +47,14 @@ export class Reference {
       ...client,
       address: account.address,
     } as unknown as Parameters<typeof toFacilitatorEvmSigner>[0]);
+    const eip6492AllowedFactories = factory === undefined ? [] : [factory];
     this.#facilitator = new x402Facilitator()
-      .register(`eip155:${chainId}`, new ExactEvmScheme(signer))
+      .register(`eip155:${chainId}`, new ExactEvmScheme(signer, { eip6492AllowedFactories }))
       .register(`eip155:${chainId}`, new UptoEvmScheme(signer))
-      .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
+      .registerV1(
+        v1Network as `${string}:${string}`,
+        new ExactEvmSchemeV1(signer, { eip6492AllowedFactories }),
+      );
   }
 
   async settle({ paymentPayload, paymentRequirements }: Body): Promise<Settled> {

@@ -1,3 +1,4 @@
+import { serializeErc6492Signature } from 'viem';
 import {
   bodyUpto,
   bodyV1,
@@ -15,6 +16,7 @@ import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
+const FACTORY = `0x${'f6'.repeat(20)}` as const;
 const V2 = bodyV2();
 const P2 = bodyV2(permit2);
 const UPTO = bodyUpto();
@@ -44,6 +46,11 @@ const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
     V2,
     `${AUTHORIZATION}.value`,
     '1000000000',
+  ),
+  eip6492_factory_not_allowed: changed(
+    V2,
+    'paymentPayload.payload.signature',
+    serializeErc6492Signature({ address: FACTORY, data: '0x', signature: '0x1234' }),
   ),
   invalid_exact_evm_authorization_value: changed(bodyV1(), `${AUTHORIZATION}.value`, '10'),
   invalid_upto_evm_scheme: changed(UPTO, 'paymentPayload.accepted.scheme', 'exact'),

@@ -7,6 +7,7 @@ import { type Artifact, type Artifacts, compileFolder } from '../../sandbox/comp
 import {
   artifactOf,
   deploy,
+  type Deployment,
   deploySandbox,
   PERMIT2,
   type SandboxClient,
@@ -35,11 +36,23 @@ export class World {
     redis: SandboxRedis,
     readonly anvil: Anvil,
     readonly client: SandboxClient,
-    readonly usd: Address,
-    readonly coin: Address,
+    private readonly deployment: Deployment,
     readonly artifacts: Artifacts,
   ) {
     this.#redis = redis;
+  }
+
+  get usd(): Address {
+    return this.deployment.usd;
+  }
+
+  get coin(): Address {
+    return this.deployment.coin;
+  }
+
+  /** Makes smart wallets; services call it where their settings say so. */
+  get walletFactory(): Address {
+    return this.deployment.walletFactory;
   }
 
   get redis(): SandboxRedis {
@@ -77,9 +90,9 @@ export class World {
         startAnvil({ port, chainId, ...(blockTime !== undefined && { blockTime }) }),
       ),
     ]);
-    const { usd, coin } = await deploySandbox(anvil.url);
+    const deployment = await deploySandbox(anvil.url);
     const artifacts = compileFolder(TEST_CONTRACTS);
-    return new World(redis, anvil, sandboxClient(anvil.url), usd, coin, artifacts);
+    return new World(redis, anvil, sandboxClient(anvil.url), deployment, artifacts);
   }
 
   get chainId(): number {

@@ -69,6 +69,7 @@ class World {
     return new PaymentVerifier(chains as unknown as ChainRegistry, {
       recoverSigner,
       maxGas: 500_000n,
+      walletFactories: new Set(),
       admission: this.lists,
       senders: senders as LaneSenders,
     });

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
@@ -41,6 +42,8 @@ export type Judgement = GoodJudgement | Refusal;
 export interface VerifierOptions {
   readonly recoverSigner: RecoverSignerAsync;
   readonly maxGas: bigint;
+  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  readonly walletFactories: ReadonlySet<Address>;
   readonly admission: AdmissionLists;
   readonly senders: LaneSenders;
 }
@@ -156,6 +159,7 @@ export class PaymentVerifier {
       recoverSigner: this.options.recoverSigner,
       now: Math.floor(Date.now() / 1000),
       maxGas: this.options.maxGas,
+      walletFactories: this.options.walletFactories,
     };
   }
 

@@ -33,6 +33,7 @@ import { VerifyService } from './verify.service.js';
               }).recoverSigner
             : (...signed) => Promise.resolve(recoverSigner(...signed)),
           maxGas: config.maxGasPerSettle,
+          walletFactories: config.walletFactories,
           admission: config.admission,
           senders: new LaneSenders(laneQueries),
         });

@@ -6,6 +6,7 @@ import {
   type Hex,
   multicall3Abi,
 } from 'viem';
+import type { Call } from '../../protocol/evm/calls.js';
 import type { Settlement } from '../../protocol/evm/chain-reader.js';
 import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { CallRunner } from './call-runner.js';
@@ -258,6 +259,36 @@ describe('a simulated settlement', () => {
       const { runner } = without(result('0x'), result('0x'));
       expect((await runner.simulate(SETTLEMENT)).status).toBe('paid');
     });
+  });
+
+  it('of a wallet that it makes is kept apart, by trusted code too, and is the bare call', async () => {
+    const { runner, asked, conduct } = aNode(() => result('0x'));
+    conduct.trust([TOKEN]);
+    const made = { ...SETTLEMENT, call: { to: MULTICALL3, data: '0x82ad56cb', deploys: PAYER } };
+    await runner.simulate(made as Settlement);
+    await runner.call(made.call as Call, 50_000n, 'latest');
+    expect(asked.map(({ apart }) => apart)).toEqual(['new', 'new']);
+    expect(asked.map(({ call: sent }) => Object.keys(sent).sort())).toEqual([
+      ['data', 'from', 'gas', 'gasPrice', 'to'],
+      ['data', 'gas', 'to'],
+    ]);
+  });
+
+  it('of a wallet that it makes is sent to eth_simulateV1 as the bare call', async () => {
+    const { runner, asked } = simulating([done(word(1n)), done('0x'), done(word(11n))]);
+    await runner.simulate({ ...SETTLEMENT, call: { ...SETTLEMENT.call, deploys: PAYER } });
+    expect(asked.at(-1)?.apart).toBe('new');
+    expect(JSON.stringify(asked.at(-1)?.params)).not.toContain('deploys');
+  });
+
+  it('that burns its gas marks the wallet it makes, where the token is trusted', async () => {
+    const { runner, conduct } = aNode((asked) =>
+      isControl(asked) ? result('0x') : error(-32_000, 'out of gas'),
+    );
+    const burning: Call = { to: MULTICALL3, data: '0x82ad56cb', deploys: PAYER };
+    expect(await runner.call(burning, 50_000n, 'latest')).toEqual({ status: 'halted' });
+    expect(conduct.trafficOf(MULTICALL3).kind).toBe('open');
+    expect(conduct.trafficOf(MULTICALL3, PAYER).kind).toBe('marked');
   });
 
   it('of trusted code is one call', async () => {

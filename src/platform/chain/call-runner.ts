@@ -60,9 +60,10 @@ export class CallRunner {
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
     const { conduct } = this.parts.contracts;
-    const traffic = conduct.trafficOf(call.to);
+    const { to, deploys } = call;
+    const traffic = conduct.trafficOf(to, deploys, deploys !== undefined);
     const outcome = await this.#run(call, { sender, gas, at, traffic });
-    if (outcome.status === 'halted') conduct.noteBurn(call.to);
+    if (outcome.status === 'halted') conduct.noteBurn(to, deploys);
     return outcome;
   }
 
@@ -71,7 +72,7 @@ export class CallRunner {
     const { health, contracts } = this.parts;
     const { conduct, simulation } = contracts;
     const { call, gas, sender, token, payer } = settlement;
-    const traffic = conduct.trafficOf(token, payer);
+    const traffic = this.#trafficOf(settlement);
     if (conduct.isTrusted(token)) {
       const outcome = await this.#run(call, { sender, gas, at: 'latest', traffic });
       if (outcome.status === 'halted') conduct.noteBurn(token, payer);
@@ -90,10 +91,14 @@ export class CallRunner {
    */
   async prove(settlement: Settlement): Promise<Effect> {
     const { health, contracts } = this.parts;
-    const traffic = contracts.conduct.trafficOf(settlement.token, settlement.payer);
+    const traffic = this.#trafficOf(settlement);
     return (await contracts.simulation.isSupported(health.endpoint))
       ? this.#simulateWhole(settlement, traffic)
       : this.simulate(settlement);
+  }
+
+  #trafficOf({ call, token, payer }: Settlement): Traffic {
+    return this.parts.contracts.conduct.trafficOf(token, payer, call.deploys !== undefined);
   }
 
   async #simulateWhole(settlement: Settlement, traffic: Traffic): Promise<Effect> {
@@ -211,10 +216,10 @@ export class CallRunner {
 }
 
 function callParams(
-  call: Call,
+  { to, data }: Call,
   { sender, gas, at, overrides }: Omit<RunOptions, 'traffic'>,
 ): unknown[] {
-  const transaction = { ...senderFields(sender), ...call, gas: quantity(gas) };
+  const transaction = { ...senderFields(sender), to, data, gas: quantity(gas) };
   const override = overrides ?? (sender && balanceOverride(sender, gas));
   return override === undefined ? [transaction, at] : [transaction, at, override];
 }

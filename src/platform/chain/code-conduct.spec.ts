@@ -41,6 +41,16 @@ describe('how code is served', () => {
     expect([kindOf(TRUSTED), kindOf(TRUSTED, PAYER)]).toEqual(['open', 'marked']);
   });
 
+  it('is new where it comes to life in the call itself, however well the token behaves', () => {
+    conduct.noteGood(TOKEN);
+    const ofPayer = conduct.trafficOf(TRUSTED, PAYER, true);
+    expect(ofPayer).toEqual({ kind: 'new', subject: PAYER });
+    // A token that nobody vouches for may know any number of payers: they wait behind each other.
+    expect(conduct.trafficOf(TOKEN, PAYER, true)).toEqual({ kind: 'new', subject: TOKEN });
+    conduct.noteBurn(TRUSTED, PAYER);
+    expect(conduct.trafficOf(TRUSTED, PAYER, true)).toEqual({ kind: 'marked', subject: PAYER });
+  });
+
   it('remembers a bounded number', () => {
     conduct.noteBurn(TOKEN);
     for (let count = 0; count < 16_384; count += 1) {

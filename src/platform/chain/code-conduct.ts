@@ -41,10 +41,13 @@ export class CodeConduct {
   /**
    * @param contract - the code that is called.
    * @param payer - whose code may be called by it.
+   * @param isPayerNew - whether that code comes to life in this very call: nobody can have seen it behave.
    */
-  trafficOf(contract: Address, payer?: Address): Traffic {
+  trafficOf(contract: Address, payer?: Address, isPayerNew = false): Traffic {
     if (this.#marked.has(contract)) return { kind: 'marked', subject: contract };
     if (payer !== undefined && this.#marked.has(payer)) return { kind: 'marked', subject: payer };
+    // Anybody can make tokens that know any number of payers: those count as one.
+    if (isPayerNew) return { kind: 'new', subject: this.#blamed(contract, payer) ?? contract };
     return this.#trusted.has(contract) || this.#good.has(contract)
       ? OPEN_TRAFFIC
       : { kind: 'new', subject: contract };
@@ -55,12 +58,17 @@ export class CodeConduct {
     if (!this.#trusted.has(contract) && !this.#marked.has(contract)) this.#good.add(contract);
   }
 
-  /** It used up what it was given. Trusted code is not blamed: a payer's wallet may have done it. */
+  /** It used up what it was given. */
   noteBurn(contract: Address, payer?: Address): void {
-    const culprit = this.#trusted.has(contract) ? payer : contract;
+    const culprit = this.#blamed(contract, payer);
     if (culprit === undefined) return;
     this.#good.delete(culprit);
     this.#marked.add(culprit);
+  }
+
+  /** Trusted code is not blamed: a payer's wallet has done it. */
+  #blamed(contract: Address, payer: Address | undefined): Address | undefined {
+    return this.#trusted.has(contract) ? payer : contract;
   }
 }
 

@@ -1,4 +1,5 @@
-import { decodeFunctionResult, type Hex, multicall3Abi } from 'viem';
+import type { Hex } from 'viem';
+import { readAggregated } from '../../protocol/evm/call-results.js';
 import { aggregateCall, type Call } from '../../protocol/evm/calls.js';
 import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
 import { grows } from './simulation.js';
@@ -25,16 +26,4 @@ export function decodeEffectCall(data: Hex, settlement: Settlement): Effect {
     after?.success === true &&
     grows(before.returnData, after.returnData, settlement);
   return isPaid ? { status: 'paid', gasUsed: undefined } : { status: 'unpaid' };
-}
-
-/** The results of an `aggregate3`; `undefined` for what is none. */
-export function readAggregated(
-  data: Hex,
-): readonly { readonly success: boolean; readonly returnData: Hex }[] | undefined {
-  try {
-    return decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data });
-  } catch {
-    // Something else than Multicall3 answered.
-    return undefined;
-  }
 }

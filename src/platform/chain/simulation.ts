@@ -7,8 +7,9 @@ import { balanceOverride, senderFields } from './sender-fields.js';
 
 /** The argument of `eth_simulateV1`: balance, settlement, balance, in one state. */
 export function simulationOf({ call, sender, gas, token, payTo }: Settlement): object {
+  const { to, data } = call;
   const balance = { ...balanceOfCall(token, payTo), gas: quantity(READ_GAS) };
-  const transfer = { ...senderFields(sender), ...call, gas: quantity(gas) };
+  const transfer = { ...senderFields(sender), to, data, gas: quantity(gas) };
   const stateOverrides = sender && balanceOverride(sender, gas);
   const calls = [balance, transfer, balance];
   return {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
 import { AppConfig, ConfigError } from './app-config.js';
 
 const KEY = `0x${'11'.repeat(32)}`;
@@ -214,6 +215,18 @@ describe('AppConfig', () => {
     });
     expect(hub.storage).toMatchObject({ kind: 's3', bucket: 'files', prefix: 'hub/' });
     expect(inspect(hub, { depth: 10 })).not.toContain('open-sesame');
+  });
+
+  it('calls no factory of wallets unless it is named, and never a contract that passes calls on', () => {
+    expect(configOf({}).walletFactories).toEqual(new Set());
+    const given = `${ASSET.slice(-42)}, 0x${'Fa'.repeat(20)}`;
+    expect([...configOf({ ERC6492_FACTORIES: given }).walletFactories]).toEqual([
+      ASSET.slice(-42).toLowerCase(),
+      `0x${'fa'.repeat(20)}`,
+    ]);
+    for (const contract of [MULTICALL3.toUpperCase().replace('0X', '0x'), PERMIT2, '0x12']) {
+      expect(() => configOf({ ERC6492_FACTORIES: contract })).toThrow('ERC6492_FACTORIES: must');
+    }
   });
 
   it('reads prices and budgets in their units, addresses in any case', () => {

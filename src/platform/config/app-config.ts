@@ -18,6 +18,7 @@ import {
   assetSetting,
   chainIdSetting,
   describeIssues,
+  factoriesSetting,
   flagSetting,
   type GivenSettings,
   integerSetting,
@@ -64,6 +65,7 @@ const Settings = z.object({
   SALE_GRACE_MS: integerSetting(0, 86_400_000).default(60_000),
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
+  ERC6492_FACTORIES: factoriesSetting.default(new Set()),
   MIN_AMOUNTS: amountsByAssetSetting.default(new Map()),
   ASSETS_ALLOW: listOf(assetSetting).optional(),
   ASSETS_DENY: listOf(assetSetting).default([]),
@@ -150,6 +152,8 @@ export class AppConfig {
   readonly settleFinality: 'included' | 'finalized';
   readonly saleGraceMs: number;
   readonly maxGasPerSettle: bigint;
+  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  readonly walletFactories: ReadonlySet<Address>;
   readonly admission: AdmissionLists;
   readonly batchMaxItems: number;
   /** Assets (`eip155:56/0x…`) whose payments may share a transaction. */
@@ -185,6 +189,7 @@ export class AppConfig {
     this.settleFinality = settings.SETTLE_FINALITY;
     this.saleGraceMs = settings.SALE_GRACE_MS;
     this.maxGasPerSettle = BigInt(settings.MAX_GAS_PER_SETTLE);
+    this.walletFactories = settings.ERC6492_FACTORIES;
     this.admission = {
       assetsAllow: settings.ASSETS_ALLOW && new Set(settings.ASSETS_ALLOW),
       assetsDeny: new Set(settings.ASSETS_DENY),

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
+import { contractsOf, DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 
 /**
  * Readers of single settings: text from the environment in, typed value out. A message never repeats
@@ -10,6 +11,27 @@ export const addressSetting: z.ZodType<Address, string> = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
   .transform((text) => text.toLowerCase() as Address);
+
+/**
+ * Contracts that make wallets. One that passes calls on to wherever its caller likes makes none: by it a
+ * payment could have anything called.
+ */
+export const factoriesSetting: z.ZodType<ReadonlySet<Address>, string> = z
+  .string()
+  .transform(splitList)
+  .pipe(
+    z.array(
+      addressSetting.refine(
+        (address) => !NO_FACTORIES.includes(address),
+        'must name factories of wallets: this is a contract of the payments themselves',
+      ),
+    ),
+  )
+  .transform((addresses) => new Set(addresses));
+
+const NO_FACTORIES: readonly Address[] = contractsOf(DEFAULT_SCHEME_CONTRACTS).map(
+  ([, address]) => address,
+);
 
 export const chainIdSetting: z.ZodType<number, string> = z
   .string()

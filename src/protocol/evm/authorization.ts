@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { Eip3009Claim, Permit2Claim, UptoClaim } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
+import type { Deployment } from './erc6492.js';
 import type { ActionName } from './transfer-method.js';
 
 /** What a payer signed, well-formed; the rest of it is known to its scheme. */
@@ -23,8 +24,10 @@ export interface Eip3009Authorization extends Authorization {
   readonly validBefore: bigint;
   /** 32 bytes. */
   readonly nonce: Hex;
-  /** The signature to present on chain: inner signature of an ERC-6492 wrapper, v as 27 or 28. */
+  /** The signature to present on chain: inner signature of an ERC-6492 wrapper, v of a key as 27 or 28. */
   readonly signature: Hex;
+  /** How the payer's wallet is made; absent where it is there, or where the payer has a key. */
+  readonly deployment?: Deployment;
 }
 
 /** An EIP-2612 permit that the proxy executes before it moves the tokens (`settleWithPermit`). */

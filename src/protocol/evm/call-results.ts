@@ -1,4 +1,10 @@
-import { decodeAbiParameters, parseAbiParameters } from 'viem';
+import {
+  decodeAbiParameters,
+  decodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  parseAbiParameters,
+} from 'viem';
 import type { CallOutcome } from './chain-reader.js';
 
 /** Readers of the one value a call returned; `undefined` when it reverted or returned something else. */
@@ -32,4 +38,16 @@ function decodeWith(type: string, outcome: CallOutcome): unknown {
 /** Whether a number that could be read is less than an amount. */
 export function isBelow(value: bigint | undefined, amount: bigint): boolean {
   return value !== undefined && value < amount;
+}
+
+/** The results of an `aggregate3`; `undefined` for what is none. */
+export function readAggregated(
+  data: Hex,
+): readonly { readonly success: boolean; readonly returnData: Hex }[] | undefined {
+  try {
+    return decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data });
+  } catch {
+    // Something else than Multicall3 answered.
+    return undefined;
+  }
 }

@@ -69,6 +69,29 @@ describe('settlementCall', () => {
     },
   );
 
+  it.each(['0x1234', `0x${'ab'.repeat(65)}`] as const)(
+    'has the wallet made first where it is not there, by Multicall3 (%s)',
+    (signature) => {
+      const deployment = { factory: token, data: '0x5678' } as const;
+      const authorization = anEip3009Authorization({ signature, deployment });
+      const { from, to, value, validAfter, validBefore, nonce } = authorization;
+      // Never the overload of a key, however long the signature is.
+      const callData = encodeFunctionData({
+        abi: ABI,
+        functionName: 'transferWithAuthorization',
+        args: [from, to, value, validAfter, validBefore, nonce, signature],
+      });
+      const calls = [
+        { target: token, allowFailure: true, callData: deployment.data },
+        { target: token, allowFailure: false, callData },
+      ] as const;
+      expect(settlementCall(authorization, token)).toEqual({
+        ...{ to: MULTICALL3, deploys: from },
+        data: encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] }),
+      });
+    },
+  );
+
   const authorization = aPermit2Authorization();
   const permit = {
     permitted: { token: authorization.token, amount: authorization.amount },

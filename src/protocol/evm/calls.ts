@@ -7,12 +7,15 @@ import type {
   SponsoredPermit,
 } from './authorization.js';
 import { MULTICALL3, PERMIT2 } from './contracts.js';
+import type { Deployment } from './erc6492.js';
 import { isEcdsaSignature } from './signature.js';
 
 /** A call to a contract, with no native coin attached. */
 export interface Call {
   readonly to: Address;
   readonly data: Hex;
+  /** The account that it gives code to, which nobody has seen run. */
+  readonly deploys?: Address;
 }
 
 /** The first four bytes of a function's hash, without prefix (Solidity ABI). */
@@ -48,12 +51,32 @@ const PROXY_PERMIT2 = selectorOf('PERMIT2()');
  * one cannot present it, whatever the settings say since.
  */
 export function settlementCall(authorization: ExactAuthorization, token: Address): Call {
-  return authorization.method === 'eip3009'
-    ? { to: token, data: transferWithAuthorizationData(authorization) }
-    : { to: authorization.spender, data: settleData(authorization) };
+  if (authorization.method === 'permit2') {
+    return { to: authorization.spender, data: settleData(authorization) };
+  }
+  const transfer = { to: token, data: transferWithAuthorizationData(authorization) };
+  const { deployment, from } = authorization;
+  return deployment === undefined ? transfer : onceDeployed(deployment, from, transfer);
 }
 
-/** A 65-byte signature takes the (v, r, s) overload, any other the bytes overload (EIP-3009). */
+/**
+ * A call after the one that makes a wallet. Multicall3 makes both: it owns nothing, so that what a payer
+ * chose is called by nobody who has anything to lose. The first may fail, as the wallet may be there by now.
+ */
+export function onceDeployed(
+  { factory, data }: Deployment,
+  wallet: Address,
+  call: Call,
+  mayFail = false,
+): Call {
+  const deploying = { to: factory, data, mayFail: true };
+  return { ...multicall([deploying, { ...call, mayFail }]), deploys: wallet };
+}
+
+/**
+ * A 65-byte signature takes the (v, r, s) overload, any other the bytes overload (EIP-3009). So does that of
+ * a wallet that is made only now: of the first one some tokens know the signer by its key alone.
+ */
 function transferWithAuthorizationData(authorization: Eip3009Authorization): Hex {
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization;
   const words =
@@ -63,7 +86,7 @@ function transferWithAuthorizationData(authorization: Eip3009Authorization): Hex
     uintWord(validAfter) +
     uintWord(validBefore) +
     bytes32Word(nonce);
-  if (isEcdsaSignature(signature)) {
+  if (isEcdsaSignature(signature) && authorization.deployment === undefined) {
     const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)];
     return `0x${TRANSFER_WITH_VRS}${words}${v.padStart(64, '0')}${r}${s}`;
   }
@@ -95,8 +118,14 @@ export function sponsoredPermitWords({ value, deadline, r, s, v }: SponsoredPerm
 
 /** Multicall3 `aggregate3`, where each call may fail on its own. */
 export function aggregateCall(calls: readonly Call[]): Call {
+  return multicall(calls.map((call) => ({ ...call, mayFail: true })));
+}
+
+/** Multicall3 `aggregate3`; the whole of it reverts with a call that may not fail. */
+function multicall(calls: readonly (Call & { readonly mayFail: boolean })[]): Call {
   const items = calls.map(
-    ({ to, data }) => addressWord(to) + uintWord(1) + uintWord(3 * 32) + bytesWords(data),
+    ({ to, data, mayFail }) =>
+      addressWord(to) + uintWord(mayFail ? 1 : 0) + uintWord(3 * 32) + bytesWords(data),
   );
   let offset = calls.length * 32;
   const offsets = items.map((item) => {

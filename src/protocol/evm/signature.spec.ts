@@ -1,15 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeAbiParameters, type Hex } from 'viem';
-import { isEcdsaSignature, unwrapErc6492, withNormalizedV } from './signature.js';
-
-const MAGIC = '6492'.repeat(16);
-const inner: Hex = `0x${'ab'.repeat(65)}`;
-const factory = '0x4444444444444444444444444444444444444444';
-const wrap = (to: Hex): Hex =>
-  `${encodeAbiParameters(
-    [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
-    [to, '0x1234', inner],
-  )}${MAGIC}`;
+import type { Hex } from 'viem';
+import { isEcdsaSignature, withNormalizedV } from './signature.js';
 
 describe('withNormalizedV', () => {
   const rs = `0x${'11'.repeat(64)}`;
@@ -32,21 +23,5 @@ describe('isEcdsaSignature', () => {
   it('wants exactly 65 bytes', () => {
     expect(isEcdsaSignature(`0x${'00'.repeat(65)}`)).toBe(true);
     expect(isEcdsaSignature(`0x${'00'.repeat(64)}`)).toBe(false);
-  });
-});
-
-describe('unwrapErc6492', () => {
-  it('finds the factory and the inner signature', () => {
-    expect(unwrapErc6492(wrap(factory))).toEqual({ factory, inner });
-  });
-
-  it.each<[string, Hex]>([
-    ['without the magic', inner],
-    ['with the zero factory', wrap(`0x${'0'.repeat(40)}`)],
-    ['that is only the magic', `0x${MAGIC}`],
-    ['whose offsets lead nowhere', `0x${'ff'.repeat(96)}${MAGIC}`],
-    ['that is cut short', `0x${wrap(factory).slice(2, 300)}${MAGIC}`],
-  ])('finds nothing in a signature %s', (_, signature) => {
-    expect(unwrapErc6492(signature)).toBeUndefined();
   });
 });

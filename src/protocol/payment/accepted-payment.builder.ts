@@ -23,6 +23,15 @@ export function anEip3009Authorization(
   };
 }
 
+/** Of a wallet that its factory has yet to make (ERC-6492). */
+export const anUndeployedAuthorization = (
+  overrides: Partial<Eip3009Authorization> = {},
+): Eip3009Authorization =>
+  anEip3009Authorization({
+    deployment: { factory: '0xfafafafafafafafafafafafafafafafafafafafa', data: '0x1234' },
+    ...overrides,
+  });
+
 export function aPermit2Authorization(
   overrides: Partial<Permit2Authorization> = {},
 ): Permit2Authorization {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { anAcceptedPayment, aPermit2Authorization } from './accepted-payment.builder.js';
+import {
+  anAcceptedPayment,
+  anUndeployedAuthorization,
+  aPermit2Authorization,
+} from './accepted-payment.builder.js';
 import { decodePayment, encodePayment } from './accepted-payment-codec.js';
 import { boundedDeadlineOf } from './payment-facts.js';
 
@@ -14,6 +18,7 @@ const sponsoredPermit = {
 describe('encodePayment and decodePayment', () => {
   it.each([
     ['EIP-3009', anAcceptedPayment({ amount: 2n ** 255n })],
+    ['a wallet to be made', anAcceptedPayment({ authorization: anUndeployedAuthorization() })],
     ['no token domain', anAcceptedPayment({ tokenName: undefined, tokenVersion: undefined })],
     ['Permit2', anAcceptedPayment({ authorization: aPermit2Authorization() })],
     [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { type Hex, serializeErc6492Signature } from 'viem';
 import { asEip3009Authorization } from '../evm/authorization.js';
 import { identityOf, type PaymentIdentity, settlementIdOf, termsOf } from './identity.js';
 import { parsePayment } from './parse-payment.js';
@@ -119,6 +120,19 @@ describe('identityOf', () => {
       expect(identity?.termsTag).toBe(base.termsTag);
       expect(identity?.signedTag).not.toBe(base.signedTag);
     }
+  });
+
+  it('is that of the signature, whatever wrapper it comes in', () => {
+    const signature = `0x${'11'.repeat(65)}` as const;
+    const wrap = (address: Hex, data: Hex): Hex =>
+      serializeErc6492Signature({ address, data, signature });
+    for (const wrapper of [wrap(TO, '0x'), wrap(FROM, '0x1234')]) {
+      expect(identityOf(aPayment({}, { signature: wrapper }))).toEqual(base);
+    }
+    // One that cannot be opened has nothing in it.
+    const broken = identityOf(aPayment({}, { signature: `${signature}${'6492'.repeat(16)}` }));
+    expect(broken?.signedTag).not.toBe(base.signedTag);
+    expect(broken?.termsTag).toBe(base.termsTag);
   });
 
   it('names a claim by what is claimed and by who claims', () => {

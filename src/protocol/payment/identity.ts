@@ -18,7 +18,7 @@ export interface PaymentIdentity {
   readonly authorizationId: string;
   /** Everything the payer committed to. Two payments of one authorization with other terms differ. */
   readonly termsTag: string;
-  /** The terms, the signature domain and the signature byte for byte. */
+  /** The terms, the signature domain and the payer's own signature byte for byte, without a wrapper. */
   readonly signedTag: string;
 }
 
@@ -49,11 +49,11 @@ export function settlementIdOf(
 export function identityOf({ requirements, claim }: Payment): PaymentIdentity | undefined {
   const parts = actionOf(claim).signedPartsOf(claim, requirements);
   if (parts === undefined) return undefined;
-  const { key, terms, domain } = parts;
+  const { key, terms, domain, signature = claim.signature } = parts;
   return {
     authorizationId: hashOf(key),
     termsTag: hashOf([...key, ...terms]),
-    signedTag: hashOf([...key, ...terms, ...domain, claim.signature]),
+    signedTag: hashOf([...key, ...terms, ...domain, signature]),
   };
 }
 

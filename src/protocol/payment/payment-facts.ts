@@ -43,6 +43,18 @@ export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): big
   return actionOf(authorization).gasCapOf(authorization, usual);
 }
 
+/** A contract that its call runs because the payload names it. Lower case. */
+export function chosenContractOf({ authorization }: AcceptedPayment): Address | undefined {
+  return actionOf(authorization).chosenContractOf?.(authorization);
+}
+
+/** The same payment where its payer has code by now. */
+export function ofDeployedPayer(payment: AcceptedPayment): AcceptedPayment {
+  const { authorization } = payment;
+  const own = actionOf(authorization).ofDeployedPayer?.(authorization) ?? authorization;
+  return { ...payment, authorization: own, payerHasCode: true };
+}
+
 export function inFlightKindOf({ authorization }: AcceptedPayment): InFlightKind {
   return actionOf(authorization).inFlightKindOf(authorization);
 }

@@ -74,6 +74,8 @@ export interface Eip3009Claim extends Claim {
   /** A mixed-case address that fails its EIP-55 checksum was never signed by a conforming wallet. */
   readonly hasValidChecksums: boolean;
   readonly signature: Hex | undefined;
+  /** Whether more was sent as a signature than is read. */
+  readonly isSignatureTooLong?: boolean;
 }
 
 /** A Permit2 `PermitWitnessTransferFrom` as sent, addressed to an x402 proxy. */

@@ -87,7 +87,8 @@ export const EIP3009_REASONS = {
   eip6492_factory_not_allowed: {
     fault: 'buyer',
     retry: 'never',
-    meaning: 'The payer is a wallet that is not deployed yet; deploying wallets is not served.',
+    meaning:
+      'The payer is a wallet that is not deployed yet, and its factory is none that is called here.',
   },
   invalid_exact_evm_transaction_failed: {
     fault: 'chain',

@@ -1,7 +1,9 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../errors.js';
-import { type Call, isValidSignatureCall } from '../evm/calls.js';
+import { readAggregated } from '../evm/call-results.js';
+import { type Call, isValidSignatureCall, onceDeployed } from '../evm/calls.js';
 import type { Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
+import type { Deployment } from '../evm/erc6492.js';
 import type { Requirements } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
 import type { FailedSimulation } from './scheme.js';
@@ -20,11 +22,25 @@ export async function isSignedByContract(
 ): Promise<boolean> {
   const call = isValidSignatureCall(wallet, digest, signature);
   const outcome = await chain.call(call, gas);
-  return (
-    outcome.status === 'returned' &&
-    outcome.data.length >= 66 &&
-    outcome.data.startsWith(ERC1271_MAGIC_VALUE)
-  );
+  return outcome.status === 'returned' && isMagic(outcome.data);
+}
+
+/** The same of a wallet that its factory makes first. An account that has no code then has not signed. */
+export async function isSignedOnceDeployed(
+  { chain, maxGas: gas }: Pick<VerifyContext, 'chain' | 'maxGas'>,
+  wallet: Address,
+  deployment: Deployment,
+  digest: Hex,
+  signature: Hex,
+): Promise<boolean> {
+  const asked = isValidSignatureCall(wallet, digest, signature);
+  const outcome = await chain.call(onceDeployed(deployment, wallet, asked, true), gas);
+  const [, answer] = outcome.status === 'returned' ? (readAggregated(outcome.data) ?? []) : [];
+  return answer?.success === true && isMagic(answer.returnData);
+}
+
+function isMagic(returned: Hex): boolean {
+  return returned.length >= 66 && returned.startsWith(ERC1271_MAGIC_VALUE);
 }
 
 /** What a payment would be settled by. */

@@ -4,6 +4,7 @@ import { aggregateCall, settlementCall } from '../evm/calls.js';
 import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import {
   anEip3009Authorization,
+  anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../payment/accepted-payment.builder.js';
 import { presentedAuthorizations } from './presented.js';
@@ -55,6 +56,19 @@ describe('presentedAuthorizations', () => {
   it('reads calls inside Multicall3', () => {
     const batch = aggregateCall([call(eip3009), call(permit2)]);
     expect(presented(batch)).toEqual([expected.eip3009, expected.permit2]);
+  });
+
+  it('reads what is presented after a wallet was made, and nothing into how that is done', () => {
+    const undeployed = anUndeployedAuthorization();
+    expect(presented(call(undeployed))).toEqual([expected.eip3009]);
+    // Calldata of a factory that looks like a payment of another token is one of that token alone.
+    const factory = `0x${'fa'.repeat(20)}` as const;
+    const { data } = call(eip3009);
+    const posing = anUndeployedAuthorization({ deployment: { factory, data } });
+    expect(presented(call(posing))).toEqual([
+      { ...expected.eip3009, token: factory },
+      expected.eip3009,
+    ]);
   });
 
   it.each(['aggregate', 'tryAggregate', 'tryBlockAndAggregate', 'blockAndAggregate'] as const)(

@@ -63,6 +63,8 @@ export interface PayloadShape {
 export interface SignedParts {
   readonly key: readonly HashPart[];
   readonly terms: readonly HashPart[];
+  /** What of the signature the payer has made; all of it where this is absent. */
+  readonly signature?: HashPart;
   /** The signature domain, where requests may name another one. */
   readonly domain: readonly HashPart[];
 }
@@ -182,7 +184,11 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
    */
   gasCapOf(authorization: A, usual: bigint): bigint;
   /** Whether it may be one call of a transaction that carries several. */
-  readonly mayShare: boolean;
+  mayShare(authorization: A): boolean;
+  /** A contract that its call runs because the payload names it; `undefined` where there is none. */
+  chosenContractOf?(authorization: A): Address | undefined;
+  /** The same where the payer has code by now; absent where that makes no difference. */
+  ofDeployedPayer?(authorization: A): A;
   /** What else decides the gas it needs, beside token, method and the payer's kind of account. */
   gasProfileOf(authorization: A): string;
   /**

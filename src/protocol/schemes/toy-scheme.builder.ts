@@ -135,7 +135,7 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
   },
   transferOf: ({ from }, { asset, amount }) => ({ asset, payer: from, payTo: TILL, amount }),
   gasCapOf: (_, usual) => usual * 3n,
-  mayShare: false,
+  mayShare: () => false,
   gasProfileOf: () => 'note',
   diagnose: () => Promise.resolve('no_gas'),
   diagnosesUse: false,

@@ -22,6 +22,8 @@ export interface VerifyContext {
   readonly now: number;
   /** Gas one settlement may cost; a transfer that needs more is refused. */
   readonly maxGas: bigint;
+  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  readonly walletFactories: ReadonlySet<Address>;
   /** The account of ours that would send the settlement; `undefined` while none is known. */
   readonly sender: Sender | undefined;
 }

@@ -156,6 +156,7 @@ export class Lanes {
         simulatorFor: (onDecided) =>
           new ChainBatchSimulator(chain, gasEstimates, assetSuspensions, {
             maxGas: config.maxGasPerSettle,
+            walletFactories: config.walletFactories,
             onDecided,
             onError: (error) => {
               observer.failed(`${chainId}:${address}`, 'recheck', error);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   anAcceptedPayment,
+  anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../../protocol/payment/accepted-payment.builder.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
@@ -46,6 +47,10 @@ describe('groupForSending', () => {
   it.each<[string, Partial<Sendable>]>([
     ['was in a batch that did not pay it', { goesAlone: true }],
     ['has a payer with code', { payment: anAcceptedPayment({ payerHasCode: true }) }],
+    [
+      'has a payer whose wallet is yet to be made',
+      { payment: anAcceptedPayment({ authorization: anUndeployedAuthorization() }) },
+    ],
     ['is of a token whose code is not trusted', { payment: anAcceptedPayment({ chainId: 97 }) }],
   ])('sends a settlement alone that %s', (_, overrides) => {
     expect(shape([aSendable(overrides), aSendable(), aSendable()])).toEqual({

@@ -101,7 +101,7 @@ function mayShare({ payment, goesAlone }: Sendable, rules: BatchRules): boolean 
   return (
     rules.maxItems > 1 &&
     !goesAlone &&
-    actionOf(payment.authorization).mayShare &&
+    actionOf(payment.authorization).mayShare(payment.authorization) &&
     !payment.payerHasCode &&
     rules.safeAssets.has(assetNameOf(payment)) &&
     !rules.optOut.has(payment.payTo)

@@ -2,6 +2,7 @@ import { type Address, decodeAbiParameters, type Hex } from 'viem';
 import { addressWord } from '../../evm/abi-words.js';
 import type { Eip3009Authorization } from '../../evm/authorization.js';
 import { settlementCall, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from '../../evm/calls.js';
+import { innerSignatureOf } from '../../evm/erc6492.js';
 import { AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
 import type { Eip3009Claim } from '../../payment/payment.js';
 import type { Encoded } from '../encoded.js';
@@ -13,6 +14,7 @@ import { diagnose } from './diagnose.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { mayHideUse } from './hidden-use.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
+import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 
 /** from, to, value, validAfter, validBefore, nonce */
 const TRANSFER_WORDS = [
@@ -40,12 +42,13 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   isRepeatable: false,
 
   signedPartsOf: (claim, { chainId, asset, tokenName, tokenVersion }) => {
-    const { from, to, value, validAfter, validBefore, nonce } = claim;
+    const { from, to, value, validAfter, validBefore, nonce, signature } = claim;
     if (from === undefined || nonce === undefined) return undefined;
     return {
       key: EIP3009.keyOf(chainId, asset, from, BigInt(nonce)),
       terms: [to, value, validAfter, validBefore],
       domain: [textOrNothing(tokenName), textOrNothing(tokenVersion)],
+      ...(signature !== undefined && { signature: innerSignatureOf(signature) }),
     };
   },
   verify: verifyEip3009,
@@ -76,9 +79,15 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
 
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
-  gasCapOf: (_, usual) => usual,
-  mayShare: true,
-  gasProfileOf: () => 'eip3009',
+  gasCapOf: ({ deployment }, usual) => (deployment === undefined ? usual : usual + DEPLOYMENT_GAS),
+  // Code that comes to life in the transaction may burn what the others need.
+  mayShare: ({ deployment }) => deployment === undefined,
+  chosenContractOf: ({ deployment }) => deployment?.factory,
+  ofDeployedPayer: ({ method, from, to, value, validAfter, validBefore, nonce, signature }) => ({
+    ...{ method, from, to, value, validAfter, validBefore, nonce, signature },
+  }),
+  gasProfileOf: ({ deployment }) =>
+    deployment === undefined ? 'eip3009' : `eip3009 by ${deployment.factory}`,
   diagnose,
   diagnosesUse: true,
   reasonOfRevert: (data) => reasonOfRevert(data, EIP3009.name),

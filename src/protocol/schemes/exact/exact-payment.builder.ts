@@ -1,4 +1,10 @@
-import type { Address, Hex } from 'viem';
+import {
+  type Address,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  serializeErc6492Signature,
+} from 'viem';
 import { addressWord, uintWord } from '../../evm/abi-words.js';
 import { asEip3009Authorization, asPermit2Authorization } from '../../evm/authorization.js';
 import type { Call } from '../../evm/calls.js';
@@ -15,6 +21,8 @@ import type { RecoverSignerAsync, VerifyContext } from '../verdict.js';
 export const PAYER: Address = '0x1111111111111111111111111111111111111111';
 export const PAYEE: Address = '0x2222222222222222222222222222222222222222';
 export const TOKEN: Address = '0x3333333333333333333333333333333333333333';
+/** It may be called to make wallets. */
+export const FACTORY: Address = '0xfafafafafafafafafafafafafafafafafafafafa';
 export const STRANGER: Address = '0x9999999999999999999999999999999999999999';
 export const NOW = 1_800_000_000;
 export const AMOUNT = 1000n;
@@ -30,6 +38,10 @@ export const recoverSigner: RecoverSignerAsync = (digest, signature) =>
   Promise.resolve(
     ['1b', '1c'].some((v) => signature === signatureOf(digest, v)) ? PAYER : undefined,
   );
+
+/** As ERC-6492 has it. */
+export const wrapped = (signature: Hex, address: Address = FACTORY, data: Hex = '0x1234'): Hex =>
+  serializeErc6492Signature({ address, data, signature });
 
 /** What a request has that differs from a good one. */
 export interface Sent {
@@ -150,6 +162,18 @@ const word = (digits: string): CallOutcome => ({ status: 'returned', data: `0x${
 const text = (value: string): CallOutcome =>
   word(uintWord(32) + uintWord(value.length) + Buffer.from(value).toString('hex').padEnd(64, '0'));
 
+/** What Multicall3 returns of two calls, of which the first one failed. */
+function afterAnother(second: CallOutcome): CallOutcome {
+  if (second.status === 'halted') return second;
+  const answers = [
+    { success: false, returnData: '0x' },
+    { success: second.status === 'returned', returnData: second.data ?? '0x' },
+  ] as const;
+  const functionName = 'aggregate3';
+  const data = encodeFunctionResult({ abi: multicall3Abi, functionName, result: answers });
+  return { status: 'returned', data };
+}
+
 /** By the selector of the call. */
 const SELECTORS = {
   balanceOf: '0x70a08231',
@@ -159,6 +183,7 @@ const SELECTORS = {
   version: '0x54fd4d50',
   permit2: '0x6afdd850',
   isValidSignature: '0x1626ba7e',
+  aggregate3: '0x82ad56cb',
 } as const;
 
 /** One chain at its newest block, as a test sets it up. */
@@ -174,6 +199,8 @@ export class JudgingChain implements ChainReader {
   tokenVersion = '1';
   /** What the payer's wallet says of a signature. */
   walletSays: CallOutcome = { status: 'reverted', data: undefined };
+  /** What it says once its factory was called. */
+  deployedSays: CallOutcome = { status: 'reverted', data: undefined };
   /** What simulations bring about, one after the other; the last one stays. */
   effects: Effect[] = [{ status: 'paid', gasUsed: 60_000n }];
   readonly simulated: Settlement[] = [];
@@ -197,6 +224,7 @@ export class JudgingChain implements ChainReader {
       [SELECTORS.version]: text(this.tokenVersion),
       [SELECTORS.permit2]: word(addressWord(PERMIT2)),
       [SELECTORS.isValidSignature]: this.walletSays,
+      [SELECTORS.aggregate3]: afterAnother(this.deployedSays),
     };
     const answer = answers[call.data.slice(0, 10)];
     return Promise.resolve(answer ?? { status: 'reverted', data: undefined });
@@ -213,5 +241,6 @@ export class JudgingChain implements ChainReader {
 export const SENDER = { address: STRANGER, gasPriceWei: 7n, balanceWei: 10n ** 18n };
 
 export function aContext(chain: ChainReader): VerifyContext {
-  return { chain, recoverSigner, now: NOW, maxGas: 500_000n, sender: SENDER };
+  const walletFactories = new Set([FACTORY]);
+  return { chain, recoverSigner, now: NOW, maxGas: 500_000n, walletFactories, sender: SENDER };
 }

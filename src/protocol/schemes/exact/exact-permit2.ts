@@ -78,7 +78,7 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   gasCapOf: (_, usual) => usual,
-  mayShare: true,
+  mayShare: () => true,
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'permit2' : 'permit2 sponsored',
   diagnose: (chain, terms, { from, spender }, failed) =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import { addressWord, uintWord } from '../../evm/abi-words.js';
+import type { Eip3009Authorization } from '../../evm/authorization.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
 import { DEFAULT_SCHEME_CONTRACTS, PERMIT2 } from '../../evm/contracts.js';
 import {
@@ -12,12 +13,14 @@ import {
 import {
   anAcceptedPayment,
   anEip3009Authorization,
+  anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../../payment/accepted-payment.builder.js';
 import type { AcceptedPayment } from '../../payment/accepted-payment.js';
 import {
   authorizationNonceOf,
   callOf,
+  chosenContractOf,
   gasCapOf,
   inFlightKindOf,
   isExpiredAt,
@@ -36,6 +39,7 @@ const PERMIT = {
   v: 28,
 } as const;
 const eip3009 = anAcceptedPayment();
+const undeployed = anAcceptedPayment({ authorization: anUndeployedAuthorization() });
 const permit2 = anAcceptedPayment({ authorization: aPermit2Authorization() });
 const sponsored = anAcceptedPayment({
   authorization: aPermit2Authorization({ sponsoredPermit: PERMIT }),
@@ -64,8 +68,24 @@ describe('a payment of the exact scheme', () => {
     expect(gasCapOf(payment, 500_000n)).toBe(500_000n);
   });
 
+  it('of a wallet that is to be made goes alone, with gas for that, and names whom it calls', () => {
+    const { authorization } = undeployed;
+    const action = actionOf(authorization);
+    const { deployment } = authorization as Eip3009Authorization;
+    expect([action.mayShare(authorization), chosenContractOf(undeployed)]).toEqual([
+      false,
+      deployment?.factory,
+    ]);
+    expect(gasCapOf(undeployed, 300_000n)).toBe(800_000n);
+    expect(action.gasProfileOf(authorization)).toBe(`eip3009 by ${deployment?.factory}`);
+    for (const { authorization: other } of [eip3009, permit2, sponsored]) {
+      expect(actionOf(other).mayShare(other)).toBe(true);
+    }
+    expect([eip3009, permit2].map(chosenContractOf)).toEqual([undefined, undefined]);
+  });
+
   it('is simulated as the call, and the transfer, that it will be', () => {
-    for (const payment of [eip3009, permit2, sponsored]) {
+    for (const payment of [eip3009, permit2, sponsored, undeployed]) {
       expect(settlementOf(payment, SENDER, 7n)).toEqual({
         ...{ call: callOf(payment), sender: SENDER, gas: 7n, token: payment.asset },
         ...{ payer: payment.authorization.from, payTo: payment.payTo, amount: payment.amount },

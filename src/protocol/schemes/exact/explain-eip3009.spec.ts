@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checksumAddress } from 'viem';
+import { checksumAddress, type Hex } from 'viem';
 import type { Finding } from '../../diagnosis/finding.js';
 import type { Reason } from '../../reasons.js';
 import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
@@ -12,6 +12,7 @@ import {
   type Sent,
   STRANGER,
   TOKEN,
+  wrapped,
 } from './exact-payment.builder.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { EXPLANATIONS } from './explain-permit2.js';
@@ -160,11 +161,11 @@ describe('what is wrong with a payment by EIP-3009', () => {
     ],
     [
       'eip6492_factory_not_allowed',
-      {},
+      { signature: wrapped(`0x${'77'.repeat(70)}`, STRANGER) },
       {
-        path: `${AUTHORIZATION}.from`,
-        expected: 'an account with a key, or a wallet that is deployed',
-        got: PAYER,
+        path: 'paymentPayload.payload.signature',
+        expected: 'in its ERC-6492 wrapper a factory that this facilitator calls',
+        got: STRANGER,
         fix: 'Deploy the wallet before it pays.',
       },
     ],
@@ -190,6 +191,9 @@ describe('what is wrong with a signature by EIP-3009', () => {
   const fix = `Sign in the domain of chainId 56, verifyingContract ${TOKEN}, name and version of paymentRequirements.extra.`;
   const signature = 'paymentPayload.payload.signature';
   const nonce = '32 bytes: 0x and 64 hexadecimal digits';
+  const MARK: Hex = `0x${'6492'.repeat(16)}`;
+  const NESTED = wrapped(wrapped('0x12'));
+  const LONG = `0x${'ab'.repeat(8192)}`;
   const LETTERS = `0x${'aB'.repeat(20)}`;
   const checked = checksumAddress(`0x${'ab'.repeat(20)}`);
 
@@ -238,6 +242,35 @@ describe('what is wrong with a signature by EIP-3009', () => {
       { path: signature, expected: `one by ${checked.toLowerCase()}`, got: '0x12', fix },
     ],
     ['by another key', {}, { path: signature, expected: `one by ${PAYER}`, got: '0x12', fix }],
+    [
+      'in a wrapper that is none',
+      { signature: MARK },
+      {
+        path: signature,
+        expected:
+          'abi.encode(address factory, bytes data, bytes signature) before the mark of ERC-6492',
+        got: MARK,
+      },
+    ],
+    [
+      'in a wrapper in a wrapper',
+      { signature: NESTED },
+      {
+        path: signature,
+        expected: 'one ERC-6492 wrapper, with the signature of the wallet itself in it',
+        got: NESTED,
+      },
+    ],
+    [
+      'of a byte more than is read',
+      { signature: `0x${'ab'.repeat(8193)}` },
+      { path: signature, expected: 'at most 8192 bytes' },
+    ],
+    [
+      'of as many bytes as are read',
+      { signature: LONG },
+      { path: signature, expected: `one by ${PAYER}`, got: LONG, fix },
+    ],
     [
       'in no hexadecimal text',
       { signature: 'signed' },

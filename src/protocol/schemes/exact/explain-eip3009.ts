@@ -1,6 +1,8 @@
-import { isAddress } from 'viem';
+import { type Address, type Hex, isAddress } from 'viem';
 import type { Finding } from '../../diagnosis/finding.js';
+import { type BrokenWrapper, unwrapErc6492 } from '../../evm/erc6492.js';
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
+import { SIGNATURE_MAX_BYTES } from '../../payment/wire-values.js';
 import {
   domainFix,
   type Explanations,
@@ -13,6 +15,7 @@ import {
 } from '../explain-frame.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
+const SIGNATURE = 'paymentPayload.payload.signature';
 
 /** Where a payment by EIP-3009 is wrong, for each reason of its checks. */
 export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
@@ -65,10 +68,10 @@ export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
   }),
   invalid_exact_evm_insufficient_balance: (payment, { from }) =>
     tooPoor(payment, `${AUTHORIZATION}.from`, from),
-  eip6492_factory_not_allowed: (_, { from }) => ({
-    path: `${AUTHORIZATION}.from`,
-    expected: 'an account with a key, or a wallet that is deployed',
-    got: from,
+  eip6492_factory_not_allowed: (_, { signature }) => ({
+    path: SIGNATURE,
+    expected: 'in its ERC-6492 wrapper a factory that this facilitator calls',
+    ...factoryIn(signature),
     fix: 'Deploy the wallet before it pays.',
   }),
   payer_suspended: (_, { from }) => ({
@@ -102,10 +105,35 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
       ? { path: `${AUTHORIZATION}.to`, expected }
       : { path: `${AUTHORIZATION}.from`, expected, got };
   }
-  return {
-    path: 'paymentPayload.payload.signature',
-    expected: `one by ${from}`,
-    got: signature ?? 'none',
-    fix: domainFix(payment),
-  };
+  return (
+    wrongWrapper(claim) ?? {
+      path: SIGNATURE,
+      expected: `one by ${from}`,
+      got: signature ?? 'none',
+      fix: domainFix(payment),
+    }
+  );
+}
+
+/** What keeps a signature from being looked at, whoever made it. */
+function wrongWrapper({ signature, isSignatureTooLong }: Eip3009Claim): Finding | undefined {
+  if (isSignatureTooLong === true) {
+    return { path: SIGNATURE, expected: `at most ${SIGNATURE_MAX_BYTES} bytes` };
+  }
+  if (signature === undefined) return undefined;
+  const wrapped = unwrapErc6492(signature);
+  return typeof wrapped === 'string'
+    ? { path: SIGNATURE, expected: WRAPPERS[wrapped], got: signature }
+    : undefined;
+}
+
+/** What a broken wrapper should have been. */
+const WRAPPERS: Readonly<Record<BrokenWrapper, string>> = {
+  malformed: 'abi.encode(address factory, bytes data, bytes signature) before the mark of ERC-6492',
+  nested: 'one ERC-6492 wrapper, with the signature of the wallet itself in it',
+};
+
+function factoryIn(signature: Hex | undefined): { readonly got?: Address } {
+  const wrapped = signature && unwrapErc6492(signature);
+  return typeof wrapped === 'object' ? { got: wrapped.deployment.factory } : {};
 }

@@ -1,6 +1,7 @@
 import { type Hex, isAddress } from 'viem';
 import type { Eip3009Claim, Permit2Claim } from '../../payment/payment.js';
 import {
+  isShortText,
   type JsonObject,
   readAddress,
   readBytes,
@@ -29,7 +30,9 @@ export function readExactClaim(
   if (version === 2 && Object.hasOwn(inner, 'permit2Authorization')) {
     return readPermit2Claim(inner, signature, payload);
   }
-  return readEip3009(inner, signature);
+  const isSignatureTooLong = !isShortText(inner['signature'], 2 + SIGNATURE_MAX_BYTES * 2);
+  const claim = readEip3009(inner, signature);
+  return claim && isSignatureTooLong ? { ...claim, isSignatureTooLong } : claim;
 }
 
 function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Claim | undefined {

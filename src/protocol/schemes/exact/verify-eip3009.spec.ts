@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { ChainUnavailableError } from '../../errors.js';
-import { addressWord, uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import {
@@ -17,6 +16,7 @@ import {
   signatureOf,
   STRANGER,
   TOKEN,
+  wrapped,
 } from './exact-payment.builder.js';
 import { verifyEip3009 } from './verify-eip3009.js';
 
@@ -30,15 +30,6 @@ const judge = (
 };
 
 const reasonOf = (verdict: Verdict): string => (verdict.isValid ? 'valid' : verdict.reason);
-
-/** ERC-6492: factory, its calldata, the signature, and the mark. */
-function wrapped(inner: Hex): Hex {
-  const bytes = inner.slice(2);
-  const length = uintWord(bytes.length / 2);
-  const content = bytes.padEnd(Math.ceil(bytes.length / 64) * 64, '0');
-  const head = addressWord(STRANGER) + uintWord(96) + uintWord(128) + uintWord(0);
-  return `0x${head}${length}${content}${'6492'.repeat(16)}`;
-}
 
 const MISMATCH = 'invalid_exact_evm_network_mismatch';
 const NO_DOMAIN = 'invalid_exact_evm_missing_eip712_domain';
@@ -227,16 +218,14 @@ describe('an EIP-3009 payment of a payer with code', () => {
     expect(chain.calls.find(({ call }) => call.to === PAYER)?.gas).toBe(500_000n);
   });
 
-  it('is unwrapped of ERC-6492 once the wallet is there, and refused before', async () => {
+  it('is asked about what is in an ERC-6492 wrapper, whatever its factory', async () => {
     const inner: Hex = `0x${'77'.repeat(70)}`;
     const chain = aWallet(says(`0x${MAGIC.slice(2).padEnd(64, '0')}`));
-    const verdict = await judge({ signature: wrapped(inner) }, chain);
+    const verdict = await judge({ signature: wrapped(inner, STRANGER) }, chain);
+    expect(verdict).toMatchObject({ isValid: true, payerHasCode: true });
     expect(verdict.isValid && verdict.authorization.signature).toBe(inner);
-    expect(await judge({ signature: wrapped(inner) })).toEqual({
-      isValid: false,
-      reason: 'eip6492_factory_not_allowed',
-      isFromChainState: true,
-    });
+    // Nothing of the wrapper is left.
+    expect(verdict.isValid && verdict.authorization).not.toHaveProperty('deployment');
   });
 });
 

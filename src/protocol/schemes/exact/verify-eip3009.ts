@@ -1,17 +1,11 @@
-import type { Address } from 'viem';
-import { asEip3009Authorization, type Eip3009Authorization } from '../../evm/authorization.js';
-import { settlementCall } from '../../evm/calls.js';
-import { unwrapErc6492, withNormalizedV } from '../../evm/signature.js';
+import { asEip3009Authorization } from '../../evm/authorization.js';
+import { unwrapErc6492 } from '../../evm/erc6492.js';
+import { withNormalizedV } from '../../evm/signature.js';
 import { eip3009Digest, rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { started } from '../../started.js';
-import {
-  isSignedByContract,
-  refuseFailed,
-  type SettlingCall,
-  simulate,
-} from '../checks-on-chain.js';
+import { isSignedByContract, refuseFailed, simulate } from '../checks-on-chain.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   refuse,
@@ -21,6 +15,7 @@ import {
   type VerifyScope,
 } from '../verdict.js';
 import { diagnose } from './diagnose.js';
+import { settlingOf, verifyUndeployed } from './verify-undeployed.js';
 
 /** The exact scheme with EIP-3009, V1 and V2; checks in the order of the reference. */
 export async function verifyEip3009(
@@ -36,6 +31,7 @@ export async function verifyEip3009(
   if (frame !== undefined) return refuse(frame);
 
   const wrapped = claim.signature && unwrapErc6492(claim.signature);
+  if (typeof wrapped === 'string') return refuse('invalid_exact_evm_signature');
   const sent = wrapped?.inner ?? claim.signature ?? '0x';
   const signature = withNormalizedV(sent);
   let authorization = asEip3009Authorization(claim, signature);
@@ -58,9 +54,22 @@ export async function verifyEip3009(
       : undefined;
   const payerHasCode = claim.from !== undefined && (await chain.hasCode(claim.from));
 
-  if (wrapped !== undefined && !payerHasCode) return refuseByState('eip6492_factory_not_allowed');
+  const deployment = payerHasCode ? undefined : wrapped?.deployment;
+  if (deployment !== undefined && !context.walletFactories.has(deployment.factory)) {
+    return refuseByState('eip6492_factory_not_allowed');
+  }
   if (authorization === undefined || domain === undefined || digest === undefined) {
     return refuse('invalid_exact_evm_signature');
+  }
+  // What a key has signed needs no wallet.
+  if (deployment !== undefined && !isSignedByKey) {
+    const undeployed = { ...authorization, signature: sent, deployment };
+    return verifyUndeployed(
+      payment,
+      { authorization: undeployed, domain, digest, broken },
+      context,
+      scope,
+    );
   }
   // A contract gives every byte of its signature a meaning of its own.
   if (payerHasCode) authorization = { ...authorization, signature: sent };
@@ -81,10 +90,6 @@ export async function verifyEip3009(
   return refuseFailed(failure, settling, requirements, context, (failed) =>
     diagnose(chain, requirements, signed, failed),
   );
-}
-
-function settlingOf(authorization: Eip3009Authorization, asset: Address): SettlingCall {
-  return { call: settlementCall(authorization, asset), payer: authorization.from };
 }
 
 /**

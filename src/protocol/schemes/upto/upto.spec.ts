@@ -87,7 +87,7 @@ async function judge(
     payment,
     payment.claim,
     {
-      ...{ chain, now: UPTO_NOW, maxGas: 300_000n },
+      ...{ chain, now: UPTO_NOW, maxGas: 300_000n, walletFactories: new Set() },
       sender: address && { address, gasPriceWei: 5n, balanceWei: 7n },
       recoverSigner: async (hash, signature) => {
         try {
@@ -321,7 +321,7 @@ describe('the scheme upto', () => {
       expect(callOf(payment).data).toContain(uintWord(400));
       const action = actionOf(payment.authorization);
       expect(action.soleSenderOf(payment.authorization)).toBe(UPTO_LANE);
-      expect(action.mayShare).toBe(false);
+      expect(action.mayShare(anUptoAuthorization())).toBe(false);
     });
   });
 });

@@ -82,7 +82,7 @@ const UPTO_PERMIT2: Action<UptoClaim, UptoAuthorization> = {
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   gasCapOf: (_, usual) => usual,
   // Its sender has to be the facilitator itself.
-  mayShare: false,
+  mayShare: () => false,
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'upto' : 'upto sponsored',
   diagnose: (chain, terms, { from, spender }, failed) =>

@@ -11,7 +11,10 @@ import type {
   Sender,
   Settlement,
 } from '../../../protocol/evm/chain-reader.js';
-import { aPermit2Authorization } from '../../../protocol/payment/accepted-payment.builder.js';
+import {
+  anUndeployedAuthorization,
+  aPermit2Authorization,
+} from '../../../protocol/payment/accepted-payment.builder.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import {
   JudgingChain,
@@ -29,6 +32,7 @@ const CAP = 500_000n;
 /** What follows from the gas that all of them are seen to need: a refund and a margin on top. */
 const LIMIT = (((80_000n * 5n) / 4n) * 6n) / 5n;
 const ASSET = assetNameOf(aPayment(0));
+const FACTORY: Address = `0x${'fa'.repeat(20)}`;
 const NOT_PAID = { status: 'unpaid' } as const;
 
 /** Each is told by its payee. */
@@ -109,7 +113,7 @@ describe('the last look before money is spent', () => {
       },
     } as unknown as EvmChain;
     simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
-      ...{ maxGas: CAP, onError: () => undefined },
+      ...{ maxGas: CAP, walletFactories: new Set([FACTORY]), onError: () => undefined },
       onDecided: () => (decided += 1),
     });
   });
@@ -237,6 +241,13 @@ describe('the last look before money is spent', () => {
     expect(view.proved).toEqual([]);
   });
 
+  it('refuses a wallet’s factory that is not on the list of this process, and runs nothing of it', async () => {
+    const deployment = { factory: `0x${'fb'.repeat(20)}`, data: '0x' } as const;
+    const item = anItem('a', { authorization: anUndeployedAuthorization({ deployment }) });
+    expect(short(await recheck(item)).refusals).toEqual(['a: eip6492_factory_not_allowed']);
+    expect([view.proved, view.simulated, view.calls]).toEqual([[], [], []]);
+  });
+
   it.each<[string, Effect, NeededHead]>([
     ['something goes', { status: 'paid', gasUsed: undefined }, 'newest'],
     ['nothing goes', NOT_PAID, 'near'],
@@ -256,6 +267,30 @@ describe('the last look before money is spent', () => {
       expect([decided, simulator.hasDecided]).toEqual([1, true]);
       expect(short(await recheck()).groups).toEqual([['a', CAP]]);
       expect(simulator.hasDecided).toBe(false);
+    });
+
+    it('is taken beside the others where it is yet to be made, alone and with gas for that', async () => {
+      const authorization = anUndeployedAuthorization();
+      view.joint = [true, true];
+      const ready = [anItem('a'), anItem('b', { authorization }), anItem('c')];
+      expect(short(await recheck(...ready)).groups).toEqual([['a,c', batchGas([LIMIT, LIMIT])]]);
+      await turns();
+      expect(short(await recheck()).groups).toEqual([['b', CAP + 500_000n]]);
+      const made = view.proved.filter(({ call }) => call.deploys === PAYER);
+      expect(made).toMatchObject([{ gas: CAP + 500_000n, sender: SENDER }]);
+    });
+
+    it('goes the usual way where it was made meanwhile', async () => {
+      view.code.add(PAYER);
+      await recheck(anItem('a', { authorization: anUndeployedAuthorization() }));
+      await turns();
+      const [decidedNow] = await recheck();
+      expect(decidedNow?.groups).toMatchObject([
+        { gas: CAP, items: [{ id: 'a', payment: { payerHasCode: true } }] },
+      ]);
+      const [item] = decidedNow?.groups[0]?.items ?? [];
+      expect(item?.payment.authorization).not.toHaveProperty('deployment');
+      expect(view.proved).toMatchObject([{ call: { to: aPayment(0).asset }, gas: CAP }]);
     });
 
     it('does not hold up the others when it does not answer', async () => {

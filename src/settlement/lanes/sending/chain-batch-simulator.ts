@@ -1,8 +1,9 @@
+import type { Address } from 'viem';
 import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
-import { readAggregated } from '../../../platform/chain/effect-call.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { readAggregated } from '../../../protocol/evm/call-results.js';
 import { aggregateCall } from '../../../protocol/evm/calls.js';
 import type {
   CallOutcome,
@@ -11,7 +12,13 @@ import type {
   Sender,
 } from '../../../protocol/evm/chain-reader.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import { callOf, gasCapOf, settlementOf } from '../../../protocol/payment/payment-facts.js';
+import {
+  callOf,
+  chosenContractOf,
+  gasCapOf,
+  ofDeployedPayer,
+  settlementOf,
+} from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
@@ -23,6 +30,8 @@ import { SlowChecks } from './slow-checks.js';
 export interface RecheckerOptions {
   /** `MAX_GAS_PER_SETTLE`. */
   readonly maxGas: bigint;
+  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  readonly walletFactories: ReadonlySet<Address>;
   /** Told when something that was looked at beside the loop is decided. */
   readonly onDecided: () => void;
   /** Told of what should not happen. */
@@ -74,13 +83,22 @@ export class ChainBatchSimulator<T extends Sendable> {
   ): Promise<readonly Rechecked<T>[]> {
     const decided = this.#slow.takeDecided();
     if (ready.length === 0) return decided;
-    const suspended = ready.filter(({ payment }) =>
-      this.suspension.isSuspended(assetNameOf(payment)),
-    );
-    const served = ready.filter((item) => !suspended.includes(item));
+    const refusals = ready.flatMap((item) => {
+      const reason = this.#refusalOf(item.payment);
+      return reason === undefined ? [] : [{ item, reason }];
+    });
+    const served = ready.filter((one) => !refusals.some(({ item }) => item === one));
     const now = await this.#atHead((view) => this.#lookAt(view, served, rules, sender));
-    const refusals = suspended.map((item) => ({ item, reason: 'asset_suspended' as const }));
     return [...decided, { ...now, refusals: [...now.refusals, ...refusals] }];
+  }
+
+  /** What is not asked of the chain. The list of those who hold the keys decides, whoever accepted it. */
+  #refusalOf(payment: AcceptedPayment): Reason | undefined {
+    if (this.suspension.isSuspended(assetNameOf(payment))) return 'asset_suspended';
+    const chosen = chosenContractOf(payment);
+    return chosen === undefined || this.options.walletFactories.has(chosen)
+      ? undefined
+      : 'eip6492_factory_not_allowed';
   }
 
   async #lookAt(
@@ -90,6 +108,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     sender: Sender,
   ): Promise<Looked<T>> {
     const isSlow = ({ payment }: T): boolean =>
+      chosenContractOf(payment) !== undefined ||
       view.isKeptApart(payment.asset, payment.authorization.from);
     const undecided = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
     const quick = ready.filter((item) => !isSlow(item));
@@ -191,7 +210,8 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   // ---------------------------------------------------------------- alone
 
-  async #checkAlone(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+  async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Judged<T>> {
+    const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
     return 'gas' in checked
       ? { groups: [{ items: [item], gas: checked.gas }], refusals: [] }
@@ -237,6 +257,15 @@ export class ChainBatchSimulator<T extends Sendable> {
 }
 
 const NOTHING = { groups: [], refusals: [] } as const;
+
+/** A wallet that was made meanwhile pays like any other: some factories fail at great cost where it is there. */
+async function asItIsNow<T extends Sendable>(view: ChainView, item: T): Promise<T> {
+  const { payment } = item;
+  if (chosenContractOf(payment) === undefined) return item;
+  return (await view.hasCode(payment.authorization.from))
+    ? { ...item, payment: ofDeployedPayer(payment) }
+    : item;
+}
 
 /**
  * Why a settlement that was good when it was accepted would not pay now; `undefined` when it would

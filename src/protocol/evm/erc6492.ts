@@ -1,0 +1,62 @@
+import type { Address, Hex } from 'viem';
+
+/** ERC-6492: the last 32 bytes of a wrapped signature. */
+const MAGIC = '6492649264926492649264926492649264926492649264926492649264926492';
+const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
+const WORD = 64;
+
+/** How a wallet is made that is not on the chain yet. The payer chooses both. */
+export interface Deployment {
+  /** Lower case. */
+  readonly factory: Address;
+  readonly data: Hex;
+}
+
+/** A signature of a wallet, and how the wallet is made. */
+export interface WrappedSignature {
+  readonly deployment: Deployment;
+  /** What the wallet itself is asked about. */
+  readonly inner: Hex;
+}
+
+/**
+ * - `malformed`: it ends like a wrapper, and is none.
+ * - `nested`: there is a wrapper in the wrapper. No wallet makes one, and each would run one more factory.
+ */
+export type BrokenWrapper = 'malformed' | 'nested';
+
+/**
+ * Unwraps `abi.encode(address factory, bytes factoryCalldata, bytes signature) ‖ magic` (ERC-6492).
+ *
+ * @param signature - lower case.
+ * @returns `undefined` for any other signature; one of the zero factory is another, as in the reference.
+ */
+export function unwrapErc6492(signature: Hex): WrappedSignature | BrokenWrapper | undefined {
+  const digits = signature.slice(2);
+  if (!digits.endsWith(MAGIC)) return undefined;
+  const body = digits.slice(0, -MAGIC.length);
+  if (body.length < 3 * WORD) return 'malformed';
+  const factory: Address = `0x${body.slice(24, WORD)}`;
+  const data = readBytesAt(body, body.slice(WORD, 2 * WORD));
+  const inner = readBytesAt(body, body.slice(2 * WORD, 3 * WORD));
+  if (data === undefined || inner === undefined) return 'malformed';
+  if (factory === ZERO_ADDRESS) return undefined;
+  return inner.endsWith(MAGIC) ? 'nested' : { deployment: { factory, data }, inner };
+}
+
+/**
+ * What of a signature the payer's wallet has made. The wrapper is not signed: whoever saw the payment
+ * can put the same signature into another one.
+ */
+export function innerSignatureOf(signature: Hex): Hex {
+  const wrapped = unwrapErc6492(signature);
+  return typeof wrapped === 'object' ? wrapped.inner : signature;
+}
+
+/** Reads the ABI `bytes` value whose offset is given in one word. */
+function readBytesAt(body: string, offsetWord: string): Hex | undefined {
+  const start = Number.parseInt(offsetWord, 16) * 2;
+  const length = Number.parseInt(body.slice(start, start + WORD), 16) * 2;
+  const content = body.slice(start + WORD, start + WORD + length);
+  return Number.isSafeInteger(length) && content.length === length ? `0x${content}` : undefined;
+}
