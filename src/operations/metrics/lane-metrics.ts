@@ -62,7 +62,7 @@ export function laneMetrics(
     sent: (lane, attempt) => {
       const labels = labelsOf(lane);
       series.attempts.inc({ ...labels, kind: attempt.kind });
-      if (attempt.kind === 'noop') return;
+      if (attempt.kind === 'noop' || attempt.kind === 'fund') return;
       const { network } = labels;
       series.batchSize.observe({ network }, attempt.settlementIds.length);
       void noteWaits(lane, attempt);
