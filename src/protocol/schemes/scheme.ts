@@ -25,6 +25,8 @@ export interface Scheme {
   readonly versions: readonly (1 | 2)[];
   /** Extensions of the protocol it understands, as `/supported` lists them. */
   readonly extensions: readonly string[];
+  /** Those that cost the operator more than a settlement: listed where it pays for them. */
+  readonly sponsoredExtensions?: readonly string[];
   /** What it can be asked to settle: at most one action for each transfer method. */
   readonly actions: readonly Action[];
   /** The shapes its payload may have, for the description of the API. */
@@ -108,6 +110,8 @@ export interface Preparation {
   /** It is done once this call returns a number of at least so much. */
   readonly proof: Call;
   readonly least: bigint;
+  /** Said where it never comes to be. */
+  readonly failed: Reason;
 }
 
 /** Whether a refusal may be that of a payment which the chain has executed. */

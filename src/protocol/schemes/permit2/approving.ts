@@ -30,6 +30,7 @@ export function approvalBefore(
       transaction: sponsoredApproval,
       proof: permit2AllowanceCall(asset, from),
       least: amount,
+      failed: 'erc20_approval_broadcast_failed',
     }
   );
 }

@@ -126,6 +126,7 @@ export const UPTO: Scheme = {
   name: 'upto',
   versions: [2],
   extensions: ['eip2612GasSponsoring'],
+  sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [UPTO_PERMIT2],
   contracts: ['permit2', 'uptoProxy'],
   payloads: [

@@ -218,11 +218,19 @@ export class Outcomes {
   async close(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     const { store, state, observer, suspensions } = this.options;
     const { accountNonce, inclusion, attempt, assets } = tracked;
-    const costWei = (inclusion?.gasUsed ?? 0n) * (inclusion?.effectiveGasPrice ?? 0n);
-    await store.closeAttempt(held, accountNonce, costWei);
+    await store.closeAttempt(held, accountNonce, costOf(tracked));
     state.closed(accountNonce);
     if (attempt.kind !== 'batch' || inclusion === undefined || inclusion.isSuccess) return;
     observer.batchReverted(held.lane, attempt);
     for (const asset of assets) suspensions.noteRevert(asset);
   }
+}
+
+/** Wei that its account nonce has cost us; none where a transaction not ours used it. */
+function costOf(tracked: TrackedAttempt): bigint {
+  const { inclusion, attempt } = tracked;
+  if (inclusion === undefined) return 0n;
+  const gasWei = inclusion.gasUsed * inclusion.effectiveGasPrice;
+  const hasFunded = inclusion.isSuccess && tracked.isSettledBy(inclusion.transaction);
+  return gasWei + (hasFunded ? (attempt.funding?.valueWei ?? 0n) : 0n);
 }
