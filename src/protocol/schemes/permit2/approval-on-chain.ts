@@ -20,8 +20,8 @@ export interface ApprovalCase {
   readonly settlement: Settlement;
 }
 
-/** Nodes suggest more than the least that they take. Who offers less than half of it may wait for ever. */
-const PRICE_DIVISOR = 2n;
+/** Nodes suggest more than the least that they take. Who offers less than a fifth of it may wait for ever. */
+const PRICE_DIVISOR = 5n;
 
 /**
  * Why an approval would not be mined, or the payment would not succeed after it; `undefined` where both

@@ -116,8 +116,8 @@ describe('a payment that brings the approval of its payer', () => {
       'erc20_approval_tx_underpriced',
     ],
     [
-      'offers less than half of what is usual',
-      (chain) => (chain.suggestedWei = 300_000_000n),
+      'offers less than a fifth of what is usual',
+      (chain) => (chain.suggestedWei = 600_000_000n),
       'erc20_approval_tx_underpriced',
     ],
     ['is on a chain without base fee', (chain) => (chain.baseFeePerGas = undefined), 'valid'],
