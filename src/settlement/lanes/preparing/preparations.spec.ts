@@ -131,6 +131,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(stages('a')).toEqual(['withdrawn']);
     expect(lane.store.claims.endingOf('a').reason).toBe('erc20_approval_broadcast_failed');
     expect(lane.finished).toContain('a');
+    expect(lane.store.reverts.get(PAYER)).toBe(1);
     const before = lane.state.next;
     await claim('again');
     await run();
@@ -147,6 +148,8 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await block();
     expect(stages('a')).toEqual(['withdrawn']);
     expect([fundings(), sentApprovals()]).toEqual([[], 0]);
+    // It was sent nothing, and has wasted nothing.
+    expect(lane.store.reverts.size).toBe(0);
   });
 
   it('believes one block no more than the next one', async () => {

@@ -7,6 +7,7 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Preparation } from '../../../protocol/schemes/scheme.js';
 import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type { KnownFunding } from '../../model/attempt.js';
 import {
   nextPreparationStep,
   type PreparationFacts,
@@ -207,20 +208,34 @@ export class Preparations {
       case 'spent':
       case 'wait':
     }
-    await this.#doubt(held, waiting, step);
+    await this.#doubt(held, waiting, step, facts.funding);
   }
 
   /** That it has come to nothing is believed when a later block says the same. */
-  async #doubt(held: HeldLane, waiting: Waiting, step: PreparationStep): Promise<void> {
+  async #doubt(
+    held: HeldLane,
+    waiting: Waiting,
+    step: PreparationStep,
+    funding: KnownFunding | undefined,
+  ): Promise<void> {
     const newest = this.options.heads.current?.latest.number;
     if (step !== 'lost' && step !== 'spent') {
       waiting.doubtedAt = undefined;
     } else if (newest !== undefined) {
       waiting.doubtedAt ??= newest;
-      if (newest - waiting.doubtedAt >= BELIEVED_AFTER_BLOCKS) {
-        await this.#refuse(held, waiting, waiting.preparation.failed);
-      }
+      if (newest - waiting.doubtedAt < BELIEVED_AFTER_BLOCKS) return;
+      await this.#refuse(held, waiting, waiting.preparation.failed);
+      await this.#noteWasted(waiting, funding);
     }
+  }
+
+  /** Who wastes what it was sent is suspended like those whose payments revert. */
+  async #noteWasted(
+    { taken: { payment }, preparation }: Waiting,
+    funding: KnownFunding | undefined,
+  ): Promise<void> {
+    if (funding?.payerNonce !== preparation.transaction.accountNonce) return;
+    await this.options.store.noteRevert(payment.chainId, payment.authorization.from);
   }
 
   async #sendPayers(raw: Hex): Promise<void> {
