@@ -218,7 +218,7 @@ describe('AppConfig', () => {
 
   it('pays for approvals of payers only where it is told a budget', () => {
     const limits = {
-      ...{ gas: 100_000n, maxFeePerGas: 5_000_000_000n, topUpWei: 500_000_000_000_000n },
+      ...{ gas: 100_000n, maxFeePerGas: 1_000_000_000n, topUpWei: 100_000_000_000_000n },
     };
     const sponsoringOf = (more: Record<string, string>) =>
       configOf(more).networks.map(({ approvalSponsoring }) => approvalSponsoring);

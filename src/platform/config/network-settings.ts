@@ -34,8 +34,8 @@ export const ChainSettings = z.object({
   /** Whole native coins a day (UTC) for approvals of payers; nobody's is paid for while it is unset. */
   APPROVAL_SPONSORING: decimalSetting(18).optional(),
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
-  APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(5_000_000_000n),
-  APPROVAL_MAX_TOP_UP: decimalSetting(18).default(500_000_000_000_000n),
+  APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
+  APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
 });
 
 /** What the operator pays for the approvals of payers on a chain. */
