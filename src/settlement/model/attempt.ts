@@ -68,6 +68,16 @@ export function mostCostOf({ transactions, funding }: Attempt): bigint {
   }, 0n);
 }
 
+/** Wei that a payer was sent by the transaction of an attempt that was mined. */
+export function valueSentBy(
+  { transactions, funding }: Attempt,
+  mined: { readonly transaction: Hex; readonly isSuccess: boolean },
+): bigint {
+  if (funding === undefined || !mined.isSuccess) return 0n;
+  const isOurs = transactions.some(({ hash, isNoop }) => hash === mined.transaction && !isNoop);
+  return isOurs ? funding.valueWei : 0n;
+}
+
 const FORMAT = 2;
 
 export function encodeAttempt(attempt: Attempt): string {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
+import { valueSentBy } from '../../model/attempt.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
@@ -227,10 +228,7 @@ export class Outcomes {
 }
 
 /** Wei that its account nonce has cost us; none where a transaction not ours used it. */
-function costOf(tracked: TrackedAttempt): bigint {
-  const { inclusion, attempt } = tracked;
+function costOf({ attempt, inclusion }: TrackedAttempt): bigint {
   if (inclusion === undefined) return 0n;
-  const gasWei = inclusion.gasUsed * inclusion.effectiveGasPrice;
-  const hasFunded = inclusion.isSuccess && tracked.isSettledBy(inclusion.transaction);
-  return gasWei + (hasFunded ? (attempt.funding?.valueWei ?? 0n) : 0n);
+  return inclusion.gasUsed * inclusion.effectiveGasPrice + valueSentBy(attempt, inclusion);
 }
