@@ -11,7 +11,7 @@ import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
-import { type Body, newAccount, permit2Body } from '../support/payments.js';
+import { type Body, charging, newAccount, permit2Body, uptoBody } from '../support/payments.js';
 import { World } from '../support/world.js';
 
 const AMOUNT = 1000n;
@@ -80,7 +80,16 @@ describe('an approval that the facilitator pays for', () => {
 
   async function aBody(payer: PrivateKeyAccount, signed: Signed = {}): Promise<Body> {
     const { chainId, coin: token } = world;
-    const body = await permit2Body({ payer, chainId, token, payTo: newAccount().address });
+    const payTo = newAccount().address;
+    return withApproval(await permit2Body({ payer, chainId, token, payTo }), payer, signed);
+  }
+
+  async function withApproval(
+    body: Body,
+    payer: PrivateKeyAccount,
+    signed: Signed = {},
+  ): Promise<Body> {
+    const { coin: token } = world;
     const info = {
       ...{ from: payer.address, asset: token, spender: PERMIT2, version: '1' },
       ...{ amount: maxUint256.toString(), signedTransaction: await approvalOf(payer, signed) },
@@ -197,6 +206,20 @@ describe('an approval that the facilitator pays for', () => {
     const { body } = await settle(service, await aBody(payer));
     expect(body).toMatchObject({ success: false, errorReason: 'budget_exhausted' });
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
+  });
+
+  it('comes before a payment of at most what was signed, by the lane that it names', async () => {
+    const service = await aService();
+    const payer = await newcomer();
+    const { chainId, coin: token } = world;
+    const options = { payer, chainId, token, payTo: newAccount().address, amount: AMOUNT };
+    const body = await uptoBody({ ...options, facilitator: signer.address });
+    const sent = await withApproval(body, payer);
+    expect((await verify(service, sent)).body).toMatchObject({ isValid: true });
+    expect((await settle(service, charging(sent, '400'))).body).toMatchObject({
+      ...{ success: true, amount: '400' },
+    });
+    expect([await paidTo(sent), await nonceOf(payer)]).toEqual([400n, 1]);
   });
 
   // ---------------------------------------------------------------- tricks
