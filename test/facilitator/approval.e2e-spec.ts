@@ -200,6 +200,15 @@ describe('an approval that the facilitator pays for', () => {
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
   });
 
+  it('is not paid for with a token that nobody vouches for', async () => {
+    const service = await aService({ BATCH_SAFE_ASSETS: '' });
+    const payer = await newcomer();
+    expect((await settle(service, await aBody(payer))).body).toMatchObject({
+      ...{ success: false, errorReason: 'permit2_allowance_required', transaction: '' },
+    });
+    expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
+  });
+
   it('is refused when the budget of the day does not reach, and leaves nothing behind', async () => {
     const service = await aService({ [`APPROVAL_SPONSORING_${world.chainId}`]: '0.00005' });
     const payer = await newcomer();

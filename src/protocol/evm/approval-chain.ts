@@ -25,6 +25,8 @@ export type EffectAfter = Effect | { readonly status: 'first_failed' };
 
 /** What the judgement of a payer's own transaction reads, beside what every judgement does. */
 export interface ApprovalChain extends ChainReader {
+  /** Whether the operator vouches for the code of a token. */
+  isTrusted(token: Address): boolean;
   /** Account nonces below this are used; `pending` counts what is in the pool of this node too. */
   transactionCount(account: Address, at: 'latest' | 'pending'): Promise<number>;
   /** `undefined` where this node knows no such transaction, mined or not. */

@@ -71,6 +71,7 @@ export class ApprovingChain implements ApprovalChain {
   effectAfter: EffectAfter | undefined = { status: 'paid', gasUsed: undefined };
   approves: CallOutcome = { status: 'returned', data: '0x' };
   nonceBitmap = 0n;
+  isVouchedFor = true;
   readonly first: FirstCall[] = [];
 
   constructor() {
@@ -93,6 +94,10 @@ export class ApprovingChain implements ApprovalChain {
 
   simulate(settlement: Settlement): Promise<Effect> {
     return this.judged.simulate(settlement);
+  }
+
+  isTrusted(): boolean {
+    return this.isVouchedFor;
   }
 
   transactionCount(_: Address, at: 'latest' | 'pending'): Promise<number> {

@@ -61,6 +61,14 @@ describe('a payment that brings the approval of its payer', () => {
     expect(chain.judged.simulated).toHaveLength(1);
   });
 
+  it('is judged as if it brought none where nobody vouches for the token', async () => {
+    const chain = new ApprovingChain();
+    chain.isVouchedFor = false;
+    chain.judged.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await judge(chain))).toBe('permit2_allowance_required');
+    expect(chain.first).toEqual([]);
+  });
+
   it('is paid by the permit where it brings both', async () => {
     const chain = new ApprovingChain();
     const permit = sponsoredBy({ from: OWNER_ADDRESS });

@@ -9,7 +9,7 @@ import { checkSponsoredApproval } from './sponsored-approval.js';
 
 /** What is to be done about the approval that a payment brings. */
 export type ApprovalVerdict =
-  /** The payer has approved enough: what it brings is of no use any more. */
+  /** It is not looked at: the payer has approved enough, or its token is not one that is paid for. */
   | { readonly kind: 'needless' }
   | { readonly kind: 'good'; readonly transaction: PayerTransaction }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
@@ -40,6 +40,8 @@ export async function judgeApproval(
   if (approvals === undefined || sent === undefined) return NEEDLESS;
   const { asset, amount, chainId } = requirements;
   const { chain, limits } = approvals;
+  // Anybody can make tokens: whoever owns nothing of worth could have as many payers funded as it likes.
+  if (!chain.isTrusted(asset)) return NEEDLESS;
   const allowance = decodeUint(await chain.call(permit2AllowanceCall(asset, payer)));
   // Every repetition of a payment whose approval was mined comes this way.
   if (allowance === undefined || allowance >= amount) return NEEDLESS;
