@@ -282,6 +282,7 @@ export interface LaneWorldOptions {
     readonly laneWei?: bigint;
     readonly payeeWei?: bigint;
     readonly fundingsWei?: bigint;
+    readonly topUpWei?: bigint;
   };
   /** A process without the key. */
   readonly isFollowing?: boolean;
@@ -363,6 +364,7 @@ export class LaneWorld {
     const preparations = new Preparations({
       ...own,
       lane: LANE,
+      budgets: { topUpWei: budgets?.topUpWei },
       heads,
       readiness,
       preparationReader,

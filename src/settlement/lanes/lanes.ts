@@ -146,6 +146,7 @@ export class Lanes {
         laneWei: network.dailyGasBudgetWei,
         payeeWei: network.dailyPayeeGasBudgetWei,
         fundingsWei: network.approvalSponsoring?.dailyWei,
+        topUpWei: network.approvalSponsoring?.limits.topUpWei,
       },
       preparationReader: network.approvalSponsoring && new ChainPreparationReader(chain),
       events,

@@ -3,7 +3,7 @@ import type { HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
 import { topUpFor } from '../../model/preparation-step.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneHeads } from '../ports.js';
-import { type Broadcaster, FUND_GAS } from '../sending/broadcaster.js';
+import { type Broadcaster, type DailyBudgets, FUND_GAS } from '../sending/broadcaster.js';
 import type { LaneReadiness } from '../sending/lane-readiness.js';
 import type { LaneState } from '../state/lane-state.js';
 
@@ -12,13 +12,15 @@ export interface PayerFundingOptions {
   readonly state: LaneState;
   readonly broadcaster: Broadcaster;
   readonly readiness: LaneReadiness;
+  readonly budgets: Pick<DailyBudgets, 'topUpWei'>;
 }
 
 /**
  * - `waits`: on its way, or not possible now; the next block shows whether the payer is still short.
  * - `gone`: nobody waits for the settlement any more. `budget`: the money of the day is spent.
+ * - `too_much`: more than one payer is sent.
  */
-export type FundingResult = 'waits' | 'gone' | 'budget';
+export type FundingResult = 'waits' | 'gone' | 'budget' | 'too_much';
 
 /** Sends payers the native coins that their own transactions need and they are short of. */
 export class PayerFunding {
@@ -31,10 +33,12 @@ export class PayerFunding {
     transaction: PayerTransaction,
     balanceWei: bigint,
   ): Promise<FundingResult> {
-    const { state, heads, readiness, broadcaster } = this.options;
+    const { state, heads, readiness, broadcaster, budgets } = this.options;
+    const valueWei = topUpFor(balanceWei, transaction);
+    // Judged before it was claimed; but the ledger may say what it likes, and settings hold all the same.
+    if (valueWei > (budgets.topUpWei ?? 0n)) return 'too_much';
     const head = heads.current;
     if (head === undefined || !state.hasRoom || !(await readiness.isReady())) return 'waits';
-    const valueWei = topUpFor(balanceWei, transaction);
     if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
       readiness.rest('no_gas');
       return 'waits';

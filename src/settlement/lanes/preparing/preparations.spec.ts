@@ -24,8 +24,8 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
   let payer: PreparationLook;
   let asked: number;
 
-  async function start(fundingsWei = 1000n * COST): Promise<void> {
-    const options: LaneWorldOptions = { budgets: { fundingsWei } };
+  async function start(fundingsWei = 1000n * COST, topUpWei = 2n * COST): Promise<void> {
+    const options: LaneWorldOptions = { budgets: { fundingsWei, topUpWei } };
     lane = await aLaneWorld(options);
     payer = { isDone: false, usedNonces: 3, balanceWei: 0n };
     asked = 0;
@@ -214,6 +214,18 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(await lane.store.fundingOf(CHAIN_ID, PAYER)).toBeUndefined();
   });
 
+  it('sends nobody more than one payer is sent, whatever the ledger says', async () => {
+    await start(undefined, COST - 1n);
+    await claim();
+    await run();
+    expect(lane.store.claims.endingOf('a').reason).toBe('erc20_approval_broadcast_failed');
+    expect([fundings(), lane.state.next]).toEqual([[], 0]);
+    await start(undefined, COST);
+    await claim();
+    await run();
+    expect(fundings()).toHaveLength(1);
+  });
+
   it('funds nobody whom it could not pay for', async () => {
     lane.chain.balance = () => Promise.resolve(100_000n * GWEI);
     const sponsoredApproval = { ...transaction, gas: 100_000n };
@@ -276,7 +288,9 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await claim();
     await run();
     expect(fundings()).toHaveLength(1);
-    const next = await lane.successor({ budgets: { fundingsWei: 1000n * COST } });
+    const next = await lane.successor({
+      budgets: { fundingsWei: 1000n * COST, topUpWei: 2n * COST },
+    });
     lane = next;
     // The same bytes again, and no second funding.
     expect(lane.chain.sent.filter((raw) => raw === lane.newest(0).raw)).toHaveLength(2);
@@ -293,10 +307,10 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await claim();
     await run();
     expect(sentApprovals()).toBe(1);
-    lane = await lane.successor({ budgets: { fundingsWei: 1000n * COST } });
+    lane = await lane.successor({ budgets: { fundingsWei: 1000n * COST, topUpWei: 2n * COST } });
     await run();
     expect([sentApprovals(), fundings()]).toEqual([2, []]);
-    lane = await lane.successor({ budgets: { fundingsWei: 1000n * COST } });
+    lane = await lane.successor({ budgets: { fundingsWei: 1000n * COST, topUpWei: 2n * COST } });
     payer = { isDone: true, usedNonces: 4, balanceWei: 0n };
     await block();
     expect([stages('a'), fundings(), lane.state.next]).toEqual([['attempt'], [], 1]);

@@ -253,6 +253,7 @@ export class Preparations {
     if (this.#waiting.get(taken.id) !== waiting) return;
     const funded = await this.#funding.fund(held, taken, preparation.transaction, balanceWei);
     if (funded === 'gone') this.#waiting.delete(taken.id);
+    if (funded === 'too_much') await this.#refuse(held, waiting, preparation.failed);
     if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
   }
 

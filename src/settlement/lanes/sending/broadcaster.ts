@@ -50,6 +50,8 @@ export interface DailyBudgets {
   readonly payeeWei: bigint | undefined;
   /** For transactions of payers, top-ups included. Without it nobody is funded. */
   readonly fundingsWei?: bigint | undefined;
+  /** What one payer is sent at most. */
+  readonly topUpWei?: bigint | undefined;
 }
 
 export interface BroadcasterOptions {
