@@ -119,6 +119,7 @@ async function start(): Promise<void> {
         NETWORKS: NETWORK,
         [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
         SIGNER_KEYS: SIGNER.key,
+        [`APPROVAL_SPONSORING_${CHAIN_ID}`]: '1',
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         DOCTOR: 'true',
         DOCTOR_ALLOW: '127.0.0.1,localhost',
@@ -152,7 +153,7 @@ Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
   operators     ${service.opsUrl}         (/metrics, and /health in detail)
-  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /v1/report, and /premium at 1.00)
+  demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /approval, /v1/report, and /premium at 1.00)
   seller check  ${service.url}/doctor  (or npm run doctor -- URL)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)

@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem';
-import { privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { PAYER, SELLER } from './accounts.js';
 import { stockBuyerAs } from './buyer.js';
 import { PERMIT2, sandboxClient } from './deploy.js';
@@ -8,29 +8,35 @@ import { readState } from './state.js';
 import { approve, balanceOf, mint } from './tokens.js';
 import { buyByV1 } from './v1.js';
 
-/** `npm run pay [report|permit2|sponsored|upto|smart-wallet|v1]`: one purchase, with the stock client but for V1. */
+/** `npm run pay [report|permit2|sponsored|approval|upto|smart-wallet|v1]`: one purchase, with the stock client but for V1. */
 const resource = process.argv[2] ?? 'report';
 const state = readState();
 if (state === undefined) {
   console.error('No sandbox is running. Start one with: npm start');
   process.exit(1);
 }
-if (!['report', 'permit2', 'sponsored', 'upto', 'smart-wallet', 'v1'].includes(resource)) {
-  console.error('npm run pay [report | permit2 | sponsored | upto | smart-wallet | v1]');
+if (
+  !['report', 'permit2', 'sponsored', 'approval', 'upto', 'smart-wallet', 'v1'].includes(resource)
+) {
+  console.error('npm run pay [report | permit2 | sponsored | approval | upto | smart-wallet | v1]');
   process.exit(1);
 }
 
 const client = sandboxClient(state.rpcUrl, PAYER.key);
-const token = resource === 'permit2' ? state.coin : state.usd;
-const symbol = resource === 'permit2' ? 'SCOIN' : 'SUSD';
+const isCoin = resource === 'permit2' || resource === 'approval';
+const token = isCoin ? state.coin : state.usd;
+const symbol = isCoin ? 'SCOIN' : 'SUSD';
+// A buyer of approvals owns nothing but the token.
+const key = resource === 'approval' ? generatePrivateKey() : PAYER.key;
 
 // A wallet that has an address, money, and no code before its first payment.
 const wallet =
   resource === 'smart-wallet'
     ? await smartWallet(client, state.walletFactory, PAYER.key)
     : undefined;
-const account = wallet?.address ?? PAYER.address;
-if (wallet !== undefined) await mint(client, token, account, 10n ** 18n);
+const signer = wallet ?? privateKeyToAccount(key);
+const account = signer.address;
+if (account !== PAYER.address) await mint(client, token, account, 10n ** 18n);
 
 async function balances(): Promise<string> {
   const [payer, payee] = await Promise.all(
@@ -56,7 +62,6 @@ const url = `${state.sellerUrl}/${path}`;
 if (wallet !== undefined) await sayWhatIsThere('before');
 console.log(`before       ${await balances()}`);
 const begun = performance.now();
-const signer = wallet ?? privateKeyToAccount(PAYER.key);
 const purchase =
   resource === 'v1'
     ? await buyByV1(url, PAYER.key)

@@ -3,7 +3,10 @@ import { HTTPFacilitatorClient } from '@x402/core/server';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { UptoEvmScheme } from '@x402/evm/upto/server';
 import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express';
-import { declareEip2612GasSponsoringExtension } from '@x402/extensions';
+import {
+  declareEip2612GasSponsoringExtension,
+  declareErc20ApprovalGasSponsoringExtension,
+} from '@x402/extensions';
 import express, { type Express } from 'express';
 import type { Address } from 'viem';
 import { COIN_NAME, USD_NAME, USD_VERSION } from './deploy.js';
@@ -71,6 +74,13 @@ export function demoSeller({
           mimeType: 'application/json',
           extensions: declareEip2612GasSponsoringExtension(),
         },
+        'GET /approval': {
+          accepts: accepts(coin, { assetTransferMethod: 'permit2' }),
+          description:
+            'The same for a payer without native coins, its approval signed and paid for',
+          mimeType: 'application/json',
+          extensions: declareErc20ApprovalGasSponsoringExtension(),
+        },
         'GET /upto': {
           accepts: { ...accepts(usd, usdExtra), scheme: 'upto' },
           description: 'An answer that costs what it took, 0.10 SUSD at most',
@@ -81,7 +91,7 @@ export function demoSeller({
       server,
     ),
   );
-  app.get(['/report', '/premium', '/permit2', '/sponsored'], (_request, response) => {
+  app.get(['/report', '/premium', '/permit2', '/sponsored', '/approval'], (_request, response) => {
     response.json({ report: 'All is well.', at: new Date().toISOString() });
   });
   // What an answer took; a buyer of the demonstration may say it.

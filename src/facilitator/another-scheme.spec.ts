@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { AppConfig } from '../platform/config/app-config.js';
+import type { ApprovalSponsoring } from '../platform/config/network-settings.js';
 import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
 import { anEip3009Authorization } from '../protocol/payment/accepted-payment.builder.js';
 import type { Eip3009Claim, Payment } from '../protocol/payment/payment.js';
@@ -150,6 +152,22 @@ describe('another scheme', () => {
       expect(seen).toEqual(new Set([live.signer, other.signer]));
     });
 
+    it('lists what the operator pays for only where it pays, and a lane serves the chain', async () => {
+      const free = ['eip2612GasSponsoring'];
+      const pays: ApprovalSponsoring = {
+        dailyWei: 1n,
+        limits: { gas: 1n, maxFeePerGas: 1n, topUpWei: 1n },
+      };
+      expect((await supported([live])).extensions).toEqual(expect.arrayContaining(free));
+      expect((await supported([live])).extensions).not.toContain('erc20ApprovalGasSponsoring');
+      expect((await supported([live], undefined, pays)).extensions).toEqual(
+        expect.arrayContaining([...free, 'erc20ApprovalGasSponsoring']),
+      );
+      expect((await supported([retiring], undefined, pays)).extensions).not.toContain(
+        'erc20ApprovalGasSponsoring',
+      );
+    });
+
     it('is not listed where its contract is missing, and nothing is where all retire', async () => {
       expect(await named([live], 'uptoProxy')).toBeUndefined();
       expect((await supported([live], 'uptoProxy')).kinds).toContainEqual(
@@ -161,12 +179,17 @@ describe('another scheme', () => {
   });
 });
 
-function supported(lanes: readonly PublishedStatus[], missing?: string): Promise<SupportedBody> {
+function supported(
+  lanes: readonly PublishedStatus[],
+  missing?: string,
+  approvalSponsoring?: ApprovalSponsoring,
+): Promise<SupportedBody> {
   const chain = { hasContract: (name: string) => (name === missing ? false : undefined) };
   const chains = { all: [{ chainId: 56 }], served: () => ({}), get: () => chain };
   const board = { all: () => Promise.resolve(lanes) };
   return new SupportedService(
     chains as unknown as ChainRegistry,
     board as unknown as LaneQueries,
+    { networks: [{ chainId: 56, approvalSponsoring }] } as unknown as AppConfig,
   ).supported([1, 2]);
 }

@@ -52,6 +52,12 @@ const withPermit = {
       ...{ deadline: String(NOW + 600), signature: SIGNATURE, version: '1' },
     },
   },
+  erc20ApprovalGasSponsoring: {
+    info: {
+      ...{ from: PAYER, asset: TOKEN, spender: PERMIT2, amount: '1000' },
+      ...{ signedTransaction: '0x02', version: '1' },
+    },
+  },
 };
 export const bodyV2 = (payload: Json = eip3009): Json => ({
   x402Version: 2,

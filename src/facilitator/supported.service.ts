@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Address, getAddress } from 'viem';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { approvalLimitsOf } from '../platform/config/network-settings.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { ContractName } from '../protocol/evm/contracts.js';
 import { type ReadAccepts, readAccepts, type ServedKind } from '../protocol/payment/accepts.js';
@@ -37,6 +39,7 @@ export class SupportedService {
   constructor(
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks'>,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -50,7 +53,7 @@ export class SupportedService {
         .sort((a, b) => b - a)
         .flatMap((version) => chainIds.flatMap((chainId) => this.#kindsOf(version, chainId))),
       extensions: [
-        ...new Set(allSchemes().flatMap(({ extensions }) => extensions)),
+        ...this.#extensionsOn(chainIds),
         // Payloads of V1 have no extensions.
         ...(versions.includes(2) ? [PAYMENT_IDENTIFIER] : []),
       ],
@@ -62,6 +65,16 @@ export class SupportedService {
   async accepts(body: unknown, versions: Versions): Promise<ReadAccepts> {
     const { kinds } = await this.supported(versions);
     return readAccepts(body, versions, kinds);
+  }
+
+  /** The list is one for all chains: what one of them pays for is in it. */
+  #extensionsOn(chainIds: readonly number[]): readonly string[] {
+    const paysOn = approvalLimitsOf(this.config);
+    const pays = chainIds.some((chainId) => paysOn.has(chainId));
+    const extensions = allSchemes().flatMap(({ extensions: free, sponsoredExtensions = [] }) =>
+      pays ? [...free, ...sponsoredExtensions] : free,
+    );
+    return [...new Set(extensions)];
   }
 
   #kindsOf(x402Version: 1 | 2, chainId: number): readonly ServedKind[] {

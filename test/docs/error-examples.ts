@@ -17,6 +17,7 @@ const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
 const FACTORY = `0x${'f6'.repeat(20)}` as const;
+const APPROVAL = 'paymentPayload.extensions.erc20ApprovalGasSponsoring.info';
 const V2 = bodyV2();
 const P2 = bodyV2(permit2);
 const UPTO = bodyUpto();
@@ -75,6 +76,9 @@ const REQUESTS: Readonly<Partial<Record<Reason, Json>>> = {
   eip2612_asset_mismatch: changed(P2, `${SPONSORED}.asset`, OTHER),
   eip2612_spender_not_permit2: changed(P2, `${SPONSORED}.spender`, OTHER),
   eip2612_deadline_expired: changed(P2, `${SPONSORED}.deadline`, '1799999990'),
+  erc20_approval_from_mismatch: changed(P2, `${APPROVAL}.from`, OTHER),
+  erc20_approval_asset_mismatch: changed(P2, `${APPROVAL}.asset`, OTHER),
+  erc20_approval_spender_not_permit2: changed(P2, `${APPROVAL}.spender`, OTHER),
 };
 
 const bodyOf = (reason: Reason): Json => {

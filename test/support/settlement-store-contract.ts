@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
+import type { PayerTransaction } from '../../src/protocol/evm/payer-transaction.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
+  aPermit2Authorization,
 } from '../../src/protocol/payment/accepted-payment.builder.js';
 import type { AcceptedPayment } from '../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../src/protocol/payment/identity.js';
@@ -61,6 +63,25 @@ function paymentOf(nonce: number, value: bigint): ReturnType<typeof aPayment> {
   return { payment, identity: { ...terms, signedTag: `signed-${nonce}` } };
 }
 
+/** A payment by Permit2 of a payer of this moment's tests alone, with or without its own approval. */
+function anApprovedPayment(
+  overrides: Partial<AcceptedPayment> = {},
+  bringsApproval = true,
+): ReturnType<typeof aPayment> {
+  payments += 1;
+  const sponsoredApproval: PayerTransaction = {
+    ...{ raw: '0x02', hash: `0x${'03'.repeat(32)}`, accountNonce: 7 },
+    ...{ gas: 70_000n, maxFeePerGas: 1n },
+  };
+  const authorization = aPermit2Authorization({
+    nonce: BigInt(payments),
+    ...(bringsApproval && { sponsoredApproval }),
+  });
+  const payment = anAcceptedPayment({ chainId: CHAIN_ID, authorization, ...overrides });
+  const terms = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+}
+
 export function aRequester({
   address = `192.0.2.${requesters % 250}`,
   keyTag = '',
@@ -93,7 +114,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     ): Promise<ClaimResult> =>
       store.claim(requester, {
         ...made,
-        means: { balance: 10n ** 24n, allowance: undefined },
+        means: { balance: 10n ** 24n, allowance: 10n ** 24n },
         isHandedOut,
       });
 
@@ -138,6 +159,27 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const { inFlight } = await look(one);
       const { inFlight: ofOther } = await look(other);
       expect(ofOther.balanceNeeded - inFlight.balanceNeeded).toBe(1000n);
+    });
+
+    it('lets one payment of a payer at a time wait for its own transaction, whatever the token', async () => {
+      const [one, other, direct] = [
+        anApprovedPayment(),
+        anApprovedPayment({ asset: `0x${'77'.repeat(20)}` }),
+        anApprovedPayment({}, false),
+      ];
+      const requester = aRequester();
+      const ref = await claimed(requester, one);
+      expect((await claim(requester, one)).kind).toBe('claimed');
+      expect((await claim(aRequester(), other)).kind).toBe('permit_in_flight');
+      expect((await claim(aRequester(), direct)).kind).toBe('claimed');
+      await world.broadcast(ref, TX);
+      expect((await claim(aRequester(), other)).kind).toBe('permit_in_flight');
+      await world.include(ref);
+      const next = await claim(aRequester(), other);
+      if (next.kind !== 'claimed') throw new Error(next.kind);
+      // One that comes to nothing makes room as well.
+      await world.refuse({ chainId: CHAIN_ID, id: next.id }, 'erc20_approval_broadcast_failed');
+      expect((await claim(aRequester(), anApprovedPayment())).kind).toBe('claimed');
     });
 
     it('sells to one: the first that redeems', async () => {

@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
-import type { AdmissionLists, NetworkConfig } from '../../platform/config/app-config.js';
+import type { AdmissionLists } from '../../platform/config/admission-settings.js';
+import type { NetworkConfig } from '../../platform/config/app-config.js';
 import type { BuiltInToken } from '../../platform/config/built-in-networks.js';
 
 /** A token that this deployment knows of before it has asked the chain. */

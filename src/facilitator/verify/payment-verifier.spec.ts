@@ -3,8 +3,9 @@ import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
-import type { AdmissionLists } from '../../platform/config/app-config.js';
+import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import {
@@ -13,6 +14,7 @@ import {
   aPermit2Payment,
   JudgingChain,
   PAYEE,
+  PAYER,
   recoverSigner,
   SENDER,
   type Sent,
@@ -46,6 +48,7 @@ class World {
   /** How near to the newest block the node had to be for what it said. */
   readonly needed: NeededHead[] = [];
   lists = NO_LISTS;
+  readonly approvalLimits = new Map<number, ApprovalLimits>();
   suspended = '';
   isServed = true;
 
@@ -56,7 +59,8 @@ class World {
         work: (view: ChainView) => Promise<Judgement>,
         need: (value: Judgement) => NeededHead,
       ) => {
-        const value = await work(this.chain as unknown as ChainView);
+        const view = Object.assign(this.chain, { isTrusted: () => true });
+        const value = await work(view as unknown as ChainView);
         this.needed.push(need(value));
         return { value };
       },
@@ -72,6 +76,7 @@ class World {
       walletFactories: new Set(),
       admission: this.lists,
       senders: senders as LaneSenders,
+      approvalLimits: this.approvalLimits,
     });
   }
 }
@@ -204,6 +209,25 @@ describe('what a payer has in flight', () => {
     expect(await judge(payment, {}, rich)).toMatchObject({
       means: { balance: undefined, allowance: undefined },
     });
+  });
+});
+
+describe('the approval that a payment brings', () => {
+  const approval = {
+    ...{ from: PAYER, asset: TOKEN, spender: STRANGER, amount: '1' },
+    ...{ signedTransaction: '0x02', version: '1' },
+  };
+  const payment = aPermit2({ extensions: { erc20ApprovalGasSponsoring: { info: approval } } });
+
+  it.each([
+    ['is looked at on the chain that it is paid for', 56, 'erc20_approval_spender_not_permit2'],
+    ['is not looked at on another one', 97, 'permit2_allowance_required'],
+  ])('%s', async (_, chainId, expected) => {
+    const world = new World();
+    world.approvalLimits.set(chainId, { gas: 1n, maxFeePerGas: 1n, topUpWei: 1n });
+    world.chain.allowance = 0n;
+    world.chain.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await world.verifier.judge(payment, BLANK_RECORD))).toBe(expected);
   });
 });
 

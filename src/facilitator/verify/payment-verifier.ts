@@ -2,8 +2,9 @@ import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
-import type { AdmissionLists } from '../../platform/config/app-config.js';
+import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
@@ -46,6 +47,8 @@ export interface VerifierOptions {
   readonly walletFactories: ReadonlySet<Address>;
   readonly admission: AdmissionLists;
   readonly senders: LaneSenders;
+  /** By chain, where the operator pays for the approvals of payers. */
+  readonly approvalLimits?: ReadonlyMap<number, ApprovalLimits>;
 }
 
 const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
@@ -153,8 +156,10 @@ export class PaymentVerifier {
   }
 
   #context(view: ChainView, sender: Sender | undefined): VerifyContext {
+    const limits = this.options.approvalLimits?.get(view.chainId);
     return {
       sender,
+      ...(limits && { approvals: { chain: view, limits } }),
       chain: view,
       recoverSigner: this.options.recoverSigner,
       now: Math.floor(Date.now() / 1000),

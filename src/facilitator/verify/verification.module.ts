@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
 import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
@@ -36,6 +37,7 @@ import { VerifyService } from './verify.service.js';
           walletFactories: config.walletFactories,
           admission: config.admission,
           senders: new LaneSenders(laneQueries),
+          approvalLimits: approvalLimitsOf(config),
         });
       },
     },

@@ -144,7 +144,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       attempts: listOf(
         object({
           accountNonce: count,
-          kind: { type: 'string', enum: ['single', 'batch', 'noop'] },
+          kind: { type: 'string', enum: ['single', 'batch', 'noop', 'fund'] },
           settlementIds: listOf(text),
           transactions: listOf(text),
           maxFeePerGasWei: text,

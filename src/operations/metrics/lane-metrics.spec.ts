@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
-import type { Attempt } from '../../settlement/model/attempt.js';
+import type { Attempt, SignedTransaction } from '../../settlement/model/attempt.js';
 import { errorMetrics } from './error-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 
@@ -60,6 +60,28 @@ describe('lane metrics', () => {
     });
     expect(lines).toContain(`x402_attempts_total{${LABELS},kind="noop"} 1`);
     expect(lines.filter((line) => line.startsWith('x402_attempt_settlements_'))).toEqual([]);
+  });
+
+  it('counts what payers are sent once it is mined, and as no batch', async () => {
+    const [payer, hash] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(32)}`] as const;
+    const coins = 'x402_lane_funded_coins_total';
+    const funded = (isSuccess: boolean): Promise<string[]> =>
+      scrapeAfter((observer) => {
+        const attempt: Attempt = {
+          ...{ ...anAttempt([]), kind: 'fund' },
+          funding: { payer, payerNonce: 0, valueWei: 7n * 10n ** 13n, settlementId: 'a' },
+          transactions: [{ hash, isNoop: false } as SignedTransaction],
+        };
+        const inclusion = { transaction: hash, isSuccess, credited: new Map() };
+        observer.sent(LANE, attempt);
+        const gas = { gasUsed: 0n, effectiveGasPrice: 0n };
+        observer.included(LANE, attempt, { ...inclusion, ...gas } as never, 1);
+      });
+    const lines = await funded(true);
+    expect(lines).toContain(`x402_attempts_total{${LABELS},kind="fund"} 1`);
+    expect(lines).toContain(`${coins}{${LABELS}} 0.00007`);
+    expect(lines.filter((line) => line.startsWith('x402_attempt_settlements_'))).toEqual([]);
+    expect(await funded(false)).not.toContain(`${coins}{${LABELS}} 0.00007`);
   });
 
   it('shares gas and fee among the settlements a transaction paid', async () => {

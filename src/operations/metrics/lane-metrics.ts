@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
 import type { ParkReason } from '../../settlement/ledger/lane-store.js';
-import type { Attempt } from '../../settlement/model/attempt.js';
+import { type Attempt, valueSentBy } from '../../settlement/model/attempt.js';
 import type { CountError } from './error-metrics.js';
 
 /** Seconds. */
@@ -62,7 +62,7 @@ export function laneMetrics(
     sent: (lane, attempt) => {
       const labels = labelsOf(lane);
       series.attempts.inc({ ...labels, kind: attempt.kind });
-      if (attempt.kind === 'noop') return;
+      if (attempt.kind === 'noop' || attempt.kind === 'fund') return;
       const { network } = labels;
       series.batchSize.observe({ network }, attempt.settlementIds.length);
       void noteWaits(lane, attempt);
@@ -74,13 +74,16 @@ export function laneMetrics(
     rebroadcast: (lane) => {
       series.rebroadcasts.inc(labelsOf(lane));
     },
-    included: (lane, attempt, { gasUsed, effectiveGasPrice, credited }, latencyMs) => {
+    included: (lane, attempt, inclusion, latencyMs) => {
+      const { gasUsed, effectiveGasPrice, credited } = inclusion;
       const labels = labelsOf(lane);
       const { network } = labels;
       includedAt.set(attempt, performance.now());
       series.inclusionSeconds.observe({ network }, latencyMs / 1000);
       const feeCoins = Number(gasUsed * effectiveGasPrice) / WEI_PER_COIN;
       series.feeCoins.inc(labels, feeCoins);
+      const fundedWei = valueSentBy(attempt, inclusion);
+      if (fundedWei > 0n) series.fundedCoins.inc(labels, Number(fundedWei) / WEI_PER_COIN);
       const paid = credited.size;
       for (let item = 0; item < paid; item += 1) {
         series.settlementGas.observe({ network }, Number(gasUsed) / paid);
@@ -166,13 +169,17 @@ function laneSeries(registry: Registry) {
     ),
     batchReverts: laneCounter('x402_attempt_batch_reverts_total', 'Batches that reverted.'),
     feeCoins: laneCounter('x402_lane_fee_coins_total', 'Gas money spent, in native coins.'),
+    fundedCoins: laneCounter(
+      'x402_lane_funded_coins_total',
+      'Native coins sent to payers for their approvals.',
+    ),
   };
   return {
     ...laneCounters,
     laneCounters: Object.values(laneCounters),
     attempts: new Counter({
       name: 'x402_attempts_total',
-      help: 'Account nonces used: for a single settlement, a batch, or (noop) to fill a gap.',
+      help: 'Account nonces used: for a single settlement, a batch, native coins for a payer (fund), or (noop) to fill a gap.',
       labelNames: [...LANE_LABELS, 'kind'],
       registers,
     }),

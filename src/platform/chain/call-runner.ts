@@ -1,5 +1,6 @@
 import { type Address, isHex } from 'viem';
 import { ChainUnavailableError, CodeUnresponsiveError } from '../../protocol/errors.js';
+import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import {
   type CallOutcome,
@@ -17,7 +18,7 @@ import { type EndpointHealth, noteFailure } from './endpoint-health.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
-import { readSimulation, simulationOf } from './simulation.js';
+import { readSimulation, readSimulationAfter, simulationOf } from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 
 /** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
@@ -95,6 +96,28 @@ export class CallRunner {
     return (await contracts.simulation.isSupported(health.endpoint))
       ? this.#simulateWhole(settlement, traffic)
       : this.simulate(settlement);
+  }
+
+  /**
+   * The same on top of another call; `undefined` where this node cannot.
+   *
+   * @throws as {@link call}.
+   */
+  async simulateAfter(first: FirstCall, settlement: Settlement): Promise<EffectAfter | undefined> {
+    const { health, contracts } = this.parts;
+    const { simulation } = contracts;
+    if (!(await simulation.isSupported(health.endpoint))) return undefined;
+    const { gas } = settlement;
+    const traffic = this.#trafficOf(settlement);
+    const params = [simulationOf(settlement, first), 'latest'];
+    const most = gas + first.gas + 2n * READ_GAS;
+    const answer = await this.#request('eth_simulateV1', params, traffic, most);
+    const effect =
+      answer.kind === 'result' ? readSimulationAfter(answer.value, settlement) : undefined;
+    if (effect !== undefined) return effect;
+    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic);
+    simulation.doubt(health.endpoint);
+    throw this.#unavailable('eth_simulateV1');
   }
 
   #trafficOf({ call, token, payer }: Settlement): Traffic {

@@ -1,5 +1,6 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import type { Call } from '../../protocol/evm/calls.js';
 import {
   type CallOutcome,
@@ -188,6 +189,11 @@ export class ChainView implements ChainQueries {
   /** The same for trusted code too, which is else taken at its word; tells the gas where it can. */
   prove(settlement: Settlement): Promise<Effect> {
     return this.#run((runner) => runner.prove(settlement));
+  }
+
+  /** The same on top of another call; `undefined` where this node cannot. */
+  simulateAfter(first: FirstCall, settlement: Settlement): Promise<EffectAfter | undefined> {
+    return this.#run((runner) => runner.simulateAfter(first, settlement));
   }
 
   /** Whether calls of this token wait behind those of others, for it is new or has burnt gas. */

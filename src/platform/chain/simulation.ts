@@ -1,17 +1,27 @@
 import { type Hex, isHex } from 'viem';
+import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import { balanceOfCall } from '../../protocol/evm/calls.js';
 import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
 import { quantity, readQuantity } from './block.js';
 import { boundedHex, revertDataOf } from './rpc/rpc-classes.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
 
-/** The argument of `eth_simulateV1`: balance, settlement, balance, in one state. */
-export function simulationOf({ call, sender, gas, token, payTo }: Settlement): object {
+/**
+ * The argument of `eth_simulateV1`: balance, settlement, balance, in one state.
+ *
+ * @param first - comes before all of them.
+ */
+export function simulationOf(
+  { call, sender, gas, token, payTo }: Settlement,
+  first?: FirstCall,
+): object {
   const { to, data } = call;
   const balance = { ...balanceOfCall(token, payTo), gas: quantity(READ_GAS) };
   const transfer = { ...senderFields(sender), to, data, gas: quantity(gas) };
   const stateOverrides = sender && balanceOverride(sender, gas);
-  const calls = [balance, transfer, balance];
+  const before =
+    first === undefined ? [] : [{ from: first.from, ...first.call, gas: quantity(first.gas) }];
+  const calls = [...before, balance, transfer, balance];
   return {
     blockStateCalls: [{ calls, ...(stateOverrides !== undefined && { stateOverrides }) }],
   };
@@ -28,15 +38,38 @@ export function readSimulation(
   value: unknown,
   settlement: Settlement,
 ): SimulationResult | undefined {
-  const [block] = Array.isArray(value) ? (value as unknown[]) : [];
-  if (typeof block !== 'object' || block === null || !('calls' in block)) return undefined;
-  const [before, transfer, after] = Array.isArray(block.calls) ? block.calls.map(readCall) : [];
+  const [before, transfer, after] = callsIn(value).map(readCall);
   if (before === undefined || transfer === undefined || after === undefined) return undefined;
   const hasBurned =
     hasUsedUp(before, READ_GAS) ||
     hasUsedUp(after, READ_GAS) ||
     hasUsedUp(transfer, settlement.gas);
   return { effect: effectOf(before, transfer, after, settlement), hasBurned };
+}
+
+/** What a node simulated where another call came first; `undefined` for what is no simulation of four calls. */
+export function readSimulationAfter(
+  value: unknown,
+  settlement: Settlement,
+): EffectAfter | undefined {
+  const calls = callsIn(value);
+  const [first, ...rest] = calls;
+  if (first === undefined || rest.length !== 3) return undefined;
+  const read = readCall(first);
+  if (read === undefined) return undefined;
+  // A token may say no without reverting.
+  if (!read.isSuccess || isFalse(read.data)) return { status: 'first_failed' };
+  return readSimulation([{ calls: rest }], settlement)?.effect;
+}
+
+function isFalse(data: Hex): boolean {
+  return data.length >= WORD_END && readWord(data) === 0n;
+}
+
+function callsIn(value: unknown): readonly unknown[] {
+  const [block] = Array.isArray(value) ? (value as unknown[]) : [];
+  if (typeof block !== 'object' || block === null || !('calls' in block)) return [];
+  return Array.isArray(block.calls) ? (block.calls as unknown[]) : [];
 }
 
 interface SimulatedCall {

@@ -229,6 +229,27 @@ describe('AppConfig', () => {
     }
   });
 
+  it('pays for approvals of payers only where it is told a budget', () => {
+    const limits = {
+      ...{ gas: 100_000n, maxFeePerGas: 1_000_000_000n, topUpWei: 100_000_000_000_000n },
+    };
+    const sponsoringOf = (more: Record<string, string>) =>
+      configOf(more).networks.map(({ approvalSponsoring }) => approvalSponsoring);
+    expect(sponsoringOf({})).toEqual([undefined, undefined]);
+    expect(sponsoringOf({ APPROVAL_SPONSORING_56: '0' })).toEqual([undefined, undefined]);
+    expect(sponsoringOf({ APPROVAL_SPONSORING_56: '0.02' })).toEqual([
+      { dailyWei: 20_000_000_000_000_000n, limits },
+      undefined,
+    ]);
+    const changed = {
+      ...{ APPROVAL_SPONSORING_97: '1', APPROVAL_MAX_GAS_97: '60000' },
+      ...{ APPROVAL_MAX_FEE_GWEI_97: '0.1', APPROVAL_MAX_TOP_UP_97: '0.000006' },
+    };
+    expect(sponsoringOf(changed)[1]?.limits).toEqual({
+      ...{ gas: 60_000n, maxFeePerGas: 100_000_000n, topUpWei: 6_000_000_000_000n },
+    });
+  });
+
   it('reads prices and budgets in their units, addresses in any case', () => {
     const { networks, admission, batchSafeAssets } = configOf({
       MAX_GAS_PRICE_GWEI_56: '0.05',

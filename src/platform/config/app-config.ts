@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
+import { ADMISSION_SETTINGS, type AdmissionLists, admissionListsOf } from './admission-settings.js';
 import { DOCTOR_SETTINGS, type DoctorConfig, doctorConfigOf } from './doctor-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import {
@@ -14,7 +15,6 @@ import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-se
 import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
 import {
   addressSetting,
-  amountsByAssetSetting,
   assetSetting,
   chainIdSetting,
   describeIssues,
@@ -66,11 +66,7 @@ const Settings = z.object({
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
   ERC6492_FACTORIES: factoriesSetting.default(new Set()),
-  MIN_AMOUNTS: amountsByAssetSetting.default(new Map()),
-  ASSETS_ALLOW: listOf(assetSetting).optional(),
-  ASSETS_DENY: listOf(assetSetting).default([]),
-  PAYEES_ALLOW: listOf(addressSetting).optional(),
-  PAYEES_DENY: listOf(addressSetting).default([]),
+  ...ADMISSION_SETTINGS,
   /** Beyond 32 a batch saves little gas and loses more when it reverts. */
   BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
   BATCH_SAFE_ASSETS: listOf(assetSetting).optional(),
@@ -116,16 +112,6 @@ export const SETTING_NAMES: readonly string[] = [
   ...Object.keys(Settings.shape),
   ...Object.keys(ChainSettings.shape).map((name) => `${name}_<chainId>`),
 ];
-
-/** Which payments this deployment takes; checked before anything is read from the chain. */
-export interface AdmissionLists {
-  readonly assetsAllow: ReadonlySet<string> | undefined;
-  readonly assetsDeny: ReadonlySet<string>;
-  readonly payeesAllow: ReadonlySet<string> | undefined;
-  readonly payeesDeny: ReadonlySet<string>;
-  /** Least amount by asset, atomic units. */
-  readonly minAmounts: ReadonlyMap<string, bigint>;
-}
 
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
@@ -190,13 +176,7 @@ export class AppConfig {
     this.saleGraceMs = settings.SALE_GRACE_MS;
     this.maxGasPerSettle = BigInt(settings.MAX_GAS_PER_SETTLE);
     this.walletFactories = settings.ERC6492_FACTORIES;
-    this.admission = {
-      assetsAllow: settings.ASSETS_ALLOW && new Set(settings.ASSETS_ALLOW),
-      assetsDeny: new Set(settings.ASSETS_DENY),
-      payeesAllow: settings.PAYEES_ALLOW && new Set(settings.PAYEES_ALLOW),
-      payeesDeny: new Set(settings.PAYEES_DENY),
-      minAmounts: settings.MIN_AMOUNTS,
-    };
+    this.admission = admissionListsOf(settings);
     this.batchMaxItems = settings.BATCH_MAX_ITEMS;
     this.batchSafeAssets = new Set(settings.BATCH_SAFE_ASSETS ?? builtInBatchSafeAssets());
     this.batchOptOut = new Set(settings.BATCH_OPT_OUT);

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import { z } from 'zod';
+import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import {
   EXACT_PERMIT2_PROXY,
   type SchemeContracts,
@@ -13,6 +14,7 @@ import {
   decimalSetting,
   describeIssues,
   type GivenSettings,
+  integerSetting,
   listOf,
   privateKeySetting,
   rpcUrlSetting,
@@ -29,7 +31,19 @@ export const ChainSettings = z.object({
   /** Whole native coins a day (UTC); here in wei. */
   GAS_BUDGET_DAILY: decimalSetting(18).optional(),
   GAS_BUDGET_PAYEE_DAILY: decimalSetting(18).optional(),
+  /** Whole native coins a day (UTC) for approvals of payers; nobody's is paid for while it is unset. */
+  APPROVAL_SPONSORING: decimalSetting(18).optional(),
+  APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
+  APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
+  APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
 });
+
+/** What the operator pays for the approvals of payers on a chain. */
+export interface ApprovalSponsoring {
+  /** Wei a day, top-ups and their gas. */
+  readonly dailyWei: bigint;
+  readonly limits: ApprovalLimits;
+}
 
 export interface NetworkConfig {
   readonly chainId: number;
@@ -45,6 +59,8 @@ export interface NetworkConfig {
   /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
   readonly dailyGasBudgetWei: bigint | undefined;
   readonly dailyPayeeGasBudgetWei: bigint | undefined;
+  /** `undefined` where nobody's approval is paid for. */
+  readonly approvalSponsoring?: ApprovalSponsoring | undefined;
   readonly knownTokens: readonly BuiltInToken[];
 }
 
@@ -87,8 +103,37 @@ export function readNetwork(
     maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
     dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
     dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,
+    approvalSponsoring: approvalSponsoringOf(settings),
     knownTokens: builtIn?.tokens ?? [],
   };
+}
+
+function approvalSponsoringOf(
+  settings: z.output<typeof ChainSettings>,
+): ApprovalSponsoring | undefined {
+  const dailyWei = settings.APPROVAL_SPONSORING;
+  if (dailyWei === undefined || dailyWei === 0n) return undefined;
+  return {
+    dailyWei,
+    limits: {
+      gas: BigInt(settings.APPROVAL_MAX_GAS),
+      maxFeePerGas: settings.APPROVAL_MAX_FEE_GWEI,
+      topUpWei: settings.APPROVAL_MAX_TOP_UP,
+    },
+  };
+}
+
+/** What is paid for the approvals of payers, by chain; those where nothing is paid are missing. */
+export function approvalLimitsOf({
+  networks,
+}: {
+  readonly networks: readonly Pick<NetworkConfig, 'chainId' | 'approvalSponsoring'>[];
+}): ReadonlyMap<number, ApprovalLimits> {
+  return new Map(
+    networks.flatMap(({ chainId, approvalSponsoring }) =>
+      approvalSponsoring === undefined ? [] : [[chainId, approvalSponsoring.limits] as const],
+    ),
+  );
 }
 
 /** Assets (`eip155:56/0x…`) whose payments may share a transaction unless settings say otherwise. */

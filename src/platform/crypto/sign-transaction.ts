@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem';
 import { keccak256Bytes, keccak256Digits } from '../../protocol/evm/keccak.js';
 import { loadNativeSecp256k1 } from './native-secp256k1.js';
 
-/** A call as an EIP-1559 transaction carries it; fees in wei, no native coin, no access list. */
+/** A call as an EIP-1559 transaction carries it; fees and value in wei, no access list. */
 export interface UnsignedTransaction {
   readonly chainId: number;
   readonly nonce: number;
@@ -12,6 +12,8 @@ export interface UnsignedTransaction {
   readonly gas: bigint;
   readonly to: Address;
   readonly data: Hex;
+  /** No native coin where it is absent. */
+  readonly value?: bigint;
 }
 
 export interface SignedTransaction {
@@ -59,7 +61,16 @@ export function signTransaction(
   transaction: UnsignedTransaction,
   privateKey: Uint8Array,
 ): SignedTransaction {
-  const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gas, to, data } = transaction;
+  const {
+    chainId,
+    nonce,
+    maxPriorityFeePerGas,
+    maxFeePerGas,
+    gas,
+    to,
+    data,
+    value = 0n,
+  } = transaction;
   const fields = [
     rlpItem(integerBytes(BigInt(chainId))),
     rlpItem(integerBytes(BigInt(nonce))),
@@ -67,7 +78,7 @@ export function signTransaction(
     rlpItem(integerBytes(maxFeePerGas)),
     rlpItem(integerBytes(gas)),
     rlpItem(Buffer.from(to.slice(2), 'hex')),
-    rlpItem(EMPTY),
+    rlpItem(integerBytes(value)),
     rlpItem(Buffer.from(data.slice(2), 'hex')),
     EMPTY_LIST,
   ];

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Eip3009Claim, Permit2Claim, UptoClaim } from '../payment/payment.js';
 import { isUint256 } from '../payment/wire-values.js';
 import type { Deployment } from './erc6492.js';
+import type { PayerTransaction } from './payer-transaction.js';
 import type { ActionName } from './transfer-method.js';
 
 /** What a payer signed, well-formed; the rest of it is known to its scheme. */
@@ -58,6 +59,8 @@ export interface Permit2Authorization extends Authorization {
   readonly signature: Hex;
   /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
   readonly sponsoredPermit: SponsoredPermit | undefined;
+  /** The payer's own approval to Permit2, which is mined before the payment is sent. */
+  readonly sponsoredApproval?: PayerTransaction;
 }
 
 /** The same for the x402 upto proxy: `amount` is the most that may be taken. */

@@ -39,6 +39,7 @@ export const AGGREGATE3 = selectorOf('aggregate3((address,bool,bytes)[])');
 const IS_VALID_SIGNATURE = selectorOf('isValidSignature(bytes32,bytes)');
 const BALANCE_OF = selectorOf('balanceOf(address)');
 const ALLOWANCE = selectorOf('allowance(address,address)');
+export const APPROVE = selectorOf('approve(address,uint256)');
 const NAME = selectorOf('name()');
 const VERSION = selectorOf('version()');
 const AUTHORIZATION_STATE = selectorOf('authorizationState(address,bytes32)');
@@ -156,6 +157,18 @@ export function permit2AllowanceCall(token: Address, owner: Address): Call {
     to: token,
     data: `0x${ALLOWANCE}${addressWord(owner)}${addressWord(PERMIT2)}`,
   };
+}
+
+/**
+ * Reads the calldata of `approve(address,uint256)`, selector and all; `undefined` where the first word is no
+ * address.
+ */
+export function approvalIn(
+  data: Hex,
+): { readonly spender: Address; readonly amount: bigint } | undefined {
+  const [spender, amount] = [data.slice(10, 74), data.slice(74, 138)];
+  if (!/^0{24}[0-9a-f]{40}$/.test(spender) || amount.length !== 64) return undefined;
+  return { spender: `0x${spender.slice(24)}`, amount: BigInt(`0x${amount}`) };
 }
 
 export function authorizationStateCall(token: Address, payer: Address, nonce: Hex): Call {

@@ -25,6 +25,7 @@ export function assetNameOf(payment: { chainId: number; asset: Address }): strin
 
 /**
  * What a settlement counts for while it is in flight: `e` the payer's balance, `p` balance and what it has
- * approved (Permit2), `s` balance and its one sponsored permit, which brings its own approval.
+ * approved (Permit2), `s` balance and its one sponsored permit, which brings its own approval, `a` balance
+ * and the one transaction of its own that is mined first.
  */
-export type InFlightKind = 'e' | 'p' | 's';
+export type InFlightKind = 'e' | 'p' | 's' | 'a';

@@ -3,6 +3,7 @@ import type { Call } from '../evm/calls.js';
 import type { Sender, Settlement } from '../evm/chain-reader.js';
 import type { Transfer } from '../evm/logs.js';
 import { actionOf } from '../schemes/registry.js';
+import type { Preparation } from '../schemes/scheme.js';
 import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
 
 /** What the scheme of an accepted payment says of it. */
@@ -36,6 +37,12 @@ export function settlementOf(
   const isSenderBound = soleSenderOf(payment) !== undefined;
   const bound = isSenderBound && { isSenderBound };
   return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
+}
+
+/** What has to be on the chain before it can be sent, where anything has. */
+export function preparationOf(payment: AcceptedPayment): Preparation | undefined {
+  const { authorization } = payment;
+  return actionOf(authorization).preparationOf?.(authorization, payment);
 }
 
 /** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */

@@ -94,6 +94,8 @@ export interface Permit2Claim extends Claim {
   readonly signature: Hex | undefined;
   /** The `eip2612GasSponsoring` info, when all its fields are present. */
   readonly sponsoredPermit: SponsoredPermitClaim | undefined;
+  /** The `erc20ApprovalGasSponsoring` info, likewise. */
+  readonly sponsoredApproval?: SponsoredApprovalClaim;
 }
 
 /** The same addressed to the x402 upto proxy: `amount` is the most that may be taken. */
@@ -112,5 +114,15 @@ export interface SponsoredPermitClaim {
   readonly nonce: unknown;
   readonly deadline: unknown;
   readonly signature: unknown;
+  readonly version: unknown;
+}
+
+/** `extensions.erc20ApprovalGasSponsoring.info` as sent; checked by `sponsored-approval.ts`. */
+export interface SponsoredApprovalClaim {
+  readonly from: unknown;
+  readonly asset: unknown;
+  readonly spender: unknown;
+  readonly amount: unknown;
+  readonly signedTransaction: unknown;
   readonly version: unknown;
 }

@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** Permit2 in every scheme, sponsored permits included. */
+/** Permit2 in every scheme, sponsored permits and approvals included. */
 export const PERMIT2_REASONS = {
   unsupported_payload_type: {
     fault: 'buyer',
@@ -118,5 +118,109 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning: 'The deadline of the sponsored permit has passed or is less than 6 seconds away.',
+  },
+  invalid_erc20_approval_extension_format: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'A field of the erc20ApprovalGasSponsoring extension is malformed.',
+  },
+  erc20_approval_from_mismatch: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The sponsored approval is of another owner than the payer.',
+  },
+  erc20_approval_asset_mismatch: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The sponsored approval is for another token.',
+  },
+  erc20_approval_spender_not_permit2: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The sponsored approval names another spender than Permit2.',
+  },
+  erc20_approval_tx_parse_failed: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning:
+      'The signed transaction of the sponsored approval is no EIP-1559 transaction in its canonical form.',
+  },
+  erc20_approval_tx_wrong_target: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction calls another contract than the token.',
+  },
+  erc20_approval_tx_wrong_selector: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction calls another function than `approve(address,uint256)`.',
+  },
+  erc20_approval_tx_invalid_calldata: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The arguments of the signed `approve` cannot be read, or something follows them.',
+  },
+  erc20_approval_tx_wrong_spender: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed `approve` is for another spender than Permit2.',
+  },
+  erc20_approval_tx_invalid_signature: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction has no signature that anybody can have made.',
+  },
+  erc20_approval_tx_signer_mismatch: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction is signed by another account than the payer.',
+  },
+  erc20_approval_tx_wrong_chain: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction is for another chain.',
+  },
+  erc20_approval_tx_extra_cost: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction carries native coins or an access list.',
+  },
+  erc20_approval_tx_amount_too_small: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed `approve` is for less than the amount.',
+  },
+  erc20_approval_tx_too_expensive: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning:
+      'The gas, the fee or the top-up of the signed transaction is above what this facilitator pays for.',
+  },
+  erc20_approval_tx_underpriced: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The signed transaction offers less for its gas than the chain takes now.',
+  },
+  erc20_approval_tx_nonce_mismatch: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning:
+      'The account nonce of the signed transaction is not the next one of the payer, or something else waits at it.',
+  },
+  erc20_approval_payer_has_code: {
+    fault: 'buyer',
+    retry: 'never',
+    meaning: 'A payer with code cannot have its approval paid for.',
+  },
+  erc20_approval_tx_failed: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning: 'The token refuses the signed `approve`.',
+  },
+  erc20_approval_broadcast_failed: {
+    fault: 'buyer',
+    retry: 'new-payment',
+    meaning:
+      'The approval did not come into a block: its account nonce was used by something else, the payer spent what it was sent for it, or its time ran out. Nothing of the payment moved.',
   },
 } as const satisfies ReasonTable;

@@ -61,7 +61,8 @@ export async function simulate(
   return effect.status === 'paid' ? undefined : effect;
 }
 
-function settlementOf(
+/** The settlement that such a call would be. */
+export function settlementOf(
   { call, payer, isSenderBound = false }: SettlingCall,
   { asset, payTo, amount }: Requirements,
   { maxGas, sender }: VerifyContext,

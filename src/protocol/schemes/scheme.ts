@@ -5,6 +5,7 @@ import type { Call } from '../evm/calls.js';
 import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
 import type { ContractName, SchemeContracts } from '../evm/contracts.js';
 import type { ReceiptLog, Transfer } from '../evm/logs.js';
+import type { PayerTransaction } from '../evm/payer-transaction.js';
 import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
 import type { HashPart } from '../payment/hash.js';
 import type { Claim, Payment, Requirements } from '../payment/payment.js';
@@ -24,6 +25,8 @@ export interface Scheme {
   readonly versions: readonly (1 | 2)[];
   /** Extensions of the protocol it understands, as `/supported` lists them. */
   readonly extensions: readonly string[];
+  /** Those that cost the operator more than a settlement: listed where it pays for them. */
+  readonly sponsoredExtensions?: readonly string[];
   /** What it can be asked to settle: at most one action for each transfer method. */
   readonly actions: readonly Action[];
   /** The shapes its payload may have, for the description of the API. */
@@ -103,6 +106,16 @@ export interface ActionReasons {
   readonly noEvidence: Reason;
 }
 
+/** What has to be done on the chain before a payment can be sent. */
+export interface Preparation {
+  readonly transaction: PayerTransaction;
+  /** It is done once this call returns a number of at least so much. */
+  readonly proof: Call;
+  readonly least: bigint;
+  /** Said where it never comes to be. */
+  readonly failed: Reason;
+}
+
 /** Whether a refusal may be that of a payment which the chain has executed. */
 export type HiddenUse = 'yes' | 'if_payer_has_code' | 'no';
 
@@ -174,6 +187,8 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
 
   // ---------------------------------------------------------------- sending
 
+  /** `undefined`, as where it is absent: the payment can be sent as it is. */
+  preparationOf?(authorization: A, terms: CallTerms): Preparation | undefined;
   callOf(authorization: A, terms: CallTerms): Call;
   /** The transfer of tokens it brings about: what a simulation proves, and what logs show. */
   transferOf(authorization: A, terms: CallTerms): Transfer;

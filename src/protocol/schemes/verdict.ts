@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import type { ApprovalChain, ApprovalLimits } from '../evm/approval-chain.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { ChainReader, Sender } from '../evm/chain-reader.js';
 import type { Reason } from '../reasons.js';
@@ -26,6 +27,8 @@ export interface VerifyContext {
   readonly walletFactories: ReadonlySet<Address>;
   /** The account of ours that would send the settlement; `undefined` while none is known. */
   readonly sender: Sender | undefined;
+  /** Present where the operator pays for the approvals of payers on this chain. */
+  readonly approvals?: { readonly chain: ApprovalChain; readonly limits: ApprovalLimits };
 }
 
 export interface GoodVerdict {

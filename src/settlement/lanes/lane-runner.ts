@@ -23,9 +23,11 @@ import type {
   LaneChain,
   LaneHeads,
   OutcomeResolver,
+  PreparationReader,
   ReceiptReader,
   TransactionSigner,
 } from './ports.js';
+import { Preparations } from './preparing/preparations.js';
 import { Broadcaster, type DailyBudgets } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
@@ -43,6 +45,8 @@ export interface ChainParts {
   readonly suspensions: BatchSuspensions;
   readonly assetSuspensions: AssetSuspensions;
   readonly budgets: DailyBudgets;
+  /** `undefined` where nobody's transactions are paid for. */
+  readonly preparationReader: PreparationReader | undefined;
   readonly events: LaneEvents;
   readonly observer: LaneObserver;
   readonly clock: Clock;
@@ -103,8 +107,10 @@ export class LaneRunner {
       state.work.notify();
     });
     const readiness = new LaneReadiness({ ...options, state, gasBalance });
+    const preparations = new Preparations({ ...options, state, broadcaster, readiness });
     const own = {
       ...options,
+      preparations,
       simulator,
       readiness,
       signer,
@@ -137,7 +143,7 @@ export class LaneRunner {
 
   /** Whether a block is awaited for something in flight. */
   get isWaitingForBlocks(): boolean {
-    return this.#isRunning && this.#following.isWaiting;
+    return this.#isRunning && (this.#following.isWaiting || this.#sending.isWaiting);
   }
 
   /** By an operator; its process may have another reason to retire it. */
@@ -165,6 +171,7 @@ export class LaneRunner {
     this.#isRunning = true;
     const stopListening = this.options.heads.onHead(() => {
       this.state.news.notify();
+      if (this.#sending.isWaiting) this.state.work.notify();
     });
     try {
       do await this.#workUntilTrouble(held);

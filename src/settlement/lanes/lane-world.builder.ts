@@ -25,10 +25,12 @@ import type {
   InclusionLook,
   LaneHeads,
   OutcomeVerdict,
+  PreparationReader,
   SeenInclusion,
   TransactionOrder,
   TransactionSigner,
 } from './ports.js';
+import { Preparations } from './preparing/preparations.js';
 import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
@@ -56,6 +58,12 @@ const hashOf = (n: number, fork: string): Hex => `0x${fork}${n.toString(16).padS
 export interface TestRecheck {
   readonly refusals?: readonly { readonly id: string; readonly reason: Reason }[];
   readonly undecided?: readonly string[];
+}
+
+/** Payers on a chain, as far as their own transactions go. */
+export class TestPayers implements PreparationReader {
+  look: PreparationReader['look'] = () =>
+    Promise.resolve({ isDone: false, usedNonces: 3, balanceWei: 0n });
 }
 
 /** A chain that does what a test says: mines what was sent, replaces blocks, lies, hangs. */
@@ -88,6 +96,7 @@ export class TestChain {
   };
   recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' = () => ({});
   gas = 100_000n;
+  readonly payers = new TestPayers();
 
   // ---------------------------------------------------------------- what a test does
 
@@ -239,7 +248,17 @@ class TestSigner implements TransactionSigner {
 
   constructor(private readonly clock: TestClock) {}
 
-  sign({ call, accountNonce, gas, fees, isNoop }: TransactionOrder): SignedTransaction {
+  readonly values: bigint[] = [];
+
+  sign({
+    call,
+    accountNonce,
+    gas,
+    fees,
+    isNoop,
+    valueWei = 0n,
+  }: TransactionOrder): SignedTransaction {
+    this.values.push(valueWei);
     this.#signed += 1;
     const hash = hashOf(this.#signed, 'ee');
     const raw: Hex = `0x${accountNonce.toString(16).padStart(4, '0')}${call.to.slice(2)}`;
@@ -259,7 +278,12 @@ export function recordingObserver(told: string[]): LaneObserver {
 }
 
 export interface LaneWorldOptions {
-  readonly budgets?: { readonly laneWei?: bigint; readonly payeeWei?: bigint };
+  readonly budgets?: {
+    readonly laneWei?: bigint;
+    readonly payeeWei?: bigint;
+    readonly fundingsWei?: bigint;
+    readonly topUpWei?: bigint;
+  };
   /** A process without the key. */
   readonly isFollowing?: boolean;
   readonly windowMax?: number;
@@ -314,7 +338,7 @@ export class LaneWorld {
     const broadcaster = new Broadcaster({
       ...shared,
       signer,
-      budgets: { laneWei: budgets?.laneWei, payeeWei: budgets?.payeeWei },
+      budgets: { laneWei: undefined, payeeWei: undefined, ...budgets },
     });
     const unresolved = new UnresolvedUses();
     const own = { ...shared, signer: SIGNER, broadcaster, unresolved, reader: chain };
@@ -336,10 +360,20 @@ export class LaneWorld {
       ...shared,
       ...{ address: SIGNER, heads, gasBalance, headMaxAgeMs: 0 },
     });
+    const preparationReader = budgets?.fundingsWei === undefined ? undefined : chain.payers;
+    const preparations = new Preparations({
+      ...own,
+      lane: LANE,
+      budgets: { topUpWei: budgets?.topUpWei },
+      heads,
+      readiness,
+      preparationReader,
+    });
     this.sending = new LaneSending({
       ...own,
       heads,
       readiness,
+      preparations,
       isRetiring: false,
       simulator: {
         hasDecided: false,

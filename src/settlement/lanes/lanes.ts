@@ -21,6 +21,7 @@ import { LaneLeases } from './lane-leases.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner } from './lane-runner.js';
+import { ChainPreparationReader } from './preparing/chain-preparation-reader.js';
 import { AssetSuspension } from './sending/asset-suspension.js';
 import { BatchSuspension } from './sending/batch-suspension.js';
 import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
@@ -141,7 +142,13 @@ export class Lanes {
       gasEstimates,
       suspensions: new BatchSuspension(),
       assetSuspensions,
-      budgets: { laneWei: network.dailyGasBudgetWei, payeeWei: network.dailyPayeeGasBudgetWei },
+      budgets: {
+        laneWei: network.dailyGasBudgetWei,
+        payeeWei: network.dailyPayeeGasBudgetWei,
+        fundingsWei: network.approvalSponsoring?.dailyWei,
+        topUpWei: network.approvalSponsoring?.limits.topUpWei,
+      },
+      preparationReader: network.approvalSponsoring && new ChainPreparationReader(chain),
       events,
       observer,
       clock,

@@ -7,6 +7,7 @@ import type { TransactionCounts } from '../../platform/chain/transaction-counts.
 import type { Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
+import type { Preparation } from '../../protocol/schemes/scheme.js';
 import type { Ending, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees } from '../model/gas-price.js';
@@ -67,6 +68,22 @@ export interface TransactionOrder {
   readonly gas: bigint;
   readonly fees: Fees;
   readonly isNoop: boolean;
+  /** Native coins that it carries; none where it is absent. */
+  readonly valueWei?: bigint;
+}
+
+/** What the chain shows of a payer's own transaction, which comes before its payment. */
+export interface PreparationLook {
+  /** What it was to bring about is there. */
+  readonly isDone: boolean;
+  /** Account nonces of the payer below this are used. */
+  readonly usedNonces: number;
+  readonly balanceWei: bigint;
+}
+
+export interface PreparationReader {
+  /** All of one block, or of blocks that came after each other. @throws ChainUnavailableError */
+  look(payer: Address, preparation: Preparation): Promise<PreparationLook>;
 }
 
 export interface FeeMarkets {

@@ -17,6 +17,8 @@
  * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
  * | `a:<authorization id>` | hash | as its records | claims of an authorization: `live`, `sold`, `last` |
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
+ * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
+ * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
  * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
  * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
@@ -84,7 +86,8 @@ export const listKey = (
     | 'newest'
     | 'lanes'
     | 'paused'
-    | 'retiring',
+    | 'retiring'
+    | 'funded',
 ): string => chainKey(chainId, list);
 export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);
 /** @param lane - `<chainId>:<signer>` */

@@ -78,11 +78,13 @@ export interface GasBudget {
   readonly laneGwei: bigint | undefined;
   /** What may be spent a day on one payee. */
   readonly payeeGwei: bigint | undefined;
+  /** What may be spent a day on transactions of payers, top-ups included; counts for a `fund` alone. */
+  readonly fundingsGwei?: bigint | undefined;
   /** `2026-11-21`, UTC. What a nonce is charged with stays with the day of its allocation. */
   readonly day: string;
 }
 
-/** A budget would be exceeded. The subject is `lane`, or the payee. Nothing was written. */
+/** A budget would be exceeded. The subject is `lane`, `fundings` or the payee. Nothing was written. */
 export interface OverBudget {
   readonly kind: 'budget';
   readonly subject: string;
@@ -97,6 +99,11 @@ export type AllocateResult =
   /** These settlements are not in the queue any more; nothing was allocated. */
   | { readonly kind: 'gone'; readonly ids: readonly string[] }
   | OverBudget;
+
+export type FundResult =
+  | AllocateResult
+  /** The payer was sent coins for a transaction of this nonce, or of a later one. Nothing was allocated. */
+  | { readonly kind: 'funded' };
 
 export type ReplaceResult = { readonly kind: 'ok' } | OverBudget;
 

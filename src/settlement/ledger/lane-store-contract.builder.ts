@@ -486,6 +486,120 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await store.credit(CHAIN, hashOf(1), 1, 'b')).toBe(true);
     });
 
+    // -------------------------------------------------------------- payers that are funded
+
+    const PAYER: Address = `0x${'c0'.repeat(20)}`;
+    const PAYEE_OF_ALL = anAcceptedPayment().payTo;
+    const aFunding = (
+      accountNonce: number,
+      settlementId: string,
+      { payerNonce = 3, payer = PAYER, hash = 500 + accountNonce } = {},
+    ): Attempt => ({
+      ...{ accountNonce, kind: 'fund', settlementIds: [], allocatedAtBlock: 5n },
+      funding: { payer, payerNonce, valueWei: 7n * 10n ** 9n, settlementId },
+      transactions: [aTransaction(hash)],
+    });
+    const fundings = () => harness.spentOn(CHAIN, 'fundings', DAY);
+
+    it('funds a payer once for each of its account nonces, whatever becomes of it', async () => {
+      const [id = ''] = await takenOnes(1);
+      const funding = aFunding(0, id);
+      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.fund(held, funding, aBudget(10n))).toEqual({ kind: 'ok' });
+      // The reply was lost.
+      expect(['ok', 'nonce']).toContain((await store.fund(held, funding, aBudget(10n))).kind);
+      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: false });
+      expect(await states(id)).toEqual(['queued']);
+      for (const payerNonce of [3, 2]) {
+        const again = aFunding(1, id, { payerNonce });
+        expect(await store.fund(held, again, aBudget(10n))).toEqual({ kind: 'funded' });
+      }
+      await store.closeAttempt(held, 0, 0n);
+      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: true });
+      expect(await store.fund(held, aFunding(1, id), aBudget(10n))).toEqual({ kind: 'funded' });
+      const next = aFunding(1, id, { payerNonce: 4 });
+      expect(await store.fund(held, next, aBudget(10n))).toEqual({ kind: 'ok' });
+      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 4, isDone: false });
+    });
+
+    it('hands a funding to the next writer of the lane as it was stored', async () => {
+      const [id = ''] = await takenOnes(1);
+      const funding = aFunding(0, id);
+      await store.fund(held, funding, aBudget(10n));
+      const { next, attempts, settlements } = await store.open(held);
+      expect({ next, attempts, carried: settlements.size }).toEqual({
+        ...{ next: 1, attempts: [funding], carried: 0 },
+      });
+      // What needs it is ready again, and the chain says how far it is.
+      expect(await store.take(held, 9)).toMatchObject([{ id }]);
+    });
+
+    it('funds nobody for what is not in the hands of the lane', async () => {
+      const [id = ''] = await readyOnes(1);
+      expect(await store.fund(held, aFunding(0, id), aBudget(10n))).toEqual({
+        ...{ kind: 'gone', ids: [id] },
+      });
+      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect((await store.open(held)).next).toBe(0);
+    });
+
+    it('funds nobody at another nonce, or while the lane is paused', async () => {
+      const [id = ''] = await takenOnes(1);
+      expect(await store.fund(held, aFunding(5, id), aBudget(10n))).toEqual({ kind: 'nonce' });
+      await harness.switch('paused', lane);
+      expect(await store.fund(held, aFunding(0, id), aBudget(10n))).toEqual({ kind: 'paused' });
+      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+    });
+
+    it('never spends a unit above the budget of fundings, for a replacement neither', async () => {
+      const [id = ''] = await takenOnes(1);
+      const most = { fundingsGwei: 100n };
+      const dear = await store.fund(held, aFunding(0, id), aBudget(101n, most));
+      expect(dear).toEqual({ kind: 'budget', subject: 'fundings' });
+      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.fund(held, aFunding(0, id), aBudget(90n, most))).toEqual({ kind: 'ok' });
+      const replaced: Attempt = {
+        ...aFunding(0, id),
+        transactions: [aTransaction(500), aTransaction(600)],
+      };
+      expect(await store.replace(held, replaced, aBudget(101n, most))).toMatchObject({
+        kind: 'budget',
+      });
+      expect(await store.replace(held, replaced, aBudget(100n, most))).toEqual({ kind: 'ok' });
+      expect(await fundings()).toBe(100n);
+      const other = aFunding(1, id, { payer: OTHER });
+      expect(await store.fund(held, other, aBudget(1n, most))).toMatchObject({ kind: 'budget' });
+      // What it did cost is what is charged.
+      await store.closeAttempt(held, 0, 40n * 10n ** 9n);
+      expect(await fundings()).toBe(40n);
+      expect(await store.fund(held, other, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      expect(await fundings()).toBe(100n);
+    });
+
+    it('counts a funding for the lane and for the payee as well', async () => {
+      const [id = ''] = await takenOnes(1);
+      const budget = aBudget(90n, { laneGwei: 89n, payeeGwei: 1000n, fundingsGwei: 1000n });
+      expect(await store.fund(held, aFunding(0, id), budget)).toEqual({
+        ...{ kind: 'budget', subject: 'lane' },
+      });
+      const ofPayee = aBudget(90n, { laneGwei: 1000n, payeeGwei: 89n, fundingsGwei: 1000n });
+      expect(await store.fund(held, aFunding(0, id), ofPayee)).toEqual({
+        ...{ kind: 'budget', subject: PAYEE_OF_ALL },
+      });
+      expect(await fundings()).toBe(0n);
+      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+    });
+
+    it('notes again in a ledger that went back who was funded', async () => {
+      const funding = aFunding(0, 'lost');
+      const remembered = [{ attempt: funding, payments: new Map() }];
+      for (let time = 0; time < 2; time += 1) {
+        await store.restoreAttempts(held, remembered, 1);
+        expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: false });
+        expect((await store.open(held)).attempts).toEqual([funding]);
+      }
+    });
+
     // -------------------------------------------------------------- a ledger that went back
 
     it('stores again what a lane remembers, also what it has no record of', async () => {

@@ -1,11 +1,12 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import type { Attempt } from '../model/attempt.js';
+import type { Attempt, KnownFunding } from '../model/attempt.js';
 import type {
   AllocateResult,
   Ending,
   FillResult,
   FinishResult,
+  FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -110,6 +111,15 @@ export interface LaneStore {
 
   /** The account nonce, the signed bytes and what they carry, in one step, within the budgets. */
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult>;
+
+  /**
+   * Allocates an account nonce for a `fund`, within the budgets, while the settlement that needs it is in
+   * the lane's hands. That a payer was funded for a nonce is kept for ever.
+   */
+  fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult>;
+
+  /** What a payer was funded for last, by whichever lane. */
+  fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined>;
 
   /**
    * Stores a further transaction of an attempt, before it is sent, within the budgets: what it may cost

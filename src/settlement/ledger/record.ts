@@ -44,7 +44,7 @@ import { asList } from './reply.js';
  * | `scheme` | x | | of the payment, where it is not the first one of this service |
  * | `sender` | x | | the only signer that may send it, where there is one |
  * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
- * | `kind` | x | | what its amount counts for in flight: `e`, `p` or `s` |
+ * | `kind` | x | | what its amount counts for in flight: `e`, `p`, `s` or `a` |
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
  * | `since` | x | | a block before its first broadcast; set when that attempt is dead |

@@ -1,13 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import type { Attempt } from '../model/attempt.js';
+import type { Attempt, KnownFunding } from '../model/attempt.js';
 import type { LedgerEpochs } from './epoch.js';
 import type {
   AllocateResult,
   Ending,
   FillResult,
   FinishResult,
+  FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -122,6 +123,14 @@ export class RedisLaneStore implements LaneStore {
 
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
     return this.#attempts.allocate(held, attempt, budget);
+  }
+
+  fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
+    return this.#attempts.fund(held, attempt, budget);
+  }
+
+  fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
+    return this.#attempts.fundingOf(chainId, payer);
   }
 
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {

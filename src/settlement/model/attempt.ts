@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 
 /** One signed transaction for an account nonce. Fees in wei. */
 export interface SignedTransaction {
@@ -21,17 +21,37 @@ export interface SignedTransaction {
  * - `single`: one settlement, called directly.
  * - `batch`: several, through Multicall3.
  * - `noop`: none; it only uses the nonce up.
+ * - `fund`: none; it sends a payer native coins for a transaction of its own.
  */
 export interface Attempt {
   readonly accountNonce: number;
   /** As the first of its transactions was. */
-  readonly kind: 'single' | 'batch' | 'noop';
+  readonly kind: 'single' | 'batch' | 'noop' | 'fund';
   /** In the order in which a batch calls them. */
   readonly settlementIds: readonly string[];
   /** Oldest first; never empty. */
   readonly transactions: readonly SignedTransaction[];
   /** Number of the newest block when its nonce was allocated. */
   readonly allocatedAtBlock: bigint;
+  /** Of a `fund`. */
+  readonly funding?: Funding;
+}
+
+/** Native coins for a transaction that a payer has signed and cannot pay for. */
+export interface Funding {
+  readonly payer: Address;
+  /** Of the payer's transaction. Each is paid for once, ever. */
+  readonly payerNonce: number;
+  readonly valueWei: bigint;
+  /** The settlement that needs it. */
+  readonly settlementId: string;
+}
+
+/** What a payer was sent native coins for last. */
+export interface KnownFunding {
+  readonly payerNonce: number;
+  /** The account nonce of the lane that sent them is used for good. */
+  readonly isDone: boolean;
 }
 
 export function newestTransactionOf(attempt: Attempt): SignedTransaction {
@@ -41,11 +61,21 @@ export function newestTransactionOf(attempt: Attempt): SignedTransaction {
 }
 
 /** Wei that this account nonce can cost at most: one of its transactions is mined. */
-export function mostCostOf({ transactions }: Attempt): bigint {
-  return transactions.reduce((most, { gas, maxFeePerGas }) => {
-    const cost = gas * maxFeePerGas;
+export function mostCostOf({ transactions, funding }: Attempt): bigint {
+  return transactions.reduce((most, { gas, maxFeePerGas, isNoop }) => {
+    const cost = gas * maxFeePerGas + (isNoop ? 0n : (funding?.valueWei ?? 0n));
     return cost > most ? cost : most;
   }, 0n);
+}
+
+/** Wei that a payer was sent by the transaction of an attempt that was mined. */
+export function valueSentBy(
+  { transactions, funding }: Attempt,
+  mined: { readonly transaction: Hex; readonly isSuccess: boolean },
+): bigint {
+  if (funding === undefined || !mined.isSuccess) return 0n;
+  const isOurs = transactions.some(({ hash, isNoop }) => hash === mined.transaction && !isNoop);
+  return isOurs ? funding.valueWei : 0n;
 }
 
 const FORMAT = 2;
@@ -68,17 +98,19 @@ interface EncodedTransaction {
 
 /** Reads what {@link encodeAttempt} wrote. */
 export function decodeAttempt(text: string): Attempt {
-  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock } = JSON.parse(
+  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock, funding } = JSON.parse(
     text,
-  ) as Omit<Attempt, 'transactions' | 'allocatedAtBlock'> & {
+  ) as Omit<Attempt, 'transactions' | 'allocatedAtBlock' | 'funding'> & {
     readonly transactions: readonly EncodedTransaction[];
     readonly allocatedAtBlock: string;
+    readonly funding?: Omit<Funding, 'valueWei'> & { readonly valueWei: string };
   };
   return {
     accountNonce,
     kind,
     settlementIds,
     allocatedAtBlock: BigInt(allocatedAtBlock),
+    ...(funding && { funding: { ...funding, valueWei: BigInt(funding.valueWei) } }),
     transactions: transactions.map((transaction) => ({
       ...transaction,
       maxFeePerGas: BigInt(transaction.maxFeePerGas),

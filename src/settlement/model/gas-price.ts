@@ -1,5 +1,15 @@
 export const WEI_PER_GWEI = 1_000_000_000n;
 
+/** Budgets are kept in gwei: what is spent is rounded up. */
+export function gweiOf(wei: bigint): bigint {
+  return (wei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
+}
+
+/** The day of a budget, UTC. @param ms - since the epoch. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
 /** What a transaction offers for its gas, in wei (EIP-1559). */
 export interface Fees {
   readonly maxFeePerGas: bigint;

@@ -1,14 +1,10 @@
 import { type Address, decodeAbiParameters, type Hex } from 'viem';
 import type { Permit2Authorization } from '../../evm/authorization.js';
-import {
-  permit2AllowanceCall,
-  SETTLE,
-  SETTLE_WITH_PERMIT,
-  settlementCall,
-} from '../../evm/calls.js';
+import { SETTLE, SETTLE_WITH_PERMIT, settlementCall } from '../../evm/calls.js';
 import type { Permit2Claim } from '../../payment/payment.js';
 import { isUint256 } from '../../payment/wire-values.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
+import { approvalBefore, permit2Allowance, permit2InFlightKind } from '../permit2/approving.js';
 import { decodePermit2 } from '../permit2/decode.js';
 import { diagnosePermit2 } from '../permit2/diagnose.js';
 import { mayHideUse } from '../permit2/hidden-use.js';
@@ -71,10 +67,10 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   isExpiredAt: ({ deadline }, blockTime) => deadline < blockTime,
   decode: decodePermit2,
 
-  inFlightKindOf: ({ sponsoredPermit }) => (sponsoredPermit === undefined ? 'p' : 's'),
-  allowanceCall: ({ from, sponsoredPermit }, asset) =>
-    sponsoredPermit === undefined ? permit2AllowanceCall(asset, from) : undefined,
+  inFlightKindOf: permit2InFlightKind,
+  allowanceCall: permit2Allowance,
 
+  preparationOf: approvalBefore,
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   gasCapOf: (_, usual) => usual,

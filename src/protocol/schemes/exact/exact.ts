@@ -10,6 +10,7 @@ export const EXACT: Scheme = {
   name: 'exact',
   versions: [1, 2],
   extensions: ['eip2612GasSponsoring'],
+  sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [EXACT_EIP3009, EXACT_PERMIT2],
   payloads: EXACT_PAYLOADS,
   // EIP-3009 needs none.

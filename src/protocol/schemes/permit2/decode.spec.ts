@@ -25,6 +25,15 @@ describe('a Permit2 authorization from the ledger', () => {
     ['one of the largest amount', aPermit2Authorization({ amount: UINT256_MAX })],
     ['one that is not good yet', aPermit2Authorization({ witnessValidAfter: 2n ** 64n })],
     ['a sponsored one', aPermit2Authorization({ sponsoredPermit: PERMIT })],
+    [
+      'one that brings an approval',
+      aPermit2Authorization({
+        sponsoredApproval: {
+          ...{ raw: '0x02', hash: `0x${'03'.repeat(32)}`, accountNonce: 7 },
+          ...{ gas: 70_000n, maxFeePerGas: 2n ** 64n },
+        },
+      }),
+    ],
     // With what its scheme adds.
     ['one of upto', anUptoAuthorization()],
     ['a sponsored one of upto', anUptoAuthorization({ sponsoredPermit: PERMIT })],

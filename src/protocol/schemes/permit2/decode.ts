@@ -3,7 +3,7 @@ import type { Encoded } from '../encoded.js';
 
 /** @param stored - a Permit2 authorization from the ledger; what a scheme adds to it stays as it is. */
 export function decodePermit2(stored: unknown): Permit2Authorization {
-  const encoded = stored as Encoded<Permit2Authorization>;
+  const { sponsoredApproval: approval, ...encoded } = stored as Encoded<Permit2Authorization>;
   const { sponsoredPermit: permit } = encoded;
   return {
     ...encoded,
@@ -16,5 +16,12 @@ export function decodePermit2(stored: unknown): Permit2Authorization {
       value: BigInt(permit.value),
       deadline: BigInt(permit.deadline),
     },
+    ...(approval && {
+      sponsoredApproval: {
+        ...approval,
+        gas: BigInt(approval.gas),
+        maxFeePerGas: BigInt(approval.maxFeePerGas),
+      },
+    }),
   };
 }

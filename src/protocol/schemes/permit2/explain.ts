@@ -8,6 +8,7 @@ import {
   tooLate,
   tooPoor,
 } from '../explain-frame.js';
+import { APPROVAL_EXPLANATIONS } from './explain-approval.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.permit2Authorization';
 const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
@@ -108,6 +109,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
     expected: earliestEnd(now),
     got: sponsoredPermit?.deadline,
   }),
+  ...APPROVAL_EXPLANATIONS,
   payer_suspended: (_, { from }) => ({
     path: `${AUTHORIZATION}.from`,
     expected: 'another payer, or patience',

@@ -1,5 +1,9 @@
 import type { Address, Hex } from 'viem';
-import type { Permit2Claim, SponsoredPermitClaim } from '../../payment/payment.js';
+import type {
+  Permit2Claim,
+  SponsoredApprovalClaim,
+  SponsoredPermitClaim,
+} from '../../payment/payment.js';
 import {
   type JsonObject,
   readAddress,
@@ -30,12 +34,14 @@ export function readPermit2Claim(
     witnessValidAfter: witness['validAfter'],
   });
   if (addresses === undefined || integers === undefined) return undefined;
+  const sponsoredApproval = readSponsoredApproval(payload);
   return {
     method: 'permit2',
     ...addresses,
     ...integers,
     signature,
     sponsoredPermit: readSponsoredPermit(payload),
+    ...(sponsoredApproval && { sponsoredApproval }),
   };
 }
 
@@ -55,12 +61,23 @@ function readAll<Name extends string, Value extends Address | bigint>(
 
 /** Complete means all eight fields are truthy: a numeric nonce 0 counts as absent, the string "0" does not. */
 function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
-  const extensions = readOptionalObject(payload['extensions']);
-  const info = readOptionalObject(
-    readOptionalObject(extensions?.['eip2612GasSponsoring'])?.['info'],
-  );
+  const info = infoOf(payload, 'eip2612GasSponsoring');
   if (info === undefined) return undefined;
   const { from, asset, spender, amount, nonce, deadline, signature, version } = info;
   const claim = { from, asset, spender, amount, nonce, deadline, signature, version };
   return Object.values(claim).every(Boolean) ? claim : undefined;
+}
+
+/** Likewise of six fields. */
+function readSponsoredApproval(payload: JsonObject): SponsoredApprovalClaim | undefined {
+  const info = infoOf(payload, 'erc20ApprovalGasSponsoring');
+  if (info === undefined) return undefined;
+  const { from, asset, spender, amount, signedTransaction, version } = info;
+  const claim = { from, asset, spender, amount, signedTransaction, version };
+  return Object.values(claim).every(Boolean) ? claim : undefined;
+}
+
+function infoOf(payload: JsonObject, extension: string): JsonObject | undefined {
+  const extensions = readOptionalObject(payload['extensions']);
+  return readOptionalObject(readOptionalObject(extensions?.[extension])?.['info']);
 }

@@ -21,6 +21,7 @@ import {
   type VerifyScope,
 } from '../verdict.js';
 import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
+import { judgeApproval, mayBringApproval } from './judge-approval.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
 
 /** What differs between the schemes that pay by a Permit2 witness transfer through a proxy. */
@@ -82,7 +83,13 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
   const canBeSimulated =
     sponsored === undefined || (sponsored.ok && sponsored.permit !== undefined);
 
-  const isPromising = isSignedByKey && canBeSimulated && scope === 'full' && late === undefined;
+  // Whether an approval is needed first is not known yet.
+  const isPromising =
+    isSignedByKey &&
+    canBeSimulated &&
+    scope === 'full' &&
+    late === undefined &&
+    !mayBringApproval(claim, context);
   const settlingNow = isPromising ? settlingOf(rules, authorization, requirements) : undefined;
   const simulation = settlingNow && started(simulate(settlingNow, requirements, context));
   const assetIsContract = started(chain.isContract(asset));
@@ -107,6 +114,18 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
   }
   const settling = settlingOf(rules, authorization, requirements);
   if (settling === undefined) return { isValid: true, authorization, payerHasCode };
+  if (mayBringApproval(claim, context)) {
+    const approval = await judgeApproval(claim, payerHasCode, settling, payment, context);
+    if (approval.kind === 'refused') return approval.refusal;
+    if (approval.kind === 'good') {
+      const sponsoredApproval = approval.transaction;
+      return {
+        isValid: true,
+        authorization: { ...authorization, sponsoredApproval },
+        payerHasCode,
+      };
+    }
+  }
   const failure = await (simulation ?? simulate(settling, requirements, context));
   if (failure === undefined) return { isValid: true, authorization, payerHasCode };
   return refuseFailed(failure, settling, requirements, context, (failed) =>

@@ -1,6 +1,5 @@
 import { type Address, decodeAbiParameters, getAddress, type Hex } from 'viem';
 import type { UptoAuthorization } from '../../evm/authorization.js';
-import { permit2AllowanceCall } from '../../evm/calls.js';
 import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
 import type { UptoClaim } from '../../payment/payment.js';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../payment/wire-schemas.js';
 import { isUint256 } from '../../payment/wire-values.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
+import { approvalBefore, permit2Allowance, permit2InFlightKind } from '../permit2/approving.js';
 import { decodePermit2 } from '../permit2/decode.js';
 import { diagnosePermit2 } from '../permit2/diagnose.js';
 import { mayHideUse } from '../permit2/hidden-use.js';
@@ -74,10 +74,10 @@ const UPTO_PERMIT2: Action<UptoClaim, UptoAuthorization> = {
   isExpiredAt: ({ deadline }, blockTime) => deadline < blockTime,
   decode: (stored) => decodePermit2(stored) as UptoAuthorization,
 
-  inFlightKindOf: ({ sponsoredPermit }) => (sponsoredPermit === undefined ? 'p' : 's'),
-  allowanceCall: ({ from, sponsoredPermit }, asset) =>
-    sponsoredPermit === undefined ? permit2AllowanceCall(asset, from) : undefined,
+  inFlightKindOf: permit2InFlightKind,
+  allowanceCall: permit2Allowance,
 
+  preparationOf: approvalBefore,
   callOf: (authorization, { amount }) => uptoSettlementCall(authorization, amount),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   gasCapOf: (_, usual) => usual,
@@ -126,6 +126,7 @@ export const UPTO: Scheme = {
   name: 'upto',
   versions: [2],
   extensions: ['eip2612GasSponsoring'],
+  sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [UPTO_PERMIT2],
   contracts: ['permit2', 'uptoProxy'],
   payloads: [

@@ -3,6 +3,7 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
+import { valueSentBy } from '../../model/attempt.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
@@ -218,11 +219,16 @@ export class Outcomes {
   async close(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     const { store, state, observer, suspensions } = this.options;
     const { accountNonce, inclusion, attempt, assets } = tracked;
-    const costWei = (inclusion?.gasUsed ?? 0n) * (inclusion?.effectiveGasPrice ?? 0n);
-    await store.closeAttempt(held, accountNonce, costWei);
+    await store.closeAttempt(held, accountNonce, costOf(tracked));
     state.closed(accountNonce);
     if (attempt.kind !== 'batch' || inclusion === undefined || inclusion.isSuccess) return;
     observer.batchReverted(held.lane, attempt);
     for (const asset of assets) suspensions.noteRevert(asset);
   }
+}
+
+/** Wei that its account nonce has cost us; none where a transaction not ours used it. */
+function costOf({ attempt, inclusion }: TrackedAttempt): bigint {
+  if (inclusion === undefined) return 0n;
+  return inclusion.gasUsed * inclusion.effectiveGasPrice + valueSentBy(attempt, inclusion);
 }

@@ -4,6 +4,7 @@ import { aggregateCall, type Call } from '../../../protocol/evm/calls.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type {
   AllocateResult,
+  FundResult,
   GasBudget,
   HeldLane,
   LaneStore,
@@ -11,13 +12,21 @@ import type {
 } from '../../ledger/lane-store.js';
 import {
   type Attempt,
+  type Funding,
   mostCostOf,
   newestTransactionOf,
   type SignedTransaction,
 } from '../../model/attempt.js';
-import { bumpedFees, type Fees, feesFor, WEI_PER_GWEI } from '../../model/gas-price.js';
+import {
+  bumpedFees,
+  dayOf,
+  type Fees,
+  feesFor,
+  gweiOf,
+  WEI_PER_GWEI,
+} from '../../model/gas-price.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { FeeMarkets, LaneChain, TransactionSigner } from '../ports.js';
+import type { FeeMarkets, LaneChain, TransactionOrder, TransactionSigner } from '../ports.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 import { isTakenBy, refusalOf } from './pool-push.js';
 import type { SendGroup } from './rechecked.js';
@@ -27,6 +36,11 @@ export type Sent =
   | { readonly kind: 'price_cap' }
   | Exclude<AllocateResult, { kind: 'ok' }>;
 
+export type Funded =
+  | { readonly kind: 'sent'; readonly tracked: TrackedAttempt }
+  | { readonly kind: 'price_cap' }
+  | Exclude<FundResult, { kind: 'ok' }>;
+
 /** - `no_room`: no higher fee is possible. - `no_key`: this process only follows the lane. */
 export type Replaced = 'replaced' | 'cancelled' | 'no_room' | 'no_key';
 
@@ -34,6 +48,10 @@ export type Replaced = 'replaced' | 'cancelled' | 'no_room' | 'no_key';
 export interface DailyBudgets {
   readonly laneWei: bigint | undefined;
   readonly payeeWei: bigint | undefined;
+  /** For transactions of payers, top-ups included. Without it nobody is funded. */
+  readonly fundingsWei?: bigint | undefined;
+  /** What one payer is sent at most. */
+  readonly topUpWei?: bigint | undefined;
 }
 
 export interface BroadcasterOptions {
@@ -58,6 +76,8 @@ export interface SendOrder {
 
 /** A transfer of nothing to oneself. */
 const NOOP_GAS = 21_000n;
+/** A transfer of native coins to an account without code. */
+export const FUND_GAS = 21_000n;
 
 /** Signs, stores and sends the transactions of one lane. */
 export class Broadcaster {
@@ -92,6 +112,27 @@ export class Broadcaster {
     if (allocated.kind !== 'ok') return allocated;
     const payments = new Map(items.map(({ id, payment }) => [id, payment]));
     const tracked = this.#track(attempt, payments, head);
+    observer.sent(held.lane, attempt);
+    return { kind: 'sent', tracked };
+  }
+
+  /**
+   * Sends native coins to a payer with the next account nonce of the lane, once for each transaction that
+   * the payer has signed; otherwise like {@link send}.
+   */
+  async fund(held: HeldLane, accountNonce: number, funding: Funding, head: Head): Promise<Funded> {
+    const { store, signer, observer } = this.options;
+    const fees = feesFor(await this.options.fees.market(head));
+    if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
+    const order = { ...fundingOrder(funding), accountNonce, gas: FUND_GAS, fees, isNoop: false };
+    const attempt: Attempt = {
+      ...{ accountNonce, kind: 'fund', settlementIds: [], funding },
+      transactions: [signer.sign(order)],
+      allocatedAtBlock: newerOf(head.latest.number, this.options.chain.newestKnownBlock),
+    };
+    const stored = await store.fund(held, attempt, this.#budgetFor(attempt));
+    if (stored.kind !== 'ok') return stored;
+    const tracked = this.#track(attempt, new Map(), head);
     observer.sent(held.lane, attempt);
     return { kind: 'sent', tracked };
   }
@@ -155,14 +196,18 @@ export class Broadcaster {
   async outbid(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
     const { signer } = this.options;
     if (signer === undefined) return 'no_key';
+    const { funding } = tracked.attempt;
     const call = this.#sameCalls(tracked);
     const { isNoop, gas } = newestTransactionOf(tracked.attempt);
-    if (isNoop || call === undefined) return this.cancel(held, tracked, head);
+    const same = funding === undefined ? call && { call } : fundingOrder(funding);
+    if (isNoop || same === undefined) return this.cancel(held, tracked, head);
     const fees = await this.#feesOver(tracked, head);
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
-    const transaction = signer.sign({ call, accountNonce, gas, fees, isNoop: false });
+    const transaction = signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
     if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
+    // A payer is funded once: what was sent may still land, and keeps its chance.
+    if (funding !== undefined) return 'no_room';
     return this.cancel(held, tracked, head);
   }
 
@@ -227,13 +272,20 @@ export class Broadcaster {
 
   #budgetFor(attempt: Attempt): GasBudget {
     const { budgets, clock } = this.options;
+    const fundingsWei = attempt.funding && (budgets.fundingsWei ?? 0n);
     return {
-      costGwei: (mostCostOf(attempt) + WEI_PER_GWEI - 1n) / WEI_PER_GWEI,
+      costGwei: gweiOf(mostCostOf(attempt)),
       laneGwei: budgets.laneWei === undefined ? undefined : budgets.laneWei / WEI_PER_GWEI,
       payeeGwei: budgets.payeeWei === undefined ? undefined : budgets.payeeWei / WEI_PER_GWEI,
-      day: new Date(clock.now()).toISOString().slice(0, 10),
+      fundingsGwei: fundingsWei === undefined ? undefined : fundingsWei / WEI_PER_GWEI,
+      day: dayOf(clock.now()),
     };
   }
+}
+
+/** A transfer of native coins, which calls nobody's code. */
+function fundingOrder({ payer, valueWei }: Funding): Pick<TransactionOrder, 'call' | 'valueWei'> {
+  return { call: { to: payer, data: '0x' }, valueWei };
 }
 
 /** The moment of a broadcast is the newest block that any endpoint had shown by then. */

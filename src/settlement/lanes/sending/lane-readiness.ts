@@ -77,10 +77,19 @@ export class LaneReadiness {
     return gasBalance.settlementsLeft(state.pending, gasEstimates.typical * price);
   }
 
+  /** Whether the money is there for one more thing that costs so many wei. */
+  canSpend(costWei: bigint): boolean {
+    return this.options.gasBalance.settlementsLeft(this.options.state.pending, costWei) >= 1;
+  }
+
+  /** Wei that so much gas may cost at the fees of now. */
+  costOf(gas: bigint): bigint {
+    return gas * (this.#fees?.maxFeePerGas ?? 0n);
+  }
+
   /** A node takes only what its sender could pay for if it used all its gas. */
   canPayFor(gas: bigint): boolean {
-    const costWei = gas * (this.#fees?.maxFeePerGas ?? 0n);
-    return this.options.gasBalance.settlementsLeft(this.options.state.pending, costWei) >= 1;
+    return this.canSpend(this.costOf(gas));
   }
 
   /** Wei for a unit of gas that the lane would pay now. */

@@ -6,6 +6,7 @@ import type { UnresolvedUses } from '../following/unresolved-uses.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads } from '../ports.js';
+import type { Preparations } from '../preparing/preparations.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Broadcaster } from './broadcaster.js';
 import type { LaneReadiness } from './lane-readiness.js';
@@ -28,6 +29,7 @@ export interface LaneSendingOptions {
   readonly readiness: LaneReadiness;
   readonly suspensions: BatchSuspensions;
   readonly unresolved: UnresolvedUses;
+  readonly preparations: Preparations;
   readonly events: LaneEvents;
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
   /** Milliseconds; 0 for a chain that mines on demand. */
@@ -53,6 +55,12 @@ export class LaneSending {
     this.#failure = undefined;
     this.#beside.clear();
     this.options.simulator.clear();
+    this.options.preparations.reset();
+  }
+
+  /** Whether a block is awaited before something can be sent. */
+  get isWaiting(): boolean {
+    return this.options.preparations.isWaiting;
   }
 
   /**
@@ -61,11 +69,18 @@ export class LaneSending {
    * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
    */
   async sendReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
-    const { store, batchRules, simulator } = this.options;
+    const { store, batchRules, simulator, preparations } = this.options;
+    await preparations.round(held, (step) => this.#inTurn(step));
     while (isGoing() && (await this.#mayTake())) {
       const taken = await store.take(held, batchRules.maxItems, this.options.isRetiring);
-      if (taken.length === 0 && !simulator.hasDecided) return;
-      await this.#judgeInTime(this.#judgeAndSend(held, taken, isGoing));
+      const { ready, overflow } = preparations.keep(taken);
+      await this.#putOff(held, overflow);
+      const judged = [...preparations.takePrepared(), ...ready];
+      if (judged.length > 0 || simulator.hasDecided) {
+        await this.#judgeInTime(this.#judgeAndSend(held, judged, isGoing));
+      } else if (taken.length === 0) {
+        return;
+      }
     }
   }
 
@@ -129,9 +144,10 @@ export class LaneSending {
     { groups, refusals, undecided, blockNumber }: Rechecked<TakenSettlement>,
     isGoing: () => boolean,
   ): Promise<void> {
-    const { store, events, unresolved } = this.options;
+    const { store, events, unresolved, preparations } = this.options;
     const refused = refusals
       .filter(({ item, reason }) => !unresolved.holds(item, reason, blockNumber))
+      .filter(({ item, reason }) => !preparations.holds(item, reason))
       .map(({ item: { id }, reason }) => ({ id, reason }));
     if (refused.length > 0) {
       await store.refuse(held, refused);

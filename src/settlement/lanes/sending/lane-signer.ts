@@ -25,9 +25,16 @@ export class LaneSigner implements TransactionSigner {
     return { to: this.address, data: '0x' };
   }
 
-  sign({ call, accountNonce, gas, fees, isNoop }: TransactionOrder): SignedTransaction {
+  sign({
+    call,
+    accountNonce,
+    gas,
+    fees,
+    isNoop,
+    valueWei = 0n,
+  }: TransactionOrder): SignedTransaction {
     const { raw, hash } = signTransaction(
-      { chainId: this.chainId, nonce: accountNonce, gas, ...call, ...fees },
+      { chainId: this.chainId, nonce: accountNonce, gas, value: valueWei, ...call, ...fees },
       this.#key,
     );
     return { hash, raw, gas, signedAt: this.clock.now(), isNoop, ...fees };

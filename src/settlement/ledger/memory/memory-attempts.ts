@@ -1,10 +1,11 @@
 import { LeaseLostError } from '../../../protocol/errors.js';
-import type { Attempt } from '../../model/attempt.js';
+import type { Attempt, KnownFunding } from '../../model/attempt.js';
 import type {
   AllocateResult,
   Ending,
   FillResult,
   FinishResult,
+  FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -25,6 +26,9 @@ interface MemoryParts {
 
 /** The attempts of lanes in memory: from the allocation of their account nonce to their end. */
 export class MemoryAttempts {
+  /** By chain and payer. */
+  #funded = new Map<string, KnownFunding>();
+
   constructor(private readonly parts: MemoryParts) {}
 
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
@@ -46,6 +50,46 @@ export class MemoryAttempts {
       }
       return { kind: 'ok' };
     });
+  }
+
+  fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
+    const { accountNonce, funding } = attempt;
+    if (funding === undefined) throw new TypeError('an attempt that funds nobody');
+    const { payer, payerNonce, settlementId } = funding;
+    return this.parts.lanes.step(held, (lane): FundResult => {
+      if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
+      if (lane.next !== accountNonce) return { kind: 'nonce' };
+      const [claim] = this.parts.claims.inWork(held.lane, [settlementId]);
+      if (claim === undefined) return { kind: 'gone', ids: [settlementId] };
+      const known = this.fundingOf(held.chainId, payer);
+      if (known !== undefined && known.payerNonce >= payerNonce) return { kind: 'funded' };
+      const over = this.parts.gas.charge(held, attempt, budget);
+      if (over !== undefined) return over;
+      lane.next = accountNonce + 1;
+      lane.attempts.set(accountNonce, attempt);
+      this.#funded.set(`${held.chainId}:${payer}`, { payerNonce, isDone: false });
+      return { kind: 'ok' };
+    });
+  }
+
+  fundingOf(chainId: number, payer: string): KnownFunding | undefined {
+    return this.#funded.get(`${chainId}:${payer}`);
+  }
+
+  /** A funding that was sent is noted again in a ledger that went back. */
+  restoreFunding({ chainId }: HeldLane, { funding }: Attempt): void {
+    if (funding === undefined) return;
+    const { payer, payerNonce } = funding;
+    const known = this.fundingOf(chainId, payer);
+    if (known !== undefined && known.payerNonce >= payerNonce) return;
+    this.#funded.set(`${chainId}:${payer}`, { payerNonce, isDone: false });
+  }
+
+  snapshot(): () => void {
+    const copy = new Map(this.#funded);
+    return () => {
+      this.#funded = copy;
+    };
   }
 
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
@@ -76,6 +120,12 @@ export class MemoryAttempts {
 
   closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
     return this.parts.lanes.step(held, ({ attempts }) => {
+      const { funding } = attempts.get(accountNonce) ?? {};
+      const key = `${held.chainId}:${funding?.payer ?? ''}`;
+      const known = this.#funded.get(key);
+      if (known !== undefined && known.payerNonce === funding?.payerNonce) {
+        this.#funded.set(key, { ...known, isDone: true });
+      }
       attempts.delete(accountNonce);
       this.parts.gas.close(held, accountNonce, costWei);
     });

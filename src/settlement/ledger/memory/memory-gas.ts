@@ -9,6 +9,8 @@ interface Charge {
 }
 
 const WEI_PER_GWEI = 1_000_000_000n;
+/** The subject of the budget for transactions of payers. */
+const FUNDINGS = 'fundings';
 
 /** The gas budgets of a ledger in memory. */
 export class MemoryGas {
@@ -42,8 +44,12 @@ export class MemoryGas {
     };
     if (costGwei <= charge.costGwei) return undefined;
     const wanted = this.#wanted(held, attempt, budget);
+    const limitOf = (subject: string): bigint | undefined => {
+      if (subject === FUNDINGS) return budget.fundingsGwei;
+      return subject === held.lane ? laneGwei : payeeGwei;
+    };
     for (const [subject, gwei] of wanted) {
-      const limit = subject === held.lane ? laneGwei : payeeGwei;
+      const limit = limitOf(subject);
       const more = gwei - (charge.charged.get(subject) ?? 0n);
       const spent = this.spentOn(held.chainId, subject, charge.day);
       if (limit !== undefined && spent + more > limit) {
@@ -75,11 +81,13 @@ export class MemoryGas {
 
   #wanted(
     { lane }: HeldLane,
-    { settlementIds }: Attempt,
-    { laneGwei, payeeGwei, costGwei }: GasBudget,
+    { settlementIds: carried, funding }: Attempt,
+    { laneGwei, payeeGwei, fundingsGwei, costGwei }: GasBudget,
   ): ReadonlyMap<string, bigint> {
     const wanted = new Map<string, bigint>();
     if (laneGwei !== undefined) wanted.set(lane, costGwei);
+    if (fundingsGwei !== undefined) wanted.set(FUNDINGS, costGwei);
+    const settlementIds = funding === undefined ? carried : [funding.settlementId];
     if (payeeGwei === undefined || settlementIds.length === 0) return wanted;
     const items = BigInt(settlementIds.length);
     const share = (costGwei + items - 1n) / items;

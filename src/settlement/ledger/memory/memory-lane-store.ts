@@ -1,12 +1,13 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import type { Attempt } from '../../model/attempt.js';
+import type { Attempt, KnownFunding } from '../../model/attempt.js';
 import { isFinishedStage, STATE_OF } from '../../model/settlement-machine.js';
 import type {
   AllocateResult,
   Ending,
   FillResult,
   FinishResult,
+  FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -53,7 +54,9 @@ export class MemoryLaneStore implements LaneStore {
 
   /** What is there at this moment, to go back to. */
   snapshot(): () => void {
-    const parts = [this.#lanes.snapshot(), this.claims.snapshot(), this.gas.snapshot()];
+    const parts = [this.#lanes, this.claims, this.gas, this.#attempts].map((part) =>
+      part.snapshot(),
+    );
     return () => {
       for (const goBack of parts) goBack();
       for (const listener of this.#listeners) listener();
@@ -123,6 +126,7 @@ export class MemoryLaneStore implements LaneStore {
         const missing = attempt.transactions.filter(({ hash }) => !known.has(hash));
         const transactions = [...(stored?.transactions ?? []), ...missing];
         lane.attempts.set(attempt.accountNonce, { ...attempt, ...stored, transactions });
+        this.#attempts.restoreFunding(held, attempt);
         for (const [id, payment] of payments) this.claims.restore(id, payment, held.lane, attempt);
       }
     });
@@ -183,6 +187,14 @@ export class MemoryLaneStore implements LaneStore {
 
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
     return this.#attempts.allocate(held, attempt, budget);
+  }
+
+  fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
+    return this.#attempts.fund(held, attempt, budget);
+  }
+
+  fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
+    return Promise.resolve(this.#attempts.fundingOf(chainId, payer));
   }
 
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../../protocol/payment/identity.js';
-import { needsNoTransaction } from '../../../protocol/payment/payment-facts.js';
+import { inFlightKindOf, needsNoTransaction } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../model/settlement.js';
 import { isFinishedStage, type SettlementEvent } from '../../model/settlement-machine.js';
@@ -144,6 +144,9 @@ export class MemorySettlementStore implements SettlementStore {
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
       const needsNothing = needsNoTransaction(claim.payment);
       if (queued >= this.queueMax && !needsNothing) return { kind: 'queue_full', queued };
+      if (inFlightKindOf(claim.payment) === 'a' && this.#settlements.hasOwnTransaction(claim)) {
+        return { kind: 'permit_in_flight' };
+      }
       const record = newRecord(id, claim, requester, this.now());
       this.#chainIds.add(claim.payment.chainId);
       this.#settlements.add(record, { ...index, live: id, ...(isHandedOut && { sold: id }) });

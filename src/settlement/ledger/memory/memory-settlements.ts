@@ -11,7 +11,7 @@ import {
 } from '../../model/settlement-machine.js';
 import type { InFlight } from '../queries/in-flight.js';
 import type { Requester } from '../requester.js';
-import { type PayerRef, WAITER_LIVES_MS } from '../settlement-store.js';
+import { type Claim, type PayerRef, WAITER_LIVES_MS } from '../settlement-store.js';
 import { isEarly, isSold, type MemoryRecord } from './memory-record.js';
 
 /** Ids of the claims of one authorization. */
@@ -163,6 +163,16 @@ export class MemorySettlements {
       allowanceNeeded: sum(others.filter((one) => inFlightKindOf(one) === 'p')),
       hasSponsoredPermit: others.some((one) => inFlightKindOf(one) === 's'),
     };
+  }
+
+  /** Whether another payment of this payer is in flight whose payer's own transaction comes first. */
+  hasOwnTransaction({ payment: { chainId, authorization } }: Pick<Claim, 'payment'>): boolean {
+    return [...this.#records.values()].some(({ stage, payment }) => {
+      const isReserved = !isFinishedStage(stage) && stage !== 'included';
+      const isOfPayer =
+        payment?.chainId === chainId && payment.authorization.from === authorization.from;
+      return isReserved && isOfPayer && inFlightKindOf(payment) === 'a';
+    });
   }
 
   news({ id }: MemoryRecord, kind: string, transaction?: Hex): void {

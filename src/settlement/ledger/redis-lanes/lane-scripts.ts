@@ -15,6 +15,7 @@ export const LANE_SCRIPTS = {
   take: loadScript('take'),
   giveBack: loadScript('give_back'),
   allocate: loadScript('allocate'),
+  fund: loadScript('fund'),
   fillGap: loadScript('fill_gap'),
   replace: loadScript('replace'),
   closeAttempt: loadScript('close_attempt'),

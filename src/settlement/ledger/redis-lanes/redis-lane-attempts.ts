@@ -1,10 +1,18 @@
-import type { ScriptArgument } from '../../../platform/redis/redis-scripts.js';
+import type { Address } from 'viem';
+import { redisCall, type ScriptArgument } from '../../../platform/redis/redis-scripts.js';
 import { LeaseLostError } from '../../../protocol/errors.js';
-import { type Attempt, encodeAttempt, newestTransactionOf } from '../../model/attempt.js';
+import {
+  type Attempt,
+  encodeAttempt,
+  type KnownFunding,
+  newestTransactionOf,
+} from '../../model/attempt.js';
 import { WEI_PER_GWEI } from '../../model/gas-price.js';
+import { listKey } from '../keys.js';
 import type {
   AllocateResult,
   FillResult,
+  FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
@@ -32,6 +40,38 @@ export class RedisLaneAttempts {
     if (kind === 'gone') return { kind, ids: rest };
     if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
     throw new TypeError(`allocate answered ${kind ?? 'nothing'}`);
+  }
+
+  async fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
+    const { funding } = attempt;
+    if (funding === undefined) throw new TypeError('an attempt that funds nobody');
+    const [kind, ...rest] = asTexts(
+      await this.runner.write(
+        LANE_SCRIPTS.fund,
+        held,
+        [funding.settlementId],
+        [
+          attempt.accountNonce,
+          encodeAttempt(attempt),
+          funding.payer,
+          funding.payerNonce,
+          ...budgetArgs(budget),
+        ],
+      ),
+    );
+    if (kind === 'ok' || kind === 'nonce' || kind === 'paused' || kind === 'funded')
+      return { kind };
+    if (kind === 'gone') return { kind, ids: rest };
+    if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
+    throw new TypeError(`fund answered ${kind ?? 'nothing'}`);
+  }
+
+  async fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
+    const reply = this.runner.redis.hget(listKey(chainId, 'funded'), payer);
+    const known = await redisCall('fundingOf', reply);
+    if (known === null) return undefined;
+    const [nonce, how] = known.split(':');
+    return { payerNonce: Number(nonce), isDone: how === 'done' };
   }
 
   async replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
@@ -111,10 +151,12 @@ export class RedisLaneAttempts {
       encodeAttempt(attempt),
       isNoop ? '' : encodeHash(hash),
       this.runner.lifetimes.retentionSeconds,
-      budget.costGwei.toString(),
-      budget.laneGwei?.toString() ?? '',
-      budget.payeeGwei?.toString() ?? '',
-      budget.day,
+      ...budgetArgs(budget),
     ];
   }
+}
+
+function budgetArgs({ costGwei, laneGwei, payeeGwei, fundingsGwei, day }: GasBudget): string[] {
+  const limit = (gwei: bigint | undefined): string => gwei?.toString() ?? '';
+  return [costGwei.toString(), limit(laneGwei), limit(payeeGwei), day, limit(fundingsGwei)];
 }

@@ -1,6 +1,7 @@
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import { termsOf } from '../../../protocol/payment/identity.js';
-import { decodeAttempt, encodeAttempt } from '../../model/attempt.js';
+import { type Attempt, decodeAttempt, encodeAttempt, mostCostOf } from '../../model/attempt.js';
+import { dayOf, gweiOf } from '../../model/gas-price.js';
 import { STATE_OF } from '../../model/settlement-machine.js';
 import * as keys from '../keys.js';
 import type { HeldLane, OpenedLane, RememberedAttempt, StoredSettlement } from '../lane-store.js';
@@ -65,6 +66,7 @@ export class RedisLaneLeases {
         hashes: attempt.transactions
           .filter(({ isNoop }) => !isNoop)
           .map(({ hash }) => encodeHash(hash)),
+        funding: restoredFunding(attempt),
         items: [...payments].map(([id, payment]) => {
           const { authorizationId, termsTag } = termsOf(
             payment.chainId,
@@ -86,6 +88,15 @@ export class RedisLaneLeases {
     const args = [next, this.runner.lifetimes.retentionSeconds, '[]'];
     await this.runner.write(LANE_SCRIPTS.restoreAttempts, held, [], args);
   }
+}
+
+/** What is to be noted again of a funding that was sent. */
+function restoredFunding(attempt: Attempt): object | undefined {
+  const { funding, transactions } = attempt;
+  if (funding === undefined) return undefined;
+  const { payer, payerNonce } = funding;
+  const cost = Number(gweiOf(mostCostOf(attempt)));
+  return { payer, payerNonce, cost, day: dayOf(transactions[0]?.signedAt ?? 0) };
 }
 
 function readStored(fields: readonly string[]): StoredSettlement {

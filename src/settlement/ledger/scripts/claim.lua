@@ -34,6 +34,7 @@ if not needs_nothing then
   if not fits(totals[1], ARGV[5]) then return { 'in_flight_changed' } end
   if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
   if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
+  if record.kind == 'a' and redis.call('EXISTS', own_transaction_key(record.payer)) == 1 then return { 'permit_in_flight' } end
   local most = tonumber(ARGV[7])
   if queued >= most then return { 'queue_full', queued } end
   local own = tonumber(redis.call('HGET', prefix .. 'load', record.pay_to) or '0')

@@ -6,6 +6,11 @@
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce, ARGV[4] gas money it has cost, gwei
 -- Returns 1.
 local nonce = ARGV[3]
+local attempt = redis.call('HGET', lane_key .. ':attempts', nonce)
+local funding = attempt and cjson.decode(attempt).funding
+if funding and redis.call('HGET', funded_key, funding.payer) == string.format('%.0f:sent', funding.payerNonce) then
+  note_funded(funding.payer, funding.payerNonce, 'done')
+end
 redis.call('HDEL', lane_key .. ':attempts', nonce)
 local text = redis.call('HGET', lane_key .. ':charges', nonce)
 if not text then return 1 end

@@ -51,8 +51,9 @@ end
 
 -- Charges what an account nonce may cost beyond what it is charged with already, or says whose budget is full.
 -- `shares` are the parts of the payees; limits are texts, empty for none.
-local function charge(nonce, cost, shares, lane_limit, payee_limit, day)
-  if lane_limit == '' and payee_limit == '' then return nil end
+local function charge(nonce, cost, shares, lane_limit, payee_limit, day, fundings_limit)
+  fundings_limit = fundings_limit or ''
+  if lane_limit == '' and payee_limit == '' and fundings_limit == '' then return nil end
   local text = redis.call('HGET', lane_key .. ':charges', nonce)
   local before = text and cjson.decode(text) or { day = day, cost = 0, charged = {} }
   local after = { day = before.day, cost = math.max(cost, before.cost), charged = {} }
@@ -65,6 +66,7 @@ local function charge(nonce, cost, shares, lane_limit, payee_limit, day)
     return true
   end
   if lane_limit ~= '' and not raise('lane:' .. lane, cost, lane_limit) then return 'lane' end
+  if fundings_limit ~= '' and not raise('fundings', cost, fundings_limit) then return 'fundings' end
   if payee_limit ~= '' then
     for payee, part in pairs(shares) do
       if not raise(payee, math.ceil(cost * part), payee_limit) then return payee end
@@ -83,4 +85,20 @@ local function shares_of(records)
   local shares = {}
   for _, r in ipairs(records) do shares[r.pay_to] = (shares[r.pay_to] or 0) + 1 / #records end
   return shares
+end
+
+-- ---------------------------------------------------------------- payers that were sent native coins
+
+local funded_key = prefix .. 'funded'
+-- Payers on one chain, about 100 bytes each. Each of them has cost the price of a transfer.
+local FUNDED_MOST = 2000000
+
+-- Whether a payer was funded for this account nonce of its own, or for a later one.
+local function is_funded(payer, payer_nonce)
+  local known = redis.call('HGET', funded_key, payer)
+  return known and tonumber(string.match(known, '^%d+')) >= tonumber(payer_nonce)
+end
+
+local function note_funded(payer, payer_nonce, how)
+  redis.call('HSET', funded_key, payer, string.format('%.0f', tonumber(payer_nonce)) .. ':' .. how)
 end

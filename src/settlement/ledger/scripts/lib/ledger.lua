@@ -138,6 +138,11 @@ local function decimal_subtract(a, b)
   return out == '' and '0' or out
 end
 
+-- The authorization whose payer's own transaction comes first: its account has one line of nonces, whatever the token.
+local function own_transaction_key(payer)
+  return prefix .. 'o:' .. payer
+end
+
 -- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is
 -- approved) and _s (sponsored permits).
 local function in_flight_key(r)
@@ -149,6 +154,7 @@ local function reserve(r)
   local key = in_flight_key(r)
   local f = r.totals or redis.call('HMGET', key, '_b', '_p', '_s', r.auth)
   if f[4] then return end
+  if r.kind == 'a' then redis.call('SETNX', own_transaction_key(r.payer), r.auth) end
   redis.call('HSET', key, r.auth, r.kind .. ':' .. r.amount, '_b', decimal_add(f[1] or '0', r.amount),
     '_p', r.kind == 'p' and decimal_add(f[2] or '0', r.amount) or (f[2] or '0'),
     '_s', tonumber(f[3] or '0') + (r.kind == 's' and 1 or 0))
@@ -158,6 +164,9 @@ local function release(r)
   local key = in_flight_key(r)
   local entry = redis.call('HGET', key, r.auth)
   if not entry then return end
+  if string.sub(entry, 1, 1) == 'a' and redis.call('GET', own_transaction_key(r.payer)) == r.auth then
+    redis.call('DEL', own_transaction_key(r.payer))
+  end
   redis.call('HDEL', key, r.auth)
   if redis.call('HLEN', key) <= 3 then
     redis.call('DEL', key)

@@ -1,0 +1,42 @@
+import type { Address, Hex } from 'viem';
+import type { Call } from './calls.js';
+import type { CallOutcome, ChainReader, Effect, Sender, Settlement } from './chain-reader.js';
+
+/** What the operator pays for one approval of a payer at most. */
+export interface ApprovalLimits {
+  /** Gas limit of the payer's transaction. */
+  readonly gas: bigint;
+  /** Wei for a unit of gas. */
+  readonly maxFeePerGas: bigint;
+  /** Wei that a payer is sent for it. */
+  readonly topUpWei: bigint;
+}
+
+/** A call that comes before a settlement, in a transaction of its own. */
+export interface FirstCall {
+  readonly call: Call;
+  readonly from: Address;
+  /** Gas limit of its transaction. */
+  readonly gas: bigint;
+}
+
+/** What a settlement brought about whose first call was made before it. */
+export type EffectAfter = Effect | { readonly status: 'first_failed' };
+
+/** What the judgement of a payer's own transaction reads, beside what every judgement does. */
+export interface ApprovalChain extends ChainReader {
+  /** Whether the operator vouches for the code of a token. */
+  isTrusted(token: Address): boolean;
+  /** Account nonces below this are used; `pending` counts what is in the pool of this node too. */
+  transactionCount(account: Address, at: 'latest' | 'pending'): Promise<number>;
+  /** `undefined` where this node knows no such transaction, mined or not. */
+  transaction(hash: Hex): Promise<object | undefined>;
+  /** Wei. */
+  balance(account: Address): Promise<bigint>;
+  latestBlock(): Promise<{ readonly baseFeePerGas: bigint | undefined }>;
+  /** Wei for a unit of gas, base fee and tip together, as the node suggests it. */
+  gasPrice(): Promise<bigint>;
+  callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome>;
+  /** Simulates both on top of each other; `undefined` where this node cannot. */
+  simulateAfter(first: FirstCall, settlement: Settlement): Promise<EffectAfter | undefined>;
+}

@@ -1,0 +1,122 @@
+import type { Address } from 'viem';
+import type {
+  ApprovalChain,
+  ApprovalLimits,
+  EffectAfter,
+  FirstCall,
+} from '../../evm/approval-chain.js';
+import { decodeBoolean, decodeUint, isBelow } from '../../evm/call-results.js';
+import { balanceOfCall, isBitSet, nonceBitmapCall } from '../../evm/calls.js';
+import type { Settlement } from '../../evm/chain-reader.js';
+import { mostCostOfTransaction, type SentTransaction } from '../../evm/payer-transaction.js';
+import type { Reason } from '../../reasons.js';
+
+/** A payment whose payer brings its approval, and what both would send. */
+export interface ApprovalCase {
+  readonly transaction: SentTransaction;
+  readonly payer: Address;
+  /** Of the Permit2 authorization. */
+  readonly nonce: bigint;
+  readonly settlement: Settlement;
+}
+
+/** Nodes suggest more than the least that they take. Who offers less than a fifth of it may wait for ever. */
+const PRICE_DIVISOR = 5n;
+
+/**
+ * Why an approval would not be mined, or the payment would not succeed after it; `undefined` where both
+ * would.
+ *
+ * @throws ChainUnavailableError
+ */
+export async function refusalOnChain(
+  chain: ApprovalChain,
+  approval: ApprovalCase,
+  limits: ApprovalLimits,
+): Promise<Reason | undefined> {
+  return (
+    (await refusalByAccount(chain, approval, limits)) ?? (await refusalByEffect(chain, approval))
+  );
+}
+
+/** What the payer's account and the price of gas say. */
+async function refusalByAccount(
+  chain: ApprovalChain,
+  { transaction, payer }: ApprovalCase,
+  { topUpWei }: ApprovalLimits,
+): Promise<Reason | undefined> {
+  const [used, pending, balance, { baseFeePerGas = 0n }, price] = await Promise.all([
+    chain.transactionCount(payer, 'latest'),
+    chain.transactionCount(payer, 'pending'),
+    chain.balance(payer),
+    chain.latestBlock(),
+    chain.gasPrice(),
+  ]);
+  const { accountNonce, hash, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  if (used !== accountNonce) return 'erc20_approval_tx_nonce_mismatch';
+  // What waits at this nonce is the approval itself, or something in its place.
+  if (pending > used && (await chain.transaction(hash)) === undefined) {
+    return 'erc20_approval_tx_nonce_mismatch';
+  }
+  const offered = baseFeePerGas + maxPriorityFeePerGas;
+  const paid = offered < maxFeePerGas ? offered : maxFeePerGas;
+  if (paid < baseFeePerGas || paid < price / PRICE_DIVISOR) {
+    return 'erc20_approval_tx_underpriced';
+  }
+  return mostCostOfTransaction(transaction) - balance > topUpWei
+    ? 'erc20_approval_tx_too_expensive'
+    : undefined;
+}
+
+async function refusalByEffect(
+  chain: ApprovalChain,
+  approval: ApprovalCase,
+): Promise<Reason | undefined> {
+  const { transaction, payer, settlement } = approval;
+  const call = { to: settlement.token, data: transaction.data };
+  const first = { call, from: payer, gas: transaction.gas };
+  const effect = await chain.simulateAfter(first, settlement);
+  if (effect === undefined) return refusalByParts(chain, first, approval);
+  return effect.status === 'paid' ? undefined : reasonOf(chain, effect, settlement);
+}
+
+async function reasonOf(
+  chain: ApprovalChain,
+  effect: Exclude<EffectAfter, { status: 'paid' }>,
+  settlement: Settlement,
+): Promise<Reason> {
+  if (effect.status === 'first_failed') return 'erc20_approval_tx_failed';
+  if (await isTooPoor(chain, settlement)) return 'permit2_insufficient_balance';
+  return effect.status === 'halted' ? 'gas_limit_exceeded' : 'permit2_simulation_failed';
+}
+
+/**
+ * On a node that cannot simulate one transaction on top of another: each part by itself. What a token does
+ * only to those who have approved shows when the payment is simulated once more, before it is sent.
+ */
+async function refusalByParts(
+  chain: ApprovalChain,
+  { call, from, gas }: FirstCall,
+  { nonce, settlement }: ApprovalCase,
+): Promise<Reason | undefined> {
+  const sender = { address: from, gasPriceWei: 0n, balanceWei: 0n };
+  const [approved, bitmap, isPoor] = await Promise.all([
+    chain.callFrom(sender, call, gas),
+    chain.call(nonceBitmapCall(from, nonce)),
+    isTooPoor(chain, settlement),
+  ]);
+  if (approved.status !== 'returned' || decodeBoolean(approved) === false) {
+    return 'erc20_approval_tx_failed';
+  }
+  if (isPoor) return 'permit2_insufficient_balance';
+  const word = decodeUint(bitmap);
+  const isFree = word !== undefined && !isBitSet(word, nonce);
+  return isFree ? undefined : 'permit2_simulation_failed';
+}
+
+async function isTooPoor(
+  chain: ApprovalChain,
+  { token, payer, amount }: Settlement,
+): Promise<boolean> {
+  return isBelow(decodeUint(await chain.call(balanceOfCall(token, payer))), amount);
+}

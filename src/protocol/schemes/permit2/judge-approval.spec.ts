@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Permit2Authorization } from '../../evm/authorization.js';
+import { aContext, AMOUNT, aPermit2Payment, sponsoredBy } from '../exact/exact-payment.builder.js';
+import { EXACT_PERMIT2 } from '../exact/exact-permit2.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
+import {
+  anApprovalClaim,
+  ApprovingChain,
+  LIMITS,
+  OWNER_ADDRESS,
+  recoverOwner,
+} from './approval.builder.js';
+
+interface Asked {
+  readonly isOn?: boolean;
+  readonly scope?: VerifyScope;
+  readonly extensions?: object;
+  readonly signed?: Parameters<typeof anApprovalClaim>[1];
+}
+
+async function judge(chain: ApprovingChain, asked: Asked = {}): Promise<Verdict> {
+  const { isOn = true, scope = 'full', extensions = {}, signed } = asked;
+  const info = await anApprovalClaim({}, signed);
+  const { payment, claim } = aPermit2Payment({
+    signed: { from: OWNER_ADDRESS },
+    extensions: { erc20ApprovalGasSponsoring: { info }, ...extensions },
+  });
+  const context = { ...aContext(chain), recoverSigner: recoverOwner };
+  const approvals = { chain, limits: LIMITS };
+  const asking = isOn ? { ...context, approvals } : context;
+  return EXACT_PERMIT2.verify(payment, claim, asking, scope);
+}
+
+const reasonOf = (verdict: Verdict): string => (verdict.isValid ? 'valid' : verdict.reason);
+const approvalOf = (verdict: Verdict): unknown =>
+  verdict.isValid ? (verdict.authorization as Permit2Authorization).sponsoredApproval : undefined;
+
+describe('a payment that brings the approval of its payer', () => {
+  it('is good when it pays after the approval, and keeps the approval', async () => {
+    const chain = new ApprovingChain();
+    const verdict = await judge(chain);
+    expect(reasonOf(verdict)).toBe('valid');
+    expect(approvalOf(verdict)).toMatchObject({ accountNonce: 3, gas: 70_000n });
+    expect(chain.first).toMatchObject([{ from: OWNER_ADDRESS, gas: 70_000n }]);
+    expect(chain.judged.simulated).toEqual([]);
+  });
+
+  it('is judged as if it brought none where the operator does not pay for approvals', async () => {
+    const chain = new ApprovingChain();
+    chain.judged.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await judge(chain, { isOn: false }))).toBe('permit2_allowance_required');
+    expect(chain.first).toEqual([]);
+  });
+
+  it('is paid directly where the payer has approved enough, whatever the approval is', async () => {
+    const chain = new ApprovingChain();
+    chain.judged.allowance = AMOUNT;
+    const verdict = await judge(chain, { signed: { nonce: 0, chainId: 97 } });
+    expect(reasonOf(verdict)).toBe('valid');
+    expect(approvalOf(verdict)).toBeUndefined();
+    expect(chain.judged.simulated).toHaveLength(1);
+  });
+
+  it('is judged as if it brought none where nobody vouches for the token', async () => {
+    const chain = new ApprovingChain();
+    chain.isVouchedFor = false;
+    chain.judged.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await judge(chain))).toBe('permit2_allowance_required');
+    expect(chain.first).toEqual([]);
+  });
+
+  it('is paid by the permit where it brings both', async () => {
+    const chain = new ApprovingChain();
+    const permit = sponsoredBy({ from: OWNER_ADDRESS });
+    expect(approvalOf(await judge(chain, { extensions: permit }))).toBeUndefined();
+    expect(chain.first).toEqual([]);
+  });
+
+  it('is matched with what it was without a look at the approval', async () => {
+    const chain = new ApprovingChain();
+    expect(approvalOf(await judge(chain, { scope: 'terms' }))).toBeUndefined();
+    expect(chain.first).toEqual([]);
+  });
+
+  it('is refused when the payment is not signed, whatever the approval is', async () => {
+    const info = await anApprovalClaim();
+    const { payment, claim } = aPermit2Payment({
+      signature: '0x',
+      extensions: { erc20ApprovalGasSponsoring: { info } },
+    });
+    const chain = new ApprovingChain();
+    const approvals = { chain, limits: LIMITS };
+    const context = { ...aContext(chain), recoverSigner: recoverOwner, approvals };
+    const verdict = await EXACT_PERMIT2.verify(payment, claim, context, 'full');
+    expect(reasonOf(verdict)).toBe('invalid_permit2_signature');
+  });
+
+  const states: readonly (readonly [string, (chain: ApprovingChain) => unknown, string])[] = [
+    [
+      'used its account nonce',
+      (chain) => (chain.used = chain.pending = 4),
+      'erc20_approval_tx_nonce_mismatch',
+    ],
+    [
+      'has not come to it',
+      (chain) => (chain.used = chain.pending = 2),
+      'erc20_approval_tx_nonce_mismatch',
+    ],
+    [
+      'has something else waiting at it',
+      (chain) => (chain.pending = 4),
+      'erc20_approval_tx_nonce_mismatch',
+    ],
+    [
+      'has the approval itself waiting',
+      (chain) => ((chain.pending = 4), (chain.knowsApproval = true)),
+      'valid',
+    ],
+    ['needs all that it may be sent', (chain) => (chain.balanceWei = 0n), 'valid'],
+    ['has enough', (chain) => (chain.balanceWei = 10n ** 18n), 'valid'],
+    [
+      'offers less than the base fee',
+      (chain) => (chain.baseFeePerGas = 1_000_000_001n),
+      'erc20_approval_tx_underpriced',
+    ],
+    [
+      'offers less than a fifth of what is usual',
+      (chain) => (chain.suggestedWei = 600_000_000n),
+      'erc20_approval_tx_underpriced',
+    ],
+    ['is on a chain without base fee', (chain) => (chain.baseFeePerGas = undefined), 'valid'],
+    [
+      'is refused by the token',
+      (chain) => (chain.effectAfter = { status: 'first_failed' }),
+      'erc20_approval_tx_failed',
+    ],
+    [
+      'would still not pay',
+      (chain) => (chain.effectAfter = { status: 'reverted', data: undefined }),
+      'permit2_simulation_failed',
+    ],
+    [
+      'would not bring the payee its money',
+      (chain) => (chain.effectAfter = { status: 'unpaid' }),
+      'permit2_simulation_failed',
+    ],
+    ['would burn gas', (chain) => (chain.effectAfter = { status: 'halted' }), 'gas_limit_exceeded'],
+    [
+      'is poor',
+      (chain) => ((chain.effectAfter = { status: 'unpaid' }), (chain.judged.balance = AMOUNT - 1n)),
+      'permit2_insufficient_balance',
+    ],
+  ];
+  it.each(states)('whose payer %s', async (_, change, expected) => {
+    const chain = new ApprovingChain();
+    change(chain);
+    expect(reasonOf(await judge(chain))).toBe(expected);
+  });
+
+  it('is refused when the payer would have to be sent more than the limit', async () => {
+    const chain = new ApprovingChain();
+    const signed = { gas: 100_000n, maxFeePerGas: 5_000_000_000n };
+    expect(reasonOf(await judge(chain, { signed }))).toBe('valid');
+    const context = { ...aContext(chain), recoverSigner: recoverOwner };
+    const info = await anApprovalClaim({}, signed);
+    const { payment, claim } = aPermit2Payment({
+      signed: { from: OWNER_ADDRESS },
+      extensions: { erc20ApprovalGasSponsoring: { info } },
+    });
+    const limits = { ...LIMITS, topUpWei: 100_000n * 5_000_000_000n - 1n };
+    const asking = { ...context, approvals: { chain, limits } };
+    const verdict = await EXACT_PERMIT2.verify(payment, claim, asking, 'full');
+    expect(reasonOf(verdict)).toBe('erc20_approval_tx_too_expensive');
+  });
+
+  it('is refused where the payer has code: nobody could send its approval', async () => {
+    const chain = new ApprovingChain();
+    chain.judged.code.add(OWNER_ADDRESS);
+    chain.judged.walletSays = { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` };
+    expect(reasonOf(await judge(chain))).toBe('erc20_approval_payer_has_code');
+  });
+
+  const parts: readonly (readonly [string, (chain: ApprovingChain) => unknown, string])[] = [
+    ['all of them good', () => undefined, 'valid'],
+    [
+      'an approval that reverts',
+      (chain) => (chain.approves = { status: 'reverted', data: undefined }),
+      'erc20_approval_tx_failed',
+    ],
+    [
+      'an approval that says no',
+      (chain) => (chain.approves = { status: 'returned', data: `0x${'00'.repeat(32)}` }),
+      'erc20_approval_tx_failed',
+    ],
+    [
+      'a poor payer',
+      (chain) => (chain.judged.balance = AMOUNT - 1n),
+      'permit2_insufficient_balance',
+    ],
+    [
+      'a used Permit2 nonce',
+      (chain) => (chain.nonceBitmap = 1n << 77n),
+      'permit2_simulation_failed',
+    ],
+  ];
+  it.each(parts)(
+    'is judged by its parts where a node cannot do better: %s',
+    async (_, change, expected) => {
+      const chain = new ApprovingChain();
+      chain.effectAfter = undefined;
+      change(chain);
+      expect(reasonOf(await judge(chain))).toBe(expected);
+    },
+  );
+});

@@ -1,0 +1,68 @@
+import type { PayerTransaction } from '../../../protocol/evm/payer-transaction.js';
+import type { HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
+import { topUpFor } from '../../model/preparation-step.js';
+import { ReopenLane } from '../lane-errors.js';
+import type { LaneHeads } from '../ports.js';
+import { type Broadcaster, type DailyBudgets, FUND_GAS } from '../sending/broadcaster.js';
+import type { LaneReadiness } from '../sending/lane-readiness.js';
+import type { LaneState } from '../state/lane-state.js';
+
+export interface PayerFundingOptions {
+  readonly heads: LaneHeads;
+  readonly state: LaneState;
+  readonly broadcaster: Broadcaster;
+  readonly readiness: LaneReadiness;
+  readonly budgets: Pick<DailyBudgets, 'topUpWei'>;
+}
+
+/**
+ * - `waits`: on its way, or not possible now; the next block shows whether the payer is still short.
+ * - `gone`: nobody waits for the settlement any more. `budget`: the money of the day is spent.
+ * - `too_much`: more than one payer is sent.
+ */
+export type FundingResult = 'waits' | 'gone' | 'budget' | 'too_much';
+
+/** Sends payers the native coins that their own transactions need and they are short of. */
+export class PayerFunding {
+  constructor(private readonly options: PayerFundingOptions) {}
+
+  /** In the turn of the lane. @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
+  async fund(
+    held: HeldLane,
+    { id, payment }: TakenSettlement,
+    transaction: PayerTransaction,
+    balanceWei: bigint,
+  ): Promise<FundingResult> {
+    const { state, heads, readiness, broadcaster, budgets } = this.options;
+    const valueWei = topUpFor(balanceWei, transaction);
+    // Judged before it was claimed; but the ledger may say what it likes, and settings hold all the same.
+    if (valueWei > (budgets.topUpWei ?? 0n)) return 'too_much';
+    const head = heads.current;
+    if (head === undefined || !state.hasRoom || !(await readiness.isReady())) return 'waits';
+    if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
+      readiness.rest('no_gas');
+      return 'waits';
+    }
+    const payer = payment.authorization.from;
+    const funding = { payer, payerNonce: transaction.accountNonce, valueWei, settlementId: id };
+    const funded = await broadcaster.fund(held, state.next, funding, head);
+    switch (funded.kind) {
+      case 'sent':
+        state.allocated(funded.tracked);
+        state.news.notify();
+        heads.look();
+        return 'waits';
+      case 'nonce':
+        throw new ReopenLane('the ledger has another nonce');
+      case 'gone':
+      case 'budget':
+        return funded.kind;
+      case 'price_cap':
+        readiness.rest('gas_price_cap');
+        return 'waits';
+      case 'paused':
+      case 'funded':
+        return 'waits';
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import type { Hex } from 'viem';
+import type { Clock } from '../../../platform/concurrency/clock.js';
+import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { deadlineOf, preparationOf } from '../../../protocol/payment/payment-facts.js';
+import type { Reason } from '../../../protocol/reasons.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
+import type { Preparation } from '../../../protocol/schemes/scheme.js';
+import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type { KnownFunding } from '../../model/attempt.js';
+import {
+  nextPreparationStep,
+  type PreparationFacts,
+  type PreparationStep,
+} from '../../model/preparation-step.js';
+import { isPassing } from '../lane-errors.js';
+import type { LaneEvents } from '../lane-events.js';
+import type { LaneObserver } from '../lane-observer.js';
+import type { LaneChain, PreparationReader } from '../ports.js';
+import { PayerFunding, type PayerFundingOptions } from './payer-funding.js';
+
+export interface PreparationsOptions extends PayerFundingOptions {
+  readonly lane: string;
+  readonly chain: Pick<LaneChain, 'chainId' | 'broadcast'>;
+  readonly store: LaneStore;
+  /** `undefined` where nobody's transactions are paid for: nothing is prepared then. */
+  readonly preparationReader: PreparationReader | undefined;
+  readonly events: LaneEvents;
+  readonly observer: LaneObserver;
+  readonly clock: Clock;
+}
+
+/** Settlements that one lane prepares at once; the others wait their turn. */
+export const PREPARED_MOST = 64;
+const LOOKS_OF_ASSET_MOST = 16;
+const LOOK_MS = 2500;
+/** Who waits for longer has a transaction that nobody mines. */
+const GIVE_UP_MS = 60_000;
+/** What only one block said may be undone by the next one. */
+const BELIEVED_AFTER_BLOCKS = 2n;
+
+interface Waiting {
+  readonly taken: TakenSettlement;
+  readonly preparation: Preparation;
+  /** By the steady clock. */
+  readonly since: number;
+  /** Newest block when it was looked at last. */
+  lookedAt: Hex | undefined;
+  /** The first block at which it seemed to come to nothing. */
+  doubtedAt: bigint | undefined;
+}
+
+/** Runs a step of the lane when those before it have ended. */
+type InTurn = (step: () => Promise<void>) => Promise<void>;
+
+/**
+ * Settlements in the hands of a lane whose payer's own transaction has to be mined first: the payer is sent
+ * the native coins that it is short of, then its transaction is sent, then the settlement can be. Where each
+ * of them stands is read from the ledger and the chain at every block: nothing of it is remembered that
+ * another process would not find out.
+ */
+export class Preparations {
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #looks: SideTasks<PreparationFacts>;
+  readonly #funding: PayerFunding;
+  #prepared: TakenSettlement[] = [];
+  /** When each was kept first, by the steady clock. */
+  readonly #since = new WeakMap<TakenSettlement, number>();
+
+  constructor(private readonly options: PreparationsOptions) {
+    this.#funding = new PayerFunding(options);
+    this.#looks = new SideTasks({
+      most: PREPARED_MOST,
+      mostOfGroup: LOOKS_OF_ASSET_MOST,
+      limitMs: LOOK_MS,
+      onResult: () => {
+        options.state.work.notify();
+      },
+      clock: options.clock,
+    });
+  }
+
+  /** Forgets all: a lane that is opened anew finds them among the settlements it takes. */
+  reset(): void {
+    this.#looks.clear();
+    this.#waiting.clear();
+    this.#prepared = [];
+  }
+
+  /** Whether a block is awaited. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Those that are prepared since this was last called. */
+  takePrepared(): readonly TakenSettlement[] {
+    const prepared = this.#prepared;
+    this.#prepared = [];
+    return prepared;
+  }
+
+  /**
+   * Keeps what has to be prepared.
+   *
+   * @returns what can be judged now, and what there is no room for.
+   */
+  keep(taken: readonly TakenSettlement[]): {
+    readonly ready: readonly TakenSettlement[];
+    readonly overflow: readonly TakenSettlement[];
+  } {
+    const ready: TakenSettlement[] = [];
+    const overflow: TakenSettlement[] = [];
+    for (const one of taken) {
+      const preparation = this.options.preparationReader && preparationOf(one.payment);
+      if (preparation === undefined) ready.push(one);
+      else if (this.#waiting.size >= PREPARED_MOST) overflow.push(one);
+      else this.#wait(one, preparation);
+    }
+    return { ready, overflow };
+  }
+
+  #wait(taken: TakenSettlement, preparation: Preparation): void {
+    const since = this.#since.get(taken) ?? this.options.clock.steady();
+    this.#since.set(taken, since);
+    const unseen = { lookedAt: undefined, doubtedAt: undefined };
+    this.#waiting.set(taken.id, { taken, preparation, since, ...unseen });
+    this.#look();
+  }
+
+  /**
+   * A node that is a block behind the one that was looked at does not see what was prepared.
+   *
+   * @returns whether the refusal is not believed yet.
+   */
+  holds(taken: TakenSettlement, reason: Reason): boolean {
+    const { payment } = taken;
+    const preparation = this.options.preparationReader && preparationOf(payment);
+    const { insufficientAllowance } = actionOf(payment.authorization).reasons;
+    if (preparation === undefined || reason !== insufficientAllowance) return false;
+    if (this.#isOld(this.#since.get(taken))) return false;
+    this.#wait(taken, preparation);
+    return true;
+  }
+
+  // ---------------------------------------------------------------- one round
+
+  /**
+   * Draws the conclusions of what was looked at since, and looks at the newest block.
+   *
+   * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
+   */
+  async round(held: HeldLane, inTurn: InTurn): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const { store, chain, observer, lane } = this.options;
+    const gone = await store.finishedOf(chain.chainId, [...this.#waiting.keys()]);
+    for (const id of gone) this.#waiting.delete(id);
+    for (const result of this.#looks.collect()) {
+      const waiting = this.#waiting.get(result.key);
+      if (waiting === undefined) continue;
+      if (result.kind === 'done') await this.#conclude(held, waiting, result.value, inTurn);
+      else waiting.lookedAt = undefined;
+      if (result.kind === 'failed' && !isPassing(result.error)) {
+        observer.failed(lane, 'preparation', result.error);
+      }
+    }
+    await this.#giveUp(held);
+    this.#look();
+  }
+
+  #look(): void {
+    const { heads, preparationReader, store, chain } = this.options;
+    const newest = heads.current?.latest.hash;
+    if (newest === undefined || preparationReader === undefined) return;
+    for (const [id, waiting] of this.#waiting) {
+      if (waiting.lookedAt === newest) continue;
+      const { taken, preparation } = waiting;
+      const { payment } = taken;
+      const payer = payment.authorization.from;
+      const isStarted = this.#looks.start(id, assetNameOf(payment), async () => {
+        const funding = await store.fundingOf(chain.chainId, payer);
+        return { funding, ...(await preparationReader.look(payer, preparation)) };
+      });
+      if (isStarted) waiting.lookedAt = newest;
+    }
+  }
+
+  async #conclude(
+    held: HeldLane,
+    waiting: Waiting,
+    facts: PreparationFacts,
+    inTurn: InTurn,
+  ): Promise<void> {
+    const { taken, preparation } = waiting;
+    const step = nextPreparationStep(facts, preparation.transaction);
+    switch (step) {
+      case 'done':
+        this.#waiting.delete(taken.id);
+        this.#prepared.push(taken);
+        return;
+      case 'send':
+        // Whatever the nodes answer: the next block shows what became of it.
+        void this.#sendPayers(preparation.transaction.raw);
+        break;
+      case 'fund':
+        await inTurn(() => this.#fund(held, waiting, facts.balanceWei));
+        break;
+      case 'lost':
+      case 'spent':
+      case 'wait':
+    }
+    await this.#doubt(held, waiting, step, facts.funding);
+  }
+
+  /** That it has come to nothing is believed when a later block says the same. */
+  async #doubt(
+    held: HeldLane,
+    waiting: Waiting,
+    step: PreparationStep,
+    funding: KnownFunding | undefined,
+  ): Promise<void> {
+    const newest = this.options.heads.current?.latest.number;
+    if (step !== 'lost' && step !== 'spent') {
+      waiting.doubtedAt = undefined;
+    } else if (newest !== undefined) {
+      waiting.doubtedAt ??= newest;
+      if (newest - waiting.doubtedAt < BELIEVED_AFTER_BLOCKS) return;
+      await this.#refuse(held, waiting, waiting.preparation.failed);
+      await this.#noteWasted(waiting, funding);
+    }
+  }
+
+  /** Who wastes what it was sent is suspended like those whose payments revert. */
+  async #noteWasted(
+    { taken: { payment }, preparation }: Waiting,
+    funding: KnownFunding | undefined,
+  ): Promise<void> {
+    if (funding?.payerNonce !== preparation.transaction.accountNonce) return;
+    await this.options.store.noteRevert(payment.chainId, payment.authorization.from);
+  }
+
+  async #sendPayers(raw: Hex): Promise<void> {
+    const { chain, observer, lane } = this.options;
+    try {
+      await chain.broadcast(raw);
+    } catch (error) {
+      if (!isPassing(error)) observer.failed(lane, 'preparation', error);
+    }
+  }
+
+  async #fund(held: HeldLane, waiting: Waiting, balanceWei: bigint): Promise<void> {
+    const { taken, preparation } = waiting;
+    // Opened anew meanwhile.
+    if (this.#waiting.get(taken.id) !== waiting) return;
+    const funded = await this.#funding.fund(held, taken, preparation.transaction, balanceWei);
+    if (funded === 'gone') this.#waiting.delete(taken.id);
+    if (funded === 'too_much') await this.#refuse(held, waiting, preparation.failed);
+    if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
+  }
+
+  // ---------------------------------------------------------------- the end
+
+  /** Who waits too long, or has a payment that expires, is told so. */
+  async #giveUp(held: HeldLane): Promise<void> {
+    const nowSeconds = BigInt(Math.floor(this.options.clock.now() / 1000));
+    for (const waiting of [...this.#waiting.values()]) {
+      const { payment } = waiting.taken;
+      if (deadlineOf(payment) <= nowSeconds) {
+        await this.#refuse(held, waiting, actionOf(payment.authorization).reasons.expired);
+      } else if (this.#isOld(waiting.since)) {
+        await this.#refuse(held, waiting, waiting.preparation.failed);
+      }
+    }
+  }
+
+  #isOld(since = Number.NEGATIVE_INFINITY): boolean {
+    return this.options.clock.steady() - since >= GIVE_UP_MS;
+  }
+
+  async #refuse(held: HeldLane, { taken: { id } }: Waiting, reason: Reason): Promise<void> {
+    const { store, events } = this.options;
+    this.#waiting.delete(id);
+    await store.refuse(held, [{ id, reason }]);
+    events.finished([id]);
+  }
+}
