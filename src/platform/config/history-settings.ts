@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { readFileSettings, withoutBlanks } from './given-settings.js';
 import { Secret } from './secret.js';
-import { type GivenSettings, integerSetting } from './settings.js';
+import { describeIssues, type GivenSettings, integerSetting } from './settings.js';
 
 /** The history in PostgreSQL: off without a database. */
 export const HISTORY_SETTINGS = {
@@ -43,4 +44,19 @@ export function historyProblems(given: GivenSettings, roles: readonly string[]):
   return isNamed && given['DATABASE_URL'] === undefined
     ? ['DATABASE_URL: the role history needs it']
     : [];
+}
+
+const Required = z.object({ DATABASE_URL: HISTORY_SETTINGS.DATABASE_URL.unwrap() });
+
+/** For a program that needs the database and nothing else. */
+export function databaseUrlOf(
+  env: NodeJS.ProcessEnv = process.env,
+): { readonly url: Secret<string> } | { readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const given = readFileSettings(withoutBlanks(env), ['DATABASE_URL'], problems);
+  if (problems.length > 0) return { problems };
+  const settings = Required.safeParse(given);
+  return settings.success
+    ? { url: new Secret(settings.data.DATABASE_URL) }
+    : { problems: describeIssues(settings.error) };
 }
