@@ -1,0 +1,30 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { freePort } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { laneStoreContract } from '../../src/settlement/ledger/lane-store-contract.builder.js';
+import { emptyLedger } from '../settlement/ledger/empty-ledger.js';
+import { OutboxMirror } from './outbox-mirror.js';
+
+const CHAIN_ID = 56;
+
+let server: SandboxRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis(await freePort());
+  redis = new Redis(server.url, { enableAutoPipelining: true });
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop('SIGKILL');
+});
+
+// Whatever lanes do to a ledger, its outbox leads to the same.
+afterEach(async () => {
+  const mirror = new OutboxMirror(redis, CHAIN_ID);
+  await mirror.catchUp();
+  await mirror.expectLedger();
+});
+
+laneStoreContract('a ledger in Redis with an outbox', () => emptyLedger(redis, true));
