@@ -10,6 +10,7 @@ const CHAIN_ID = 56;
 
 let server: SandboxRedis;
 let redis: Redis;
+let mirror: OutboxMirror;
 
 beforeAll(async () => {
   server = await startRedis(await freePort());
@@ -22,9 +23,12 @@ afterAll(async () => {
 
 // Whatever lanes do to a ledger, its outbox leads to the same.
 afterEach(async () => {
-  const mirror = new OutboxMirror(redis, CHAIN_ID);
   await mirror.catchUp();
   await mirror.expectLedger();
 });
 
-laneStoreContract('a ledger in Redis with an outbox', () => emptyLedger(redis, true));
+laneStoreContract('a ledger in Redis with an outbox', async () => {
+  const ledger = await emptyLedger(redis, true);
+  mirror = new OutboxMirror(redis, CHAIN_ID);
+  return { ...ledger, store: mirror.following(ledger.store) };
+});

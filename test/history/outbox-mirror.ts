@@ -12,16 +12,20 @@ const LEASE = { processId: 'mirror', leaseMs: 60_000 };
 export class OutboxMirror {
   readonly known = new Map<string, Change>();
 
+  readonly #outbox: RedisOutbox;
+
   constructor(
     private readonly redis: Redis,
     private readonly chainId: number,
-  ) {}
+    epochs = new LedgerEpochs(redis, true),
+  ) {
+    this.#outbox = new RedisOutbox(redis, epochs);
+  }
 
   async catchUp(): Promise<void> {
-    const outbox = new RedisOutbox(this.redis, new LedgerEpochs(this.redis, true));
     for (;;) {
-      const at = await outbox.now(this.chainId);
-      const read = await outbox.read(at, LEASE, 3);
+      const at = await this.#outbox.now(this.chainId);
+      const read = await this.#outbox.read(at, LEASE, 3);
       if (read.kind === 'held') throw new Error('another one reads it');
       if (read.last === undefined) return;
       for (const change of read.changes) {
@@ -33,8 +37,29 @@ export class OutboxMirror {
             before.version.sequence <= change.version.sequence);
         if (isNewer) this.known.set(change.id, change);
       }
-      await outbox.trim(at, read.last);
+      await this.#outbox.trim(at, read.last);
     }
+  }
+
+  /** A store of the same ledger, each step of which is read before the next: none hides behind a later one. */
+  following<T extends object>(store: T): T {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(member, target, args);
+          if (!(result instanceof Promise)) return result;
+          return this.#caughtUpAfter(result);
+        };
+      },
+    });
+  }
+
+  async #caughtUpAfter(step: Promise<unknown>): Promise<unknown> {
+    const result: unknown = await step;
+    await this.catchUp();
+    return result;
   }
 
   /** Everything that is of the history is known as the ledger has it, and nothing else is known. */

@@ -18,10 +18,17 @@ afterEach(async () => {
 
 describeSettlementStore('RedisSettlementStore with an outbox', async () => {
   world ??= await LedgerWorld.start(undefined, true);
-  mirror ??= new OutboxMirror(world.redis, CHAIN_ID);
-  const inner = world.asStoreWorld();
+  mirror ??= new OutboxMirror(world.redis, CHAIN_ID, world.epochs);
+  const inner = mirror.following(world.asStoreWorld());
   return {
-    ...inner,
+    store: mirror.following(inner.store),
+    pass: (ms) => inner.pass(ms),
+    broadcast: (ref, transaction) => inner.broadcast(ref, transaction),
+    include: (ref) => inner.include(ref),
+    replaceBlock: (ref) => inner.replaceBlock(ref),
+    finalize: (ref) => inner.finalize(ref),
+    revert: (ref) => inner.revert(ref),
+    refuse: (ref, reason) => inner.refuse(ref, reason),
     goBackBeforeSale: async (ref) => {
       gone.add(ref.id);
       await inner.goBackBeforeSale(ref);
