@@ -2,7 +2,7 @@ import type { ArchiveTrouble, Stored } from './archive.js';
 
 /** What came of one round of archiving. */
 export interface Archived extends Stored {
-  /** Entries whose record had ended its life. */
+  /** Settlements that had ended their life before they were read. */
   readonly gone: number;
 }
 

@@ -45,7 +45,8 @@ export async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ArchiveError) throw error;
+    // A fault of ours says nothing of the database.
+    if (error instanceof ArchiveError || error instanceof TypeError) throw error;
     const code = codeOf(error);
     if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || AWAY.test(code)) {
       throw new ArchiveError('database_unreachable', code, error);

@@ -31,7 +31,7 @@ export type OutboxRead =
       /** The last entry that was read; `undefined` where there is none. */
       readonly last: string | undefined;
       readonly changes: readonly Change[];
-      /** Entries whose record has ended its life: it was archived when it was last seen. */
+      /** Settlements that were noted by their id alone and have ended their life since. */
       readonly gone: number;
     };
 

@@ -56,12 +56,9 @@ export class RedisOutbox implements Outbox {
     const last = asText(reply[1]);
     const read = asList(reply[2]);
     const changes = read.flatMap((one) => readChange(asList(one)) ?? []);
-    return {
-      kind: 'read',
-      last: last === '' ? undefined : last,
-      changes,
-      gone: read.length - changes.length,
-    };
+    const known = new Set(changes.map(({ id }) => id));
+    const gone = new Set(read.map((one) => asText(asList(one)[0])).filter((id) => !known.has(id)));
+    return { kind: 'read', last: last === '' ? undefined : last, changes, gone: gone.size };
   }
 
   async trim(at: LedgerAt, last: string): Promise<void> {
