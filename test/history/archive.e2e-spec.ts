@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -9,6 +11,12 @@ import { archiverKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
+
+const MIGRATE = fileURLToPath(new URL('../../dist/history/migrate.js', import.meta.url));
+
+/** `npm run migrate`. */
+const migrate = (env: Readonly<Record<string, string>>) =>
+  spawnSync(process.execPath, [MIGRATE], { env, encoding: 'utf8' });
 
 interface Row {
   readonly id: Buffer;
@@ -221,10 +229,13 @@ describe('the history of settlements', () => {
       return JSON.stringify(body).includes('"code":"schema_outdated"');
     });
     expect(await waiting()).toBeGreaterThan(0);
-    const other = await archiver();
-    await redis.del(archiverKey(world.chainId));
+    expect(migrate({})).toMatchObject({ status: 1, stderr: 'DATABASE_URL: is required\n' });
+    const DATABASE_URL = postgres.url;
+    const applied = 'Applied 0001_settlements.sql.\n';
+    expect(migrate({ DATABASE_URL })).toMatchObject({ status: 0, stdout: applied });
+    const nothing = 'The tables are up to date.\n';
+    expect(migrate({ DATABASE_URL })).toMatchObject({ status: 0, stdout: nothing });
     await expectArchived();
-    await other.stop();
   });
 
   it('is nowhere without DATABASE_URL, and that is said', async () => {
