@@ -1,6 +1,6 @@
 /**
  * Who may know whom. `protocol` is pure, `platform` holds the tools of every room; `settlement` stands on
- * both; `facilitator`, `hub` and `wallet` stand beside each other on the ports of `settlement`; `operations`
+ * both; `facilitator`, `history`, `hub` and `wallet` stand beside each other on the ports of `settlement`; `operations`
  * sees all and is known by nobody.
  *
  * @type {import('dependency-cruiser').IConfiguration}
@@ -39,6 +39,7 @@ export default {
     knowsOnly('platform-knows-nobody-above', 'platform', 'platform/|protocol/'),
     knowsOnly('settlement-stands-on-both', 'settlement', 'settlement/|platform/|protocol/'),
     knowsOnly('facilitator', 'facilitator', 'facilitator/|settlement/|platform/|protocol/'),
+    knowsOnly('history', 'history', 'history/|settlement/|platform/|protocol/'),
     knowsOnly('hub-stands-alone', 'hub', 'hub/|platform/|protocol/'),
     knowsOnly(
       'wallet-stands-alone',
@@ -99,7 +100,7 @@ export default {
       name: 'requesters-do-not-reach-into-lanes',
       comment: 'the ledger and the queue are all that the asking and the settling side share',
       severity: 'error',
-      from: { path: '^src/facilitator/|^src/settlement/admission' },
+      from: { path: '^src/(facilitator|history)/|^src/settlement/admission' },
       to: { path: '^src/settlement/lanes/' },
     },
 
@@ -137,9 +138,9 @@ export default {
       severity: 'error',
       from: { path: '^src/operations/' },
       to: {
-        path: '^src/(settlement/lanes|settlement/queue|facilitator|hub|wallet)/',
+        path: '^src/(settlement/lanes|settlement/queue|facilitator|history|hub|wallet)/',
         pathNot:
-          '^src/facilitator/status/|-observer\\.ts$|hub-(stats|health\\.service)\\.ts$|wallet-health\\.ts$',
+          '^src/facilitator/status/|-observer\\.ts$|hub-(stats|health\\.service)\\.ts$|(wallet|history)-health\\.ts$',
       },
     },
 

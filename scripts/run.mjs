@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | fuzz | keys | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | fuzz | keys | migrate | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -113,6 +113,38 @@ function findRedis() {
 or run Redis in a container and the service against it:
   docker run -d -p 6379:6379 redis:7 --appendonly yes --appendfsync always
   REDIS_URL=redis://127.0.0.1:6379 node dist/main.js`);
+}
+
+const POSTGRES_FOLDER = '/usr/lib/postgresql';
+
+function hasPostgres() {
+  if (hasCommand('initdb') && hasCommand('postgres')) return true;
+  return (
+    existsSync(POSTGRES_FOLDER) &&
+    readdirSync(POSTGRES_FOLDER).some((version) =>
+      existsSync(join(POSTGRES_FOLDER, version, 'bin', 'initdb')),
+    )
+  );
+}
+
+/** Debian's package makes a database of its own and starts it, unless this file forbids it. */
+function forbidDebianCluster() {
+  if (process.getuid?.() !== 0 || !hasCommand('apt-get')) return;
+  const folder = '/etc/postgresql-common/createcluster.d';
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'x402.conf'), 'create_main_cluster = false\n');
+}
+
+/** For the history. */
+function findPostgres() {
+  if (hasPostgres()) return;
+  forbidDebianCluster();
+  installFromDebian('postgresql');
+  if (hasPostgres()) return;
+  fail(`initdb and postgres of PostgreSQL were not found. Install it:
+  Debian, Ubuntu:  sudo apt-get install postgresql
+  macOS:           brew install postgresql@17
+The service itself does without, unless DATABASE_URL is set.`);
 }
 
 /** The tests run an example in Python, with packages in a folder of its own. */
@@ -255,17 +287,20 @@ function fuzzedDoors() {
 }
 
 const TASKS = {
-  sandbox: { needs: [installAnvil, findRedis, build], run: () => tsx('sandbox/main.ts') },
+  sandbox: {
+    needs: [installAnvil, findRedis, findPostgres, build],
+    run: () => tsx('sandbox/main.ts'),
+  },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
   doctor: { needs: [], run: () => tsx('sandbox/doctor.ts', ...args) },
   agent: {
-    needs: [installAnvil, findRedis, build],
+    needs: [installAnvil, findRedis, findPostgres, build],
     run: () => tsx('sandbox/agent.ts', ...args),
   },
   mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
   test: {
     needs: [
-      ...[installAnvil, findRedis, findFaketime, findPromtool],
+      ...[installAnvil, findRedis, findPostgres, findFaketime, findPromtool],
       ...[findKubectl, findPython, build],
     ],
     run: async () => {
@@ -306,6 +341,7 @@ const TASKS = {
     needs: [build],
     run: () => run(process.execPath, ['dist/operations/access/keys-new.js', ...args]),
   },
+  migrate: { needs: [build], run: () => run(process.execPath, ['dist/history/migrate.js']) },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

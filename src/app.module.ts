@@ -7,6 +7,7 @@ import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
+import { HistoryModule } from './history/history.module.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -55,6 +56,7 @@ export class AppModule {
         HealthModule,
         MetricsModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
+        ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
@@ -79,7 +81,6 @@ export class AppModule {
 /** What roles that settle share. */
 function settlingModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
   return [
-    LedgerModule,
     SettlingHealthModule,
     BullModule.forRoot({
       // A job that cannot be added now is found by the sweep: adding must not wait.

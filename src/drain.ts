@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
+import { Archiver } from './history/archiver.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
@@ -38,6 +39,8 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   if (await hasSuccessor(app)) await step('lanes', deadline - CLOSING_MS, stopLanes);
   await step('requests', deadline - CLOSING_MS, () => answered);
   await step('lanes', deadline, stopLanes);
+  // What the last of them has changed is archived by whoever is next.
+  if (config.hasRole('history')) await step('history', deadline, () => app.get(Archiver).stop());
   await step('process record', deadline, () => app.get(ProcessRegistry).stop());
   await step('closing', deadline, () => app.close());
   if (failures.length > 0) throw new AggregateError(failures, 'draining failed');

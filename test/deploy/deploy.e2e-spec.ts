@@ -45,7 +45,7 @@ interface Manifest {
   };
 }
 
-const OVERLAYS = ['testnet', 'production', 'production-s3'];
+const OVERLAYS = ['testnet', 'production', 'production-s3', 'production-history'];
 const WORKLOADS = ['Deployment', 'StatefulSet'];
 
 function rendered(overlay: string): readonly Manifest[] {
@@ -110,11 +110,15 @@ describe('docker-compose.yml', () => {
       'buyer',
       'facilitator',
       'grafana',
+      'history',
+      'postgres',
       'prometheus',
       'redis',
       'seller',
     ]);
-    expect(services['facilitator']).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+    for (const name of ['facilitator', 'history']) {
+      expect(services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+    }
   });
 
   it('publishes nothing beyond this machine unless told to', () => {
@@ -190,7 +194,7 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
   it('reads every secret from a file', () => {
     for (const workload of workloads) {
       for (const [name, value] of Object.entries(settingsOf(workload))) {
-        const isSecret = /KEY|SECRET|TOKEN|PASSWORD|REDIS_URL|RPC_URLS/.test(name);
+        const isSecret = /KEY|SECRET|TOKEN|PASSWORD|REDIS_URL|DATABASE_URL|RPC_URLS/.test(name);
         if (isSecret) expect([name, value]).toEqual([expect.stringMatching(/_FILE$/), value]);
       }
       const [{ env = [] }] = workload.spec.template.spec.containers;

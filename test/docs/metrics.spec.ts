@@ -5,6 +5,7 @@ import { HubStats } from '../../src/hub/hub-stats.js';
 import { AssetLabels } from '../../src/operations/metrics/asset-labels.js';
 import { DeploymentMetrics } from '../../src/operations/metrics/deployment-metrics.js';
 import { errorMetrics } from '../../src/operations/metrics/error-metrics.js';
+import { HistoryGauges, historyMetrics } from '../../src/operations/metrics/history-metrics.js';
 import { HubMetrics } from '../../src/operations/metrics/hub-metrics.js';
 import { laneMetrics } from '../../src/operations/metrics/lane-metrics.js';
 import { paymentMetrics } from '../../src/operations/metrics/payment-metrics.js';
@@ -32,6 +33,8 @@ function fullRegistry(): Registry {
     { live: unasked },
   );
   new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });
+  historyMetrics(registry);
+  new HistoryGauges(registry, { state: unasked });
   walletMetrics(registry, { assets: [] });
   new WalletGauges(registry, { journalIsWritable: unasked, providerTrouble: undefined });
   new ScrapeService(registry, []);

@@ -48,6 +48,7 @@ describe('health', () => {
       expect((await get(service.url + path)).body['details']).toEqual({
         ...{ redis: { status: 'up' }, networks: { status: 'up' } },
         ...{ lanes: { status: 'up' }, queue: { status: 'up' } },
+        history: { status: 'up' },
       });
     }
     const { body } = await get(`${service.url}/supported`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { SIGNER } from '../../sandbox/accounts.js';
+import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import { tableRows } from '../docs/markdown.js';
@@ -28,10 +29,12 @@ describe('a scrape after a run', () => {
   let service: Service;
   let found: Scrape;
   let privy: PrivyFixture;
+  let postgres: SandboxPostgres;
   let usd: string;
 
   beforeAll(async () => {
     privy = await PrivyFixture.start();
+    postgres = await startPostgres();
     world = await World.start({ chainId: CHAIN_ID, blockTime: 0.3 });
     usd = world.usd.toLowerCase();
     const redis = new Redis(world.redis.url);
@@ -42,7 +45,8 @@ describe('a scrape after a run', () => {
       NETWORKS: `${NETWORK},eip155:5`,
       RPC_URLS_5: `http://127.0.0.1:${await freePort()}/a-secret-key`,
       PAYEES_DENY: DENIED,
-      ROLES: 'api,worker,hub,wallet',
+      ROLES: 'all',
+      DATABASE_URL: postgres.url,
       ...WalletWorld.settingsOf(world, mkdtempSync(join(tmpdir(), 'x402-wallet-'))),
       ...privy.settings,
       HUB_DATA_DIR: mkdtempSync(join(tmpdir(), 'x402-hub-')),
@@ -53,12 +57,14 @@ describe('a scrape after a run', () => {
       const ended = { network: NETWORK, state: 'finalized', paid: 'true' };
       return (
         found.value('x402_settlements_total', ended) === SETTLED &&
-        found.value('x402_settlements_live', { network: NETWORK }) === 0
+        found.value('x402_settlements_live', { network: NETWORK }) === 0 &&
+        found.value('x402_history_waiting_changes', { network: NETWORK }) === 0
       );
     });
   });
   afterAll(async () => {
     await world.stop();
+    await postgres.stop();
     privy.stop();
   });
 
@@ -190,6 +196,13 @@ describe('a scrape after a run', () => {
     const calls = { network: 'eip155:5', method: 'eth_chainId', outcome: 'connection' };
     expect(found.value('x402_rpc_calls_total', calls)).toBeGreaterThan(0);
     expect(found.value('x402_internal_errors_total', { place: 'http' })).toBe(0);
+  });
+
+  it('counts what was archived', () => {
+    const written = { network: NETWORK, outcome: 'written' };
+    expect(found.value('x402_history_archived_total', written)).toBeGreaterThanOrEqual(SETTLED);
+    expect(found.value('x402_history_lag_seconds', { network: NETWORK })).toBe(0);
+    expect(found.value('x402_processes', { role: 'history' })).toBe(1);
   });
 
   it('holds every series that is promised', () => {

@@ -2,6 +2,8 @@ import { type DynamicModule, Global, Module, type Provider } from '@nestjs/commo
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
+import { HistoryHealth } from '../../history/history-health.js';
+import { HistoryObserver } from '../../history/history-observer.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { HubStats } from '../../hub/hub-stats.js';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
@@ -20,6 +22,7 @@ import { DeploymentReport } from '../health/deployment-report.js';
 import { AssetLabels } from './asset-labels.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
 import { CountError, errorMetrics } from './error-metrics.js';
+import { HistoryGauges, historyMetrics } from './history-metrics.js';
 import { HubMetrics } from './hub-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
@@ -34,6 +37,12 @@ const REDIS_METRICS: Provider = {
   provide: RedisMetrics,
   inject: [Registry, RedisWatch],
   useFactory: (registry: Registry, watch: RedisWatch) => new RedisMetrics(registry, watch),
+};
+
+const HISTORY_GAUGES: Provider = {
+  provide: HistoryGauges,
+  inject: [Registry, HistoryHealth],
+  useFactory: (registry: Registry, health: HistoryHealth) => new HistoryGauges(registry, health),
 };
 
 const HUB_METRICS: Provider = {
@@ -51,10 +60,13 @@ export class MetricsModule {
   static forRoot(config: AppConfig): DynamicModule {
     const { settles, usesChains, wallet } = config;
     const hasHub = config.hasRole('hub');
+    const hasHistory = config.history !== undefined && config.usesLedger;
+    const isArchiver = config.hasRole('history');
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
       ...(hasHub ? [HubMetrics] : []),
+      ...(hasHistory ? [HistoryGauges] : []),
       ...(wallet === undefined ? [] : [WalletGauges]),
     ];
     return {
@@ -68,6 +80,8 @@ export class MetricsModule {
         ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HUB_METRICS] : []),
+        ...(hasHistory ? [HISTORY_GAUGES] : []),
+        ...(isArchiver ? [observer(HistoryObserver, historyMetrics)] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,
@@ -80,6 +94,7 @@ export class MetricsModule {
         ResponseObserver,
         ...(usesChains ? [RpcObserver] : []),
         ...(settles ? [PaymentObserver, LaneObserver] : []),
+        ...(isArchiver ? [HistoryObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

@@ -110,7 +110,7 @@ describe('AppConfig', () => {
       }),
     ).toEqual([
       'PORT: must be a whole number from 0 to 65535',
-      'ROLES: must be all, or a list of api, worker, hub, wallet',
+      'ROLES: must be all, or a list of api, worker, hub, wallet, history',
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
       'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
       'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
@@ -186,6 +186,32 @@ describe('AppConfig', () => {
       'SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>',
     ]);
     expect(AppConfig.fromEnv({ ...env, ROLES: 'api' }).hasRole('worker')).toBe(false);
+  });
+
+  it('has a history where there is a database, and only there', () => {
+    const url = 'postgres://x402:hunter2@db.example/x402';
+    const ROLES = 'all';
+    expect(configOf({ ROLES }).history).toBeUndefined();
+    expect(configOf({ ROLES }).hasRole('history')).toBe(false);
+    const config = configOf({ ROLES, DATABASE_URL: url, HISTORY_MONTHS: '6' });
+    expect(config.hasRole('history')).toBe(true);
+    expect(config.history).toMatchObject({ migrates: true, months: 6 });
+    expect(config.history?.databaseUrl.reveal()).toBe(url);
+    expect(inspect(config, { depth: 10 })).not.toContain('hunter2');
+    expect(() => configOf({ ROLES: 'history' })).toThrow('DATABASE_URL: the role history needs it');
+    const wrong = { ...base, DATABASE_URL: 'mysql://x402:hunter2@db.example/x402' };
+    expect(() => AppConfig.fromEnv(wrong)).toThrow('DATABASE_URL: must be a postgres://');
+    expect(() => AppConfig.fromEnv(wrong)).not.toThrow('hunter2');
+  });
+
+  it('knows the ledgers of an archiver, which has no endpoint and no key', () => {
+    const config = AppConfig.fromEnv({
+      ...{ REDIS_URL: base.REDIS_URL, ROLES: 'history', NETWORKS: 'eip155:31337' },
+      DATABASE_URL: 'postgresql://db.example/x402',
+    });
+    expect(config.ledgerChainIds).toEqual([31_337]);
+    expect(config.networks).toEqual([]);
+    expect([config.usesLedger, config.usesChains, config.settles]).toEqual([true, false, false]);
   });
 
   it('wants nothing of chains for a hub alone', () => {

@@ -1,9 +1,15 @@
-import { readFileSync } from 'node:fs';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
 import { ADMISSION_SETTINGS, type AdmissionLists, admissionListsOf } from './admission-settings.js';
 import { DOCTOR_SETTINGS, type DoctorConfig, doctorConfigOf } from './doctor-settings.js';
+import { readFileSettings, withoutBlanks } from './given-settings.js';
+import {
+  HISTORY_SETTINGS,
+  type HistoryConfig,
+  historyConfigOf,
+  historyProblems,
+} from './history-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import {
   builtInBatchSafeAssets,
@@ -20,7 +26,6 @@ import {
   describeIssues,
   factoriesSetting,
   flagSetting,
-  type GivenSettings,
   integerSetting,
   listOf,
   privateKeySetting,
@@ -34,7 +39,7 @@ import {
 
 export type { NetworkConfig } from './network-settings.js';
 
-export const ROLES = ['api', 'worker', 'hub', 'wallet'] as const;
+export const ROLES = ['api', 'worker', 'hub', 'wallet', 'history'] as const;
 export type Role = (typeof ROLES)[number];
 /** Roles that settle payments. */
 const SETTLING_ROLES: readonly Role[] = ['api', 'worker'];
@@ -93,6 +98,7 @@ const Settings = z.object({
   ...accessSettings,
   ...DOCTOR_SETTINGS,
   ...HUB_SETTINGS,
+  ...HISTORY_SETTINGS,
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
@@ -100,6 +106,7 @@ const FILE_SETTINGS = [
   'SIGNER_KEYS',
   'RPC_URLS',
   'REDIS_URL',
+  'DATABASE_URL',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
   ...WALLET_FILE_SETTINGS,
@@ -125,6 +132,7 @@ interface Parts {
   readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletConfig | undefined;
   readonly redis: RedisUrls;
+  readonly chainIds: readonly number[];
 }
 
 export class AppConfig {
@@ -134,6 +142,8 @@ export class AppConfig {
   readonly redis: RedisUrls;
   readonly ops: OpsConfig | undefined;
   readonly networks: readonly NetworkConfig[];
+  /** The chains whose ledgers this process uses. */
+  readonly ledgerChainIds: readonly number[];
   readonly settleWaitMs: number;
   readonly settleFinality: 'included' | 'finalized';
   readonly saleGraceMs: number;
@@ -163,14 +173,21 @@ export class AppConfig {
   readonly access: AccessConfig;
   readonly doctor: DoctorConfig | undefined;
   readonly hub: HubConfig;
+  /** `undefined` when it is off. */
+  readonly history: HistoryConfig | undefined;
 
-  private constructor(settings: z.infer<typeof Settings>, { networks, wallet, redis }: Parts) {
+  private constructor(settings: z.infer<typeof Settings>, parts: Parts) {
+    const { networks, wallet, redis } = parts;
     this.port = settings.PORT;
     this.host = settings.HOST;
-    this.roles = new Set(settings.ROLES);
+    this.history = historyConfigOf(settings);
+    this.roles = new Set(
+      settings.ROLES.filter((role) => role !== 'history' || this.history !== undefined),
+    );
     this.redis = redis;
     this.ops = opsConfigOf(settings);
     this.networks = networks;
+    this.ledgerChainIds = parts.chainIds;
     this.settleWaitMs = settings.SETTLE_WAIT_MS;
     this.settleFinality = settings.SETTLE_FINALITY;
     this.saleGraceMs = settings.SALE_GRACE_MS;
@@ -207,6 +224,11 @@ export class AppConfig {
     return SETTLING_ROLES.some((role) => this.roles.has(role));
   }
 
+  /** Whether this process reads or writes the ledger. */
+  get usesLedger(): boolean {
+    return this.settles || this.roles.has('history');
+  }
+
   /** Whether this process has anything to do with chains; else it needs no network, endpoint or key. */
   get usesChains(): boolean {
     return this.settles || this.wallet !== undefined;
@@ -215,7 +237,7 @@ export class AppConfig {
   /** @throws ConfigError naming every problem at once. */
   static fromEnv(env: NodeJS.ProcessEnv): AppConfig {
     const problems: string[] = [];
-    const given = readFileSettings(withoutBlanks(env), problems);
+    const given = readFileSettings(withoutBlanks(env), FILE_SETTINGS, problems);
     const settings = Settings.safeParse(given);
     if (!settings.success) problems.push(...describeIssues(settings.error));
     // Read apart, so that a problem elsewhere does not hide the problems of a network.
@@ -224,7 +246,9 @@ export class AppConfig {
     const hasWallet = roles.includes('wallet') && (given['WALLET_PROVIDER'] ?? 'off') !== 'off';
     const settles = roles.length === 0 || roles.some((role) => SETTLING_ROLES.includes(role));
     const usesChains = settles || hasWallet;
-    const chainIds = new Set(usesChains ? NETWORKS.safeParse(given['NETWORKS']).data : []);
+    const usesLedger = settles || roles.includes('history');
+    const namedChains = NETWORKS.safeParse(given['NETWORKS']).data ?? [];
+    const chainIds = new Set(usesChains ? namedChains : []);
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...chainIds].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
@@ -234,42 +258,17 @@ export class AppConfig {
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;
-    const redis = redisUrlsOf(given, roles, settles, problems);
-    problems.push(...opsProblems(given));
+    const redis = redisUrlsOf(given, roles, usesLedger, problems);
+    problems.push(...opsProblems(given), ...historyProblems(given, roles));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, { networks, wallet, redis });
+    return new AppConfig(settings.data, {
+      ...{ networks, wallet, redis },
+      chainIds: [...new Set(usesLedger ? namedChains : [])],
+    });
   }
 }
 
 const SECONDS_A_DAY = 86_400;
-
-/** An empty value means "not set", as container tools write it. */
-function withoutBlanks(env: NodeJS.ProcessEnv): GivenSettings {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim())),
-  );
-}
-
-function readFileSettings(env: GivenSettings, problems: string[]): GivenSettings {
-  const settings: Record<string, string> = { ...env };
-  const pattern = new RegExp(`^(${FILE_SETTINGS.join('|')})(_\\d+)?_FILE$`);
-  for (const [name, path] of Object.entries(env)) {
-    if (!pattern.test(name)) continue;
-    const target = name.slice(0, -'_FILE'.length);
-    if (target in env) {
-      problems.push(`${target}, ${name}: only one of the two may be set`);
-      continue;
-    }
-    try {
-      settings[target] = readFileSync(path, 'utf8')
-        .trim()
-        .replaceAll(/\s*\n\s*/g, ',');
-    } catch {
-      problems.push(`${name}: the file cannot be read`);
-    }
-  }
-  return settings;
-}
 
 function checkWorkerHasKeys(
   roles: readonly Role[],

@@ -22,19 +22,19 @@ export interface RedisUrls {
 /**
  * The URLs for the roles of a process: a hub or a wallet without one of its own shares the ledger's.
  *
- * @param settles - whether a role needs the ledger.
+ * @param usesLedger - whether a role needs the ledger.
  * @param problems - takes what is missing.
  */
 export function redisUrlsOf(
   given: GivenSettings,
   roles: readonly string[],
-  settles: boolean,
+  usesLedger: boolean,
   problems: string[],
 ): RedisUrls {
   const own = { hub: given['HUB_REDIS_URL'], wallet: given['WALLET_REDIS_URL'] };
   const needed = (['hub', 'wallet'] as const).filter((role) => roles.includes(role));
   const url = given['REDIS_URL'];
-  if (url === undefined && (settles || needed.some((role) => own[role] === undefined))) {
+  if (url === undefined && (usesLedger || needed.some((role) => own[role] === undefined))) {
     problems.push('REDIS_URL: is required');
   }
   const ledger = url ?? needed.map((role) => own[role]).find((one) => one !== undefined) ?? '';

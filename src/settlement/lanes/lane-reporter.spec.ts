@@ -14,7 +14,7 @@ const HELD = { chainId: CHAIN_ID } as HeldLane;
 /** A lane that says of itself what its name is. */
 class TestRunner {
   isPaused = false;
-  isRetired = false;
+  readonly state = { isRetired: false };
   refresh: () => Promise<void> = () => Promise.resolve();
 
   constructor(readonly lane: string) {}
@@ -94,10 +94,10 @@ describe('LaneReporter', () => {
   it('retires what an operator retires, until that is taken back', async () => {
     retiring = new Set(['a']);
     await reporter.report();
-    expect([runners.a.isRetired, runners.b.isRetired]).toEqual([true, false]);
+    expect([runners.a.state.isRetired, runners.b.state.isRetired]).toEqual([true, false]);
     retiring = new Set();
     await reporter.report();
-    expect(runners.a.isRetired).toBe(false);
+    expect(runners.a.state.isRetired).toBe(false);
   });
 
   it('leaves a pause as it is while the ledger cannot be asked', async () => {

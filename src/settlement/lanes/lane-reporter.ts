@@ -63,7 +63,7 @@ export class LaneReporter {
     const [paused, retiring] = await Promise.all([switched('paused'), switched('retiring')]);
     for (const { runner } of this.#slots) {
       runner.isPaused = paused.has(runner.lane);
-      runner.isRetired = retiring.has(runner.lane);
+      runner.state.isRetired = retiring.has(runner.lane);
     }
   }
 

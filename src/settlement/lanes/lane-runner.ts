@@ -146,9 +146,6 @@ export class LaneRunner {
     return this.#isRunning && (this.#following.isWaiting || this.#sending.isWaiting);
   }
 
-  /** By an operator; its process may have another reason to retire it. */
-  isRetired = false;
-
   set isPaused(isPaused: boolean) {
     this.state.isPaused = isPaused;
     this.state.work.notify();
@@ -286,7 +283,7 @@ export class LaneRunner {
       inclusionMs: this.#rate.inclusionMs,
       gasPriceWei: this.#readiness.gasPriceWei.toString(),
       suspendedAssets: this.options.assetSuspensions.suspended,
-      ...((this.options.isRetiring || this.isRetired) && { isRetiring: true }),
+      ...((this.options.isRetiring || state.isRetired) && { isRetiring: true }),
       perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
     };
   }

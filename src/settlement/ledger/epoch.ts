@@ -22,7 +22,11 @@ export class LedgerEpochs {
   readonly #seen = new Map<number, string>();
   readonly #listeners = new Set<Listener>();
 
-  constructor(private readonly redis: Redis) {
+  /** @param hasOutbox - whether changes are noted for a history. */
+  constructor(
+    private readonly redis: Redis,
+    readonly hasOutbox = false,
+  ) {
     // The next connection may lead to another server.
     redis.on('close', () => {
       this.#runId = undefined;

@@ -40,6 +40,8 @@
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
+ * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
+ * | `archiver` | string | seconds | the process that archives them |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
  * Of the deployment:
@@ -89,6 +91,8 @@ export const listKey = (
     | 'retiring'
     | 'funded',
 ): string => chainKey(chainId, list);
+export const outboxKey = (chainId: number): string => chainKey(chainId, 'outbox');
+export const archiverKey = (chainId: number): string => chainKey(chainId, 'archiver');
 export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);
 /** @param lane - `<chainId>:<signer>` */
 export const laneKey = (chainId: number, lane: string): string =>

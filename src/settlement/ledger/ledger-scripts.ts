@@ -7,9 +7,12 @@ import {
 } from '../../platform/redis/redis-scripts.js';
 import { LedgerEpochChangedError } from '../../protocol/errors.js';
 import { asEpochError, type LedgerEpochs } from './epoch.js';
-import { epochKey } from './keys.js';
+import { epochKey, outboxKey } from './keys.js';
 
-/** A script with the keys and arguments that are its own: epoch key and epoch go before them. */
+/**
+ * A script with the keys and arguments that are its own: epoch key and epoch go before them, and the key of
+ * the outbox after them where there is a history.
+ */
 export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
@@ -40,7 +43,7 @@ export class LedgerScripts {
       return await runKeyedScript(
         this.redis,
         script,
-        [epochKey(chainId), ...keys],
+        [epochKey(chainId), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(chainId)] : [])],
         [epoch, ...args],
       );
     } catch (error) {

@@ -5,6 +5,7 @@ import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { LedgerEpochs } from './epoch.js';
 import type { LabelStore } from './label-store.js';
 import type { LaneStore } from './lane-store.js';
+import type { Outbox } from './outbox.js';
 import { LaneBoard } from './queries/lane-board.js';
 import type { LaneQueries } from './queries/lane-queries.js';
 import { LaneSwitches } from './queries/lane-switches.js';
@@ -13,6 +14,7 @@ import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
 import type { SettlementQueries } from './queries/settlement-queries.js';
 import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
+import { RedisOutbox } from './redis-outbox.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
 import type { SettlementStore } from './settlement-store.js';
 
@@ -26,9 +28,8 @@ export const LANE_STORE = Symbol('LANE_STORE');
 export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
 /** {@link LaneQueries}. */
 export const LANE_QUERIES = Symbol('LANE_QUERIES');
-
-const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
-  networks.map(({ chainId }) => chainId);
+/** {@link Outbox}. */
+export const OUTBOX = Symbol('OUTBOX');
 
 @Global()
 @Module({
@@ -37,8 +38,8 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
       provide: LedgerEpochs,
       inject: [LEDGER_REDIS, AppConfig],
       useFactory: async (redis: Redis, config: AppConfig): Promise<LedgerEpochs> => {
-        const epochs = new LedgerEpochs(redis);
-        await epochs.start(chainIdsOf(config));
+        const epochs = new LedgerEpochs(redis, config.history !== undefined);
+        await epochs.start(config.ledgerChainIds);
         return epochs;
       },
     },
@@ -70,7 +71,12 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
       provide: LANE_QUERIES,
       inject: [LEDGER_REDIS, AppConfig],
       useFactory: (redis: Redis, config: AppConfig): LaneQueries =>
-        new RedisLaneQueries(redis, chainIdsOf(config)),
+        new RedisLaneQueries(redis, config.ledgerChainIds),
+    },
+    {
+      provide: OUTBOX,
+      inject: [LEDGER_REDIS, LedgerEpochs],
+      useFactory: (redis: Redis, epochs: LedgerEpochs): Outbox => new RedisOutbox(redis, epochs),
     },
     {
       provide: LaneBoard,
@@ -89,6 +95,7 @@ const chainIdsOf = ({ networks }: AppConfig): readonly number[] =>
     LANE_STORE,
     SETTLEMENT_QUERIES,
     LANE_QUERIES,
+    OUTBOX,
     LedgerEpochs,
     LaneBoard,
     LaneSwitches,

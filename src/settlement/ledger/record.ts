@@ -11,6 +11,7 @@ import {
 } from '../../protocol/payment/payment-facts.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js';
+import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
 import { asList } from './reply.js';
@@ -133,6 +134,37 @@ export function readDetails(fields: Fields, record: Fields): SettlementDetails {
       allocated: times('t_allocated'),
       included: times('t_included'),
       finished: times('t_finished'),
+    },
+  };
+}
+
+/**
+ * Reads all that is kept of a claim for ever.
+ *
+ * @param kept - the JSON of `d:<id>`, or an empty text.
+ * @returns `undefined` where there is no record.
+ */
+export function readRecorded(
+  id: string,
+  record: Fields,
+  kept: string,
+): RecordedSettlement | undefined {
+  const view = readRecord(id, record);
+  if (view === undefined) return undefined;
+  const claimedAt = readNumber(record.get('t_claimed'));
+  if (claimedAt === undefined) throw new TypeError('a record does not say when it was made');
+  const payment = record.has('payment') ? record : kept === '' ? undefined : parseDetails(kept);
+  return {
+    view,
+    details: payment && readDetails(payment, record),
+    authorizationId: record.get('auth') ?? '',
+    isTold: record.get('told') === '1',
+    isKept: record.get('kept') === '1',
+    blockHash: readHash(record.get('block_hash')),
+    times: {
+      claimed: claimedAt,
+      included: readNumber(record.get('t_included')),
+      finished: readNumber(record.get('t_finished')),
     },
   };
 }

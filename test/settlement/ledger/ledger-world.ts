@@ -42,7 +42,8 @@ export class LedgerWorld {
     readonly lanes: RedisLaneStore,
   ) {}
 
-  static async start(server?: SandboxRedis): Promise<LedgerWorld> {
+  /** @param hasOutbox - whether what changes is noted for a history. */
+  static async start(server?: SandboxRedis, hasOutbox = false): Promise<LedgerWorld> {
     const running = server ?? (await startRedis(await freePort()));
     const redis = new Redis(running.url, {
       enableAutoPipelining: true,
@@ -53,7 +54,7 @@ export class LedgerWorld {
     });
     redis.on('error', () => undefined);
     await redis.connect();
-    const epochs = new LedgerEpochs(redis);
+    const epochs = new LedgerEpochs(redis, hasOutbox);
     await epochs.start([CHAIN_ID]);
     const store = new RedisSettlementStore(redis, epochs, LIMITS);
     return new LedgerWorld(

@@ -23,6 +23,8 @@ export class LaneState {
   #openings = 0;
   #batchLimit = { items: Number.POSITIVE_INFINITY, until: 0 };
   isPaused = false;
+  /** By an operator; its process may have another reason to retire it. */
+  isRetired = false;
   /** Account nonces are missing below those in flight. */
   hasGap = false;
 

@@ -45,7 +45,8 @@ local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
   payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
   hashes = '', tx = '', claimed_at = at, early = table.concat(ARGV, ',', fields_end + 1),
-  totals = { totals[1], totals[2], totals[3] }, is_first = not index[3] }
+  totals = { totals[1], totals[2], totals[3] }, is_first = not index[3],
+  handed_out = is_handed_out }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
   'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 12, fields_end))

@@ -25,7 +25,7 @@ if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then
 end
 if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
 if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), 6) then
-  redis.call('HSET', KEYS[2], 'key', key)
+  put(r, 'key', key)
 end
 redis.call('ZADD', waiters, now(), requester)
 redis.call('EXPIRE', waiters, 300)

@@ -13,7 +13,7 @@ redis.call('ZREM', waiters_key(r.id), ARGV[2])
 local known_hash = ARGV[4]
 if known_hash ~= '' and can(r, 'restored') and not string.find(r.hashes, known_hash, 1, true) then
   r.hashes = r.hashes == '' and known_hash or (r.hashes .. ',' .. known_hash)
-  redis.call('HSET', KEYS[2], 'hashes', r.hashes)
+  put(r, 'hashes', r.hashes)
 end
 if not is_early(r) or r.async or not can(r, 'withdrawn') then return { 'left', view(KEYS[2]) } end
 if ARGV[3] ~= 'timeout' and living_waiters(r.id) > 0 then return { 'left', view(KEYS[2]) } end

@@ -21,8 +21,8 @@ if r.sale == 'sold' then
   if not is_sold_to(r, requester, key) then return answer('lost') end
   if not is_paid and not is_async then return answer('unpaid') end
   -- A second requester of one key: what two were told cannot be taken back by one of them.
-  if r.sold_to ~= requester then redis.call('HSET', KEYS[2], 'kept', '1') end
-  if is_paid and not r.told then redis.call('HSET', KEYS[2], 'told', '1') end
+  if r.sold_to ~= requester then put(r, 'kept', '1') end
+  if is_paid and not r.told then put(r, 'told', '1') end
   redis.call('ZREM', waiters_key(r.id), requester)
   return answer('sold')
 end
@@ -31,8 +31,9 @@ if r.key ~= '' and r.key ~= key then return answer('not_eligible') end
 if not is_eligible(r, tonumber(ARGV[5]), 7) then return answer('not_eligible') end
 local since = since_went_back(r)
 if since and since < tonumber(ARGV[6]) then return answer('not_yet') end
-redis.call('HSET', KEYS[2], 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '',
-  'async', is_async and '1' or (r.async and '1' or ''))
+r.handed_out = r.handed_out or is_async
+put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
+  is_async and '1' or (r.async and '1' or ''))
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
 redis.call('ZREM', waiters_key(r.id), requester)
 publish(r.id, 'sold')

@@ -9,7 +9,8 @@ if not r then return 0 end
 -- What was handed out has come to nothing: another claim of the authorization may be the one that counts.
 if ARGV[4] == '1' and is_over_unpaid(r) then return 1 end
 if r.sale == 'sold' then return is_sold_to(r, ARGV[2], ARGV[3]) and 1 or 0 end
-redis.call('HSET', KEYS[2], 'sale', 'sold', 'sold_to', ARGV[2], 'sold_key', ARGV[3], 'told', ARGV[4] == '1' and '' or '1',
+r.handed_out = r.handed_out or ARGV[4] == '1'
+put(r, 'sale', 'sold', 'sold_to', ARGV[2], 'sold_key', ARGV[3], 'told', ARGV[4] == '1' and '' or '1',
   'async', ARGV[4])
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
 publish(r.id, 'sold')

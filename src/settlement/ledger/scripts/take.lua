@@ -32,7 +32,7 @@ while count < most do
   local key = id and record_key(id)
   local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again')
   if f and f[1] == 'ready' then
-    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, is_popped = true }
+    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', is_popped = true }
     advance(r, 'taken', 'lane', lane)
     out[#out + 1] = id
     out[#out + 1] = f[2]

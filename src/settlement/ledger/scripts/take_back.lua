@@ -6,7 +6,8 @@
 -- Returns 1 where it was taken back, else 0.
 local r = read_sale(KEYS[2])
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
-redis.call('HSET', KEYS[2], 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', '')
+-- That it was handed out once stays known to the history.
+put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.handed_out and '0' or '')
 local index = redis.call('HMGET', index_key(r.auth), 'sold', 'live')
 if index[1] == r.id then
   if index[2] ~= r.id then redis.call('HSET', index_key(r.auth), 'last', r.id) end

@@ -3,11 +3,14 @@
 
 -- What every script of a chain's ledger shares.
 -- KEYS[1] is the epoch's key, `<prefix>epoch`; ARGV[1] the epoch the caller believes in.
--- No other key name is built but from that prefix.
+-- No other key name is built but from that prefix. After a script's own keys comes that of the outbox, with a history.
 
 local prefix = string.sub(KEYS[1], 1, -6)
 -- Channels have no slot: `<root>news:<process>`, `<root>work:<chain>`.
 local root, chain = string.match(prefix, '^([^{]*){(%d+):')
+
+-- The last key, where it is given: the stream that notes for the history what has changed.
+local outbox = KEYS[#KEYS] == prefix .. 'outbox' and table.remove(KEYS) or nil
 
 local epoch = redis.call('HMGET', KEYS[1], 'id', 'at')
 if epoch[1] ~= ARGV[1] then
@@ -60,7 +63,7 @@ local function read(key)
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
     pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
     sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
-    sender = f[15] or '',
+    sender = f[15] or '', handed_out = (f[12] or '') ~= '',
   }
 end
 
@@ -269,10 +272,38 @@ local function move(r, event)
   return true
 end
 
+-- ---------------------------------------------------------------- the history
+
+local DAY = 86400
+
+-- What bytes were signed for, or a 202 was given for, is of the history for ever: whatever becomes of it is noted.
+local function is_of_history(r)
+  return (r.hashes or '') ~= '' or (r.tx or '') ~= '' or r.paid or r.handed_out
+end
+
+-- Notes that a record has changed. Its state is read by the archiver, later and once for many changes; a record
+-- that may be gone by then is noted as it is now.
+local function note_change(r)
+  if not outbox or not is_of_history(r) then return end
+  local seconds = redis.call('TTL', r.redis_key)
+  if seconds < 0 or seconds >= DAY then
+    redis.call('XADD', outbox, '*', 'id', r.id)
+  else
+    redis.call('XADD', outbox, '*', 'id', r.id, 'record', cjson.encode(redis.call('HGETALL', r.redis_key)),
+      'details', redis.call('GET', prefix .. 'd:' .. r.id) or '')
+  end
+end
+
+-- Writes fields of a record that others are told of: name, value, ...
+local function put(r, ...)
+  redis.call('HSET', r.redis_key, ...)
+  note_change(r)
+end
+
 -- Moves a record to its next stage, with further fields: name, value, ... Returns whether it could.
 local function advance(r, event, ...)
   if not move(r, event) then return false end
-  redis.call('HSET', r.redis_key, 'stage', r.stage, ...)
+  put(r, 'stage', r.stage, ...)
   return true
 end
 
@@ -348,6 +379,9 @@ local function conclude(r, event, found, life)
   if was_sent and not (is_sold_by_it and told) then redis.call('HSET', index, 'last', r.id) end
   if claims[1] == r.id then redis.call('HDEL', index, 'live') end
   redis.call('EXPIRE', index, life.tombstone)
+  -- What was sent has its hashes among its details now.
+  r.tx, r.paid, r.handed_out = tx, found.paid, (all.async or '') ~= ''
+  note_change(r)
   publish(r.id, found.paid and 'finalized' or 'failed', tx, found.reason)
   return true
 end
@@ -382,7 +416,7 @@ local function read_sale(key)
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2], sale = f[3], sold_to = f[4] or '',
     sold_key = f[5] or '', kept = f[6] == '1', told = f[7] == '1', key = f[8] or '', async = f[9] == '1', hashes = f[10] or '',
     tx = f[11] or '', claimed_at = tonumber(f[12] or '0'), included_at = tonumber(f[13] or '0'), paid = f[14] == '1',
-    early = f[15] or '',
+    early = f[15] or '', handed_out = (f[9] or '') ~= '',
   }
 end
 

@@ -1,0 +1,140 @@
+import type { Clock } from '../platform/concurrency/clock.js';
+import { Signal } from '../platform/concurrency/signal.js';
+import { RedisUnavailableError } from '../protocol/errors.js';
+import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
+import type { Outbox } from '../settlement/ledger/outbox.js';
+import { type Archive, ArchiveError, type ArchiveTrouble } from './archive.js';
+import type { HistoryObserver } from './history-observer.js';
+import { newestOf } from './settlement-row.js';
+
+export interface ArchiverOptions {
+  readonly outbox: Outbox;
+  readonly archive: Archive;
+  readonly chainIds: readonly number[];
+  readonly processId: string;
+  readonly observer: HistoryObserver;
+  readonly clock: Clock;
+}
+
+/** After a crash the next one takes over this soon. */
+const LEASE_MS = 5000;
+/** The ledger is read in one step, and nobody else is served meanwhile. */
+const ENTRIES_MOST = 200;
+const IDLE_MS = 250;
+const RETRY_MS = 1000;
+const UPKEEP_MS = 3_600_000;
+
+/**
+ * Carries what the ledger notes into the archive: reads, commits, and only then forgets. Whatever it dies
+ * at, the next one reads the same entries again, and the archive takes nothing twice. Any number of
+ * processes may run one; of each chain one works and the others stand by.
+ */
+export class Archiver {
+  readonly #wake = new Signal();
+  readonly #epochs = new Map<string, number>();
+  #isOpen = false;
+  #upkeepAt = -Infinity;
+  #isStopping = false;
+  #running: Promise<void> | undefined;
+  #trouble: ArchiveTrouble | undefined;
+
+  constructor(private readonly options: ArchiverOptions) {}
+
+  /** Why nothing is archived now, as far as it is the database's doing. */
+  get trouble(): ArchiveTrouble | undefined {
+    return this.#trouble;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Finishes what is under way and lets another process go on. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wake.notify();
+    await this.#running;
+    const { outbox, chainIds, processId, archive } = this.options;
+    await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
+    await archive.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      const pause = await this.round();
+      if (pause > 0) await this.#wake.wait(pause);
+    }
+  }
+
+  /** Archives what it finds of each chain, and says how long to pause. Never fails. */
+  async round(): Promise<number> {
+    try {
+      await this.#prepare();
+    } catch (error) {
+      this.#fail(error);
+      return RETRY_MS;
+    }
+    let pause = IDLE_MS;
+    let hasFailed = false;
+    for (const chainId of this.options.chainIds) {
+      try {
+        if (await this.#archive(chainId)) pause = 0;
+      } catch (error) {
+        // One chain's trouble delays no other; the database's is everybody's.
+        hasFailed = true;
+        this.#fail(error);
+        if (error instanceof ArchiveError) return RETRY_MS;
+      }
+    }
+    this.#trouble = undefined;
+    return hasFailed ? RETRY_MS : pause;
+  }
+
+  async #prepare(): Promise<void> {
+    const { archive, clock, observer } = this.options;
+    if (!this.#isOpen) {
+      await archive.open();
+      this.#isOpen = true;
+      observer.opened();
+    }
+    if (clock.steady() - this.#upkeepAt < UPKEEP_MS) return;
+    await archive.upkeep(clock.now());
+    this.#upkeepAt = clock.steady();
+  }
+
+  /** @returns whether there is more. */
+  async #archive(chainId: number): Promise<boolean> {
+    const { outbox, archive, processId, observer } = this.options;
+    const at = await outbox.now(chainId);
+    const epoch = await this.#numberOf(at);
+    const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
+    if (read.kind === 'held' || read.last === undefined) return false;
+    const stored = await archive.store(chainId, epoch, newestOf(read.changes));
+    // Only now may the ledger forget.
+    await outbox.trim(at, read.last);
+    observer.archived(chainId, { ...stored, gone: read.gone });
+    return true;
+  }
+
+  async #numberOf(at: LedgerAt): Promise<number> {
+    const key = `${at.chainId} ${at.epoch}`;
+    const known = this.#epochs.get(key);
+    if (known !== undefined) return known;
+    const number = await this.options.archive.epochNumber(at);
+    this.#epochs.set(key, number);
+    return number;
+  }
+
+  #fail(error: unknown): void {
+    // That the ledger is away is told by others.
+    if (error instanceof RedisUnavailableError) return;
+    const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+    if (trouble !== undefined) {
+      this.#trouble = trouble;
+      // It may come back as another database, or without its tables.
+      this.#isOpen = false;
+      this.#epochs.clear();
+    }
+    this.options.observer.failed(trouble, error);
+  }
+}

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClock } from '../platform/concurrency/clock.builder.js';
+import type { RedisSetUp } from '../platform/redis/redis-watch.js';
+import type { Outbox } from '../settlement/ledger/outbox.js';
+import type { ArchiveTrouble } from './archive.js';
+import { HistoryHealth } from './history-health.js';
+
+const MIB = 2 ** 20;
+
+describe('the health of the history', () => {
+  let clock: TestClock;
+  let backlog: { entries: number; oldestMs: number };
+  let used: number;
+  let max: number;
+  let trouble: ArchiveTrouble | undefined;
+  let health: HistoryHealth;
+
+  beforeEach(() => {
+    clock = new TestClock();
+    backlog = { entries: 0, oldestMs: 0 };
+    [used, max, trouble] = [100 * MIB, 1000 * MIB, undefined];
+    health = new HistoryHealth({
+      outbox: { backlog: () => Promise.resolve({ ...backlog }) } as unknown as Outbox,
+      chainIds: [56, 97],
+      redis: {
+        setUp: () =>
+          Promise.resolve({ usedMemoryBytes: used, maxMemoryBytes: max } as unknown as RedisSetUp),
+      },
+      trouble: () => trouble,
+      clock,
+    });
+  });
+
+  const facts = async () => {
+    const { isUp, facts: told } = await health.report();
+    expect(isUp).toBe(true);
+    return told;
+  };
+
+  it('is well while little waits', async () => {
+    backlog = { entries: 3, oldestMs: 400 };
+    expect(await facts()).toEqual({ enabled: true, waiting: 6, lagSeconds: 0 });
+  });
+
+  it('says how long memory lasts at the rate at which it grew since the archive is behind', async () => {
+    backlog = { entries: 500, oldestMs: 61_000 };
+    expect(await facts()).toEqual({
+      enabled: true,
+      code: 'lagging',
+      waiting: 1000,
+      lagSeconds: 61,
+    });
+    await clock.pass(360_000);
+    used += 10 * MIB;
+    // 890 MiB are left, and 100 MiB go in an hour.
+    expect(await facts()).toMatchObject({ code: 'lagging', memoryHoursLeft: 8.9 });
+  });
+
+  it('does not guess: not from a moment, not without a limit, not while nothing grows', async () => {
+    backlog = { entries: 500, oldestMs: 61_000 };
+    await facts();
+    await clock.pass(30_000);
+    used += 10 * MIB;
+    expect(await facts()).not.toHaveProperty('memoryHoursLeft');
+    await clock.pass(30_000);
+    expect(await facts()).toHaveProperty('memoryHoursLeft');
+    max = 0;
+    await clock.pass(1000);
+    expect(await facts()).not.toHaveProperty('memoryHoursLeft');
+    [max, used] = [1000 * MIB, 90 * MIB];
+    await clock.pass(1000);
+    expect(await facts()).not.toHaveProperty('memoryHoursLeft');
+  });
+
+  it('forgets the rate of an outage that is over', async () => {
+    backlog = { entries: 500, oldestMs: 61_000 };
+    await facts();
+    await clock.pass(360_000);
+    used += 500 * MIB;
+    expect(await facts()).toHaveProperty('memoryHoursLeft');
+    backlog = { entries: 0, oldestMs: 0 };
+    await clock.pass(1000);
+    expect(await facts()).not.toHaveProperty('memoryHoursLeft');
+    backlog = { entries: 500, oldestMs: 61_000 };
+    await clock.pass(1000);
+    expect(await facts()).not.toHaveProperty('memoryHoursLeft');
+  });
+
+  it('names what the archiver of this process has met', async () => {
+    trouble = 'database_unreachable';
+    expect(await facts()).toMatchObject({ code: 'database_unreachable' });
+  });
+});

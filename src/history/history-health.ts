@@ -1,0 +1,83 @@
+import type { Clock } from '../platform/concurrency/clock.js';
+import { Shared } from '../platform/concurrency/shared.js';
+import type { IndicatorReport } from '../platform/observability/health-indicators.js';
+import type { RedisWatch } from '../platform/redis/redis-watch.js';
+import { caip2Of } from '../protocol/payment/network.js';
+import type { Backlog, Outbox } from '../settlement/ledger/outbox.js';
+import type { ArchiveTrouble } from './archive.js';
+import { MemoryTrend } from './memory-trend.js';
+
+export interface HistoryHealthOptions {
+  readonly outbox: Outbox;
+  readonly chainIds: readonly number[];
+  readonly redis: Pick<RedisWatch, 'setUp'>;
+  /** Of the archiver of this process, where it has one. */
+  readonly trouble: () => ArchiveTrouble | undefined;
+  readonly clock: Clock;
+}
+
+/** What waits to be archived, by the name of its network. */
+export type NetworkBacklog = Backlog & { readonly network: string };
+
+export interface HistoryState {
+  readonly backlogs: readonly NetworkBacklog[];
+  /** Until Redis is full at the rate of now, where the archive is behind and the rate is known. */
+  readonly memoryHoursLeft: number | undefined;
+}
+
+const KEPT_MS = 1000;
+/** Nobody waits for the archive; this long is more than a restart takes. */
+const LAGGING_MS = 60_000;
+
+/** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */
+export class HistoryHealth {
+  readonly #state: Shared<HistoryState>;
+  readonly #trend = new MemoryTrend();
+
+  constructor(private readonly options: HistoryHealthOptions) {
+    this.#state = new Shared(
+      () => this.#look(),
+      KEPT_MS,
+      () => options.clock.steady(),
+    );
+  }
+
+  /** @throws RedisUnavailableError */
+  state(): Promise<HistoryState> {
+    return this.#state.get();
+  }
+
+  /** The line of `/health`: up, for the deployment can settle, with what is wrong by its name. */
+  async report(): Promise<IndicatorReport> {
+    const { backlogs, memoryHoursLeft } = await this.state();
+    const lagMs = Math.max(0, ...backlogs.map(({ oldestMs }) => oldestMs));
+    const code = this.options.trouble() ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
+    return {
+      isUp: true,
+      facts: {
+        enabled: true,
+        ...(code !== undefined && { code }),
+        waiting: backlogs.reduce((sum, { entries }) => sum + entries, 0),
+        lagSeconds: Math.round(lagMs / 1000),
+        ...(memoryHoursLeft !== undefined && {
+          memoryHoursLeft: Math.round(memoryHoursLeft * 10) / 10,
+        }),
+      },
+    };
+  }
+
+  async #look(): Promise<HistoryState> {
+    const { outbox, chainIds, redis, clock } = this.options;
+    const [setUp, ...backlogs] = await Promise.all([
+      redis.setUp(),
+      ...chainIds.map(async (chainId) => ({
+        network: caip2Of(chainId),
+        ...(await outbox.backlog(chainId)),
+      })),
+    ]);
+    const { usedMemoryBytes, maxMemoryBytes = 0 } = setUp;
+    const isLagging = backlogs.some(({ oldestMs }) => oldestMs > LAGGING_MS);
+    if (usedMemoryBytes !== undefined) this.#trend.note(clock.steady(), usedMemoryBytes, isLagging);
+    return { backlogs, memoryHoursLeft: this.#trend.hoursLeft(maxMemoryBytes) };
+  }
+}

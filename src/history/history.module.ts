@@ -1,0 +1,108 @@
+import { type DynamicModule, Global, Module, type OnModuleInit, Optional } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { PinoLogger } from 'nestjs-pino';
+import { systemClock } from '../platform/concurrency/clock.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { provide } from '../platform/nest/provide.js';
+import { fanOut } from '../platform/observability/fan-out.js';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../platform/observability/health-indicators.js';
+import { RedisWatch } from '../platform/redis/redis-watch.js';
+import { OUTBOX } from '../settlement/ledger/ledger.module.js';
+import type { Outbox } from '../settlement/ledger/outbox.js';
+import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
+import { Archiver } from './archiver.js';
+import { HistoryHealth } from './history-health.js';
+import { historyLog } from './history-log.js';
+import { HistoryObserver } from './history-observer.js';
+import { connectDatabase } from './postgres/database.js';
+import { PostgresArchive } from './postgres/postgres-archive.js';
+
+interface ArchiverParts {
+  readonly config: AppConfig;
+  readonly outbox: Outbox;
+  readonly processes: ProcessRegistry;
+  readonly observer: HistoryObserver;
+  readonly logger: PinoLogger;
+}
+
+interface HealthParts {
+  readonly config: AppConfig;
+  readonly outbox: Outbox;
+  readonly redis: RedisWatch;
+  readonly modules: ModuleRef;
+}
+
+const ARCHIVER = provide(
+  Archiver,
+  {
+    ...{ config: AppConfig, outbox: OUTBOX, processes: ProcessRegistry },
+    ...{ observer: HistoryObserver, logger: PinoLogger },
+  },
+  startedArchiver,
+);
+
+const HEALTH = provide(
+  HistoryHealth,
+  { config: AppConfig, outbox: OUTBOX, redis: RedisWatch, modules: ModuleRef },
+  ({ config, outbox, redis, modules }: HealthParts) =>
+    new HistoryHealth({
+      ...{ outbox, redis, chainIds: config.ledgerChainIds, clock: systemClock },
+      trouble: () =>
+        config.hasRole('history') ? modules.get(Archiver, { strict: false }).trouble : undefined,
+    }),
+);
+
+/** The history of every process that uses the ledger: what is noted is shown, and archived by those with the role. */
+@Global()
+@Module({})
+export class HistoryModule implements OnModuleInit {
+  static forRoot(config: AppConfig): DynamicModule {
+    const isOn = config.history !== undefined;
+    return {
+      module: HistoryModule,
+      providers: [...(isOn ? [HEALTH] : []), ...(config.hasRole('history') ? [ARCHIVER] : [])],
+      exports: [...(isOn ? [HistoryHealth] : []), ...(config.hasRole('history') ? [Archiver] : [])],
+    };
+  }
+
+  constructor(
+    private readonly indicators: HealthIndicators,
+    private readonly logger: PinoLogger,
+    @Optional() private readonly health?: HistoryHealth,
+  ) {}
+
+  onModuleInit(): void {
+    const { health } = this;
+    if (health === undefined) {
+      this.logger.info('DATABASE_URL is not set: settlements have no history outside Redis');
+    }
+    this.indicators.add({
+      name: 'history',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      report: () => health?.report() ?? Promise.resolve({ isUp: true, facts: { enabled: false } }),
+    });
+  }
+}
+
+/** The database is waited for beside the start: what settles must not depend on it. */
+function startedArchiver(parts: ArchiverParts): Archiver {
+  const { config, outbox, processes, observer, logger } = parts;
+  if (config.history === undefined) throw new Error('there is no database to archive into');
+  const { databaseUrl, migrates, months } = config.history;
+  const archiver = new Archiver({
+    ...{ outbox, clock: systemClock, processId: processes.processId },
+    archive: new PostgresArchive({
+      database: connectDatabase(databaseUrl),
+      ...{ migrates, months, now: () => systemClock.now() },
+    }),
+    chainIds: config.ledgerChainIds,
+    observer: fanOut([historyLog(logger), observer], (method, error) => {
+      logger.error({ method, err: error }, 'an observer of the history failed');
+    }),
+  });
+  archiver.start();
+  return archiver;
+}

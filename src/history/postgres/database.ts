@@ -1,0 +1,60 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Secret } from '../../platform/config/secret.js';
+import { ArchiveError } from '../archive.js';
+import { SCHEMA, type Tables } from './tables.js';
+
+export interface Database {
+  readonly pool: pg.Pool;
+  readonly db: Kysely<Tables>;
+}
+
+const CONNECT_MS = 3000;
+/** What takes longer is given up, here and in the database. */
+const STATEMENT_MS = 10_000;
+
+export function connectDatabase(url: Secret<string>): Database {
+  const pool = new pg.Pool({
+    connectionString: url.reveal(),
+    application_name: 'x402-history',
+    max: 4,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    query_timeout: STATEMENT_MS + 1000,
+    keepAlive: true,
+  });
+  // A connection that is lost while nobody uses it is replaced; whoever asks next is told if it cannot be.
+  pool.on('error', () => undefined);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(SCHEMA);
+  return { pool, db };
+}
+
+/** Codes of the database and of connections: `08006`, `ECONNREFUSED`. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Classes of what the database says while it is away, starts, ends or has no place. */
+const AWAY = /^(08|53|57P|25006)/;
+/** A schema, table or column that is not there. */
+const OUTDATED = /^(3F000|42P01|42703)$/;
+
+/** Turns every failure of the database into one the callers know. */
+export async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    // A fault of ours says nothing of the database.
+    if (error instanceof ArchiveError || error instanceof TypeError) throw error;
+    const code = codeOf(error);
+    if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || AWAY.test(code)) {
+      throw new ArchiveError('database_unreachable', code, error);
+    }
+    throw new ArchiveError(
+      OUTDATED.test(code) ? 'schema_outdated' : 'database_failed',
+      code,
+      error,
+    );
+  }
+}

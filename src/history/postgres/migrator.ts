@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type pg from 'pg';
+import { ArchiveError } from '../archive.js';
+import { asked, codeOf } from './database.js';
+import { SCHEMA } from './tables.js';
+
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly digest: string;
+}
+
+const FOLDER = new URL('../migrations/', import.meta.url);
+/** Of the advisory locks of this database: "x402". */
+export const MIGRATION_LOCK = 0x78343032;
+const PATIENCE_MS = 600_000;
+const NO_SUCH_TABLE = '42P01';
+
+export function migrations(): readonly Migration[] {
+  return readdirSync(FOLDER)
+    .filter((name) => /^\d{4}_\w+\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(new URL(name, FOLDER), 'utf8');
+      return { name, sql, digest: createHash('sha256').update(sql).digest('hex') };
+    });
+}
+
+/**
+ * Applies what is missing, each in a transaction, under a lock that one process has at a time.
+ *
+ * @returns the names of those it applied.
+ * @throws ArchiveError
+ */
+export function migrate(pool: pg.Pool): Promise<readonly string[]> {
+  return asked(withLock(pool));
+}
+
+async function withLock(pool: pg.Pool): Promise<readonly string[]> {
+  if (await isMigrated(pool)) return [];
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    // Released with the transaction, also by a process that dies here.
+    await client.query(`set local statement_timeout = ${PATIENCE_MS}`);
+    await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await client.query(`create schema if not exists ${SCHEMA}`);
+    await client.query(
+      `create table if not exists ${SCHEMA}.migrations (name text primary key, digest text not null,
+        applied_at timestamptz not null default now())`,
+    );
+    const missing = missingOf(await applied(client));
+    for (const { name, sql, digest } of missing) {
+      await client.query(sql);
+      await client.query(`insert into ${SCHEMA}.migrations (name, digest) values ($1, $2)`, [
+        name,
+        digest,
+      ]);
+    }
+    await client.query('commit');
+    client.release();
+    return missing.map(({ name }) => name);
+  } catch (error) {
+    // A connection in an unknown state is of no use to anybody else.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** @throws ArchiveError `schema_outdated` where something is missing. */
+export async function checkMigrated(pool: pg.Pool): Promise<void> {
+  const missing = missingOf(await asked(applied(pool)));
+  if (missing.length > 0) throw new ArchiveError('schema_outdated', undefined);
+}
+
+/** Whoever only uses the tables needs no right to make some. */
+async function isMigrated(pool: pg.Pool): Promise<boolean> {
+  try {
+    return missingOf(await applied(pool)).length === 0;
+  } catch (error) {
+    if (codeOf(error) === NO_SUCH_TABLE) return false;
+    throw error;
+  }
+}
+
+async function applied(client: Pick<pg.Pool, 'query'>): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ readonly name: string; readonly digest: string }>(
+    `select name, digest from ${SCHEMA}.migrations`,
+  );
+  return new Map(rows.map(({ name, digest }) => [name, digest]));
+}
+
+/** A newer version's migrations are left alone: it may run beside this one. */
+function missingOf(known: ReadonlyMap<string, string>): readonly Migration[] {
+  return migrations().filter(({ name, digest }) => {
+    const found = known.get(name);
+    if (found !== undefined && found !== digest) {
+      // Tables of another text than this version's: nothing is written to what it does not know.
+      throw new ArchiveError('schema_outdated', undefined);
+    }
+    return found === undefined;
+  });
+}

@@ -1,0 +1,84 @@
+import type pg from 'pg';
+import {
+  type Month,
+  monthOf,
+  monthOfPartition,
+  oldestKept,
+  partitionOf,
+  startOf,
+} from '../months.js';
+import { MIGRATION_LOCK } from './migrator.js';
+import { SCHEMA } from './tables.js';
+
+/** Made before they are needed: a partition that is made takes a lock on the whole table. */
+const MONTHS_AHEAD = 2;
+
+/** The months of the table of settlements. */
+export class Partitions {
+  readonly #made = new Set<Month>();
+
+  /** @param months - kept beside the current one; `undefined` keeps all. */
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly months: number | undefined,
+  ) {}
+
+  isKept(at: Date, now: number): boolean {
+    return monthOf(at.getTime()) >= oldestKept(now, this.months);
+  }
+
+  /** Makes those of these moments that are missing. */
+  async makeFor(moments: readonly Date[]): Promise<void> {
+    await this.#make(moments.map((at) => monthOf(at.getTime())));
+  }
+
+  /** Makes the next ones, and drops those that are over. */
+  async upkeep(now: number): Promise<void> {
+    // Another process may have dropped what this one has made.
+    this.#made.clear();
+    const current = monthOf(now);
+    await this.#make(Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) => current + ahead));
+    if (this.months === undefined) return;
+    const oldest = oldestKept(now, this.months);
+    for (const name of await this.#names()) {
+      const month = monthOfPartition(name);
+      if (month === undefined || month >= oldest) continue;
+      await this.pool.query(`drop table if exists ${SCHEMA}.${name}`);
+    }
+    await this.pool.query(`delete from ${SCHEMA}.settlement_ids where claimed_at < $1`, [
+      startOf(oldest),
+    ]);
+  }
+
+  async #make(wanted: readonly Month[]): Promise<void> {
+    const missing = [...new Set(wanted)].filter((month) => !this.#made.has(month));
+    if (missing.length === 0) return;
+    const client = await this.pool.connect();
+    try {
+      await client.query('begin');
+      // Two that make the same one at once would fail each other.
+      await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      for (const month of missing) {
+        await client.query(
+          `create table if not exists ${SCHEMA}.${partitionOf(month)} partition of
+            ${SCHEMA}.settlements for values from ('${startOf(month)}') to ('${startOf(month + 1)}')`,
+        );
+      }
+      await client.query('commit');
+      client.release();
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    for (const month of missing) this.#made.add(month);
+  }
+
+  async #names(): Promise<readonly string[]> {
+    const { rows } = await this.pool.query<{ readonly name: string }>(
+      `select child.relname as name from pg_inherits
+        join pg_class child on child.oid = inhrelid
+        where inhparent = '${SCHEMA}.settlements'::regclass`,
+    );
+    return rows.map(({ name }) => name);
+  }
+}

@@ -1,0 +1,82 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { HistoryHealth } from '../../history/history-health.js';
+import type { HistoryObserver } from '../../history/history-observer.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { Sampler } from './scrape.service.js';
+
+/** Counts what the archiver of this process does. */
+export function historyMetrics(registry: Registry): HistoryObserver {
+  const registers = [registry];
+  const archived = new Counter({
+    name: 'x402_history_archived_total',
+    help: 'Changes of settlements that were archived; stale: the archive knew a later one.',
+    labelNames: ['network', 'outcome'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'x402_history_failures_total',
+    help: 'Rounds of archiving that failed, by what was wrong with the database, or fault.',
+    labelNames: ['trouble'],
+    registers,
+  });
+  for (const trouble of ['database_unreachable', 'schema_outdated', 'database_failed', 'fault']) {
+    failures.inc({ trouble }, 0);
+  }
+  return {
+    opened: () => undefined,
+    archived: (chainId, result) => {
+      const network = caip2Of(chainId);
+      for (const outcome of ['written', 'stale', 'expired', 'unreadable', 'gone'] as const) {
+        archived.inc({ network, outcome }, result[outcome]);
+      }
+    },
+    failed: (trouble) => {
+      failures.inc({ trouble: trouble ?? 'fault' });
+    },
+  };
+}
+
+/** Gauges of what waits to be archived, the same from every process that uses the ledger. */
+export class HistoryGauges implements Sampler {
+  readonly #waiting: Gauge<'network'>;
+  readonly #lag: Gauge<'network'>;
+  readonly #hoursLeft: Gauge;
+
+  constructor(
+    registry: Registry,
+    private readonly health: Pick<HistoryHealth, 'state'>,
+  ) {
+    const registers = [registry];
+    this.#waiting = new Gauge({
+      name: 'x402_history_waiting_changes',
+      help: 'Changes of settlements that wait in Redis to be archived.',
+      labelNames: ['network'],
+      registers,
+    });
+    this.#lag = new Gauge({
+      name: 'x402_history_lag_seconds',
+      help: 'How long the oldest of them has waited.',
+      labelNames: ['network'],
+      registers,
+    });
+    this.#hoursLeft = new Gauge({
+      name: 'x402_history_memory_left_hours',
+      help: 'Until Redis is full at the rate of now, while the archive is behind.',
+      registers,
+    });
+  }
+
+  async refresh(): Promise<void> {
+    this.#waiting.reset();
+    this.#lag.reset();
+    // Without a label a reset leaves a zero behind.
+    this.#hoursLeft.remove();
+    const state = await this.health.state().catch(() => undefined);
+    if (state === undefined) return;
+    for (const { network, entries, oldestMs } of state.backlogs) {
+      this.#waiting.set({ network }, entries);
+      this.#lag.set({ network }, oldestMs / 1000);
+    }
+    if (state.memoryHoursLeft !== undefined) this.#hoursLeft.set(state.memoryHoursLeft);
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { readFileSettings, withoutBlanks } from './given-settings.js';
+import { Secret } from './secret.js';
+import { describeIssues, type GivenSettings, integerSetting } from './settings.js';
+
+/** The history in PostgreSQL: off without a database. */
+export const HISTORY_SETTINGS = {
+  /** For every role that settles too: its scripts then note what has changed. */
+  DATABASE_URL: z
+    .url({
+      protocol: /^postgres(ql)?$/,
+      error: 'must be a postgres:// or postgresql:// URL',
+    })
+    .optional(),
+  MIGRATE: z.enum(['auto', 'manual'], { error: 'must be auto or manual' }).default('auto'),
+  /** Months that are kept beside the current one; 0 keeps all. */
+  HISTORY_MONTHS: integerSetting(0, 1200).default(0),
+};
+
+export interface HistoryConfig {
+  readonly databaseUrl: Secret<string>;
+  /** Whether the archiver brings the tables up to date by itself. */
+  readonly migrates: boolean;
+  /** `undefined` keeps all. */
+  readonly months: number | undefined;
+}
+
+/** @returns `undefined` when it is off. */
+export function historyConfigOf(
+  settings: z.infer<z.ZodObject<typeof HISTORY_SETTINGS>>,
+): HistoryConfig | undefined {
+  const { DATABASE_URL: url, MIGRATE: migrate, HISTORY_MONTHS: months } = settings;
+  if (url === undefined) return undefined;
+  return {
+    databaseUrl: new Secret(url),
+    migrates: migrate === 'auto',
+    months: months === 0 ? undefined : months,
+  };
+}
+
+/** `ROLES=all` means what the settings allow; who names the role means it. */
+export function historyProblems(given: GivenSettings, roles: readonly string[]): string[] {
+  const isNamed = roles.includes('history') && given['ROLES'] !== 'all';
+  return isNamed && given['DATABASE_URL'] === undefined
+    ? ['DATABASE_URL: the role history needs it']
+    : [];
+}
+
+const Required = z.object({ DATABASE_URL: HISTORY_SETTINGS.DATABASE_URL.unwrap() });
+
+/** For a program that needs the database and nothing else. */
+export function databaseUrlOf(
+  env: NodeJS.ProcessEnv = process.env,
+): { readonly url: Secret<string> } | { readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const given = readFileSettings(withoutBlanks(env), ['DATABASE_URL'], problems);
+  if (problems.length > 0) return { problems };
+  const settings = Required.safeParse(given);
+  return settings.success
+    ? { url: new Secret(settings.data.DATABASE_URL) }
+    : { problems: describeIssues(settings.error) };
+}

@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis';
+import { termsOf } from '../../../src/protocol/payment/identity.js';
+import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
+import { listKey, recordKey, signerOf, tagOf } from '../../../src/settlement/ledger/keys.js';
+import type { LaneStoreHarness } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
+import { readStage } from '../../../src/settlement/ledger/record.js';
+import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
+import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
+import { STATE_OF } from '../../../src/settlement/model/settlement-machine.js';
+
+const CHAIN = 56;
+const LIMITS = {
+  queueMax: 1000,
+  retentionSeconds: 3600,
+  tombstoneSeconds: 7200,
+  saleGraceMs: 60_000,
+};
+
+let requesters = 0;
+
+/**
+ * A ledger with nothing in it, and what requesters do to it.
+ *
+ * @param hasOutbox - whether what changes is noted for a history.
+ */
+export async function emptyLedger(redis: Redis, hasOutbox = false): Promise<LaneStoreHarness> {
+  await redis.flushall();
+  const epochs = new LedgerEpochs(redis, hasOutbox);
+  await epochs.start([CHAIN]);
+  const requests = new RedisSettlementStore(redis, epochs, LIMITS);
+  const aRequester = () => {
+    requesters += 1;
+    return { id: `p.${requesters}`, keyTag: '', credentials: ['somebody'], arrivedAt: Date.now() };
+  };
+  const claimants = new Map<string, ReturnType<typeof aRequester>>();
+  return {
+    store: new RedisLaneStore(redis, epochs, LIMITS),
+    claim: async (payment, { isAsync = false } = {}) => {
+      const requester = aRequester();
+      const terms = termsOf(payment.chainId, payment.asset, payment.authorization);
+      const claimed = await requests.claim(requester, {
+        identity: { ...terms, signedTag: 'signed' },
+        payment,
+        means: { balance: 10n ** 30n, allowance: 10n ** 30n },
+        isHandedOut: isAsync,
+      });
+      if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+      claimants.set(claimed.id, requester);
+      return claimed.id;
+    },
+    tell: async (id) => {
+      const requester = claimants.get(id) ?? aRequester();
+      const { kind } = await requests.redeem({ chainId: CHAIN, id }, requester, 'included');
+      if (kind !== 'sold') throw new Error(kind);
+    },
+    stateOf: async (id) => {
+      const stage = await redis.hget(recordKey(CHAIN, id), 'stage');
+      return stage === null ? undefined : STATE_OF[readStage(stage)];
+    },
+    switch: async (which, lane) => {
+      await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
+    },
+    spentOn: async (chainId, subject, day) => {
+      const name = subject.startsWith(`${chainId}:`) ? `lane:${signerOf(subject)}` : subject;
+      return BigInt((await redis.get(`x402:{${tagOf(chainId)}}:g:${name}:${day}`)) ?? '0');
+    },
+  };
+}
