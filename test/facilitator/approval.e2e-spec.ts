@@ -167,7 +167,7 @@ describe('an approval that the facilitator pays for', () => {
   it('is not offered, and not paid for, where no budget is set', async () => {
     const service = await aService({ [`APPROVAL_SPONSORING_${world.chainId}`]: '' });
     const { body } = await get(`${service.url}/supported`);
-    expect(body['extensions']).toEqual(['eip2612GasSponsoring']);
+    expect(body['extensions']).not.toContain('erc20ApprovalGasSponsoring');
     const payer = await newcomer();
     expect((await verify(service, await aBody(payer))).body).toMatchObject({
       ...{ isValid: false, invalidReason: 'permit2_allowance_required' },
@@ -181,7 +181,7 @@ describe('an approval that the facilitator pays for', () => {
   it('is offered where one is set, and judged before anything is sent', async () => {
     const service = await aService();
     const { body } = await get(`${service.url}/supported`);
-    expect(body['extensions']).toEqual(['eip2612GasSponsoring', 'erc20ApprovalGasSponsoring']);
+    expect(body['extensions']).toContain('erc20ApprovalGasSponsoring');
     const payer = await newcomer();
     expect((await verify(service, await aBody(payer))).body).toMatchObject({ isValid: true });
     const wrong: readonly (readonly [Signed, string])[] = [

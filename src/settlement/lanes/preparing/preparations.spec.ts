@@ -248,15 +248,16 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect([fundings(), sentApprovals()]).toEqual([[], 0]);
   });
 
-  it('looks again where a node that lags does not see the approval yet', async () => {
+  it('looks again, after a moment, where a node that lags does not see the approval yet', async () => {
     payer = { ...payer, isDone: true };
     const lagging = { id: 'a', reason: 'permit2_allowance_required' } as const;
     lane.chain.recheck = () => ({ refusals: [lagging] });
     await claim();
-    await run(lane, 2);
-    expect(stages('a')).toEqual(['work']);
+    await run(lane, 20);
+    expect([stages('a'), asked]).toEqual([['work'], 1]);
     lane.chain.recheck = () => ({});
-    await block();
+    await lane.clock.pass(500);
+    await run();
     expect(stages('a')).toEqual(['attempt']);
   });
 
@@ -271,14 +272,22 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(stages('a')).toEqual(['withdrawn']);
   });
 
-  it('keeps waiting while the chain cannot be asked, and does not delay others', async () => {
-    lane.chain.payers.look = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a count'));
+  it('asks a chain that does not answer twice a second, and does not delay others', async () => {
+    let failed = 0;
+    lane.chain.payers.look = () => {
+      failed += 1;
+      return Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a count'));
+    };
     await claim();
     await lane.send('other');
-    await run();
-    expect(stages('a', 'other')).toEqual(['work', 'attempt']);
+    await run(lane, 20);
+    expect([stages('a', 'other'), failed]).toEqual([['work', 'attempt'], 1]);
+    await lane.clock.pass(500);
+    await run(lane, 20);
+    expect(failed).toBe(2);
     lane.chain.payers.look = () => Promise.resolve({ ...payer, isDone: true });
-    await block();
+    await lane.clock.pass(500);
+    await run();
     expect(stages('a')).toEqual(['attempt']);
   });
 

@@ -38,6 +38,8 @@ const LOOK_MS = 2500;
 const GIVE_UP_MS = 60_000;
 /** What only one block said may be undone by the next one. */
 const BELIEVED_AFTER_BLOCKS = 2n;
+/** After a look that told nothing, or that a simulation did not agree with. */
+const LOOK_AGAIN_MS = 500;
 
 interface Waiting {
   readonly taken: TakenSettlement;
@@ -46,6 +48,8 @@ interface Waiting {
   readonly since: number;
   /** Newest block when it was looked at last. */
   lookedAt: Hex | undefined;
+  /** By the steady clock; it is not looked at before. */
+  restsUntil: number;
   /** The first block at which it seemed to come to nothing. */
   doubtedAt: bigint | undefined;
 }
@@ -119,11 +123,11 @@ export class Preparations {
     return { ready, overflow };
   }
 
-  #wait(taken: TakenSettlement, preparation: Preparation): void {
+  #wait(taken: TakenSettlement, preparation: Preparation, restsUntil = 0): void {
     const since = this.#since.get(taken) ?? this.options.clock.steady();
     this.#since.set(taken, since);
     const unseen = { lookedAt: undefined, doubtedAt: undefined };
-    this.#waiting.set(taken.id, { taken, preparation, since, ...unseen });
+    this.#waiting.set(taken.id, { taken, preparation, since, restsUntil, ...unseen });
     this.#look();
   }
 
@@ -138,7 +142,7 @@ export class Preparations {
     const { insufficientAllowance } = actionOf(payment.authorization).reasons;
     if (preparation === undefined || reason !== insufficientAllowance) return false;
     if (this.#isOld(this.#since.get(taken))) return false;
-    this.#wait(taken, preparation);
+    this.#wait(taken, preparation, this.options.clock.steady() + LOOK_AGAIN_MS);
     return true;
   }
 
@@ -158,7 +162,7 @@ export class Preparations {
       const waiting = this.#waiting.get(result.key);
       if (waiting === undefined) continue;
       if (result.kind === 'done') await this.#conclude(held, waiting, result.value, inTurn);
-      else waiting.lookedAt = undefined;
+      else this.#lookAgain(waiting);
       if (result.kind === 'failed' && !isPassing(result.error)) {
         observer.failed(lane, 'preparation', result.error);
       }
@@ -167,12 +171,17 @@ export class Preparations {
     this.#look();
   }
 
+  #lookAgain(waiting: Waiting): void {
+    waiting.lookedAt = undefined;
+    waiting.restsUntil = this.options.clock.steady() + LOOK_AGAIN_MS;
+  }
+
   #look(): void {
-    const { heads, preparationReader, store, chain } = this.options;
+    const { heads, preparationReader, store, chain, clock } = this.options;
     const newest = heads.current?.latest.hash;
     if (newest === undefined || preparationReader === undefined) return;
     for (const [id, waiting] of this.#waiting) {
-      if (waiting.lookedAt === newest) continue;
+      if (waiting.lookedAt === newest || clock.steady() < waiting.restsUntil) continue;
       const { taken, preparation } = waiting;
       const { payment } = taken;
       const payer = payment.authorization.from;
