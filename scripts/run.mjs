@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | fuzz | keys | migrate | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -158,6 +158,12 @@ function findPython() {
   macOS:           brew install python`);
 }
 
+/** Builds the example in Rust. */
+function findCargo() {
+  if (hasCommand('cargo')) return;
+  fail('cargo was not found; it builds examples/seller-rust. See https://rustup.rs');
+}
+
 // ------------------------------------------------------------------ checkers of deploy files
 
 /** The overlays use kustomize components, which came with kubectl 1.21. */
@@ -307,6 +313,7 @@ const TASKS = {
       const code = await jest(...args);
       // Pages of output are above it: what was left out is said last.
       out.write('NOT RUN: the image and docker-compose.yml (ten minutes): npm run check:deploy\n');
+      out.write('NOT RUN: the seller in Rust (ten minutes): npm run test:rust\n');
       return code;
     },
   },
@@ -323,6 +330,14 @@ const TASKS = {
       jestWith(
         { TEST_CONTAINERS: '1' },
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'],
+      ),
+  },
+  rust: {
+    needs: [installAnvil, findRedis, findCargo, build],
+    run: () =>
+      jestWith(
+        { TEST_RUST: '1' },
+        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/examples/rust'],
       ),
   },
   fuzz: {

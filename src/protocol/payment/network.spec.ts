@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { EVM_NETWORK_CHAIN_ID_MAP } from '@x402/evm/v1';
 import { caip2Of, chainIdOf, chainIdOfV1Name, NETWORK_NAMES, v1NameOf } from './network.js';
 
-/** Names of BNB Chain, which the reference has none for. */
-const OWN_NAMES = ['bsc', 'bsc-testnet'];
+/** Names of BNB Chain and of the sandbox, which the reference has none for. */
+const OWN_NAMES = ['bsc', 'bsc-testnet', 'anvil'];
 
 describe('V1 names of networks', () => {
-  it('are those of the reference, and two more', () => {
+  it('are those of the reference, and three more', () => {
     const known = NETWORK_NAMES.map((name) => [name, chainIdOfV1Name(name)]);
     const others = known.filter(([name]) => !OWN_NAMES.includes(String(name)));
     expect(Object.fromEntries(others)).toEqual(EVM_NETWORK_CHAIN_ID_MAP);
-    expect(OWN_NAMES.map(chainIdOfV1Name)).toEqual([56, 97]);
+    expect(OWN_NAMES.map(chainIdOfV1Name)).toEqual([56, 97, 31_337]);
   });
 
   it('lead to a chain and back', () => {
@@ -18,7 +18,7 @@ describe('V1 names of networks', () => {
       NETWORK_NAMES,
     );
     expect(chainIdOfV1Name('Base')).toBeUndefined();
-    expect(v1NameOf(31_337)).toBeUndefined();
+    expect(v1NameOf(31_338)).toBeUndefined();
   });
 });
 

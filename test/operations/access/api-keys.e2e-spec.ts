@@ -91,6 +91,7 @@ describe('API keys', () => {
         isValid: false,
         invalidReason: 'unauthorized',
         invalidMessage: 'An API key that is known here is required.',
+        payer: '',
         extensions: { diagnosis: diagnosisOf('unauthorized') },
       });
       expect(verify.headers.get('www-authenticate')).toContain('Bearer');

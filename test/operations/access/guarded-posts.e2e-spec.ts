@@ -41,7 +41,7 @@ function bodyOf(path: string, status: keyof typeof REFUSED): Json {
   const [reason, message] = REFUSED[status];
   const extensions = { diagnosis: diagnosisOf(reason) };
   return /verify/i.test(path)
-    ? { isValid: false, invalidReason: reason, invalidMessage: message, extensions }
+    ? { isValid: false, invalidReason: reason, invalidMessage: message, payer: '', extensions }
     : {
         ...{ success: false, errorReason: reason, errorMessage: message },
         ...{ transaction: '', network: '', extensions },

@@ -50,6 +50,7 @@ describe('rate limits', () => {
       isValid: false,
       invalidReason: 'rate_limited',
       invalidMessage: 'Too many requests; `Retry-After` says when to ask again.',
+      payer: '',
       extensions: { diagnosis: diagnosisOf('rate_limited') },
     });
     expect(refused.headers.get('retry-after')).toBe('1');
