@@ -8,6 +8,7 @@ import { SETTING_NAMES } from '../src/platform/config/app-config.js';
 import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deploySandbox, sandboxClient } from './deploy.js';
+import { startPostgres } from './postgres.js';
 import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
@@ -39,6 +40,7 @@ const PORTS = {
   SANDBOX_SELLER_PORT: 4021,
   SANDBOX_RPC_PORT: 8545,
   SANDBOX_REDIS_PORT: 6390,
+  SANDBOX_POSTGRES_PORT: 6391,
 };
 
 type PortSetting = keyof typeof PORTS;
@@ -92,8 +94,10 @@ async function start(): Promise<void> {
     seller: await portOf('SANDBOX_SELLER_PORT'),
     rpc: await portOf('SANDBOX_RPC_PORT'),
     redis: await portOf('SANDBOX_REDIS_PORT'),
+    postgres: await portOf('SANDBOX_POSTGRES_PORT'),
   };
   const redis = keep(await step('Redis', () => startRedis(ports.redis)));
+  const postgres = keep(await step('PostgreSQL', () => startPostgres(ports.postgres)));
   const anvil = keep(
     await step('local chain (anvil)', () =>
       startAnvil({ port: ports.rpc, chainId: CHAIN_ID, blockTime: BLOCK_TIME }),
@@ -114,6 +118,7 @@ async function start(): Promise<void> {
     await step('facilitator', () =>
       startService(ports.service, {
         REDIS_URL: redis.url,
+        DATABASE_URL: postgres.url,
         ROLES: 'all',
         OPS_PORT: String(ports.ops),
         NETWORKS: NETWORK,

@@ -24,7 +24,16 @@ describe('settings given to npm start', () => {
     );
     const kept = Object.keys(environment).filter((name) => !(name in passed(environment)));
     expect(kept.filter((name) => !/^(WALLET|HUB)_/.test(name)).sort()).toEqual([
-      ...['API_KEYS_FILE', 'HOST', 'NETWORKS', 'OPS_HOST', 'OPS_PORT', 'PORT', 'REDIS_URL'],
+      ...[
+        'API_KEYS_FILE',
+        'DATABASE_URL',
+        'HOST',
+        'NETWORKS',
+        'OPS_HOST',
+        'OPS_PORT',
+        'PORT',
+        'REDIS_URL',
+      ],
       ...['ROLES', 'RPC_URLS_31337', 'SIGNER_KEYS', 'SIGNER_KEYS_31337'],
     ]);
   });
@@ -33,6 +42,8 @@ describe('settings given to npm start', () => {
     const real = {
       REDIS_URL: 'redis://elsewhere',
       REDIS_URL_FILE: '/secret',
+      DATABASE_URL: 'postgres://elsewhere',
+      DATABASE_URL_FILE: '/secret',
       WALLET_REDIS_URL: 'redis://elsewhere',
       HUB_REDIS_URL: 'redis://elsewhere',
       RPC_URLS_31337: 'https://elsewhere',

@@ -105,13 +105,10 @@ const Settings = z.object({
 const FILE_SETTINGS = [
   'SIGNER_KEYS',
   'RPC_URLS',
-  'REDIS_URL',
-  'DATABASE_URL',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
   ...WALLET_FILE_SETTINGS,
-  'HUB_REDIS_URL',
-  'WALLET_REDIS_URL',
+  ...['REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL', 'DATABASE_URL'],
 ];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
