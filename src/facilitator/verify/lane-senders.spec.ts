@@ -76,10 +76,24 @@ describe('the account that verify simulates with', () => {
       all: () => Promise.reject(new RedisUnavailableError('lanes', undefined)),
     });
     expect(await away.senderFor(56, 0n, '0xa')).toBeUndefined();
-    expect(away.areKnown).toBe(false);
+    expect(away.areKnown(56)).toBe(false);
     const senders = sendersOf(aLane('0xa'));
     await senders.senderFor(56, 0n, '0xa');
-    expect(senders.areKnown).toBe(true);
+    expect([senders.areKnown(56), senders.areKnown(97)]).toEqual([true, false]);
+  });
+
+  it('knows its accounts still when the ledger was lost, and in a new process none', async () => {
+    let lanes = [aLane('0xa')];
+    const senders = new LaneSenders({ all: () => Promise.resolve(lanes) });
+    await senders.senderFor(56, 0n, '0xa');
+    lanes = [];
+    await new Promise((resolve) => setTimeout(resolve, 550));
+    await senders.senderFor(56, 0n, '0xa');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await senders.senderFor(56, 0n, '0xa')).toMatchObject({ address: '0xa' });
+    const fresh = sendersOf();
+    await fresh.senderFor(56, 0n, '0xa');
+    expect(fresh.areKnown(56)).toBe(false);
   });
 
   it('serves no asset that a lane has suspended', async () => {

@@ -20,8 +20,8 @@ const KNOWN_MS = 24 * 3_600_000;
  */
 export class LaneSenders {
   #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
-  /** Every account that is known to be ours, on whichever chain, as `<chainId>:<signer>`. */
-  #own: ReadonlyMap<string, Sender> = new Map();
+  /** Every account that is known to be ours, on whichever chain, as `<chainId>:<signer>`; a ledger may forget. */
+  readonly #own = new Map<string, Remembered>();
   #suspended: ReadonlySet<string> = new Set();
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
@@ -36,19 +36,31 @@ export class LaneSenders {
   async senderFor(chainId: number, spread: bigint, sole?: Address): Promise<Sender | undefined> {
     const refreshed = this.#refresh();
     if (this.#senders === undefined) await refreshed;
-    if (sole !== undefined) return this.#own.get(`${chainId}:${sole}`);
+    if (sole !== undefined) return this.#own.get(`${chainId}:${sole}`)?.sender;
     const own = this.#senders?.get(chainId) ?? [];
     return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
   }
 
-  /** Whether it is known at all which accounts are ours: the ledger has said so since the start. */
-  get areKnown(): boolean {
-    return this.#senders !== undefined;
+  /** Whether it is known at all which accounts of a chain are ours: the ledger has named one since the start. */
+  areKnown(chainId: number): boolean {
+    return [...this.#own.keys()].some((account) => account.startsWith(`${chainId}:`));
   }
 
   /** Whether the lanes of a chain stopped serving an asset, `eip155:56/0x…`. */
   isSuspended(asset: string): boolean {
     return this.#suspended.has(asset);
+  }
+
+  #remember(known: readonly PublishedStatus[]): void {
+    const now = performance.now();
+    for (const [account, { until }] of this.#own) if (until <= now) this.#own.delete(account);
+    for (const lane of known) {
+      const until = now + KNOWN_MS - lane.silentMs;
+      this.#own.set(`${lane.chainId}:${lane.signer.toLowerCase()}`, {
+        sender: senderOf(lane),
+        until,
+      });
+    }
   }
 
   /** While the ledger is away, what was known last is still the best answer. */
@@ -64,15 +76,19 @@ export class LaneSenders {
     try {
       const lanes = [...(await this.queries.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
       const known = lanes.filter(({ silentMs }) => silentMs <= KNOWN_MS);
-      this.#own = new Map(
-        known.map((lane) => [`${lane.chainId}:${lane.signer.toLowerCase()}`, senderOf(lane)]),
-      );
+      this.#remember(known);
       this.#senders = sendersByChain(known.filter(({ isRetiring }) => isRetiring !== true));
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
+}
+
+interface Remembered {
+  readonly sender: Sender;
+  /** By the steady clock. */
+  readonly until: number;
 }
 
 /** Of each chain the lanes that live; where none does, those that did. */

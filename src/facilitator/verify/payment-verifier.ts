@@ -149,7 +149,7 @@ export class PaymentVerifier {
     const { chainId } = requirements;
     const sole = actionOf(claim).soleSenderOf(claim);
     const sender = await senders.senderFor(chainId, BigInt(claim.nonce ?? 0), sole);
-    if (sole !== undefined && sender === undefined && !senders.areKnown) {
+    if (sole !== undefined && sender === undefined && !senders.areKnown(chainId)) {
       throw new ChainUnavailableError(chainId, 'which accounts are ours');
     }
     return sender;
