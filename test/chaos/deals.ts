@@ -8,6 +8,7 @@ import {
   newNonce,
   permit2Body,
   uptoBody,
+  withSignedApproval,
 } from '../support/payments.js';
 import type { SeededRandom } from '../support/seeded-random.js';
 import { wrappedIn } from '../support/smart-wallets.js';
@@ -17,8 +18,11 @@ import { commit, PAYER_TRICKS, type PayerTrick } from './payer-tricks.js';
 import type { Stage } from './stage.js';
 import type { FundedWallet } from './wallets.js';
 
-/** `upto` goes through Permit2 too, and names the lane that may send it. */
-export type Method = 'eip3009' | 'permit2' | 'upto';
+/**
+ * `approval` goes through Permit2 for a payer who has neither coins nor approved it; `upto` too, and names the
+ * lane that may send it.
+ */
+export type Method = 'eip3009' | 'permit2' | 'approval' | 'upto';
 
 /** One signed authorization with its terms. */
 export interface Payment {
@@ -56,6 +60,8 @@ export interface Deal {
 export interface DealOptions {
   /** Nobody plays tricks. */
   readonly isHonest: boolean;
+  /** Whether payers bring an approval that has to be paid for first. */
+  readonly bringApprovals?: boolean;
   /** Whether lanes may be gone for good: then nothing is bound to one. */
   readonly areLanesTaken?: boolean;
   readonly meaningless?: ReadonlySet<string>;
@@ -63,6 +69,7 @@ export interface DealOptions {
 
 const MISCHIEF_CHANCE = 0.3;
 const WALLET_CHANCE = 0.25;
+const APPROVAL_CHANCE = 0.25;
 
 export async function makeDeal(
   stage: Stage,
@@ -77,11 +84,11 @@ export async function makeDeal(
   const trick =
     !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(tricks) : undefined;
   // Who plays tricks is not met again.
+  const method = methodOf(random, trick, options);
   const payer =
-    trick === undefined
+    trick === undefined && method !== 'approval'
       ? random.pick(stage.payers)
       : await world.payer({ approves: trick === 'is_charged_twice' });
-  const method = methodOf(random, trick, options);
   const nonce = newNonce();
   const isByWallet = trick === undefined && method === 'eip3009' && random.chance(WALLET_CHANCE);
   const wallet = isByWallet ? stage.wallets.pop() : undefined;
@@ -147,10 +154,11 @@ export async function play(
 function methodOf(
   random: SeededRandom,
   trick: PayerTrick | undefined,
-  { areLanesTaken = false }: DealOptions,
+  { areLanesTaken = false, bringApprovals = false }: DealOptions,
 ): Method {
   if (trick === 'is_charged_twice') return 'upto';
   if (trick !== undefined || !random.chance(0.5)) return 'eip3009';
+  if (bringApprovals && random.chance(APPROVAL_CHANCE)) return 'approval';
   return random.chance(0.5) && !areLanesTaken ? 'upto' : 'permit2';
 }
 
@@ -211,6 +219,7 @@ async function makePayment(
     method === 'eip3009'
       ? await eip3009Body({ ...options, nonce })
       : await permit2Body({ ...options, nonce: BigInt(nonce) });
+  if (method === 'approval') await withSignedApproval(body, options);
   return { body, method, token, payer: payer.address, payTo, amount, nonce };
 }
 

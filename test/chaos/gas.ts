@@ -18,17 +18,23 @@ export class Purse {
   }
 
   /** @returns what went out since the beginning that should not have. */
-  async end(payments: number): Promise<readonly string[]> {
+  async end(payments: number, isLedgerWhole: boolean): Promise<readonly string[]> {
     const { client } = this.stage.world;
     const signers = new Set(this.stage.signers.map((address) => address.toLowerCase()));
     const last = await client.getBlockNumber();
     const violations: string[] = [];
     let count = 0;
+    const funded = new Set<string>();
     for (let blockNumber = this.#first; blockNumber <= last; blockNumber += 1n) {
       const { transactions } = await client.getBlock({ blockNumber, includeTransactions: true });
-      for (const { from, gas, gasPrice, hash } of transactions) {
+      for (const { from, to, value, gas, gasPrice, hash } of transactions) {
         if (!signers.has(from.toLowerCase())) continue;
         count += 1;
+        // Each payer has one approval to send, and so one account nonce to be funded for.
+        if (value > 0n && to !== null) {
+          if (funded.has(to) && isLedgerWhole) violations.push(`${to} was funded twice`);
+          funded.add(to);
+        }
         if (gas > GAS_MOST) violations.push(`${hash} asks for ${gas} gas`);
         if ((gasPrice ?? 0n) > PRICE_MOST_WEI) violations.push(`${hash} pays ${gasPrice} a gas`);
       }

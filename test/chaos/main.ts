@@ -78,9 +78,12 @@ async function playOne(
   const payments = random.between(2, 8);
   const startedAt = Date.now();
   const names = faults.map(({ name }) => name).join('; ');
-  const played = await playRun(stage, random, { payments, faults }).catch(
-    (error: unknown): Played => ({ deals: [], violations: [`it broke off: ${String(error)}`] }),
-  );
+  const played = await playRun(stage, random, {
+    ...{ payments, faults, bringApprovals: true },
+  }).catch((error: unknown): Played => ({
+    deals: [],
+    violations: [`it broke off: ${String(error)}`],
+  }));
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   const end = played.violations.length === 0 ? 'ok' : 'FAILED';
   const title = `run ${run}: ${payments} payments, ${names}: ${end} ${seconds} s`;

@@ -35,6 +35,8 @@ export type End = 'success' | 'duplicate' | 'not_sent' | 'refused' | 'gone';
 const ASK_AGAIN = new Set([
   ...['settlement_pending', 'network_unavailable', 'queue_full', 'no_gas', 'budget_exhausted'],
   ...['rate_limited', 'payer_suspended'],
+  // By the price of the moment.
+  'erc20_approval_tx_underpriced',
 ]);
 const OVER = new Set(['finalized', 'foreign', 'reverted', 'expired', 'withdrawn', 'refused']);
 const PATIENCE_MS = 12_000;

@@ -42,8 +42,10 @@ export class Pool {
 
   /** What the transactions since then have called, in lower case. */
   get targets(): ReadonlySet<string> {
-    const called = this.#sightings.map(({ raw }) => parseTransaction(raw as Hex).to?.toLowerCase());
-    return new Set(called.filter((to) => to !== undefined));
+    const called = this.#sightings.map(({ raw }) => parseTransaction(raw as Hex));
+    // Who is sent coins for its approval is not called.
+    const calls = called.filter(({ data = '0x' }) => data !== '0x');
+    return new Set(calls.map(({ to }) => to?.toLowerCase()).filter((to) => to != null));
   }
 
   /** Resolves when a payment is on its way for the first time. */

@@ -16,6 +16,7 @@ export interface RunOptions {
   readonly faults: readonly Fault[];
   /** Payments nobody plays tricks with. */
   readonly isHonest?: boolean;
+  readonly bringApprovals?: boolean;
   readonly expectations?: Partial<Expectations>;
 }
 
@@ -39,7 +40,7 @@ const HELD_UP_MOST_MS = 2000;
 export async function playRun(
   stage: Stage,
   random: SeededRandom,
-  { payments, faults, isHonest = false, expectations = {} }: RunOptions,
+  { payments, faults, isHonest = false, bringApprovals = false, expectations = {} }: RunOptions,
 ): Promise<Played> {
   stage.beginRun();
   for (const fault of faults) await fault.prepare?.(stage, random);
@@ -47,7 +48,9 @@ export async function playRun(
   const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
-    deals.push(await makeDeal(stage, random, { isHonest, meaningless, areLanesTaken }));
+    deals.push(
+      await makeDeal(stage, random, { isHonest, bringApprovals, meaningless, areLanesTaken }),
+    );
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
   // A node that lags must not be so far behind that it has not seen the payers' money.
@@ -66,7 +69,7 @@ export async function playRun(
   ]);
   for (const fault of faults) await fault.undo?.(stage);
   await stage.fleet.recovered();
-  const violations = await violationsOf(stage, deals, {
+  const expected: Expectations = {
     isLedgerWhole: true,
     hasReorgs: false,
     areJobsDone: false,
@@ -75,7 +78,8 @@ export async function playRun(
     ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
     isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),
     ...expectations,
-  });
+  };
+  const violations = await violationsOf(stage, deals, expected);
   const requests = deals.flatMap(({ orders, strangers }) =>
     [...orders, ...strangers].flatMap((order) => order.requests),
   ).length;
@@ -84,7 +88,7 @@ export async function playRun(
     ...violations,
     ...stage.found,
     ...(await watch.end(requests + others)),
-    ...(await purse.end(payments + others)),
+    ...(await purse.end(payments + others, expected.isLedgerWhole)),
   ];
   return { deals, violations: found };
 }

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type Address, getAddress, type Hex, toHex } from 'viem';
+import {
+  type Address,
+  encodeFunctionData,
+  erc20Abi,
+  getAddress,
+  type Hex,
+  maxUint256,
+  toHex,
+} from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { EXACT_PROXY, PERMIT2, UPTO_PROXY, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 
@@ -265,6 +273,29 @@ const PERMIT_TYPES = {
     { name: 'deadline', type: 'uint256' },
   ],
 } as const;
+
+const APPROVAL_GAS = 70_000n;
+/** More than blocks that were full a moment ago ask for. */
+const APPROVAL_PRICE = 5n * 10n ** 9n;
+
+/** The payer's own approval of Permit2, its first transaction, as `erc20ApprovalGasSponsoring` carries it. */
+export async function withSignedApproval(
+  body: Body,
+  { payer, chainId, token }: Pick<Permit2Options, 'payer' | 'chainId' | 'token'>,
+): Promise<Body> {
+  const args = [PERMIT2, maxUint256] as const;
+  const signedTransaction = await payer.signTransaction({
+    ...{ type: 'eip1559', chainId, nonce: 0, to: token, gas: APPROVAL_GAS },
+    data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
+    ...{ maxFeePerGas: APPROVAL_PRICE, maxPriorityFeePerGas: APPROVAL_PRICE },
+  });
+  const info = {
+    ...{ from: payer.address, asset: token, spender: PERMIT2, version: '1' },
+    ...{ amount: maxUint256.toString(), signedTransaction },
+  };
+  body.paymentPayload['extensions'] = { erc20ApprovalGasSponsoring: { info } };
+  return body;
+}
 
 /** Permit2 with the approval signed too, as `eip2612GasSponsoring` carries it. */
 export async function sponsoredBody(options: SponsorOptions): Promise<Body> {
