@@ -1,5 +1,5 @@
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
-import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
+import { parseSellerJson } from '../../protocol/payment/seller-json.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { SellerAnswer } from './answer.js';
 import { about, type DoctorFinding } from './finding.js';
 
@@ -24,7 +24,6 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const HEADER_CAREFUL_CHARACTERS = 6000;
 /** What Node's own client takes, all headers together. */
 const HEADERS_OF_CLIENTS = 16_384;
-const BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 const ENCODE = 'Encode once: JSON, then base64 of its UTF-8 bytes (RFC 4648, section 4).';
 
 /** Reads a 402 of either version: V2 from the header `PAYMENT-REQUIRED`, V1 from the body. */
@@ -41,7 +40,7 @@ export function readTerms(answer: SellerAnswer): ReadTerms {
     };
   }
   const header = headers[HEADER] === undefined ? undefined : readHeader(headers[HEADER]);
-  const inBody = isCutOff ? undefined : parse(body.toString('utf8'));
+  const inBody = isCutOff ? undefined : parseSellerJson(body.toString('utf8'));
   const ofBody = termsOfBody(inBody, header !== undefined);
   const terms = [...(header?.terms ?? []), ...ofBody.terms];
   const findings = [...(header?.findings ?? []), ...ofBody.findings];
@@ -70,9 +69,10 @@ function readHeader(value: string): ReadTerms {
   });
   if (!BASE64.test(value)) return broken('header_not_base64', 'base64 of a JSON object');
   const text = Buffer.from(value, 'base64').toString('utf8');
-  const sent = parse(text);
+  const sent = parseSellerJson(text);
   if (sent === undefined) {
-    const isTwice = BASE64.test(text) && parse(Buffer.from(text, 'base64').toString('utf8'));
+    const isTwice =
+      BASE64.test(text) && parseSellerJson(Buffer.from(text, 'base64').toString('utf8'));
     return isTwice
       ? broken('header_encoded_twice', 'base64 of a JSON object, once')
       : broken('header_not_json', 'base64 of a JSON object of moderate size');
@@ -123,13 +123,4 @@ function noTerms({ headers, isCutOff }: SellerAnswer, body: JsonObject | undefin
     got: body ?? type,
     fix: 'Let x402 middleware answer, before any page or error handler of yours.',
   });
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isWithinBounds(value, BOUNDS) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,8 +2,8 @@ import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
+import { parseSellerJson } from '../../protocol/payment/seller-json.js';
 import {
   isJsonObject,
   isUint256,
@@ -15,8 +15,6 @@ import {
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 
 const OFFERS_MAX = 50;
-/** Of what a seller says; the bytes are bounded where they are fetched. */
-const SELLER_BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 
 /** One way to pay that a seller offers and this wallet knows how to. */
 export interface Offer {
@@ -51,7 +49,7 @@ export function readPaymentRequired(
   { headers, body }: FetchAnswer,
   known: KnownContracts,
 ): PaymentRequired | undefined {
-  const sent = readHeader(headers['payment-required']) ?? parseObject(body.toString('utf8'));
+  const sent = readHeader(headers['payment-required']) ?? parseSellerJson(body.toString('utf8'));
   const version = sent?.['x402Version'];
   const accepts = sent?.['accepts'];
   if (sent === undefined || (version !== 1 && version !== 2) || !Array.isArray(accepts)) {
@@ -71,16 +69,7 @@ export function readPaymentRequired(
 export function readHeader(value: string | undefined): JsonObject | undefined {
   return value === undefined
     ? undefined
-    : parseObject(Buffer.from(value, 'base64').toString('utf8'));
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isWithinBounds(value, SELLER_BOUNDS) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+    : parseSellerJson(Buffer.from(value, 'base64').toString('utf8'));
 }
 
 function readOffer(sent: unknown, x402Version: 1 | 2, known: KnownContracts): Offer | undefined {
