@@ -1,17 +1,24 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type Address, encodeFunctionData, erc20Abi, type Hex, maxUint256 } from 'viem';
+import type { Address } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { sandboxAccount } from '../../sandbox/accounts.js';
 import { type Buyer, stockBuyer } from '../../sandbox/buyer.js';
-import { PERMIT2 } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
-import { type Body, charging, newAccount, permit2Body, uptoBody } from '../support/payments.js';
+import {
+  type Body,
+  charging,
+  newAccount,
+  permit2Body,
+  type SignedApproval,
+  uptoBody,
+  withSignedApproval,
+} from '../support/payments.js';
 import { World } from '../support/world.js';
 
 const AMOUNT = 1000n;
@@ -61,41 +68,20 @@ describe('an approval that the facilitator pays for', () => {
     return account;
   }
 
-  interface Signed {
-    readonly nonce?: number;
-    readonly chainId?: number;
-    readonly gas?: bigint;
-  }
-
-  async function approvalOf(payer: PrivateKeyAccount, signed: Signed = {}): Promise<Hex> {
-    const data = encodeFunctionData({
-      ...{ abi: erc20Abi, functionName: 'approve', args: [PERMIT2, maxUint256] },
-    });
-    return payer.signTransaction({
-      ...{ type: 'eip1559', chainId: world.chainId, nonce: 0, to: world.coin, data, gas: GAS },
-      ...{ maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI },
-      ...signed,
-    });
-  }
-
-  async function aBody(payer: PrivateKeyAccount, signed: Signed = {}): Promise<Body> {
+  async function aBody(payer: PrivateKeyAccount, signed: SignedApproval = {}): Promise<Body> {
     const { chainId, coin: token } = world;
     const payTo = newAccount().address;
     return withApproval(await permit2Body({ payer, chainId, token, payTo }), payer, signed);
   }
 
-  async function withApproval(
+  function withApproval(
     body: Body,
     payer: PrivateKeyAccount,
-    signed: Signed = {},
+    signed: SignedApproval = {},
   ): Promise<Body> {
-    const { coin: token } = world;
-    const info = {
-      ...{ from: payer.address, asset: token, spender: PERMIT2, version: '1' },
-      ...{ amount: maxUint256.toString(), signedTransaction: await approvalOf(payer, signed) },
-    };
-    body.paymentPayload['extensions'] = { erc20ApprovalGasSponsoring: { info } };
-    return body;
+    const { chainId, coin: token } = world;
+    const price = { gas: GAS, maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI };
+    return withSignedApproval(body, { payer, chainId, token }, { ...price, ...signed });
   }
 
   const settle = ({ url }: Service, body: Body, headers = {}): Promise<Answer> =>
@@ -184,7 +170,7 @@ describe('an approval that the facilitator pays for', () => {
     expect(body['extensions']).toContain('erc20ApprovalGasSponsoring');
     const payer = await newcomer();
     expect((await verify(service, await aBody(payer))).body).toMatchObject({ isValid: true });
-    const wrong: readonly (readonly [Signed, string])[] = [
+    const wrong: readonly (readonly [SignedApproval, string])[] = [
       [{ nonce: 1 }, 'erc20_approval_tx_nonce_mismatch'],
       [{ chainId: 56 }, 'erc20_approval_tx_wrong_chain'],
       [{ gas: 100_001n }, 'erc20_approval_tx_too_expensive'],

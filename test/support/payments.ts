@@ -278,16 +278,27 @@ const APPROVAL_GAS = 70_000n;
 /** More than blocks that were full a moment ago ask for. */
 const APPROVAL_PRICE = 5n * 10n ** 9n;
 
+/** What of a payer's approval a test may sign in its own way. */
+export interface SignedApproval {
+  readonly nonce?: number;
+  readonly chainId?: number;
+  readonly gas?: bigint;
+  readonly maxFeePerGas?: bigint;
+  readonly maxPriorityFeePerGas?: bigint;
+}
+
 /** The payer's own approval of Permit2, its first transaction, as `erc20ApprovalGasSponsoring` carries it. */
 export async function withSignedApproval(
   body: Body,
   { payer, chainId, token }: Pick<Permit2Options, 'payer' | 'chainId' | 'token'>,
+  signed: SignedApproval = {},
 ): Promise<Body> {
   const args = [PERMIT2, maxUint256] as const;
   const signedTransaction = await payer.signTransaction({
     ...{ type: 'eip1559', chainId, nonce: 0, to: token, gas: APPROVAL_GAS },
     data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
     ...{ maxFeePerGas: APPROVAL_PRICE, maxPriorityFeePerGas: APPROVAL_PRICE },
+    ...signed,
   });
   const info = {
     ...{ from: payer.address, asset: token, spender: PERMIT2, version: '1' },
