@@ -57,7 +57,7 @@ async function measure(
 ): Promise<Measured> {
   const rateKey = `${key} ${concurrency}`;
   const count = Math.ceil((rates.get(rateKey) ?? 1500) * seconds * RESERVE) + RESERVE_LEAST;
-  const facilitator = key.startsWith('reference') ? SIGNERS.reference : SIGNERS.ours;
+  const facilitator = url === urls.reference ? SIGNERS.reference : SIGNERS.ours;
   const bodies = factory.make(kind, count, { facilitator });
   const ends = watchProcessors(programs);
   const result = await runLoad({

@@ -80,7 +80,7 @@ async function run({ port, dir, password }: Place): Promise<SandboxPostgres> {
 }
 
 /** Where a program of the server is: on PATH, else the newest in Debian's folder. */
-export function serverProgram(name: 'initdb' | 'postgres'): string {
+function serverProgram(name: 'initdb' | 'postgres'): string {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN) : [];
   const newestFirst = versions.sort((a, b) => Number(b) - Number(a));
   const folders = [

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { authorizationTypes } from '@x402/evm';
 import type { Request, Response } from 'express';
 import { type Address, getAddress, type Hex, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -106,16 +107,7 @@ export async function buyByV1(url: string, key: Hex): Promise<Purchase> {
   const { value, validAfter, validBefore } = authorization;
   const signature = await account.signTypedData({
     domain: { ...offer.extra, chainId, verifyingContract: asset },
-    types: {
-      TransferWithAuthorization: [
-        { name: 'from', type: 'address' },
-        { name: 'to', type: 'address' },
-        { name: 'value', type: 'uint256' },
-        { name: 'validAfter', type: 'uint256' },
-        { name: 'validBefore', type: 'uint256' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
+    types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message: {
       ...authorization,

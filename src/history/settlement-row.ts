@@ -103,7 +103,7 @@ export function rowOf(
 }
 
 /** A name that is a hash: 32 bytes in base64url. */
-export function wordOf(tag: string): Buffer {
+function wordOf(tag: string): Buffer {
   const bytes = Buffer.from(tag, 'base64url');
   if (bytes.length === WORD && bytes.toString('base64url') === tag) return bytes;
   throw new TypeError('a record has a name that is no hash');

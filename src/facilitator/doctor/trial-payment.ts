@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem';
+import { type Hex, zeroAddress } from 'viem';
 import type {
   Eip3009Authorization,
   Permit2Authorization,
@@ -72,7 +72,7 @@ async function byPermit2(
   deadline: bigint,
   contracts: SchemeContracts,
 ): Promise<JsonObject> {
-  const facilitator = readAddress(extra['facilitatorAddress']) ?? NOBODY;
+  const facilitator = readAddress(extra['facilitatorAddress']) ?? zeroAddress;
   const isUpto = scheme === 'upto';
   const signed = {
     ...{ scheme, method: 'permit2', signature: '0x', sponsoredPermit: undefined },
@@ -93,7 +93,5 @@ async function byPermit2(
     },
   };
 }
-
-const NOBODY: Address = `0x${'0'.repeat(40)}`;
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,8 +1,7 @@
-import type { Address, Hex } from 'viem';
+import { type Address, type Hex, zeroAddress } from 'viem';
 
 /** ERC-6492: the last 32 bytes of a wrapped signature. */
 const MAGIC = '6492649264926492649264926492649264926492649264926492649264926492';
-const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 const WORD = 64;
 
 /** How a wallet is made that is not on the chain yet. The payer chooses both. */
@@ -40,7 +39,7 @@ export function unwrapErc6492(signature: Hex): WrappedSignature | BrokenWrapper 
   const data = readBytesAt(body, body.slice(WORD, 2 * WORD));
   const inner = readBytesAt(body, body.slice(2 * WORD, 3 * WORD));
   if (data === undefined || inner === undefined) return 'malformed';
-  if (factory === ZERO_ADDRESS) return undefined;
+  if (factory === zeroAddress) return undefined;
   return inner.endsWith(MAGIC) ? 'nested' : { deployment: { factory, data }, inner };
 }
 

@@ -6,7 +6,7 @@ export const PAYMENT_IDENTIFIER = 'payment-identifier';
 const ID = /^[a-zA-Z0-9_-]{16,128}$/;
 
 /** Whether a text may be such a name. */
-export function isPaymentIdentifier(text: string): boolean {
+function isPaymentIdentifier(text: string): boolean {
   return ID.test(text);
 }
 

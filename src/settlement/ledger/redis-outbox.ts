@@ -100,7 +100,7 @@ function readChange(reply: readonly ScriptReply[]): Change | undefined {
 }
 
 /** @param text - the id of an entry: `<ms>-<sequence>`. */
-export function readVersion(text: string): ChangeVersion {
+function readVersion(text: string): ChangeVersion {
   const [ms, sequence] = text.split('-').map(Number);
   if (!Number.isSafeInteger(ms) || !Number.isSafeInteger(sequence)) {
     throw new TypeError('an entry of the outbox has another name than Redis gives');

@@ -1,4 +1,4 @@
-import { formatUnits } from 'viem';
+import { formatUnits, zeroAddress } from 'viem';
 import { contractsOf, type SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { isSameDomain } from '../../../protocol/evm/token/token-domain.js';
 import { speaksEip3009, type TokenFacts } from '../../../protocol/evm/token/token-facts.js';
@@ -23,7 +23,6 @@ export interface OfferFacts {
   readonly contracts: SchemeContracts;
 }
 
-const ZERO = `0x${'0'.repeat(40)}`;
 /** A made-up address for a chain's own coin. */
 const NATIVE = `0x${'e'.repeat(40)}`;
 /** Seconds: a verify wants six, a settle takes some blocks, and clocks differ. */
@@ -111,7 +110,7 @@ function checkPayee({ payTo, asset }: Offer, facts: OfferFacts, at: Place): void
     at.add([severity, code], 'payTo', { expected, got: payTo, fix });
   };
   const contract = contractsOf(facts.contracts).find(([, address]) => address === payTo);
-  if (payTo === ZERO) fault('pays_nobody', 'Name your address: what goes to zero is gone.');
+  if (payTo === zeroAddress) fault('pays_nobody', 'Name your address: what goes to zero is gone.');
   else if (payTo === asset)
     fault('pays_the_token', 'Name your address: a token cannot spend what it gets.');
   else if (contract !== undefined) {
@@ -129,7 +128,7 @@ function checkPayee({ payTo, asset }: Offer, facts: OfferFacts, at: Place): void
 }
 
 function checkMissing({ asset }: Offer, at: Place): void {
-  const isNative = asset === ZERO || asset === NATIVE;
+  const isNative = asset === zeroAddress || asset === NATIVE;
   at.add(['error', isNative ? 'asset_is_native' : 'asset_is_no_contract'], 'asset', {
     expected: 'a token (ERC-20) on this network',
     got: asset,

@@ -31,7 +31,7 @@ export interface PreparationsOptions extends PayerFundingOptions {
 }
 
 /** Settlements that one lane prepares at once; the others wait their turn. */
-export const PREPARED_MOST = 64;
+const PREPARED_MOST = 64;
 const LOOKS_OF_ASSET_MOST = 16;
 const LOOK_MS = 2500;
 /** Who waits for longer has a transaction that nobody mines. */
