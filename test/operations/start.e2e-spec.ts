@@ -8,6 +8,8 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
+import { RedisProxy } from '../chaos/redis-proxy.js';
+import { StepCatalogue } from '../chaos/steps.js';
 import { eventually } from '../support/http.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -92,6 +94,27 @@ describe('a start', () => {
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(performance.now() - begun).toBeLessThan(2000);
+  });
+
+  it('asks a Redis again that lets every first question of a start pass by', async () => {
+    const port = await freePort();
+    running.push(await startRedis(port));
+    const proxy = await RedisProxy.start(() => port, new StepCatalogue());
+    const asked = new Set<string>();
+    proxy.watcher = (step) => {
+      if (asked.has(step)) return { kind: 'pass' };
+      asked.add(step);
+      return { kind: 'swallow', silentMs: 2500 };
+    };
+    try {
+      const { child } = await service(proxy.url, {
+        ...{ ROLES: 'api,hub', HUB_DATA_DIR: join(dir, 'hub') },
+      });
+      expect(child.exitCode).toBeNull();
+      expect([...asked]).toEqual(expect.arrayContaining(['open_epoch', 'publish_status']));
+    } finally {
+      await proxy.stop();
+    }
   });
 
   it('does without a Redis that comes a moment later', async () => {

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { delay } from '../../platform/concurrency/timing.js';
+import { whileStarting } from '../../platform/redis/while-starting.js';
 import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
 import type { StorageOpening } from '../storage/storage-opening.js';
 import type {
@@ -77,7 +78,7 @@ export class HubIndex implements StorageObserver {
   }
 
   async opened(lastOrder: number | undefined): Promise<void> {
-    const meta = await this.#tables.state();
+    const meta = await whileStarting('HUB_REDIS_URL', () => this.#tables.state());
     const isOurs = meta !== undefined && meta.store === this.#storage?.storeId;
     if (isOurs && (lastOrder ?? meta.last) === meta.last) {
       this.#known = meta;

@@ -6,6 +6,7 @@ import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
 import { connectLedger, connectSubscriber } from './redis-connection.js';
 import { RedisWatch, unusableRedis } from './redis-watch.js';
+import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
 
 /** Commands of the ledger. */
 export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
@@ -14,8 +15,6 @@ export const HUB_REDIS = Symbol('HUB_REDIS');
 export const WALLET_REDIS = Symbol('WALLET_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
-
-const BOOT_PATIENCE_MS = 15_000;
 
 const DURABILITY_UNKNOWN =
   'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
@@ -48,7 +47,7 @@ async function opened(redis: Redis, logger: PinoLogger, setting = 'REDIS_URL'): 
     }
     await delay(50);
   }
-  const problem = await unusableRedis(redis);
+  const problem = await whileStarting(setting, () => unusableRedis(redis));
   if (problem !== undefined) {
     redis.disconnect();
     throw new StartError(`${setting}: ${problem}`);

@@ -1,6 +1,11 @@
 import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
-import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/errors.js';
+import { whileStarting } from '../../platform/redis/while-starting.js';
+import {
+  LedgerEpochChangedError,
+  RedisUnavailableError,
+  StartError,
+} from '../../protocol/errors.js';
 import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1 } from './keys.js';
 import { asText, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
@@ -42,13 +47,15 @@ export class LedgerEpochs {
   /**
    * Opens the ledgers of these chains.
    *
-   * @throws Error when Redis holds a ledger of another version.
+   * @throws StartError when Redis holds a ledger of another version, or does not answer.
    */
   async start(chainIds: readonly number[]): Promise<void> {
-    if ((await redisCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
-      throw new Error(otherVersion('1'));
-    }
-    await Promise.all(chainIds.map((chainId) => this.of(chainId)));
+    await whileStarting('REDIS_URL', async () => {
+      if ((await redisCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
+        throw new StartError(otherVersion('1'));
+      }
+      await Promise.all(chainIds.map((chainId) => this.of(chainId)));
+    });
   }
 
   /** The epoch as far as this process knows; `undefined` while it has to be asked for. */
@@ -93,7 +100,7 @@ export class LedgerEpochs {
     const [epoch = '', found = ''] = asTexts(
       await runKeyedScript(this.redis, OPEN_EPOCH, keys, [runId, FORMAT]),
     );
-    if (epoch === 'format') throw new Error(otherVersion(found));
+    if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
     if (this.#runId !== reading) throw new RedisUnavailableError('open_epoch', 'reconnected');
     const before = this.#seen.get(chainId);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
+import { whileStarting } from '../../platform/redis/while-starting.js';
 import { processesKey } from './keys.js';
 import { asList, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
@@ -32,9 +33,11 @@ export class ProcessRegistry {
   ) {}
 
   async start(): Promise<void> {
-    await this.#report();
-    // Forgets those that died while nobody was here.
-    await this.live();
+    await whileStarting('REDIS_URL', async () => {
+      await this.#report();
+      // Forgets those that died while nobody was here.
+      await this.live();
+    });
     this.#timer = setInterval(() => void this.#reportAgain(), REPORT_INTERVAL_MS);
   }
 
