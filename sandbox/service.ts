@@ -12,18 +12,19 @@ export interface Service extends Started {
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /**
- * Starts the built service with these settings, and with a port for operators unless they say otherwise.
+ * Starts the built service, or another build's `main`, with these settings, and with a port for operators unless they say otherwise.
  */
 export async function startService(
   port: number,
   settings: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
+  main = MAIN,
 ): Promise<Service> {
   let log = '';
   const opsPort = settings['OPS_PORT'] ?? String(await freePort());
   const started = await startProgram(
     process.execPath,
-    [...nodeOptions, MAIN],
+    [...nodeOptions, main],
     () => answers(`http://127.0.0.1:${port}/health/live`),
     {
       env: {

@@ -57,9 +57,11 @@ export class BenchStage {
     return new BenchStage(anvil, redis, client, factory, assets);
   }
 
+  /** @param main - of another build than this one. */
   async ours(
     more: Readonly<Record<string, string>> = {},
     nodeOptions: readonly string[] = [],
+    main?: string,
   ): Promise<Service> {
     const settings = {
       REDIS_URL: this.redis.url,
@@ -71,7 +73,7 @@ export class BenchStage {
       LOG_LEVEL: 'warn',
       ...more,
     };
-    const service = await startService(await freePort(), settings, nodeOptions);
+    const service = await startService(await freePort(), settings, nodeOptions, main);
     this.started.push(service);
     return service;
   }

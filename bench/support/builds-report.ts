@@ -1,0 +1,91 @@
+import { type Machine, machineLine, versionsLine } from './machine.js';
+import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
+import { figure, textTable } from './text-table.js';
+import { rangeOf } from './verify-report.js';
+
+/** One run of one build. */
+export interface BuildRun {
+  readonly perSecond: number;
+  readonly completed: number;
+  /** Processor time of the service, ms; `undefined` where it cannot be told. */
+  readonly processorMs: number | undefined;
+  /** Milliseconds. */
+  readonly latencies: readonly number[];
+}
+
+/** One kind of work, each round of this build compared with the other's of the same round. */
+export interface BuildRow {
+  readonly work: string;
+  readonly thisPerSecond: Spread;
+  readonly otherPerSecond: Spread;
+  readonly timesOther: Spread;
+  /** Processor time for a payment, over all rounds, in parts of the other's. */
+  readonly processorTimesOther: number | undefined;
+  readonly p99: Readonly<Record<'this' | 'other', number>>;
+}
+
+/** What `npm run bench:builds` found. */
+export interface BuildsReport {
+  readonly name: 'builds';
+  readonly at: string;
+  readonly seed: string;
+  readonly machine: Machine;
+  /** The folder of the other build, or `history`. */
+  readonly against: string;
+  readonly rounds: number;
+  readonly rows: readonly BuildRow[];
+  readonly problems: readonly string[];
+}
+
+export function buildRow(
+  work: string,
+  ours: readonly BuildRun[],
+  others: readonly BuildRun[],
+): BuildRow {
+  const [mine, its] = [processorMsOf(ours), processorMsOf(others)];
+  const p99 = (runs: readonly BuildRun[]): number =>
+    percentile(ascending(runs.flatMap(({ latencies }) => latencies)), 0.99);
+  return {
+    work,
+    thisPerSecond: spreadOf(ours.map(({ perSecond }) => perSecond)),
+    otherPerSecond: spreadOf(others.map(({ perSecond }) => perSecond)),
+    timesOther: spreadOf(
+      ours.map(({ perSecond }, round) => perSecond / (others[round]?.perSecond ?? NaN)),
+    ),
+    processorTimesOther: mine === undefined || its === undefined ? undefined : mine / its,
+    p99: { this: p99(ours), other: p99(others) },
+  };
+}
+
+function processorMsOf(runs: readonly BuildRun[]): number | undefined {
+  let [total, completed] = [0, 0];
+  for (const run of runs) {
+    if (run.processorMs === undefined) return undefined;
+    total += run.processorMs;
+    completed += run.completed;
+  }
+  return completed === 0 ? undefined : total / completed;
+}
+
+export function printBuildsReport(report: BuildsReport): void {
+  const { machine, seed, against, rounds, problems } = report;
+  console.log(
+    `\nThis build against ${against === 'history' ? 'itself without a history' : against}`,
+  );
+  console.log(
+    `\n${machineLine(machine)}\n${versionsLine(machine)}\nseed ${seed}, ${rounds} rounds\n`,
+  );
+  console.log(
+    textTable(
+      ['work', 'this/s', 'other/s', 'times', 'spread', 'CPU times', 'p99 ms', 'other'],
+      report.rows.map((row) => [
+        ...[row.work, figure(row.thisPerSecond.median), figure(row.otherPerSecond.median)],
+        ...[row.timesOther.median.toFixed(2), rangeOf(row.timesOther)],
+        row.processorTimesOther?.toFixed(2) ?? '?',
+        ...[figure(row.p99.this), figure(row.p99.other)],
+      ]),
+    ),
+  );
+  for (const problem of problems) console.log(`WRONG: ${problem}`);
+  console.log(problems.length === 0 ? '\nno failures' : '\nFAILED');
+}
