@@ -76,9 +76,22 @@ export function rememberTokenDomain(domain: TokenDomain): void {
   tokenSeparators.set(key, computeTokenSeparator(domain));
 }
 
+/** The domain asked for last: of many payments in a row it is the same, and a comparison is less than a hash. */
+let lastDomain: TokenDomain | undefined;
+let lastKey = '';
+
 /** Of the same length whatever the names are. */
 function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
-  return hash('sha256', JSON.stringify([chainId, token, name, version]), 'hex');
+  const isLast =
+    lastDomain?.chainId === chainId &&
+    lastDomain.token === token &&
+    lastDomain.name === name &&
+    lastDomain.version === version;
+  if (!isLast) {
+    lastKey = hash('sha256', JSON.stringify([chainId, token, name, version]), 'hex');
+    lastDomain = { chainId, token, name, version };
+  }
+  return lastKey;
 }
 
 /** The same without keeping it: for names that nobody has signed for. */

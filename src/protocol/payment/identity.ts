@@ -50,10 +50,17 @@ export function identityOf({ requirements, claim }: Payment): PaymentIdentity | 
   const parts = actionOf(claim).signedPartsOf(claim, requirements);
   if (parts === undefined) return undefined;
   const { key, terms, domain, signature = claim.signature } = parts;
+  // A payment that is new to the ledger is verified without its tags, so they are made when they are asked for.
+  let termsTag: string | undefined;
+  let signedTag: string | undefined;
   return {
     authorizationId: hashOf(key),
-    termsTag: hashOf([...key, ...terms]),
-    signedTag: hashOf([...key, ...terms, ...domain, signature]),
+    get termsTag(): string {
+      return (termsTag ??= hashOf([...key, ...terms]));
+    },
+    get signedTag(): string {
+      return (signedTag ??= hashOf([...key, ...terms, ...domain, signature]));
+    },
   };
 }
 
