@@ -43,8 +43,11 @@ const PARTS: readonly (readonly [name: string, pattern: RegExp])[] = [
     'Node: HTTP server and client, streams, sockets',
     /^node:(_http|http|net|_stream|internal\/(stream|js_stream|http|dtrace))|^node:stream/,
   ],
-  ['RPC client (undici)', /node_modules\/undici|node:internal\/deps\/undici|dist\/chain\/rpc/],
-  ['Redis client (ioredis)', /ioredis|redis-parser|dist\/(redis|ledger)/],
+  [
+    'RPC client (undici)',
+    /node_modules\/undici|node:internal\/deps\/undici|dist\/platform\/chain\/rpc/,
+  ],
+  ['Redis client (ioredis)', /ioredis|redis-parser|dist\/(platform\/redis|settlement\/ledger)/],
   ['BullMQ', /node_modules\/bullmq/],
   [
     'Express, body reading',
@@ -53,12 +56,13 @@ const PARTS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Nest', /node_modules\/(@nestjs|rxjs|reflect-metadata)/],
   [
     'Logging (pino)',
-    /node_modules\/(pino|nestjs-pino|thread-stream|sonic-boom)|dist\/observability/,
+    /node_modules\/(pino|nestjs-pino|thread-stream|sonic-boom)|dist\/platform\/observability/,
   ],
-  ['Recovering signers (libsecp256k1)', /secp256k1|dist\/crypto/],
-  ['Hashing (WebAssembly)', /hash-wasm|wasm:|dist\/core\/keccak/],
-  ['Payments: parsing, checks, call data', /dist\/(core|verification|facilitator|http|chain)/],
-  ['Lanes and settlement', /dist\/(lanes|settlement|concurrency|processes)/],
+  ['Recovering signers (libsecp256k1)', /secp256k1|dist\/platform\/crypto/],
+  ['Hashing (WebAssembly)', /hash-wasm|wasm:|dist\/protocol\/evm\/keccak/],
+  ['Payments: parsing, checks, call data', /dist\/(protocol|facilitator|platform\/(http|chain))/],
+  ['Lanes and settlement', /dist\/(settlement|platform\/concurrency)/],
+  ['Metrics, access, health', /prom-client|dist\/operations/],
   ['Node: timers, promises, other', /^node:/],
 ];
 
