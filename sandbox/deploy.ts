@@ -139,8 +139,8 @@ async function deployPermit2(client: SandboxClient): Promise<void> {
 
 /** viem ships the init code of Multicall3 for calls before its deployment; running it gives the code. */
 async function multicall3Code(client: SandboxClient): Promise<Hex> {
-  const viem = createRequire(import.meta.url).resolve('viem');
-  const constants = join(dirname(dirname(viem)), '_esm', 'constants', 'contracts.js');
+  const viem = createRequire(import.meta.url).resolve('viem/package.json');
+  const constants = join(dirname(viem), '_esm', 'constants', 'contracts.js');
   const { multicall3Bytecode } = (await import(pathToFileURL(constants).href)) as {
     multicall3Bytecode: Hex;
   };

@@ -9,7 +9,9 @@ export interface Service extends Started {
   log(): string;
 }
 
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** The built service, or the same build in another form: the tests start it from one file. */
+export const SERVICE_MAIN =
+  process.env['SERVICE_MAIN'] ?? fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /**
  * Starts the built service, or another build's `main`, with these settings, and with a port for operators unless they say otherwise.
@@ -18,7 +20,7 @@ export async function startService(
   port: number,
   settings: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
-  main = MAIN,
+  main = SERVICE_MAIN,
 ): Promise<Service> {
   let log = '';
   const opsPort = settings['OPS_PORT'] ?? String(await freePort());

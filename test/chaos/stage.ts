@@ -3,12 +3,12 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
+import { SERVICE_MAIN } from '../../sandbox/service.js';
 import { World } from '../support/world.js';
 import { BlockMaker } from './block-maker.js';
 import { Fleet } from './fleet.js';
 import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
 import { Ledger, type Replica } from './ledger.js';
-import { MAIN } from './pack.js';
 import { Pool } from './pool.js';
 import { StepCatalogue } from './steps.js';
 import { type FundedWallet, fundedWallets } from './wallets.js';
@@ -73,7 +73,7 @@ export class Stage {
     readonly wallets: FundedWallet[],
   ) {}
 
-  static async build({ settings = {}, main = MAIN }: StageOptions = {}): Promise<Stage> {
+  static async build({ settings = {}, main = SERVICE_MAIN }: StageOptions = {}): Promise<Stage> {
     const [world, stray, ledger] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),

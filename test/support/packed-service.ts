@@ -5,14 +5,14 @@ import { build, type PluginBuild } from 'esbuild';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 /** The built service, as an operator starts it. */
-export const MAIN = join(DIST, 'main.js');
+const MAIN = join(DIST, 'main.js');
 const PACKED = fileURLToPath(
-  new URL('../../node_modules/.cache/chaos/service.mjs', import.meta.url),
+  new URL('../../node_modules/.cache/packed-service/service.mjs', import.meta.url),
 );
 
 /**
  * The built service and the packages it uses in one file. The code is the same; a process that loads
- * one file instead of thousands is there in a third of the time, and runs restart many processes.
+ * one file instead of thousands is there in a third of the time, and tests start hundreds of processes.
  *
  * @returns the file.
  */
