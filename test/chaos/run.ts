@@ -1,6 +1,6 @@
 import { eip3009Body, newAccount, newNonce } from '../support/payments.js';
 import type { SeededRandom } from '../support/seeded-random.js';
-import { delay, newCallerAddress } from './client.js';
+import { delay, newCallerAddress, within } from './client.js';
 import { type Deal, makeDeal, type Payment, play } from './deals.js';
 import type { Fault } from './faults/index.js';
 import { LAG_MOST_BLOCKS } from './faults/of-nodes.js';
@@ -28,6 +28,11 @@ export interface Played {
 
 /** Longer than the grace of a sale: what a lost ledger leaves open is sold to the first after it. */
 const PATIENCE_MS = 80_000;
+/**
+ * What an operator took out is put back by then. A lane without its key sends nothing: where a lie has left a gap
+ * in its nonces as well, what it has on its way ends with its key, or with its deadline.
+ */
+const UNDO_MS = 40_000;
 /** After the end of a fault a payment is settled again within this time. */
 const RECOVERY_MS = 30_000;
 const RECOVERY_FROM_NODES_MS = 10_000;
@@ -59,15 +64,16 @@ export async function playRun(
   await purse.begin();
   const watch = new Watch(stage);
   const deadline = Date.now() + PATIENCE_MS;
+  const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
   await Promise.all([
-    Promise.all(deals.map((deal) => play(stage, random, deal, deadline))),
+    playing,
+    undoInTime(stage, faults, playing),
     Promise.all(faults.map((fault) => fault.run(stage, random)))
       .finally(() => {
         stage.fleet.heal();
       })
       .then(() => recover(stage, random, faults)),
   ]);
-  for (const fault of faults) await fault.undo?.(stage);
   await stage.fleet.recovered();
   const expected: Expectations = {
     isLedgerWhole: true,
@@ -91,6 +97,16 @@ export async function playRun(
     ...(await purse.end(payments + others, expected.isLedgerWhole)),
   ];
   return { deals, violations: found };
+}
+
+/** When every seller has its answer, and while some still ask in any case. */
+async function undoInTime(
+  stage: Stage,
+  faults: readonly Fault[],
+  playing: Promise<unknown>,
+): Promise<void> {
+  await within(UNDO_MS, playing);
+  for (const fault of faults) await fault.undo?.(stage);
 }
 
 /** Whatever it was, once it is over an honest payment is settled in little time. */

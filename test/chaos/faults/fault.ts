@@ -17,7 +17,7 @@ export interface Fault {
   /** Before any payment is made; nothing is on its way. */
   prepare?(stage: Stage, random: SeededRandom): Promise<void>;
   run(stage: Stage, random: SeededRandom): Promise<void>;
-  /** When every seller has its answer. */
+  /** When every seller has its answer, or has waited long. */
   undo?(stage: Stage): Promise<void>;
 }
 
