@@ -12,6 +12,8 @@ export interface Fault {
   readonly isOfNodes?: boolean;
   /** Whether a lane may be without its key until every seller has its answer. */
   readonly areLanesTaken?: boolean;
+  /** All answering processes may be new ones afterwards: what they remember of requests is gone. */
+  readonly areRequestsForgotten?: boolean;
   /** Reasons that say nothing about a payment while this goes on. */
   readonly meaningless?: readonly string[];
   /** Before any payment is made; nothing is on its way. */

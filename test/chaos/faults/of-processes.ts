@@ -100,6 +100,7 @@ export const keyRemoved: Fault = {
 export const networkRemoved: Fault = {
   kind: 'a network is taken out',
   name: 'a network is taken out',
+  areRequestsForgotten: true,
   meaningless: ['invalid_network', 'unsupported_network'],
   run: async ({ fleet, pool, stray }, random) => {
     await within(MOMENT_PATIENCE_MS, pool.any());
