@@ -129,6 +129,7 @@ async function start(): Promise<void> {
         DOCTOR: 'true',
         DOCTOR_ALLOW: '127.0.0.1,localhost',
         ERC6492_FACTORIES: walletFactory,
+        BUILDER_CODE: 'x402_sandbox',
         HUB_DATA_DIR: sandboxHubDir(),
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),

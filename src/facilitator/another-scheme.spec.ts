@@ -154,10 +154,8 @@ describe('another scheme', () => {
 
     it('lists what the operator pays for only where it pays, and a lane serves the chain', async () => {
       const free = ['eip2612GasSponsoring'];
-      const pays: ApprovalSponsoring = {
-        dailyWei: 1n,
-        limits: { gas: 1n, maxFeePerGas: 1n, topUpWei: 1n },
-      };
+      const limits = { gas: 1n, maxFeePerGas: 1n, topUpWei: 1n };
+      const pays = { approvalSponsoring: { dailyWei: 1n, limits } };
       expect((await supported([live])).extensions).toEqual(expect.arrayContaining(free));
       expect((await supported([live])).extensions).not.toContain('erc20ApprovalGasSponsoring');
       expect((await supported([live], undefined, pays)).extensions).toEqual(
@@ -166,6 +164,14 @@ describe('another scheme', () => {
       expect((await supported([retiring], undefined, pays)).extensions).not.toContain(
         'erc20ApprovalGasSponsoring',
       );
+    });
+
+    it('lists builder codes only where there is one of its own, and payloads have extensions', async () => {
+      const extensionsOf = async (own: { builderCode?: string }, versions?: (1 | 2)[]) =>
+        (await supported([live], undefined, own, versions)).extensions;
+      expect(await extensionsOf({})).not.toContain('builder-code');
+      expect(await extensionsOf({ builderCode: 'ours' })).toContain('builder-code');
+      expect(await extensionsOf({ builderCode: 'ours' }, [1])).not.toContain('builder-code');
     });
 
     it('is not listed where its contract is missing, and nothing is where all retire', async () => {
@@ -182,7 +188,8 @@ describe('another scheme', () => {
 function supported(
   lanes: readonly PublishedStatus[],
   missing?: string,
-  approvalSponsoring?: ApprovalSponsoring,
+  own: { approvalSponsoring?: ApprovalSponsoring; builderCode?: string } = {},
+  versions: readonly (1 | 2)[] = [1, 2],
 ): Promise<SupportedBody> {
   const chain = { hasContract: (name: string) => (name === missing ? false : undefined) };
   const chains = { all: [{ chainId: 56 }], served: () => ({}), get: () => chain };
@@ -190,6 +197,6 @@ function supported(
   return new SupportedService(
     chains as unknown as ChainRegistry,
     board as unknown as LaneQueries,
-    { networks: [{ chainId: 56, approvalSponsoring }] } as unknown as AppConfig,
-  ).supported([1, 2]);
+    { ...own, networks: [{ chainId: 56, ...own }] } as unknown as AppConfig,
+  ).supported(versions);
 }

@@ -6,6 +6,7 @@ import { approvalLimitsOf } from '../platform/config/network-settings.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { ContractName } from '../protocol/evm/contracts.js';
 import { type ReadAccepts, readAccepts, type ServedKind } from '../protocol/payment/accepts.js';
+import { BUILDER_CODE } from '../protocol/payment/builder-code.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import { PAYMENT_IDENTIFIER } from '../protocol/payment/payment-identifier.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
@@ -39,7 +40,7 @@ export class SupportedService {
   constructor(
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
-    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks' | 'builderCode'>,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -55,7 +56,7 @@ export class SupportedService {
       extensions: [
         ...this.#extensionsOn(chainIds),
         // Payloads of V1 have no extensions.
-        ...(versions.includes(2) ? [PAYMENT_IDENTIFIER] : []),
+        ...(versions.includes(2) ? [PAYMENT_IDENTIFIER, ...this.#ownExtensions] : []),
       ],
       signers: { 'eip155:*': signersOf(this.#offered) },
     };
@@ -65,6 +66,11 @@ export class SupportedService {
   async accepts(body: unknown, versions: Versions): Promise<ReadAccepts> {
     const { kinds } = await this.supported(versions);
     return readAccepts(body, versions, kinds);
+  }
+
+  /** Those that are no scheme's, and are the operator's to turn on. */
+  get #ownExtensions(): readonly string[] {
+    return this.config.builderCode === undefined ? [] : [BUILDER_CODE];
   }
 
   /** The list is one for all chains: what one of them pays for is in it. */

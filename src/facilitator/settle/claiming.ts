@@ -5,7 +5,6 @@ import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/ide
 import type { Payment } from '../../protocol/payment/payment.js';
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import type { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
@@ -255,7 +254,7 @@ export class Claiming {
 
 function acceptedPayment(
   { requirements }: Payment,
-  { authorization, payerHasCode }: GoodVerdict,
+  { authorization, payerHasCode, dataSuffix }: GoodJudgement,
 ): AcceptedPayment {
   const { chainId, asset, payTo, amount, tokenName, tokenVersion } = requirements;
   return {
@@ -267,5 +266,6 @@ function acceptedPayment(
     payerHasCode,
     tokenName: typeof tokenName === 'string' ? tokenName : undefined,
     tokenVersion: typeof tokenVersion === 'string' ? tokenVersion : undefined,
+    ...(dataSuffix !== undefined && { dataSuffix }),
   };
 }

@@ -49,7 +49,7 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 /** Finds every payment good, and knows by its terms which settlement it belongs to. */
 const verifier = {
   refusalByLists: () => undefined,
-  judge: ({ claim }: Payment): Promise<Judgement> => {
+  judge: ({ claim, builderCodes }: Payment): Promise<Judgement> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
     if (claim.scheme === 'upto') {
       const { from: payer } = claim as UptoClaim;
@@ -66,6 +66,7 @@ const verifier = {
     return Promise.resolve({
       ...{ isValid: true, authorization, payerHasCode: false },
       means: { balance: undefined, allowance: undefined },
+      ...(builderCodes && { dataSuffix: '0x0a0b' }),
     });
   },
   judgeTerms: (payment: Payment) => verifier.judge(payment, BLANK_RECORD),
@@ -210,6 +211,15 @@ describe('SettleService', () => {
     expect(lost).toHaveLength(19);
     expect(lost.every((body) => body?.transaction === TX)).toBe(true);
     expect(jobs).toHaveLength(1);
+  });
+
+  it('keeps with the claim what its call ended with when it was found good', async () => {
+    const claim = jest.spyOn(store, 'claim');
+    const payment = { ...aPayment(), builderCodes: { app: 'weather', services: [] } };
+    const answering = settle(payment);
+    await pay(payment);
+    await answering;
+    expect(claim.mock.calls.map(([, { payment: kept }]) => kept.dataSuffix)).toEqual(['0x0a0b']);
   });
 
   describe('a payment with a label', () => {

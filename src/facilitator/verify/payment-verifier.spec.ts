@@ -6,6 +6,7 @@ import type { NeededHead } from '../../platform/chain/judgement.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
+import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import {
@@ -51,6 +52,7 @@ class World {
   readonly approvalLimits = new Map<number, ApprovalLimits>();
   suspended = '';
   isServed = true;
+  builderCode: string | undefined;
 
   get verifier(): PaymentVerifier {
     const chain = {
@@ -77,6 +79,7 @@ class World {
       admission: this.lists,
       senders: senders as LaneSenders,
       approvalLimits: this.approvalLimits,
+      builderCode: this.builderCode,
     });
   }
 }
@@ -228,6 +231,51 @@ describe('the approval that a payment brings', () => {
     world.chain.allowance = 0n;
     world.chain.effects = [{ status: 'reverted', data: undefined }];
     expect(reasonOf(await world.verifier.judge(payment, BLANK_RECORD))).toBe(expected);
+  });
+});
+
+describe('the codes of those who brought a payment about', () => {
+  const extensions = { 'builder-code': { info: { a: 'weather', s: ['agent'] } } };
+  const suffix = dataSuffixOf('ours', { app: 'weather', services: ['agent'] }) ?? '0x';
+
+  it.each([
+    ['EIP-3009', anEip3009, anEip3009({ extensions })],
+    ['Permit2', aPermit2, aPermit2({ extensions })],
+  ])('are behind the call that is simulated, and go with it (%s)', async (_, aPayment, payment) => {
+    const world = new World();
+    world.builderCode = 'ours';
+    expect(await world.verifier.judge(payment, BLANK_RECORD)).toMatchObject({
+      isValid: true,
+      dataSuffix: suffix,
+    });
+    await world.verifier.judge(aPayment(), BLANK_RECORD);
+    const [named, bare] = world.chain.simulated.map(({ call }) => call);
+    const own = dataSuffixOf('ours', undefined) ?? '0x';
+    // Whatever they are: the same contract is called, and reads the same.
+    expect(named?.to).toBe(bare?.to);
+    const withoutOwn = bare?.data.slice(0, -(own.length - 2)) ?? '';
+    expect(bare?.data.endsWith(own.slice(2))).toBe(true);
+    expect(named?.data).toBe(withoutOwn + suffix.slice(2));
+  });
+
+  it('are behind the call that a failed simulation is repeated with', async () => {
+    const world = new World();
+    world.builderCode = 'ours';
+    world.chain.effects = [{ status: 'reverted', data: undefined }, { status: 'unpaid' }];
+    await world.verifier.judge(anEip3009({ extensions }), BLANK_RECORD);
+    expect(world.chain.simulated.length).toBeGreaterThan(1);
+    for (const { call } of world.chain.simulated) {
+      expect(call.data.endsWith(suffix.slice(2))).toBe(true);
+    }
+  });
+
+  it('are nowhere while this service has no code', async () => {
+    const world = new World();
+    const judgement = await world.verifier.judge(anEip3009({ extensions }), BLANK_RECORD);
+    expect(judgement).not.toHaveProperty('dataSuffix');
+    await world.verifier.judge(anEip3009(), BLANK_RECORD);
+    const [named, bare] = world.chain.simulated.map(({ call }) => call);
+    expect(named).toEqual(bare);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
@@ -9,6 +9,7 @@ import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
+import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
@@ -37,7 +38,11 @@ export type Match =
   | { readonly kind: 'refused'; readonly reason: Reason };
 
 /** A verdict that also counts what the payer has in flight. */
-export type GoodJudgement = GoodVerdict & { readonly means: PayerMeans };
+export type GoodJudgement = GoodVerdict & {
+  readonly means: PayerMeans;
+  /** What the call ended with that was found good. */
+  readonly dataSuffix?: Hex;
+};
 export type Judgement = GoodJudgement | Refusal;
 
 export interface VerifierOptions {
@@ -49,6 +54,8 @@ export interface VerifierOptions {
   readonly senders: LaneSenders;
   /** By chain, where the operator pays for the approvals of payers. */
   readonly approvalLimits?: ReadonlyMap<number, ApprovalLimits>;
+  /** By which transactions are credited to this service. */
+  readonly builderCode?: string | undefined;
 }
 
 const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
@@ -90,9 +97,12 @@ export class PaymentVerifier {
       return refuse('asset_suspended');
     }
     const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
-      const verdict = await verify(payment, this.#context(view, sender), 'full');
+      const dataSuffix = dataSuffixOf(this.options.builderCode, payment.builderCodes);
+      const context = { ...this.#context(view, sender), dataSuffix };
+      const verdict = await verify(payment, context, 'full');
       if (!verdict.isValid) return verdict;
-      return this.#countInFlight(view, payment, (await record).inFlight, verdict);
+      const good = await this.#countInFlight(view, payment, (await record).inFlight, verdict);
+      return good.isValid && dataSuffix !== undefined ? { ...good, dataSuffix } : good;
     });
     return judgement.isValid && (await record).recentReverts >= REVERTS_MAX
       ? refuse('payer_suspended')

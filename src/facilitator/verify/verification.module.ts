@@ -38,6 +38,7 @@ import { VerifyService } from './verify.service.js';
           admission: config.admission,
           senders: new LaneSenders(laneQueries),
           approvalLimits: approvalLimitsOf(config),
+          builderCode: config.builderCode,
         });
       },
     },

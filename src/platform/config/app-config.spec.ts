@@ -255,6 +255,14 @@ describe('AppConfig', () => {
     }
   });
 
+  it('credits transactions to itself only where it is told a code', () => {
+    expect(configOf({}).builderCode).toBeUndefined();
+    expect(configOf({ BUILDER_CODE: 'ours_1' }).builderCode).toBe('ours_1');
+    for (const code of ['Ours', 'our-code', 'a'.repeat(33)]) {
+      expect(() => configOf({ BUILDER_CODE: code })).toThrow('BUILDER_CODE: must be 1 to 32');
+    }
+  });
+
   it('pays for approvals of payers only where it is told a budget', () => {
     const limits = {
       ...{ gas: 100_000n, maxFeePerGas: 1_000_000_000n, topUpWei: 100_000_000_000_000n },

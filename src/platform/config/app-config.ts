@@ -22,6 +22,7 @@ import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js
 import {
   addressSetting,
   assetSetting,
+  builderCodeSetting,
   chainIdSetting,
   describeIssues,
   factoriesSetting,
@@ -71,6 +72,7 @@ const Settings = z.object({
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
   ERC6492_FACTORIES: factoriesSetting.default(new Set()),
+  BUILDER_CODE: builderCodeSetting.optional(),
   ...ADMISSION_SETTINGS,
   /** Beyond 32 a batch saves little gas and loses more when it reverts. */
   BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
@@ -147,6 +149,8 @@ export class AppConfig {
   readonly maxGasPerSettle: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
+  /** By which transactions are credited to this service (ERC-8021); `undefined`: they are to nobody. */
+  readonly builderCode: string | undefined;
   readonly admission: AdmissionLists;
   readonly batchMaxItems: number;
   /** Assets (`eip155:56/0x…`) whose payments may share a transaction. */
@@ -190,6 +194,7 @@ export class AppConfig {
     this.saleGraceMs = settings.SALE_GRACE_MS;
     this.maxGasPerSettle = BigInt(settings.MAX_GAS_PER_SETTLE);
     this.walletFactories = settings.ERC6492_FACTORIES;
+    this.builderCode = settings.BUILDER_CODE;
     this.admission = admissionListsOf(settings);
     this.batchMaxItems = settings.BATCH_MAX_ITEMS;
     this.batchSafeAssets = new Set(settings.BATCH_SAFE_ASSETS ?? builtInBatchSafeAssets());

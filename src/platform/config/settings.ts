@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { contractsOf, DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
+import { isBuilderCode } from '../../protocol/payment/builder-code.js';
 
 /**
  * Readers of single settings: text from the environment in, typed value out. A message never repeats
@@ -32,6 +33,10 @@ export const factoriesSetting: z.ZodType<ReadonlySet<Address>, string> = z
 const NO_FACTORIES: readonly Address[] = contractsOf(DEFAULT_SCHEME_CONTRACTS).map(
   ([, address]) => address,
 );
+
+export const builderCodeSetting: z.ZodType<string, string> = z
+  .string()
+  .refine(isBuilderCode, 'must be 1 to 32 lower-case letters, digits and underscores');
 
 export const chainIdSetting: z.ZodType<number, string> = z
   .string()

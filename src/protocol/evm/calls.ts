@@ -117,6 +117,14 @@ export function sponsoredPermitWords({ value, deadline, r, s, v }: SponsoredPerm
   return uintWord(value) + uintWord(deadline) + bytes32Word(r) + bytes32Word(s) + uintWord(v);
 }
 
+/**
+ * The same call with more bytes behind its calldata. Contracts read what their ABI says, from the front: the
+ * call does what it did.
+ */
+export function withSuffix(call: Call, suffix: Hex | undefined): Call {
+  return suffix === undefined ? call : { ...call, data: `${call.data}${suffix.slice(2)}` };
+}
+
 /** Multicall3 `aggregate3`, where each call may fail on its own. */
 export function aggregateCall(calls: readonly Call[]): Call {
   return multicall(calls.map((call) => ({ ...call, mayFail: true })));

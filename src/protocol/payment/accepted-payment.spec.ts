@@ -20,6 +20,7 @@ describe('encodePayment and decodePayment', () => {
     ['EIP-3009', anAcceptedPayment({ amount: 2n ** 255n })],
     ['a wallet to be made', anAcceptedPayment({ authorization: anUndeployedAuthorization() })],
     ['no token domain', anAcceptedPayment({ tokenName: undefined, tokenVersion: undefined })],
+    ['bytes behind its call', anAcceptedPayment({ dataSuffix: '0x1234' })],
     ['Permit2', anAcceptedPayment({ authorization: aPermit2Authorization() })],
     [
       'a sponsored permit',

@@ -1,4 +1,4 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
 
 /**
@@ -16,6 +16,8 @@ export interface AcceptedPayment {
   /** The token's EIP-712 domain as the seller gave it; Permit2 needs none. */
   readonly tokenName: string | undefined;
   readonly tokenVersion: string | undefined;
+  /** What its call ends with, behind all that the contract reads; see `builder-code.ts`. */
+  readonly dataSuffix?: Hex;
 }
 
 /** `eip155:56/0x…`, as assets are named in settings. */

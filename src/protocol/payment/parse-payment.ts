@@ -1,5 +1,6 @@
 import type { Reason } from '../reasons.js';
 import { payerIn, schemeNamed } from '../schemes/registry.js';
+import { readBuilderCodes } from './builder-code.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
 import type { Payment, Purpose, Requirements, VersionRules } from './payment.js';
 import { readPaymentIdentifier } from './payment-identifier.js';
@@ -96,6 +97,7 @@ export function parsePayment(
   }
 
   const label = version === 2 ? readPaymentIdentifier(payload) : undefined;
+  const builderCodes = readBuilderCodes(payload, version);
   const acceptedNetwork = accepted['network'];
   const dialect: VersionRules = {
     x402Version: version,
@@ -113,6 +115,7 @@ export function parsePayment(
       dialect,
       ...correspondent,
       ...(label !== undefined && { label }),
+      ...(builderCodes && { builderCodes }),
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Address } from 'viem';
-import type { Call } from '../evm/calls.js';
+import type { Address, Hex } from 'viem';
+import { aggregateCall, type Call, withSuffix } from '../evm/calls.js';
 import type { Sender, Settlement } from '../evm/chain-reader.js';
 import type { Transfer } from '../evm/logs.js';
 import { actionOf } from '../schemes/registry.js';
@@ -10,8 +10,20 @@ import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
 
 /** The call that makes the payment. */
 export function callOf(payment: AcceptedPayment): Call {
-  const { authorization } = payment;
-  return actionOf(authorization).callOf(authorization, payment);
+  const { authorization, dataSuffix } = payment;
+  return withSuffix(actionOf(authorization).callOf(authorization, payment), dataSuffix);
+}
+
+/**
+ * The call of a transaction that carries several payments; each of them may fail by itself.
+ *
+ * @param dataSuffix - what the transaction ends with: each call in it has one of its own.
+ */
+export function batchCallOf(
+  payments: readonly AcceptedPayment[],
+  dataSuffix: Hex | undefined,
+): Call {
+  return withSuffix(aggregateCall(payments.map(callOf)), dataSuffix);
 }
 
 /** The transfer of tokens that it brings about. */
@@ -33,7 +45,7 @@ export function settlementOf(
   const { authorization } = payment;
   const action = actionOf(authorization);
   const { asset, payer, payTo, amount } = action.transferOf(authorization, payment);
-  const call = action.callOf(authorization, payment);
+  const call = callOf(payment);
   const isSenderBound = soleSenderOf(payment) !== undefined;
   const bound = isSenderBound && { isSenderBound };
   return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { ActionName } from '../evm/transfer-method.js';
+import type { BuilderCodes } from './builder-code.js';
 
 /** What is asked about a payment: whether it would be settled, or that it be settled. */
 export type Purpose = 'verify' | 'settle';
@@ -23,6 +24,8 @@ export interface Payment {
   readonly payerAsSent: string | undefined;
   /** What the buyer calls this payment: a label, not proof of anything. */
   readonly label?: string;
+  /** Whom its transaction is to be credited to: names, not proof of anything. */
+  readonly builderCodes?: BuilderCodes;
 }
 
 /** The seller's own terms (`paymentRequirements`), never the buyer's echo of them. */

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../errors.js';
 import { readAggregated } from '../evm/call-results.js';
-import { type Call, isValidSignatureCall, onceDeployed } from '../evm/calls.js';
+import { type Call, isValidSignatureCall, onceDeployed, withSuffix } from '../evm/calls.js';
 import type { Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
 import type { Deployment } from '../evm/erc6492.js';
 import type { Requirements } from '../payment/payment.js';
@@ -61,12 +61,13 @@ export async function simulate(
   return effect.status === 'paid' ? undefined : effect;
 }
 
-/** The settlement that such a call would be. */
+/** The settlement that such a call would be: byte for byte what is sent, which code on the chain can see. */
 export function settlementOf(
-  { call, payer, isSenderBound = false }: SettlingCall,
+  { call: bare, payer, isSenderBound = false }: SettlingCall,
   { asset, payTo, amount }: Requirements,
-  { maxGas, sender }: VerifyContext,
+  { maxGas, sender, dataSuffix }: VerifyContext,
 ): Settlement {
+  const call = withSuffix(bare, dataSuffix);
   const bound = isSenderBound && { isSenderBound };
   return { call, sender, ...bound, gas: maxGas, token: asset, payer, payTo, amount };
 }

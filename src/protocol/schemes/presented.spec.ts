@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, parseAbi } from 'viem';
-import { aggregateCall, settlementCall } from '../evm/calls.js';
+import { aggregateCall, settlementCall, withSuffix } from '../evm/calls.js';
 import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import {
   anEip3009Authorization,
   anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../payment/accepted-payment.builder.js';
+import { dataSuffixOf } from '../payment/builder-code.js';
 import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';
@@ -56,6 +57,17 @@ describe('presentedAuthorizations', () => {
   it('reads calls inside Multicall3', () => {
     const batch = aggregateCall([call(eip3009), call(permit2)]);
     expect(presented(batch)).toEqual([expected.eip3009, expected.permit2]);
+  });
+
+  it('reads calls that have more behind their calldata, and a batch of them', () => {
+    const suffix = dataSuffixOf('ours', { app: 'weather', services: ['agent'] });
+    const [one, other] = [withSuffix(call(eip3009), suffix), withSuffix(call(sponsored), suffix)];
+    expect(presented(one)).toEqual([expected.eip3009]);
+    expect(presented(other)).toEqual([{ ...expected.permit2, nonce: 78n }]);
+    const batch = withSuffix(aggregateCall([one, other]), suffix);
+    expect(presented(batch)).toEqual([expected.eip3009, { ...expected.permit2, nonce: 78n }]);
+    const made = withSuffix(call(anUndeployedAuthorization()), suffix);
+    expect(presented(made)).toEqual([expected.eip3009]);
   });
 
   it('reads what is presented after a wallet was made, and nothing into how that is done', () => {

@@ -27,6 +27,8 @@ export interface VerifyContext {
   readonly walletFactories: ReadonlySet<Address>;
   /** The account of ours that would send the settlement; `undefined` while none is known. */
   readonly sender: Sender | undefined;
+  /** What the call of the settlement ends with. */
+  readonly dataSuffix?: Hex | undefined;
   /** Present where the operator pays for the approvals of payers on this chain. */
   readonly approvals?: { readonly chain: ApprovalChain; readonly limits: ApprovalLimits };
 }

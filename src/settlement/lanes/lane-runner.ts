@@ -1,4 +1,4 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { Head } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError, LeaseLostError } from '../../protocol/errors.js';
@@ -45,6 +45,8 @@ export interface ChainParts {
   readonly suspensions: BatchSuspensions;
   readonly assetSuspensions: AssetSuspensions;
   readonly budgets: DailyBudgets;
+  /** What a transaction that carries several payments ends with. */
+  readonly batchSuffix?: Hex | undefined;
   /** `undefined` where nobody's transactions are paid for. */
   readonly preparationReader: PreparationReader | undefined;
   readonly events: LaneEvents;

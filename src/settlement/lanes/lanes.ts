@@ -5,6 +5,7 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { HeadWatcher } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
+import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { workChannel } from '../ledger/keys.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
@@ -121,6 +122,7 @@ export class Lanes {
     };
     const gasEstimates = new LearnedGasEstimates(config.maxGasPerSettle);
     const assetSuspensions = new AssetSuspension();
+    const batchSuffix = dataSuffixOf(config.builderCode, undefined);
     const parts: ChainParts = {
       chain: new EvmLaneChain(chain),
       heads,
@@ -148,6 +150,7 @@ export class Lanes {
         fundingsWei: network.approvalSponsoring?.dailyWei,
         topUpWei: network.approvalSponsoring?.limits.topUpWei,
       },
+      batchSuffix,
       preparationReader: network.approvalSponsoring && new ChainPreparationReader(chain),
       events,
       observer,
@@ -164,6 +167,7 @@ export class Lanes {
           new ChainBatchSimulator(chain, gasEstimates, assetSuspensions, {
             maxGas: config.maxGasPerSettle,
             walletFactories: config.walletFactories,
+            batchSuffix,
             onDecided,
             onError: (error) => {
               observer.failed(`${chainId}:${address}`, 'recheck', error);

@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem';
 import type { SendResult } from '../../../platform/chain/rpc/rpc-classes.js';
 import { TestClock, turns } from '../../../platform/concurrency/clock.builder.js';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
-import { aggregateCall } from '../../../protocol/evm/calls.js';
+import { aggregateCall, withSuffix } from '../../../protocol/evm/calls.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
@@ -33,6 +33,7 @@ describe('Broadcaster', () => {
   let orders: TransactionOrder[];
   let budgets: { laneWei: bigint | undefined; payeeWei: bigint | undefined };
   let broadcaster: Broadcaster;
+  let batchSuffix: Hex | undefined;
   let held: HeldLane;
 
   beforeEach(async () => {
@@ -42,6 +43,7 @@ describe('Broadcaster', () => {
     told = [];
     orders = [];
     budgets = { laneWei: undefined, payeeWei: undefined };
+    batchSuffix = undefined;
     broadcaster = aBroadcaster(true);
     const lane = await store.acquire(LANE, CHAIN_ID, 'p1', 600_000);
     if (lane === undefined) throw new Error('not free');
@@ -65,6 +67,7 @@ describe('Broadcaster', () => {
       budgets: budgets satisfies DailyBudgets,
       fees: { market: () => Promise.resolve(chain.market) },
       signer: hasKey ? signer : undefined,
+      batchSuffix,
     });
   }
 
@@ -121,6 +124,28 @@ describe('Broadcaster', () => {
       expect(answer).toMatchObject({
         tracked: { attempt: { kind: 'batch', settlementIds: ['b', 'c'] } },
       });
+    });
+
+    it('what a payment ends with behind its own call, and the code of this service behind a batch', async () => {
+      batchSuffix = '0x0b0b';
+      broadcaster = aBroadcaster(true);
+      const [first, second] = ['0x0a01', '0x0a02'] as const;
+      store.claims.claim('a', aPayment(1, { dataSuffix: first }));
+      store.claims.claim('b', aPayment(2, { dataSuffix: second }));
+      await store.ready(CHAIN_ID, ['a', 'b']);
+      const items = await store.take(held, 2);
+      const [call, other] = [callOf(aPayment(1)), callOf(aPayment(2))].map((one, index) =>
+        withSuffix(one, index === 0 ? first : second),
+      );
+      if (call === undefined || other === undefined) throw new Error('no call');
+      const batch = withSuffix(aggregateCall([call, other]), batchSuffix);
+      const answer = await send(items);
+      if (answer.kind !== 'sent') throw new Error(answer.kind);
+      expect(await broadcaster.outbid(held, answer.tracked, chain.head)).toBe('replaced');
+      expect(orders.map((order) => order.call)).toEqual([batch, batch]);
+      // One that goes alone has nothing but its own.
+      await send(items.slice(0, 1), { accountNonce: 1 });
+      expect(orders[2]?.call).toEqual(call);
     });
 
     it.each<[string, bigint, bigint, bigint]>([

@@ -1,7 +1,9 @@
+import type { Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { aggregateCall, type Call } from '../../../protocol/evm/calls.js';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
+import type { Call } from '../../../protocol/evm/calls.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
+import { batchCallOf, callOf } from '../../../protocol/payment/payment-facts.js';
 import type {
   AllocateResult,
   FundResult,
@@ -61,6 +63,8 @@ export interface BroadcasterOptions {
   readonly signer: TransactionSigner | undefined;
   readonly fees: FeeMarkets;
   readonly budgets: DailyBudgets;
+  /** What a transaction that carries several payments ends with. */
+  readonly batchSuffix?: Hex | undefined;
   readonly observer: LaneObserver;
   readonly clock: Clock;
 }
@@ -100,10 +104,11 @@ export class Broadcaster {
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
     const { items, gas } = group;
-    const call = callFor(items);
+    const kind = items.length > 1 ? 'batch' : 'single';
+    const carried = items.map(({ payment }) => payment);
+    const call = this.#callFor(kind, carried);
     const attempt: Attempt = {
-      accountNonce,
-      kind: items.length > 1 ? 'batch' : 'single',
+      ...{ accountNonce, kind },
       settlementIds: items.map(({ id }) => id),
       transactions: [signer.sign({ call, accountNonce, gas, fees, isNoop: false })],
       allocatedAtBlock: newerOf(blockNumber, this.options.chain.newestKnownBlock),
@@ -238,14 +243,15 @@ export class Broadcaster {
 
   /** The same calls as before, so that whichever of the transactions lands pays the same. */
   #sameCalls({ attempt, payments }: TrackedAttempt): Call | undefined {
-    const items = attempt.settlementIds.flatMap((id) => {
-      const payment = payments.get(id);
-      return payment === undefined ? [] : [{ payment }];
-    });
-    if (items.length === 0) return undefined;
-    const calls = items.map(({ payment }) => callOf(payment));
-    // One that is left of a batch goes the way of the batch: its gas limit is that of one.
-    return attempt.kind === 'batch' ? aggregateCall(calls) : callFor(items);
+    const carried = attempt.settlementIds.flatMap((id) => payments.get(id) ?? []);
+    return carried.length === 0 ? undefined : this.#callFor(attempt.kind, carried);
+  }
+
+  /** One that is left of a batch goes the way of the batch: its gas limit is that of one. */
+  #callFor(kind: Attempt['kind'], payments: readonly AcceptedPayment[]): Call {
+    const [only] = payments;
+    if (kind !== 'batch' && only !== undefined) return callOf(only);
+    return batchCallOf(payments, this.options.batchSuffix);
   }
 
   async #storeAndSend(
@@ -291,10 +297,4 @@ function fundingOrder({ payer, valueWei }: Funding): Pick<TransactionOrder, 'cal
 /** The moment of a broadcast is the newest block that any endpoint had shown by then. */
 function newerOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
-}
-
-function callFor(items: readonly { readonly payment: Parameters<typeof callOf>[0] }[]): Call {
-  const calls = items.map(({ payment }) => callOf(payment));
-  const [only] = calls;
-  return calls.length === 1 && only !== undefined ? only : aggregateCall(calls);
 }

@@ -16,6 +16,7 @@ import {
   aPermit2Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
 import {
   JudgingChain,
   PAYER,
@@ -32,6 +33,7 @@ const CAP = 500_000n;
 /** What follows from the gas that all of them are seen to need: a refund and a margin on top. */
 const LIMIT = (((80_000n * 5n) / 4n) * 6n) / 5n;
 const ASSET = assetNameOf(aPayment(0));
+const BATCH_SUFFIX: Hex = '0x0b0b';
 const FACTORY: Address = `0x${'fa'.repeat(20)}`;
 const NOT_PAID = { status: 'unpaid' } as const;
 
@@ -114,6 +116,7 @@ describe('the last look before money is spent', () => {
     } as unknown as EvmChain;
     simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
       ...{ maxGas: CAP, walletFactories: new Set([FACTORY]), onError: () => undefined },
+      batchSuffix: BATCH_SUFFIX,
       onDecided: () => (decided += 1),
     });
   });
@@ -200,6 +203,15 @@ describe('the last look before money is spent', () => {
         refusals: [],
       });
       expect(view.batches).toMatchObject([{ sender: SENDER, gas: batchGas([CAP, CAP]) }]);
+    });
+
+    it('calls as it will be sent, with all that is behind the calls', async () => {
+      view.joint = [true, true];
+      const items = ['a', 'b'].map((id) => anItem(id, { dataSuffix: '0x0a0a' }));
+      await recheck(...items);
+      const payments = items.map(({ payment }) => payment);
+      expect(view.batches[0]?.call).toEqual(batchCallOf(payments, BATCH_SUFFIX));
+      expect(view.batches[0]?.call.data.endsWith('0b0b')).toBe(true);
     });
 
     it('judges alone what fails in company: it may be refused, or go by itself', async () => {

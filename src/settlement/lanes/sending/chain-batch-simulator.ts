@@ -1,10 +1,9 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { CodeUnresponsiveError } from '../../../protocol/errors.js';
 import { readAggregated } from '../../../protocol/evm/call-results.js';
-import { aggregateCall } from '../../../protocol/evm/calls.js';
 import type {
   CallOutcome,
   Effect,
@@ -13,7 +12,7 @@ import type {
 } from '../../../protocol/evm/chain-reader.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import {
-  callOf,
+  batchCallOf,
   chosenContractOf,
   gasCapOf,
   ofDeployedPayer,
@@ -32,6 +31,8 @@ export interface RecheckerOptions {
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
+  /** What a transaction that carries several payments ends with. */
+  readonly batchSuffix?: Hex | undefined;
   /** Told when something that was looked at beside the loop is decided. */
   readonly onDecided: () => void;
   /** Told of what should not happen. */
@@ -161,10 +162,11 @@ export class ChainBatchSimulator<T extends Sendable> {
   // ---------------------------------------------------------------- together
 
   async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Judged<T>> {
-    const calls = batch.map(({ payment }) => callOf(payment));
+    const payments = batch.map(({ payment }) => payment);
+    const call = batchCallOf(payments, this.options.batchSuffix);
     const gas = this.#gasOf(batch);
     const [outcome, haveCode] = await Promise.all([
-      view.callFrom(sender, aggregateCall(calls), gas),
+      view.callFrom(sender, call, gas),
       Promise.all(batch.map(({ payment }) => view.hasCode(payment.authorization.from))),
       this.#learnFrom(view, batch, sender),
     ]);

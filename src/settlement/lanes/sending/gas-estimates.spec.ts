@@ -14,6 +14,19 @@ describe('the gas book', () => {
     expect(book.limitFor(payment)).toBe(150_000n);
   });
 
+  it('counts what is behind a call by its length, which is another for each payment', () => {
+    const book = new LearnedGasEstimates(300_000n);
+    const [bare, long] = [
+      anAcceptedPayment(),
+      anAcceptedPayment({ dataSuffix: `0x${'ab'.repeat(400)}` }),
+    ];
+    // 6 400 of it for the 400 bytes.
+    expect(book.note(long, 106_400n)).toBe(127_680n);
+    expect(book.limitFor(bare)).toBe(120_000n);
+    expect(book.note(bare, 110_000n)).toBe(132_000n);
+    expect(book.limitFor(long)).toBe(139_680n);
+  });
+
   it('forgets what it learned first when there are too many kinds', () => {
     const book = new LearnedGasEstimates(300_000n);
     const kindOf = (index: number) =>

@@ -23,7 +23,8 @@ export class LearnedGasEstimates {
   /** The limit to simulate and send with; `undefined` when nothing is known of this kind yet. */
   limitFor(payment: AcceptedPayment): bigint | undefined {
     const most = this.#most.get(profileOf(payment));
-    return most === undefined ? undefined : withMargin(most, gasCapOf(payment, this.cap));
+    if (most === undefined) return undefined;
+    return withMargin(most + suffixGasOf(payment), gasCapOf(payment, this.cap));
   }
 
   /** Notes gas that was needed, and returns the limit that follows; `undefined` when it is too much. */
@@ -31,9 +32,11 @@ export class LearnedGasEstimates {
     const cap = gasCapOf(payment, this.cap);
     if (gas > cap) return undefined;
     const profile = profileOf(payment);
-    const most = this.#most.get(profile) ?? 0n;
-    if (gas > most) this.#learn(profile, gas);
-    return withMargin(gas > most ? gas : most, cap);
+    const suffixGas = suffixGasOf(payment);
+    const known = this.#most.get(profile) ?? 0n;
+    const most = gas - suffixGas > known ? gas - suffixGas : known;
+    if (most > known) this.#learn(profile, most);
+    return withMargin(most + suffixGas, cap);
   }
 
   /** A typical settlement, for saying how many more the gas money pays for. */
@@ -60,6 +63,14 @@ function profileOf(payment: AcceptedPayment): string {
   const wallet = payerHasCode ? authorization.from : 'key';
   const kind = actionOf(authorization).gasProfileOf(authorization);
   return `${assetNameOf(payment)} ${kind} ${wallet}`;
+}
+
+/** Gas for a byte of calldata that is not zero (EIP-2028). */
+const BYTE_GAS = 16n;
+
+/** What payers and sellers put behind a call differs from one payment to the next: it is counted, not learned. */
+function suffixGasOf({ dataSuffix = '0x' }: AcceptedPayment): bigint {
+  return BYTE_GAS * BigInt((dataSuffix.length - 2) / 2);
 }
 
 function withMargin(gas: bigint, cap: bigint): bigint {
