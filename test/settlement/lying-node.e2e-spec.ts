@@ -6,12 +6,20 @@ import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../src/protocol/evm
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { authorizationOf } from '../differential/cases.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
-import { type Body, eip3009Body, newAccount, type PaymentOptions } from '../support/payments.js';
+import {
+  type Body,
+  eip3009Body,
+  newAccount,
+  type PaymentOptions,
+  permit2Body,
+  withSignedApproval,
+} from '../support/payments.js';
 import { presentationData, transferData } from '../support/token-calls.js';
 import { World } from '../support/world.js';
 
 const METHOD_NOT_FOUND = { error: { code: -32_601, message: 'method not found' } };
 const NOT_AVAILABLE = { error: { code: -32_000, message: 'not available' } };
+const GWEI = 10n ** 9n;
 const NOWHERE: Hex = `0x${'77'.repeat(32)}`;
 
 /** The chain mines when a test says so; one of its nodes does not tell the truth. */
@@ -257,6 +265,35 @@ describe('a node that lies', () => {
       expect((await settling).body).toMatchObject({ success: true });
     }
   });
+
+  it.each([
+    ['is asked about again where there is one more', 2, { invalidReason: 'network_unavailable' }],
+    ['is believed by nobody where two say otherwise', 3, { isValid: true }],
+  ])(
+    'counts more transactions of a payer than there are: the approval it brings %s',
+    async (_, count, expected) => {
+      const proxies = await Promise.all(Array.from({ length: count }, () => aProxy()));
+      const service = await aService(proxies, { [`APPROVAL_SPONSORING_${world.chainId}`]: '1' });
+      const payer = await world.payer();
+      const { chainId, coin: token } = world;
+      const options = { payer, chainId, token, payTo: newAccount().address };
+      const price = { gas: 70_000n, maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI };
+      const body = await withSignedApproval(await permit2Body(options), options, price);
+      const verified = async (): Promise<unknown> =>
+        (await post(`${service.url}/v2/verify`, body)).body;
+      expect(await verified()).toMatchObject({ isValid: true });
+      const [liar] = proxies;
+      if (liar === undefined) throw new Error('a node');
+      liar.lie = ({ method, params }, truth) =>
+        method === 'eth_getTransactionCount' &&
+        String(params[0]).toLowerCase() === payer.address.toLowerCase()
+          ? { result: numberToHex(Number(truth) + 3) }
+          : undefined;
+      expect(await verified()).toMatchObject(expected);
+      liar.lie = undefined;
+      expect(await verified()).toMatchObject({ isValid: true });
+    },
+  );
 
   it('throws nobody out by a head that does not exist', async () => {
     const { liar, service } = await liarAndWitness();

@@ -2,9 +2,10 @@ import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
+import { confirmedPayer } from '../../platform/chain/payer-account.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
+import type { ApprovalLimits, ConfirmPayer } from '../../protocol/evm/approval-chain.js';
 import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
@@ -166,16 +167,26 @@ export class PaymentVerifier {
   }
 
   #context(view: ChainView, sender: Sender | undefined): VerifyContext {
-    const limits = this.options.approvalLimits?.get(view.chainId);
+    const approvals = this.#approvalsOn(view);
     return {
       sender,
-      ...(limits && { approvals: { chain: view, limits } }),
+      ...(approvals && { approvals }),
       chain: view,
       recoverSigner: this.options.recoverSigner,
       now: Math.floor(Date.now() / 1000),
       maxGas: this.options.maxGas,
       walletFactories: this.options.walletFactories,
     };
+  }
+
+  /** `undefined` where nobody's approvals are paid for. */
+  #approvalsOn(view: ChainView): VerifyContext['approvals'] {
+    const { chainId } = view;
+    const chain = this.chains.get(chainId);
+    const limits = this.options.approvalLimits?.get(chainId);
+    if (chain === undefined || limits === undefined) return undefined;
+    const confirm: ConfirmPayer = (payer, hash) => confirmedPayer(chain, payer, hash);
+    return { chain: view, limits, confirm };
   }
 
   /** What the payer has on its way counts against its balance and against what it approved. */

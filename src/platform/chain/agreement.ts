@@ -1,6 +1,7 @@
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import type { ChainView } from './chain-view.js';
 import { isPresent } from './endpoint-health.js';
+import { attempt } from './hedge.js';
 
 /** What one endpoint said of a fact. */
 export interface Claim<T> {
@@ -50,8 +51,7 @@ interface Said<T> {
  * @throws EndpointsDisagreeError when no two say the same.
  */
 export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> {
-  const present = panel.views.filter(({ health }) => isPresent(health));
-  const asked = present.length === 0 ? panel.views : present;
+  const asked = presentAmong(panel.views);
   const said: Said<T>[] = question.known === undefined ? [] : [question.known];
   const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
   let isAnyMissing = false;
@@ -78,6 +78,23 @@ export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> 
     throw new ChainUnavailableError(panel.chainId, question.what);
   }
   return only.claim.value;
+}
+
+/** What each endpoint that is there says; those that do not answer now are left out. */
+export async function eachAnswer<T>(
+  views: readonly ChainView[],
+  read: (view: ChainView) => Promise<T>,
+): Promise<readonly T[]> {
+  const answers = await Promise.all(
+    presentAmong(views).map((view) => attempt(() => read(view.within(WITNESS_TIMEOUT_MS)))),
+  );
+  return answers.flatMap((done) => (done === undefined ? [] : [done.value]));
+}
+
+/** Where none is there, all are asked. */
+function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
+  const present = views.filter(({ health }) => isPresent(health));
+  return present.length === 0 ? views : present;
 }
 
 async function ask<T>(view: ChainView, { read }: Question<T>): Promise<Said<T> | undefined> {

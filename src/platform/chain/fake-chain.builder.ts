@@ -34,6 +34,9 @@ export class FakeChain {
   finalDepth = 2;
   /** Account nonces used, by block number. */
   nonces = (block: number): number => block;
+  balance = 1000n;
+  gasPrice = 100n;
+  baseFeePerGas = 10n;
   /** Result words of calls, by block number. */
   call: (block: number) => Hex = () => hash32(0);
 
@@ -62,6 +65,7 @@ export class FakeChain {
       hash: this.blockHash(number),
       timestamp: hex(Math.floor(Date.now() / 1000)),
       gasLimit: hex(30_000_000),
+      baseFeePerGas: hex(this.baseFeePerGas),
       transactions: isFull
         ? transactions.map(({ hash, to, input }) => ({
             hash,
@@ -176,6 +180,10 @@ export class FakeNode implements RpcCaller {
         return result(this.chain.transaction(params[0]));
       case 'eth_getTransactionCount':
         return this.#at(params[1], (block) => hex(this.chain.nonces(block)));
+      case 'eth_getBalance':
+        return this.#at(params[1], () => hex(this.chain.balance));
+      case 'eth_gasPrice':
+        return result(hex(this.chain.gasPrice));
       case 'eth_call':
         return this.#at(params[1], (block) => this.chain.call(block));
       case 'eth_getLogs': {

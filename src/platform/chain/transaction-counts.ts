@@ -1,9 +1,7 @@
 import type { Address } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { agree, type Panel } from './agreement.js';
+import { agree, eachAnswer, type Panel } from './agreement.js';
 import type { BlockHeader } from './block.js';
-import type { ChainView } from './chain-view.js';
-import { isPresent } from './endpoint-health.js';
 
 /** Transactions of an account, as its account nonces show them. */
 export interface TransactionCounts {
@@ -18,8 +16,6 @@ export interface TransactionCounts {
   readonly finalized: number | undefined;
   readonly block: BlockHeader;
 }
-
-const COUNT_TIMEOUT_MS = 1000;
 
 /**
  * Counts the transactions of an account at one block, which two endpoints have to agree about where
@@ -53,21 +49,12 @@ export function countAt(panel: Panel, address: Address, block: BlockHeader): Pro
 }
 
 /** Pools differ by nature: what counts is what two of them hold. */
-async function countPending(panel: Panel, address: Address): Promise<number> {
-  const present = panel.views.filter(({ health }) => isPresent(health));
-  const asked = present.length === 0 ? panel.views : present;
-  const answers = await Promise.all(asked.map((view) => pendingOf(view, address)));
-  const counts = answers.filter((count) => count !== undefined).sort((a, b) => b - a);
-  const count = counts[1] ?? counts[0];
-  if (count === undefined) throw new ChainUnavailableError(panel.chainId, 'transaction count');
-  return count;
-}
-
-async function pendingOf(view: ChainView, address: Address): Promise<number | undefined> {
-  try {
-    return await view.within(COUNT_TIMEOUT_MS).transactionCount(address, 'pending');
-  } catch (error) {
-    if (!(error instanceof ChainUnavailableError)) throw error;
-    return undefined;
-  }
+export async function countPending(
+  { chainId, views }: Pick<Panel, 'chainId' | 'views'>,
+  address: Address,
+): Promise<number> {
+  const answers = await eachAnswer(views, (view) => view.transactionCount(address, 'pending'));
+  const [most, second = most] = [...answers].sort((a, b) => b - a);
+  if (second === undefined) throw new ChainUnavailableError(chainId, 'transaction count');
+  return second;
 }

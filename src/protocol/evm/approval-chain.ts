@@ -23,6 +23,28 @@ export interface FirstCall {
 /** What a settlement brought about whose first call was made before it. */
 export type EffectAfter = Effect | { readonly status: 'first_failed' };
 
+/** The account of a payer and the price of gas, at one moment. */
+export interface PayerAccount {
+  /** Account nonces below this are used. */
+  readonly used: number;
+  /** Account nonces below this are used, or waited for in pools. */
+  readonly pending: number;
+  /** Whether the payer's own transaction is known, mined or not. */
+  readonly isKnown: boolean;
+  readonly balanceWei: bigint;
+  readonly baseFeePerGas: bigint | undefined;
+  /** For a unit of gas, base fee and tip together, as nodes suggest it. */
+  readonly gasPriceWei: bigint;
+}
+
+/**
+ * The account as two endpoints see it, where there are two: what one node alone says refuses nobody.
+ *
+ * @param hash - of the payer's own transaction.
+ * @throws ChainUnavailableError, also where they contradict each other.
+ */
+export type ConfirmPayer = (payer: Address, hash: Hex) => Promise<PayerAccount>;
+
 /** What the judgement of a payer's own transaction reads, beside what every judgement does. */
 export interface ApprovalChain extends ChainReader {
   /** Whether the operator vouches for the code of a token. */

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { ApprovalChain, ApprovalLimits } from '../evm/approval-chain.js';
+import type { ApprovalChain, ApprovalLimits, ConfirmPayer } from '../evm/approval-chain.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { ChainReader, Sender } from '../evm/chain-reader.js';
 import type { Reason } from '../reasons.js';
@@ -30,7 +30,11 @@ export interface VerifyContext {
   /** What the call of the settlement ends with. */
   readonly dataSuffix?: Hex | undefined;
   /** Present where the operator pays for the approvals of payers on this chain. */
-  readonly approvals?: { readonly chain: ApprovalChain; readonly limits: ApprovalLimits };
+  readonly approvals?: {
+    readonly chain: ApprovalChain;
+    readonly limits: ApprovalLimits;
+    readonly confirm: ConfirmPayer;
+  };
 }
 
 export interface GoodVerdict {

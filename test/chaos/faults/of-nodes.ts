@@ -39,8 +39,6 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   kind: `a node lies: ${about}`,
   name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
   isOfNodes: true,
-  // A verdict is of one node: it is asked again.
-  ...(about === 'nonce' && { meaningless: ['erc20_approval_tx_nonce_mismatch'] }),
   ...(about.startsWith('receipt_') && { expectations: { areUsesNamed: false } }),
   run: async (stage, random) => {
     // From the beginning, or once something is on its way.

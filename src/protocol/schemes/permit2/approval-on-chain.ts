@@ -1,9 +1,11 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type {
   ApprovalChain,
   ApprovalLimits,
+  ConfirmPayer,
   EffectAfter,
   FirstCall,
+  PayerAccount,
 } from '../../evm/approval-chain.js';
 import { decodeBoolean, decodeUint, isBelow } from '../../evm/call-results.js';
 import { balanceOfCall, isBitSet, nonceBitmapCall } from '../../evm/calls.js';
@@ -33,37 +35,47 @@ export async function refusalOnChain(
   chain: ApprovalChain,
   approval: ApprovalCase,
   limits: ApprovalLimits,
+  confirm: ConfirmPayer,
 ): Promise<Reason | undefined> {
-  return (
-    (await refusalByAccount(chain, approval, limits)) ?? (await refusalByEffect(chain, approval))
-  );
+  const { transaction, payer } = approval;
+  const refusalBy = (account: PayerAccount): Reason | undefined =>
+    refusalByAccount(account, transaction, limits);
+  // Whoever is in order by one node is not asked about twice.
+  if (refusalBy(await readAccount(chain, payer, transaction.hash)) !== undefined) {
+    const reason = refusalBy(await confirm(payer, transaction.hash));
+    if (reason !== undefined) return reason;
+  }
+  return refusalByEffect(chain, approval);
 }
 
-/** What the payer's account and the price of gas say. */
-async function refusalByAccount(
-  chain: ApprovalChain,
-  { transaction, payer }: ApprovalCase,
-  { topUpWei }: ApprovalLimits,
-): Promise<Reason | undefined> {
-  const [used, pending, balance, { baseFeePerGas = 0n }, price] = await Promise.all([
+async function readAccount(chain: ApprovalChain, payer: Address, hash: Hex): Promise<PayerAccount> {
+  const [used, pending, balanceWei, { baseFeePerGas }, gasPriceWei] = await Promise.all([
     chain.transactionCount(payer, 'latest'),
     chain.transactionCount(payer, 'pending'),
     chain.balance(payer),
     chain.latestBlock(),
     chain.gasPrice(),
   ]);
-  const { accountNonce, hash, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const isKnown = pending > used && (await chain.transaction(hash)) !== undefined;
+  return { used, pending, isKnown, balanceWei, baseFeePerGas, gasPriceWei };
+}
+
+/** What the payer's account and the price of gas say. */
+function refusalByAccount(
+  { used, pending, isKnown, balanceWei, baseFeePerGas = 0n, gasPriceWei }: PayerAccount,
+  transaction: SentTransaction,
+  { topUpWei }: ApprovalLimits,
+): Reason | undefined {
+  const { accountNonce, maxFeePerGas, maxPriorityFeePerGas } = transaction;
   if (used !== accountNonce) return 'erc20_approval_tx_nonce_mismatch';
   // What waits at this nonce is the approval itself, or something in its place.
-  if (pending > used && (await chain.transaction(hash)) === undefined) {
-    return 'erc20_approval_tx_nonce_mismatch';
-  }
+  if (pending > used && !isKnown) return 'erc20_approval_tx_nonce_mismatch';
   const offered = baseFeePerGas + maxPriorityFeePerGas;
   const paid = offered < maxFeePerGas ? offered : maxFeePerGas;
-  if (paid < baseFeePerGas || paid < price / PRICE_DIVISOR) {
+  if (paid < baseFeePerGas || paid < gasPriceWei / PRICE_DIVISOR) {
     return 'erc20_approval_tx_underpriced';
   }
-  return mostCostOfTransaction(transaction) - balance > topUpWei
+  return mostCostOfTransaction(transaction) - balanceWei > topUpWei
     ? 'erc20_approval_tx_too_expensive'
     : undefined;
 }

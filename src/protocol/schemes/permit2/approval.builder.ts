@@ -13,6 +13,7 @@ import type {
   ApprovalLimits,
   EffectAfter,
   FirstCall,
+  PayerAccount,
 } from '../../evm/approval-chain.js';
 import type { Call } from '../../evm/calls.js';
 import type { CallOutcome, Effect, Settlement } from '../../evm/chain-reader.js';
@@ -73,6 +74,8 @@ export class ApprovingChain implements ApprovalChain {
   nonceBitmap = 0n;
   isVouchedFor = true;
   readonly first: FirstCall[] = [];
+  /** What two nodes say alike where it is not what this one says. */
+  agreed: Partial<PayerAccount> | Error = {};
 
   constructor() {
     this.judged.allowance = 0n;
@@ -119,6 +122,17 @@ export class ApprovingChain implements ApprovalChain {
   gasPrice(): Promise<bigint> {
     return Promise.resolve(this.suggestedWei);
   }
+
+  /** The account of the payer as two nodes see it. */
+  confirm = async (): Promise<PayerAccount> => {
+    if (this.agreed instanceof Error) throw this.agreed;
+    const { used, pending, baseFeePerGas, balanceWei } = this;
+    const { knowsApproval: isKnown, suggestedWei: gasPriceWei } = this;
+    return Promise.resolve({
+      ...{ used, pending, isKnown, balanceWei, baseFeePerGas, gasPriceWei },
+      ...this.agreed,
+    });
+  };
 
   callFrom(): Promise<CallOutcome> {
     return Promise.resolve(this.approves);

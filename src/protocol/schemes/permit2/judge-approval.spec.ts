@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { EndpointsDisagreeError } from '../../errors.js';
 import type { Permit2Authorization } from '../../evm/authorization.js';
 import { aContext, AMOUNT, aPermit2Payment, sponsoredBy } from '../exact/exact-payment.builder.js';
 import { EXACT_PERMIT2 } from '../exact/exact-permit2.js';
@@ -26,7 +27,7 @@ async function judge(chain: ApprovingChain, asked: Asked = {}): Promise<Verdict>
     extensions: { erc20ApprovalGasSponsoring: { info }, ...extensions },
   });
   const context = { ...aContext(chain), recoverSigner: recoverOwner };
-  const approvals = { chain, limits: LIMITS };
+  const approvals = { chain, limits: LIMITS, confirm: chain.confirm };
   const asking = isOn ? { ...context, approvals } : context;
   return EXACT_PERMIT2.verify(payment, claim, asking, scope);
 }
@@ -89,7 +90,7 @@ describe('a payment that brings the approval of its payer', () => {
       extensions: { erc20ApprovalGasSponsoring: { info } },
     });
     const chain = new ApprovingChain();
-    const approvals = { chain, limits: LIMITS };
+    const approvals = { chain, limits: LIMITS, confirm: chain.confirm };
     const context = { ...aContext(chain), recoverSigner: recoverOwner, approvals };
     const verdict = await EXACT_PERMIT2.verify(payment, claim, context, 'full');
     expect(reasonOf(verdict)).toBe('invalid_permit2_signature');
@@ -157,6 +158,42 @@ describe('a payment that brings the approval of its payer', () => {
     expect(reasonOf(await judge(chain))).toBe(expected);
   });
 
+  const lies: readonly (readonly [string, (chain: ApprovingChain) => unknown])[] = [
+    [
+      'that its account nonce is used',
+      (chain) => ((chain.used = chain.pending = 6), (chain.agreed = { used: 3, pending: 3 })),
+    ],
+    [
+      'that something else waits at it',
+      (chain) => ((chain.pending = 6), (chain.agreed = { pending: 3 })),
+    ],
+    [
+      'that the approval itself is not what waits',
+      (chain) => ((chain.pending = 4), (chain.agreed = { isKnown: true })),
+    ],
+    [
+      'that gas costs much more than it does',
+      (chain) => ((chain.suggestedWei = 10n ** 12n), (chain.agreed = { gasPriceWei: 1n })),
+    ],
+    [
+      'that the base fee is much higher than it is',
+      (chain) => ((chain.baseFeePerGas = 10n ** 12n), (chain.agreed = { baseFeePerGas: 0n })),
+    ],
+  ];
+  it.each(lies)('is good where one node alone says %s', async (_, lie) => {
+    const chain = new ApprovingChain();
+    lie(chain);
+    expect(reasonOf(await judge(chain))).toBe('valid');
+  });
+
+  it('is neither good nor refused while two nodes contradict each other about its payer', async () => {
+    const chain = new ApprovingChain();
+    chain.agreed = new EndpointsDisagreeError(56, 'transaction count');
+    expect(reasonOf(await judge(chain))).toBe('valid');
+    chain.used = 6;
+    await expect(judge(chain)).rejects.toThrow(EndpointsDisagreeError);
+  });
+
   it('is refused when the payer would have to be sent more than the limit', async () => {
     const chain = new ApprovingChain();
     const signed = { gas: 100_000n, maxFeePerGas: 5_000_000_000n };
@@ -168,9 +205,12 @@ describe('a payment that brings the approval of its payer', () => {
       extensions: { erc20ApprovalGasSponsoring: { info } },
     });
     const limits = { ...LIMITS, topUpWei: 100_000n * 5_000_000_000n - 1n };
-    const asking = { ...context, approvals: { chain, limits } };
+    const asking = { ...context, approvals: { chain, limits, confirm: chain.confirm } };
     const verdict = await EXACT_PERMIT2.verify(payment, claim, asking, 'full');
     expect(reasonOf(verdict)).toBe('erc20_approval_tx_too_expensive');
+    // It has the rest itself: one node said that it had nothing.
+    chain.agreed = { balanceWei: 1n };
+    expect(reasonOf(await EXACT_PERMIT2.verify(payment, claim, asking, 'full'))).toBe('valid');
   });
 
   it('is refused where the payer has code: nobody could send its approval', async () => {

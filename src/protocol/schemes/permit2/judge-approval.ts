@@ -39,7 +39,7 @@ export async function judgeApproval(
   const { approvals, recoverSigner } = context;
   if (approvals === undefined || sent === undefined) return NEEDLESS;
   const { asset, amount, chainId } = requirements;
-  const { chain, limits } = approvals;
+  const { chain, limits, confirm } = approvals;
   // Anybody can make tokens: whoever owns nothing of worth could have as many payers funded as it likes.
   if (!chain.isTrusted(asset)) return NEEDLESS;
   const allowance = decodeUint(await chain.call(permit2AllowanceCall(asset, payer)));
@@ -52,7 +52,7 @@ export async function judgeApproval(
   const { transaction } = checked;
   const settlement = settlementOf(settling, requirements, context);
   const approval = { transaction, payer, nonce, settlement };
-  const reason = await refusalOnChain(chain, approval, limits);
+  const reason = await refusalOnChain(chain, approval, limits, confirm);
   if (reason !== undefined) return refused(refuseByState(reason));
   const { raw, hash, accountNonce, gas, maxFeePerGas } = transaction;
   return { kind: 'good', transaction: { raw, hash, accountNonce, gas, maxFeePerGas } };

@@ -1,0 +1,61 @@
+import type { Address, Hex } from 'viem';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { PayerAccount } from '../../protocol/evm/approval-chain.js';
+import { eachAnswer } from './agreement.js';
+import type { ChainView } from './chain-view.js';
+import type { EvmChain } from './evm-chain.js';
+import { countPending } from './transaction-counts.js';
+
+type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'agree' | 'transactionCountAt'>;
+
+/**
+ * The account of a payer as two endpoints see it, where there are two: they have to agree about one block. What
+ * waits in the pool of one alone does not count, and the lower one of two prices does.
+ *
+ * @param hash - of the payer's own transaction, which any of them may know.
+ * @throws ChainUnavailableError, EndpointsDisagreeError
+ */
+export async function confirmedPayer(
+  chain: Asked,
+  payer: Address,
+  hash: Hex,
+): Promise<PayerAccount> {
+  const { chainId } = chain;
+  const views = chain.views();
+  const block = await chain.withView((view) => view.latestBlock());
+  const [used, pending, balanceWei, offers, known] = await Promise.all([
+    chain.transactionCountAt(payer, block),
+    countPending({ chainId, views }, payer),
+    balanceAt(chain, payer, block.hash),
+    eachAnswer(views, offerOf),
+    eachAnswer(views, (view) => view.transaction(hash)),
+  ]);
+  const gasPriceWei = lowest(offers.map(({ price }) => price));
+  if (gasPriceWei === undefined) throw new ChainUnavailableError(chainId, 'price of gas');
+  return {
+    ...{ used, pending, balanceWei, gasPriceWei },
+    isKnown: known.some((transaction) => transaction !== undefined),
+    baseFeePerGas: lowest(offers.map(({ baseFeePerGas = 0n }) => baseFeePerGas)),
+  };
+}
+
+function balanceAt(chain: Asked, payer: Address, blockHash: Hex): Promise<bigint> {
+  return chain.agree({
+    what: 'balance of a payer',
+    read: async (view) => {
+      const value = await view.balance(payer, { blockHash });
+      return { value, key: String(value), subject: blockHash };
+    },
+  });
+}
+
+async function offerOf(
+  view: ChainView,
+): Promise<{ readonly price: bigint; readonly baseFeePerGas: bigint | undefined }> {
+  const [price, { baseFeePerGas }] = await Promise.all([view.gasPrice(), view.latestBlock()]);
+  return { price, baseFeePerGas };
+}
+
+function lowest(values: readonly bigint[]): bigint | undefined {
+  return [...values].sort((a, b) => (a < b ? -1 : 1))[0];
+}
