@@ -2,8 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Address } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { gzipBomb } from '../../src/platform/fetch/gzip-bomb.builder.js';
 
 /** Sellers that have one fault each, and hostile ones. */
+
+const GZIP_BOMB = gzipBomb();
 
 export interface SellerWorld {
   readonly network: string;
@@ -122,7 +125,7 @@ export function hostileSellers(world: SellerWorld, tripwire: string): Record<str
     },
     bomb: (_request, response) => {
       response.writeHead(402, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      response.end(Buffer.alloc(100_000, 0x1f));
+      response.end(GZIP_BOMB);
     },
     slow: (_request, response) => {
       response.writeHead(402, { 'content-type': 'application/json' });

@@ -9,6 +9,7 @@ import { ApiDescription } from '../support/api-description.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import type { Json } from '../support/payments.js';
 import { newAccount } from '../support/payments.js';
+import { residentBytes } from '../support/resident.js';
 import { World } from '../support/world.js';
 import {
   acceptOf,
@@ -183,6 +184,23 @@ describe('the check of sellers', () => {
   ])('bounds what it reads: %s', async (path, code) => {
     const report = await examine(`${hostile.url}/${path}`);
     expect(faultsIn(report)).toEqual([code]);
+  });
+
+  it('makes nothing larger of an answer than it came: ten gigabytes in ten megabytes', async () => {
+    const before = residentBytes(service.child);
+    let most = before;
+    const timer = setInterval(() => (most = Math.max(most, residentBytes(service.child))), 10);
+    const begun = performance.now();
+    for (let times = 0; times < 4; times += 1) {
+      const [finding] = findingsOf(await examine(`${hostile.url}/bomb`));
+      expect(finding).toMatchObject({
+        ...{ code: 'compressed_unasked', path: 'header.Content-Encoding', got: '"gzip"' },
+        fix: 'Compress only what Accept-Encoding names.',
+      });
+    }
+    clearInterval(timer);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(most - before).toBeLessThan(100 * 1024 * 1024);
   });
 
   it('looks at eight offers of ten', async () => {

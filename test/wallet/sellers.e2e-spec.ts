@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { gzipBomb } from '../../src/platform/fetch/gzip-bomb.builder.js';
 import { eventually, post } from '../support/http.js';
 import { newAccount } from '../support/payments.js';
 import { TestSeller } from './test-seller.js';
@@ -52,6 +53,23 @@ describe('a wallet and sellers of each kind', () => {
   const terms = (payTo: Address) => ({
     ...{ scheme: 'exact', asset: wallets.world.usd, payTo, maxTimeoutSeconds: SHORT_SECONDS },
     extra: { name: USD_NAME, version: USD_VERSION },
+  });
+
+  it('tells of one that compresses its demand what is wrong, and reads none of it', async () => {
+    const bomb = gzipBomb();
+    const url = await serve((_request, response) => {
+      response.writeHead(402, { 'content-encoding': 'gzip' }).end(bomb);
+    });
+    const { agent } = await wallets.fundedWallet();
+    const { status, body } = await pay(agent, url, 'compressed');
+    expect([status, body]).toEqual([
+      422,
+      expect.objectContaining({
+        code: 'no_acceptable_offer',
+        error: expect.stringContaining('compressed, which nobody offered to read'),
+      }),
+    ]);
+    expect(await spent(agent)).toBe('0');
   });
 
   it('pays one that speaks V1, through our own facilitator', async () => {

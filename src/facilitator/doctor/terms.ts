@@ -1,3 +1,4 @@
+import { compressionOf } from '../../platform/fetch/safe-fetch.js';
 import { parseSellerJson } from '../../protocol/payment/seller-json.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { SellerAnswer } from './answer.js';
@@ -29,8 +30,8 @@ const ENCODE = 'Encode once: JSON, then base64 of its UTF-8 bytes (RFC 4648, sec
 /** Reads a 402 of either version: V2 from the header `PAYMENT-REQUIRED`, V1 from the body. */
 export function readTerms(answer: SellerAnswer): ReadTerms {
   const { headers, body, isCutOff } = answer;
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity' && headers[HEADER] === undefined) {
+  const encoding = compressionOf(answer);
+  if (encoding !== undefined && headers[HEADER] === undefined) {
     const expected = 'an answer as it is: the request did not offer to read compressed ones';
     const fix = 'Compress only what Accept-Encoding names.';
     const path = 'header.Content-Encoding';

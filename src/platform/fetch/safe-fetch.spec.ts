@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, it } from '@jest/globals';
-import { type FetchRequest, SafeFetch } from './safe-fetch.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BombServer, growthWhile, startBombServer } from './gzip-bomb.builder.js';
+import { compressionOf, type FetchRequest, SafeFetch } from './safe-fetch.js';
 
 const fetcher = new SafeFetch({
   userAgent: 'test',
@@ -14,6 +15,30 @@ const wanted = (url: string, more: Partial<FetchRequest> = {}): FetchRequest => 
 });
 const refused = (message: RegExp) =>
   expect.objectContaining({ code: 'fetch_refused', message: expect.stringMatching(message) });
+
+describe('an answer of few bytes that would become very many', () => {
+  const MAX_BYTES = 524_288;
+  let server: BombServer;
+  beforeAll(async () => {
+    server = await startBombServer();
+  });
+  afterAll(() => {
+    server.close();
+  });
+
+  it('stays as it came, and is cut off where every answer is', async () => {
+    const allow = new Set([server.host]);
+    const fetching = new SafeFetch({ userAgent: 'test', maxBytes: MAX_BYTES, allow });
+    const growth = await growthWhile(async () => {
+      const answer = await fetching.fetch(wanted(server.url), AbortSignal.timeout(20_000));
+      expect(answer).toMatchObject({ status: 402, isCutOff: true });
+      expect(answer.body).toHaveLength(MAX_BYTES);
+      expect(compressionOf(answer)).toBe('gzip');
+    });
+    await fetching.close();
+    expect(growth).toBeLessThan(100 * 1024 * 1024);
+  });
+});
 
 describe('a URL that is not fetched', () => {
   it.each([

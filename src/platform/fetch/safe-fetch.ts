@@ -42,6 +42,15 @@ export interface FetchLimits {
   readonly allow: ReadonlySet<string>;
 }
 
+/**
+ * How an answer was compressed that nobody offered to read so; `undefined` where it is as it is. Its body is
+ * none: it is never made larger than it came.
+ */
+export function compressionOf({ headers }: Pick<FetchAnswer, 'headers'>): string | undefined {
+  const encoding = headers['content-encoding'];
+  return encoding === 'identity' ? undefined : encoding;
+}
+
 /** `fetch_refused` before anything is sent; `fetch_failed` after. The text is meant for who asked. */
 export class FetchError extends FacilitatorError {
   constructor(

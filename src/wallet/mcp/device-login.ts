@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 
 const POLL_MS = 2000;
 const PATIENCE_MS = 30_000;
@@ -57,9 +58,8 @@ async function statusOf(url: string, code: string): Promise<z.infer<typeof Statu
 
 /** By POST alone: what is in a URL ends in the logs of whatever stands between. */
 async function ask(url: string, body: object = {}): Promise<unknown> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  const response = await fetch(url, {
-    ...{ method: 'POST', redirect: 'error', signal },
+  const response = await boundedFetch(PATIENCE_MS)(url, {
+    method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });

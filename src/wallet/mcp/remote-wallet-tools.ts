@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { McpSettings } from '../../platform/config/mcp-settings.js';
+import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import {
   BalanceOutput,
@@ -17,6 +18,8 @@ import {
 
 /** Longer than a service may take for a purchase. */
 const PATIENCE_MS = 180_000;
+/** What was bought is in an answer: 4 MiB at most, each byte of which may take six characters in JSON. */
+const ANSWER_MAX_BYTES = 33_554_432;
 
 const UNREACHABLE: Refusal = {
   error: 'The wallet service did not answer. Ask again.',
@@ -40,6 +43,9 @@ interface Question {
   /** What is told when no answer comes. */
   readonly silence?: Refusal;
 }
+
+/** It follows no redirect: the token goes nowhere else. */
+const askWallet = boundedFetch(PATIENCE_MS, ANSWER_MAX_BYTES);
 
 /** The tools of a wallet that another process holds, asked over HTTP with the agent's token. */
 export class RemoteWalletTools implements WalletTools {
@@ -100,12 +106,7 @@ export class RemoteWalletTools implements WalletTools {
     request: RequestInit,
   ): Promise<{ readonly status: number; readonly answered: unknown }> {
     try {
-      const response = await fetch(`${this.settings.url}${path}`, {
-        ...request,
-        // The token goes nowhere else.
-        redirect: 'error',
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
+      const response = await askWallet(`${this.settings.url}${path}`, request);
       return { status: response.status, answered: await response.json() };
     } catch {
       throw new RemoteRefusal(silence);

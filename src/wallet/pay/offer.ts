@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
-import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import { compressionOf, type FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import { parseSellerJson } from '../../protocol/payment/seller-json.js';
@@ -13,6 +13,7 @@ import {
   readOptionalObject,
 } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
+import { WalletError } from '../wallet-error.js';
 
 const OFFERS_MAX = 50;
 
@@ -63,6 +64,16 @@ export function readPaymentRequired(
     resource: sent['resource'],
     extensions: sent['extensions'],
   };
+}
+
+/** Why {@link readPaymentRequired} has read nothing. */
+export function noOffer(answer: FetchAnswer): WalletError {
+  return new WalletError(
+    'no_acceptable_offer',
+    compressionOf(answer) === undefined
+      ? 'The server asks for payment, but not by x402.'
+      : 'The server asks for payment in an answer that it has compressed, which nobody offered to read.',
+  );
 }
 
 /** A header of base64 JSON; `undefined` when it is absent or is not one. */

@@ -18,7 +18,7 @@ import {
   requestDigest,
   type StoredRecord,
 } from './intent.js';
-import { readPaymentRequired } from './offer.js';
+import { noOffer, readPaymentRequired } from './offer.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
 import { type PaymentStatus, type PaymentView, paymentView } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
@@ -119,9 +119,7 @@ export class PayService {
     const answer = await fetcher.fetch(wanted, AbortSignal.timeout(timeoutMs));
     if (answer.status !== 402) return this.#keepFree(session, wanted, answer, replaces);
     const required = readPaymentRequired(answer, known);
-    if (required === undefined) {
-      throw new WalletError('no_acceptable_offer', 'The server asks for payment, but not by x402.');
-    }
+    if (required === undefined) throw noOffer(answer);
     const { url } = answer;
     const charged = await charger.charge(session, wanted, { ...required, url }, replaces);
     if (charged.kind === 'charged') return this.#present(session, wanted, charged);

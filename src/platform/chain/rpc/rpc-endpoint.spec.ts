@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Secret } from '../../config/secret.js';
+import { growthWhile, startBombServer } from '../../fetch/gzip-bomb.builder.js';
 import { RpcEndpoint } from './rpc-endpoint.js';
 
 describe('RpcEndpoint', () => {
@@ -46,5 +47,17 @@ describe('RpcEndpoint', () => {
       expect(answer).toEqual({ kind: 'result', value: 'eth_blockNumber' });
     }
     await endpoint.close();
+  });
+
+  it('takes an answer that would become very large for what it is: none', async () => {
+    const bombs = await startBombServer(200);
+    const endpoint = new RpcEndpoint('56-0', 56, new Secret(bombs.url), () => undefined);
+    const growth = await growthWhile(async () => {
+      const answer = await endpoint.request('eth_blockNumber', [], 20_000);
+      expect(answer).toEqual({ kind: 'silent', cause: 'malformed' });
+    });
+    await endpoint.close();
+    bombs.close();
+    expect(growth).toBeLessThan(200 * 1024 * 1024);
   });
 });

@@ -3,6 +3,7 @@ import { PrivyClient } from '@privy-io/node';
 import { type Address, hashMessage, type Hex } from 'viem';
 import type { z } from 'zod';
 import type { PrivyConfig } from '../../../platform/config/wallet-settings.js';
+import { boundedFetch } from '../../../platform/fetch/bounded-fetch.js';
 import { StartError } from '../../../protocol/errors.js';
 import type { RecoverSigner } from '../../../protocol/schemes/verdict.js';
 import type { WantedTransaction } from '../../rules/spending.js';
@@ -16,7 +17,6 @@ import type {
   SignableMessage,
   WalletProvider,
 } from '../wallet-provider.js';
-import { boundedFetch } from './bounded-fetch.js';
 import { plainTypedData } from './plain-typed-data.js';
 import {
   PrivyPolicy,
