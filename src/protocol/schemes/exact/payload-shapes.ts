@@ -1,11 +1,11 @@
 import {
   ADDRESS_SCHEMA,
   ATOMIC_UNITS_SCHEMA,
-  NONCE_SCHEMA,
   objectSchema,
   SIGNATURE_SCHEMA,
   UNIX_SECONDS_SCHEMA,
 } from '../../payment/wire-schemas.js';
+import { permit2Payload } from '../permit2/answers.js';
 import type { PayloadShape } from '../scheme.js';
 
 /** What a good payload looks like; unknown fields are ignored. */
@@ -25,19 +25,5 @@ export const EXACT_PAYLOADS: readonly PayloadShape[] = [
       }),
     }),
   },
-  {
-    name: 'Permit2Payload',
-    versions: [2],
-    schema: objectSchema({
-      signature: SIGNATURE_SCHEMA,
-      permit2Authorization: objectSchema({
-        from: ADDRESS_SCHEMA,
-        permitted: objectSchema({ token: ADDRESS_SCHEMA, amount: ATOMIC_UNITS_SCHEMA }),
-        spender: ADDRESS_SCHEMA,
-        nonce: NONCE_SCHEMA,
-        deadline: UNIX_SECONDS_SCHEMA,
-        witness: objectSchema({ to: ADDRESS_SCHEMA, validAfter: UNIX_SECONDS_SCHEMA }),
-      }),
-    }),
-  },
+  permit2Payload('Permit2Payload'),
 ];
