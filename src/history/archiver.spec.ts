@@ -21,6 +21,7 @@ describe('the archiver', () => {
         opened: () => undefined,
         archived: (_, result) => told.push(result),
         failed: (trouble, error) => failures.push(trouble ?? error),
+        lookedUp: () => undefined,
       },
     });
   const stateOf = (name: string) => archive.rows.get(idOf(name))?.state;

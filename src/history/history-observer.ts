@@ -1,3 +1,4 @@
+import type { ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 import type { ArchiveTrouble, Stored } from './archive.js';
 
 /** What came of one round of archiving. */
@@ -6,12 +7,17 @@ export interface Archived extends Stored {
   readonly gone: number;
 }
 
-/** Told of the work of the archiver; for the log and for metrics. */
+/** What came of a look-up; `skipped`: it was not asked, because it did not answer a moment ago. */
+export type LookUpOutcome = 'found' | 'nothing' | 'away' | 'skipped';
+
+/** Told of the work of the archiver, and of look-ups; for the log and for metrics. */
 export interface HistoryObserver {
   opened(): void;
   archived(chainId: number, result: Archived): void;
   /** @param trouble - `undefined` for what is no trouble of the database. */
   failed(trouble: ArchiveTrouble | undefined, error: unknown): void;
+  /** Each look-up is one query of the database, but those that were skipped. */
+  lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void;
 }
 
 export const HistoryObserver = Symbol('HistoryObserver');

@@ -1,4 +1,11 @@
-import { type DynamicModule, Global, Module, type OnModuleInit, Optional } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Module,
+  type OnModuleInit,
+  Optional,
+  type Provider,
+} from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
@@ -13,12 +20,15 @@ import { RedisWatch } from '../platform/redis/redis-watch.js';
 import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
+import { NO_ARCHIVE, SETTLEMENT_ARCHIVE } from '../settlement/ledger/settlement-archive.js';
 import { Archiver } from './archiver.js';
+import { BoundedArchive, LOOK_UP_MS } from './bounded-archive.js';
 import { HistoryHealth } from './history-health.js';
 import { historyLog } from './history-log.js';
 import { HistoryObserver } from './history-observer.js';
-import { connectDatabase } from './postgres/database.js';
+import { connectDatabase, connectReader } from './postgres/database.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
+import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 
 interface ArchiverParts {
   readonly config: AppConfig;
@@ -32,6 +42,7 @@ interface HealthParts {
   readonly config: AppConfig;
   readonly outbox: Outbox;
   readonly redis: RedisWatch;
+  readonly archive: BoundedArchive;
   readonly modules: ModuleRef;
 }
 
@@ -44,14 +55,32 @@ const ARCHIVER = provide(
   startedArchiver,
 );
 
+/** Of every process that uses the ledger: what has left it is looked up there. */
+const ARCHIVE: Provider = {
+  provide: BoundedArchive,
+  inject: [AppConfig, HistoryObserver],
+  useFactory: ({ history }: AppConfig, observer: HistoryObserver) => {
+    if (history === undefined) throw new Error('there is no database to look anything up in');
+    return new BoundedArchive({
+      reader: new PostgresArchiveReader(connectReader(history.databaseUrl, LOOK_UP_MS)),
+      ...{ observer, clock: systemClock },
+    });
+  },
+};
+
 const HEALTH = provide(
   HistoryHealth,
-  { config: AppConfig, outbox: OUTBOX, redis: RedisWatch, modules: ModuleRef },
-  ({ config, outbox, redis, modules }: HealthParts) =>
+  {
+    ...{ config: AppConfig, outbox: OUTBOX, redis: RedisWatch },
+    ...{ archive: BoundedArchive, modules: ModuleRef },
+  },
+  ({ config, outbox, redis, archive, modules }: HealthParts) =>
     new HistoryHealth({
       ...{ outbox, redis, chainIds: config.ledgerChainIds, clock: systemClock },
       trouble: () =>
-        config.hasRole('history') ? modules.get(Archiver, { strict: false }).trouble : undefined,
+        (config.hasRole('history')
+          ? modules.get(Archiver, { strict: false }).trouble
+          : undefined) ?? (archive.isAway ? 'database_unreachable' : undefined),
     }),
 );
 
@@ -63,8 +92,18 @@ export class HistoryModule implements OnModuleInit {
     const isOn = config.history !== undefined;
     return {
       module: HistoryModule,
-      providers: [...(isOn ? [HEALTH] : []), ...(config.hasRole('history') ? [ARCHIVER] : [])],
-      exports: [...(isOn ? [HistoryHealth] : []), ...(config.hasRole('history') ? [Archiver] : [])],
+      providers: [
+        isOn
+          ? { provide: SETTLEMENT_ARCHIVE, useExisting: BoundedArchive }
+          : { provide: SETTLEMENT_ARCHIVE, useValue: NO_ARCHIVE },
+        ...(isOn ? [ARCHIVE, HEALTH] : []),
+        ...(config.hasRole('history') ? [ARCHIVER] : []),
+      ],
+      exports: [
+        SETTLEMENT_ARCHIVE,
+        ...(isOn ? [HistoryHealth] : []),
+        ...(config.hasRole('history') ? [Archiver] : []),
+      ],
     };
   }
 

@@ -61,6 +61,16 @@ export class LedgerEpochChangedError extends RedisUnavailableError {
   }
 }
 
+/** What left the ledger is in the archive, which cannot be asked now. Says nothing of any settlement. */
+export class ArchiveUnavailableError extends FacilitatorError {
+  readonly code = 'archive_unavailable';
+
+  constructor(readonly query: string) {
+    super(`the archive did not answer a look-up by ${query}`);
+    this.name = 'ArchiveUnavailableError';
+  }
+}
+
 /** This process is not the writer of a lane any more: another one works on it now, or will. */
 export class LeaseLostError extends FacilitatorError {
   readonly code = 'lease_lost';

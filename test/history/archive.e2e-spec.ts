@@ -7,6 +7,7 @@ import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
+import { migrations } from '../../src/history/postgres/migrator.js';
 import { archiverKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
@@ -231,7 +232,9 @@ describe('the history of settlements', () => {
     expect(await waiting()).toBeGreaterThan(0);
     expect(migrate({})).toMatchObject({ status: 1, stderr: 'DATABASE_URL: is required\n' });
     const DATABASE_URL = postgres.url;
-    const applied = 'Applied 0001_settlements.sql.\n';
+    const applied = `Applied ${migrations()
+      .map(({ name }) => name)
+      .join(', ')}.\n`;
     expect(migrate({ DATABASE_URL })).toMatchObject({ status: 0, stdout: applied });
     const nothing = 'The tables are up to date.\n';
     expect(migrate({ DATABASE_URL })).toMatchObject({ status: 0, stdout: nothing });

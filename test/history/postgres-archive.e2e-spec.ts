@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
-import { checkMigrated, migrate } from '../../src/history/postgres/migrator.js';
+import { checkMigrated, migrate, migrations } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
 import { Secret } from '../../src/platform/config/secret.js';
@@ -171,7 +171,7 @@ describe('the archive in PostgreSQL', () => {
       trouble: 'schema_outdated',
     });
     const applied = await Promise.all([1, 2, 3].map(() => migrate(database.pool)));
-    expect(applied.flat()).toEqual(['0001_settlements.sql']);
+    expect(applied.flat()).toEqual(migrations().map(({ name }) => name));
     await checkMigrated(database.pool);
     await database.pool.query(`update x402.migrations set digest = 'of another text'`);
     await expect(opened(undefined).open()).rejects.toMatchObject({ trouble: 'schema_outdated' });

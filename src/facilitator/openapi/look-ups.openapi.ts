@@ -64,8 +64,8 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       summary:
         'Settlements of a transaction or a payment identifier, or the one of an authorization',
       description:
-        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: what the ledger does not know ' +
-        'the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`.',
+        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: what neither the ledger nor the ' +
+        'archive knows the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`.',
       security: OPEN,
       parameters: Object.entries(SEARCHED_BY).map(([name, schema]) => ({
         name,

@@ -226,7 +226,11 @@ const ANSWERS = {
   Settlement: object(
     {
       settlementId,
-      source: { type: 'string', const: 'ledger' },
+      source: {
+        type: 'string',
+        enum: ['ledger', 'archive'],
+        description: '`archive`: it has left the ledger, and is as it was last archived.',
+      },
       state,
       paid: { type: 'boolean', description: 'Whether the payee has been paid by it.' },
       finality: { type: 'string', enum: ['none', 'included', 'finalized'] },

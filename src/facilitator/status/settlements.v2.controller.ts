@@ -73,7 +73,7 @@ export class SettlementsV2Controller {
       payer,
       nonce: BigInt(nonce),
     });
-    const isKnown = status.source === 'ledger' || status.used;
+    const isKnown = status.source !== 'chain' || status.used;
     sendJson(response, isKnown ? 200 : 404, status);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
@@ -144,6 +144,19 @@ describe('a look-up of what the ledger does not know', () => {
   it('says nothing while the chain cannot be asked', async () => {
     const status = aStatus({}, aUseChain({ state: 'away' }));
     await expect(status.byAuthorization(QUERY)).rejects.toThrow(ChainUnavailableError);
+  });
+
+  it('says so while the archive is away, unless the chain knows a use', async () => {
+    const away = new ArchiveUnavailableError('authorization');
+    const aStatusWithout = (chain: UseChain) =>
+      new StatusService(
+        { claimsOf: () => Promise.reject(away) } as unknown as SettlementQueries,
+        { all: [], get: () => chain.chain } as unknown as ChainRegistry,
+        labels,
+      );
+    await expect(aStatusWithout(aUseChain()).byAuthorization(QUERY)).rejects.toBe(away);
+    const used = await aStatusWithout(aUseChain({ usedBy: 'eip3009' })).byAuthorization(QUERY);
+    expect(used).toMatchObject({ source: 'chain', used: true, transaction: TX });
   });
 
   it('of a chain that is not served knows no use', async () => {

@@ -6,7 +6,7 @@ import {
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { within } from '../../platform/concurrency/timing.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
@@ -87,21 +87,31 @@ export class StatusService {
   }
 
   /**
-   * By what the chain executes at most once. Where the ledger does not know it the chain is asked.
+   * By what the chain executes at most once. Where neither ledger nor archive knows it the chain is asked.
    *
-   * @throws RedisUnavailableError, ChainUnavailableError
+   * @throws RedisUnavailableError, ChainUnavailableError; ArchiveUnavailableError where the chain knows
+   *   nothing of it either.
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
     const { chainId, asset, payer, nonce } = query;
     const ids = allMethods().map(({ name }) =>
       authorizationIdOf(name, chainId, asset, payer, nonce),
     );
-    const claims = await this.settlements.claimsOf(chainId, ids);
-    const claim = claims.find(({ details }) => details === undefined || details.token === asset);
+    const claims = await this.settlements.claimsOf(chainId, ids).catch(unlessAway);
+    const found = claims instanceof ArchiveUnavailableError ? [] : claims;
+    const claim = found.find(({ details }) => details === undefined || details.token === asset);
     if (claim !== undefined) return statusOf(claim);
     const chain = this.chains.get(query.chainId);
-    return (chain && (await onChain(chain, query))) ?? { source: 'chain', used: false };
+    const use = chain && (await onChain(chain, query));
+    if (use === undefined && claims instanceof ArchiveUnavailableError) throw claims;
+    return use ?? { source: 'chain', used: false };
   }
+}
+
+/** What the archive cannot say now the chain may. */
+function unlessAway(error: unknown): ArchiveUnavailableError {
+  if (error instanceof ArchiveUnavailableError) return error;
+  throw error;
 }
 
 async function onChain(

@@ -13,16 +13,31 @@ const CONNECT_MS = 3000;
 /** What takes longer is given up, here and in the database. */
 const STATEMENT_MS = 10_000;
 
+/** The archiver's. */
 export function connectDatabase(url: Secret<string>): Database {
-  const pool = new pg.Pool({
-    connectionString: url.reveal(),
+  return connect(url, {
     application_name: 'x402-history',
     max: 4,
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: STATEMENT_MS,
     query_timeout: STATEMENT_MS + 1000,
-    keepAlive: true,
   });
+}
+
+/** For look-ups, of which none takes longer than so many milliseconds. It changes nothing. */
+export function connectReader(url: Secret<string>, boundMs: number): Database {
+  return connect(url, {
+    application_name: 'x402-look-ups',
+    max: 8,
+    connectionTimeoutMillis: boundMs,
+    statement_timeout: boundMs,
+    query_timeout: boundMs,
+    options: '-c default_transaction_read_only=on',
+  });
+}
+
+function connect(url: Secret<string>, options: pg.PoolConfig): Database {
+  const pool = new pg.Pool({ connectionString: url.reveal(), keepAlive: true, ...options });
   // A connection that is lost while nobody uses it is replaced; whoever asks next is told if it cannot be.
   pool.on('error', () => undefined);
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(SCHEMA);

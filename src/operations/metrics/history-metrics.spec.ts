@@ -25,6 +25,20 @@ describe('metrics of the history', () => {
     expect(lines).toContain('x402_history_failures_total{trouble="fault"} 1');
   });
 
+  it('count each look-up by what was asked and what came of it, from zero', async () => {
+    const registry = new Registry();
+    const observer = historyMetrics(registry);
+    expect(await linesOf(registry)).toContain(
+      'x402_history_look_ups_total{by="key",outcome="found"} 0',
+    );
+    for (const outcome of ['found', 'nothing', 'skipped', 'found'] as const) {
+      observer.lookedUp('authorization', outcome);
+    }
+    const lines = await linesOf(registry);
+    expect(lines).toContain('x402_history_look_ups_total{by="authorization",outcome="found"} 2');
+    expect(lines).toContain('x402_history_look_ups_total{by="authorization",outcome="skipped"} 1');
+  });
+
   it('show what waits, and nothing of it when that cannot be read', async () => {
     const registry = new Registry();
     const state: HistoryState = {

@@ -4,7 +4,9 @@ import type { HistoryObserver } from '../../history/history-observer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Sampler } from './scrape.service.js';
 
-/** Counts what the archiver of this process does. */
+const LOOKED_UP_BY = ['id', 'authorization', 'transaction', 'key', 'time'] as const;
+
+/** Counts what the archiver of this process does, and what this process looks up in the archive. */
 export function historyMetrics(registry: Registry): HistoryObserver {
   const registers = [registry];
   const archived = new Counter({
@@ -22,6 +24,13 @@ export function historyMetrics(registry: Registry): HistoryObserver {
   for (const trouble of ['database_unreachable', 'schema_outdated', 'database_failed', 'fault']) {
     failures.inc({ trouble }, 0);
   }
+  const lookUps = new Counter({
+    name: 'x402_history_look_ups_total',
+    help: 'Queries of the archive; skipped: it was not asked, because it did not answer a moment ago.',
+    labelNames: ['by', 'outcome'],
+    registers,
+  });
+  for (const by of LOOKED_UP_BY) lookUps.inc({ by, outcome: 'found' }, 0);
   return {
     opened: () => undefined,
     archived: (chainId, result) => {
@@ -32,6 +41,9 @@ export function historyMetrics(registry: Registry): HistoryObserver {
     },
     failed: (trouble) => {
       failures.inc({ trouble: trouble ?? 'fault' });
+    },
+    lookedUp: (by, outcome) => {
+      lookUps.inc({ by, outcome });
     },
   };
 }

@@ -61,7 +61,6 @@ export class MetricsModule {
     const { settles, usesChains, wallet } = config;
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
-    const isArchiver = config.hasRole('history');
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
@@ -80,8 +79,7 @@ export class MetricsModule {
         ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HUB_METRICS] : []),
-        ...(hasHistory ? [HISTORY_GAUGES] : []),
-        ...(isArchiver ? [observer(HistoryObserver, historyMetrics)] : []),
+        ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,
@@ -94,7 +92,7 @@ export class MetricsModule {
         ResponseObserver,
         ...(usesChains ? [RpcObserver] : []),
         ...(settles ? [PaymentObserver, LaneObserver] : []),
-        ...(isArchiver ? [HistoryObserver] : []),
+        ...(hasHistory ? [HistoryObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

@@ -5,6 +5,7 @@ export const STATUS_OF_CODE = {
   // What cannot be asked now is not unknown.
   ledger_unavailable: 503,
   ledger_epoch_changed: 503,
+  archive_unavailable: 503,
   chain_unavailable: 503,
   storage_unavailable: 503,
   index_unavailable: 503,

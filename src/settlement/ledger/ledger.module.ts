@@ -16,6 +16,7 @@ import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
+import { SETTLEMENT_ARCHIVE, type SettlementArchive } from './settlement-archive.js';
 import type { SettlementStore } from './settlement-store.js';
 
 /** {@link SettlementStore}. */
@@ -63,9 +64,12 @@ export const OUTBOX = Symbol('OUTBOX');
     },
     {
       provide: SETTLEMENT_QUERIES,
-      inject: [LEDGER_REDIS, LedgerEpochs],
-      useFactory: (redis: Redis, epochs: LedgerEpochs): SettlementQueries =>
-        new RedisSettlementQueries(redis, epochs),
+      inject: [LEDGER_REDIS, LedgerEpochs, SETTLEMENT_ARCHIVE],
+      useFactory: (
+        redis: Redis,
+        epochs: LedgerEpochs,
+        archive: SettlementArchive,
+      ): SettlementQueries => new RedisSettlementQueries(redis, epochs, archive),
     },
     {
       provide: LANE_QUERIES,

@@ -1,31 +1,33 @@
 import type { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
 import { redisCall, type ScriptReply } from '../../../platform/redis/redis-scripts.js';
+import { ArchiveUnavailableError } from '../../../protocol/errors.js';
 import type { LedgerEpochs } from '../epoch.js';
 import * as keys from '../keys.js';
 import { LedgerScripts } from '../ledger-scripts.js';
 import { encodeHash, parseDetails, readDetails, readRecord } from '../record.js';
 import { asList, asPairs, asText } from '../reply.js';
 import { loadScript } from '../script-files.js';
-import type { Settlement, SettlementQueries } from './settlement-queries.js';
+import type { ArchiveQuery, SettlementArchive } from '../settlement-archive.js';
+import type { PastSettlement, Settlement, SettlementQueries } from './settlement-queries.js';
 
 const SCRIPTS = { byId: loadScript('story'), claimsOf: loadScript('claims_of') };
 
-/** {@link SettlementQueries} in Redis. */
+/** {@link SettlementQueries} in Redis, and in the archive for what is not there any more. */
 export class RedisSettlementQueries implements SettlementQueries {
   readonly #scripts: LedgerScripts;
 
   constructor(
     private readonly redis: Redis,
     epochs: LedgerEpochs,
+    private readonly archive: SettlementArchive,
   ) {
     this.#scripts = new LedgerScripts(redis, epochs);
   }
 
   async byId(chainId: number, id: string): Promise<Settlement | undefined> {
-    const own = { script: SCRIPTS.byId, keys: [keys.recordKey(chainId, id)], args: [] };
-    const [record, details] = asList(await this.#scripts.runAgain(chainId, own));
-    return readSettlement(id, record, details);
+    const [settlement] = await this.#byIds(chainId, [id]);
+    return settlement;
   }
 
   async claimsOf(
@@ -34,35 +36,89 @@ export class RedisSettlementQueries implements SettlementQueries {
   ): Promise<readonly Settlement[]> {
     const indexes = authorizationIds.map((id) => keys.authorizationKey(chainId, id));
     const own = { script: SCRIPTS.claimsOf, keys: indexes, args: [] };
-    return asList(await this.#scripts.runAgain(chainId, own)).flatMap((one) => {
+    const claims = asList(await this.#scripts.runAgain(chainId, own)).flatMap((one) => {
       const [id, record, details] = asList(one);
       return readSettlement(asText(id), record, details) ?? [];
     });
+    // The claim that counts leaves the ledger after the others of its authorization.
+    if (claims.length > 0) return claims;
+    return this.#pastOrFail({ by: 'authorization', chainId, authorizationIds });
   }
 
   async byTransaction(chainId: number, transaction: Hex): Promise<readonly Settlement[]> {
     const key = keys.transactionKey(chainId, encodeHash(transaction));
     const text = await redisCall('idsOf', this.redis.get(key));
-    return text === null ? [] : this.#known(chainId, text.split(','));
+    if (text !== null) return this.#byIds(chainId, text.split(','));
+    return this.#pastOrFail({ by: 'transaction', chainId, transaction });
   }
 
   newest(chainId: number, most: number): Promise<readonly Settlement[]> {
-    return this.#newestIn(keys.listKey(chainId, 'newest'), chainId, most);
+    return this.#newestIn(keys.listKey(chainId, 'newest'), {
+      ...{ by: 'time', chainId, payer: undefined, most },
+    });
   }
 
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly Settlement[]> {
-    return this.#newestIn(keys.payerKey(chainId, payer), chainId, most);
+    return this.#newestIn(keys.payerKey(chainId, payer), { by: 'time', chainId, payer, most });
   }
 
-  async #newestIn(key: string, chainId: number, most: number): Promise<readonly Settlement[]> {
+  /** A list is no answer about any one of them: without the archive it is shorter. */
+  async #newestIn(
+    key: string,
+    query: Extract<ArchiveQuery, { by: 'time' }>,
+  ): Promise<readonly Settlement[]> {
+    const { chainId, most } = query;
     const ids = await redisCall('newest', this.redis.zrevrange(key, 0, most - 1));
-    return this.#known(chainId, ids);
+    const hot = await this.#hot(chainId, ids);
+    const known = new Set(hot.map(({ view }) => view.id));
+    const past = known.size < most ? ((await this.#past(query)) ?? []) : [];
+    return [...hot, ...past.filter(({ view }) => !known.has(view.id))]
+      .sort((a, b) => claimedAt(b) - claimedAt(a))
+      .slice(0, most);
   }
 
-  async #known(chainId: number, ids: readonly string[]): Promise<readonly Settlement[]> {
-    const found = await Promise.all(ids.map((id) => this.byId(chainId, id)));
+  /** Every one that is known, in this order. */
+  async #byIds(chainId: number, ids: readonly string[]): Promise<readonly Settlement[]> {
+    const hot = await this.#hot(chainId, ids);
+    const found = new Map(hot.map((one) => [one.view.id, one]));
+    const missing = ids.filter((id) => !found.has(id));
+    if (missing.length === 0) return hot;
+    for (const one of await this.#pastOrFail({ by: 'id', chainId, ids: missing })) {
+      found.set(one.view.id, one);
+    }
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
+  async #hot(chainId: number, ids: readonly string[]): Promise<readonly Settlement[]> {
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const own = { script: SCRIPTS.byId, keys: [keys.recordKey(chainId, id)], args: [] };
+        const [record, details] = asList(await this.#scripts.runAgain(chainId, own));
+        return readSettlement(id, record, details);
+      }),
+    );
     return found.filter((one) => one !== undefined);
   }
+
+  /** What cannot be asked is not unknown. */
+  async #pastOrFail(query: ArchiveQuery): Promise<readonly Settlement[]> {
+    const past = await this.#past(query);
+    if (past === undefined) throw new ArchiveUnavailableError(query.by);
+    return past;
+  }
+
+  /** @returns `undefined` while the archive is away. */
+  async #past(query: ArchiveQuery): Promise<readonly PastSettlement[] | undefined> {
+    const answer = await this.archive.find(query);
+    if (answer.kind === 'away') return undefined;
+    return answer.settlements.map(({ view, details }) => ({
+      ...{ isLive: false, isArchived: true, view, details },
+    }));
+  }
+}
+
+function claimedAt({ details }: Settlement): number {
+  return details?.times.claimed ?? 0;
 }
 
 function readSettlement(

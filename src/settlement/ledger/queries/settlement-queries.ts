@@ -16,14 +16,23 @@ export interface EndedSettlement {
   readonly details: SettlementDetails | undefined;
 }
 
-/** All that the ledger knows of one claim. {@link SettlementStatus} is what anyone may see of it. */
-export type Settlement = LiveSettlement | EndedSettlement;
+/** A settlement that the ledger does not hold any more, as it was when it was last archived. */
+export interface PastSettlement {
+  readonly isLive: false;
+  readonly isArchived: true;
+  readonly view: SettlementView;
+  readonly details: SettlementDetails | undefined;
+}
+
+/** All that is known of one claim. {@link SettlementStatus} is what anyone may see of it. */
+export type Settlement = LiveSettlement | EndedSettlement | PastSettlement;
 
 /**
- * Everything that people and programs ask about settlements. It changes nothing, and what one settlement
- * shows was so at one moment.
+ * Everything that people and programs ask about settlements: of the ledger, and what it does not hold any
+ * more of the archive. It changes nothing, and what one settlement shows was so at one moment.
  *
- * @throws RedisUnavailableError from every method.
+ * @throws RedisUnavailableError from every method; ArchiveUnavailableError where the ledger does not know
+ *   a settlement and the archive cannot be asked.
  */
 export interface SettlementQueries {
   byId(chainId: number, id: string): Promise<Settlement | undefined>;

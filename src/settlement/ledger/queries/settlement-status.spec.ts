@@ -25,6 +25,12 @@ describe('what anyone may see of a settlement', () => {
     expect(status).toMatchObject({ state, paid: isPaid, finality, source: 'ledger' });
   });
 
+  it('names the archive where the ledger does not hold it any more', () => {
+    const view = aSettlementView({ state: 'finalized', isPaid: true });
+    const status = statusOf({ isLive: false, isArchived: true, view, details: DETAILS });
+    expect(status).toMatchObject({ source: 'archive', paid: true, transactions: [TX] });
+  });
+
   it('is whole while its details are kept, with numbers as text and times as ISO 8601', () => {
     const view = aSettlementView({ transaction: TX, blockNumber: 7n, logIndex: 0, batchSize: 2 });
     expect(statusOf({ isLive: true, view, details: DETAILS })).toMatchObject({

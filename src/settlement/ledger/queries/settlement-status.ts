@@ -5,7 +5,8 @@ import type { Settlement } from './settlement-queries.js';
 /** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
 export interface SettlementStatus {
   readonly settlementId: string;
-  readonly source: 'ledger';
+  /** `archive`: as it was last archived; the ledger does not hold it any more. */
+  readonly source: 'ledger' | 'archive';
   readonly state: SettlementState;
   /** Whether the payee has been paid by it, at the certainty of `finality`. */
   readonly paid: boolean;
@@ -22,12 +23,13 @@ export interface SettlementStatus {
   readonly times?: Readonly<Record<string, string>>;
 }
 
-export function statusOf({ view, details }: Settlement): SettlementStatus {
+export function statusOf(settlement: Settlement): SettlementStatus {
+  const { view, details } = settlement;
   const { id, blockNumber, logIndex, batchSize, reason, transaction } = view;
   const isFinal = view.state !== 'included' && view.isPaid;
   return {
     settlementId: id,
-    source: 'ledger',
+    source: 'isArchived' in settlement ? 'archive' : 'ledger',
     state: view.state,
     paid: view.isPaid,
     finality: view.isPaid ? (isFinal ? 'finalized' : 'included') : 'none',

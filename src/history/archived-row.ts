@@ -1,0 +1,130 @@
+import type { Hex } from 'viem';
+import { type Reason, REASONS } from '../protocol/reasons.js';
+import { isMethodName } from '../protocol/schemes/registry.js';
+import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
+import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
+import type {
+  SettlementDetails,
+  SettlementState,
+  SettlementView,
+} from '../settlement/model/settlement.js';
+import { STATE_OF } from '../settlement/model/settlement-machine.js';
+import type { SettlementRow } from './settlement-row.js';
+
+/** As it is written, and as PostgreSQL gives it back: large numbers are texts then. */
+export type ArchivedRow = Omit<SettlementRow, 'chain_id' | 'epoch' | 'version_ms'> & {
+  readonly chain_id: number | string;
+};
+
+/** @throws TypeError for a row that no version of this program has written. */
+export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
+  return {
+    chainId: Number(row.chain_id),
+    view: viewOf(row),
+    details: detailsOf(row),
+    authorizationId: tagOf(row.authorization_id),
+    isTold: row.is_told,
+    isKept: row.is_kept,
+    blockHash: hexOf(row.block_hash),
+    times: {
+      claimed: row.claimed_at.getTime(),
+      included: row.included_at?.getTime(),
+      finished: row.finished_at?.getTime(),
+    },
+  };
+}
+
+function viewOf(row: ArchivedRow): SettlementView {
+  return {
+    id: tagOf(row.id),
+    state: stateOf(row.state),
+    isPaid: row.is_paid,
+    sale: {
+      state: row.sale === 'sold' ? 'sold' : 'open',
+      requester: row.sold_to ?? undefined,
+      soldKeyTag: row.sold_key ?? undefined,
+      boundKeyTag: row.bound_key ?? undefined,
+    },
+    termsTag: tagOf(row.terms_tag),
+    signedTag: tagOf(row.signed_tag),
+    transaction: hexOf(row.transaction),
+    reason: reasonOf(row.reason),
+    blockNumber: row.block_number === null ? undefined : BigInt(row.block_number),
+    logIndex: row.log_index ?? undefined,
+    batchSize: row.batch_size ?? undefined,
+    isAsync: row.is_async,
+    settledAmount: row.settled_amount === null ? undefined : BigInt(row.settled_amount),
+  };
+}
+
+/** A record that the ledger made without its payment has none. */
+function detailsOf(row: ArchivedRow): SettlementDetails | undefined {
+  const { method } = row;
+  const [token, payer, payTo] = [hexOf(row.asset), hexOf(row.payer), hexOf(row.pay_to)];
+  if (row.scheme === null || method === null || !token || !payer || !payTo) return undefined;
+  if (!isMethodName(method)) throw new TypeError('a row holds an unknown method');
+  return {
+    scheme: row.scheme,
+    method,
+    chainId: Number(row.chain_id),
+    token,
+    payer,
+    payTo,
+    amount: BigInt(row.amount ?? 0),
+    authorizationNonce: BigInt(row.authorization_nonce ?? 0),
+    deadline: BigInt(row.deadline ?? 0),
+    hashes: (row.transactions ?? []).flatMap((hash) => hexOf(hash) ?? []),
+    blockHash: hexOf(row.block_hash),
+    times: {
+      arrived: row.arrived_at?.getTime(),
+      claimed: row.claimed_at.getTime(),
+      allocated: row.allocated_at?.getTime(),
+      included: row.included_at?.getTime(),
+      finished: row.finished_at?.getTime(),
+    },
+  };
+}
+
+function stateOf(text: string): SettlementState {
+  const state = Object.values(STATE_OF).find((one) => one === text);
+  if (state === undefined) throw new TypeError('a row holds an unknown state');
+  return state;
+}
+
+function reasonOf(text: string | null): Reason | undefined {
+  return text !== null && Object.hasOwn(REASONS, text) ? (text as Reason) : undefined;
+}
+
+function tagOf(bytes: Buffer): string {
+  return bytes.toString('base64url');
+}
+
+function hexOf(bytes: Buffer | null): Hex | undefined {
+  return bytes === null ? undefined : `0x${bytes.toString('hex')}`;
+}
+
+/**
+ * Whether the archive has all that a record says. What the archive knows beyond it, such as a payment that the
+ * record was made again without, does not count, nor does the moment of a claim that was made again.
+ */
+export function holdsAllOf(archived: RecordedSettlement, record: RecordedSettlement): boolean {
+  return textOf(archived, record.details !== undefined) === textOf(record, true);
+}
+
+function textOf(settlement: RecordedSettlement, withDetails: boolean): string {
+  const { view, details, authorizationId, isTold, isKept, blockHash, times } = settlement;
+  const { included, finished } = times;
+  // Its block and its end are compared once, as the record has them.
+  const payment = withDetails
+    ? details && { ...details, blockHash: undefined, times: undefined }
+    : undefined;
+  return JSON.stringify(
+    { view, payment, authorizationId, isTold, isKept, blockHash, included, finished },
+    (_, value: unknown) => {
+      if (typeof value === 'bigint') return value.toString();
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+      // In one order, however it was put together.
+      return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+    },
+  );
+}

@@ -1,0 +1,78 @@
+import { CircuitBreaker } from '../platform/concurrency/circuit-breaker.js';
+import type { Clock } from '../platform/concurrency/clock.js';
+import { within } from '../platform/concurrency/timing.js';
+import type {
+  ArchiveAnswer,
+  ArchiveQuery,
+  SettlementArchive,
+} from '../settlement/ledger/settlement-archive.js';
+import type { ArchiveReader } from './archive-reader.js';
+import type { HistoryObserver, LookUpOutcome } from './history-observer.js';
+
+export interface BoundedArchiveOptions {
+  readonly reader: ArchiveReader;
+  readonly observer: Pick<HistoryObserver, 'lookedUp'>;
+  readonly clock: Pick<Clock, 'steady'>;
+  readonly boundMs?: number;
+}
+
+/** A settle waits no longer than this for a look-up. */
+export const LOOK_UP_MS = 500;
+const FAILURES_MOST = 3;
+const PAUSE_MS = 2000;
+/** More at once wait for each other and not for the database. */
+const AT_ONCE_MOST = 64;
+
+const AWAY: ArchiveAnswer = { kind: 'away' };
+
+/** The archive for those who must not wait for it: each look-up is bounded in time, and so is their number. */
+export class BoundedArchive implements SettlementArchive {
+  readonly isOn = true;
+  readonly #breaker: CircuitBreaker;
+  #running = 0;
+
+  constructor(private readonly options: BoundedArchiveOptions) {
+    this.#breaker = new CircuitBreaker({
+      ...{ failuresMost: FAILURES_MOST, pauseMs: PAUSE_MS },
+      steady: () => options.clock.steady(),
+    });
+  }
+
+  /** Whether the last look-ups have failed. */
+  get isAway(): boolean {
+    return this.#breaker.isOpen;
+  }
+
+  async find(query: ArchiveQuery): Promise<ArchiveAnswer> {
+    const { observer } = this.options;
+    if (this.#running >= AT_ONCE_MOST || !this.#breaker.admits()) {
+      observer.lookedUp(query.by, 'skipped');
+      return AWAY;
+    }
+    const answer = await this.#ask(query);
+    if (answer.kind === 'away') this.#breaker.failed();
+    else this.#breaker.succeeded();
+    observer.lookedUp(query.by, outcomeOf(answer));
+    return answer;
+  }
+
+  async #ask(query: ArchiveQuery): Promise<ArchiveAnswer> {
+    const { reader, boundMs = LOOK_UP_MS } = this.options;
+    this.#running += 1;
+    const reading = reader.find(query).finally(() => {
+      this.#running -= 1;
+    });
+    try {
+      const found = await within(boundMs, reading);
+      return found.inTime ? { kind: 'found', settlements: found.value } : AWAY;
+    } catch {
+      // Whatever is wrong with the database or a row of it: nothing is known, and nobody fails.
+      return AWAY;
+    }
+  }
+}
+
+function outcomeOf(answer: ArchiveAnswer): LookUpOutcome {
+  if (answer.kind === 'away') return 'away';
+  return answer.settlements.length === 0 ? 'nothing' : 'found';
+}
