@@ -16,7 +16,9 @@ import {
 import { COUNTER, TOY_SCHEME } from '../protocol/schemes/toy-scheme.builder.js';
 import type { PublishedStatus } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
+import { NO_ARCHIVE } from '../settlement/ledger/settlement-archive.js';
 import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
+import { ArchivedPayments } from './status/archived-payments.js';
 import { type SupportedBody, SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
 import { type Judgement, PaymentVerifier } from './verify/payment-verifier.js';
@@ -102,7 +104,12 @@ describe('another scheme', () => {
       ...{ refusalByLists: () => undefined, match: () => Promise.resolve({ kind: 'same' }) },
       judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
     } as unknown as PaymentVerifier;
-    const service = new VerifyService(verifier, { look: () => Promise.resolve(look) });
+    const service = new VerifyService({
+      ...{ verifier, store: { look: () => Promise.resolve(look) } },
+      archived: new ArchivedPayments(NO_ARCHIVE, verifier),
+      finder: { until: () => 0, isUsed: () => Promise.resolve(false) },
+      chains: { served: () => undefined },
+    });
     const payment = aNotePayment();
     expect(await service.verify(payment, '')).toEqual({ isValid: true });
     const exact = { ...payment, claim: anExactClaim };

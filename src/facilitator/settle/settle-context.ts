@@ -53,6 +53,8 @@ export interface SettleContext {
   readonly key: KeyBinding | undefined;
   /** A claim it made or joined, and that the ledger does not know any more. */
   lost: ClaimRef | undefined;
+  /** Whether the ledger knows its idempotency key, whatever that is bound to. */
+  isKeyKnown: boolean;
 }
 
 /** What came of one look at the ledger: an answer, or that the ledger has changed under it. */

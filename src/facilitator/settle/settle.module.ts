@@ -16,6 +16,10 @@ import {
 } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import {
+  SETTLEMENT_ARCHIVE,
+  type SettlementArchive,
+} from '../../settlement/ledger/settlement-archive.js';
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
@@ -23,6 +27,7 @@ import {
   type SettlementJob,
   SettlementQueue,
 } from '../../settlement/queue/settlement.queue.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { VerificationModule } from '../verify/verification.module.js';
@@ -75,6 +80,7 @@ export class SettlementModule {
               queues: SETTLEMENT_QUEUES,
               news: SettlementEvents,
               laneQueries: LANE_QUERIES,
+              archive: SETTLEMENT_ARCHIVE,
             },
             ...{ processes: ProcessRegistry, config: AppConfig, logger: PinoLogger },
           },
@@ -94,18 +100,20 @@ interface Injected {
   readonly queues: ReadonlyMap<number, SettlementQueue>;
   readonly news: SettlementEvents;
   readonly laneQueries: LaneQueries;
+  readonly archive: SettlementArchive;
   readonly processes: ProcessRegistry;
   readonly config: AppConfig;
   readonly logger: PinoLogger;
 }
 
-function settleService({ processes, config, logger, ...shared }: Injected): SettleService {
+function settleService({ processes, config, logger, archive, ...shared }: Injected): SettleService {
   const { store, laneQueries } = shared;
   return new SettleService(
     {
       ...shared,
       admission: new Admission(laneQueries, config.headMaxAgeMs),
       finder: new UsedAuthorizationFinder(),
+      archived: new ArchivedPayments(archive, shared.verifier),
       lostClaims: new LostClaims(store, laneQueries),
       onTrouble: (what, error) => {
         logger.warn({ what, err: error }, 'a step beside a request failed');

@@ -12,10 +12,11 @@ import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
 import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
+import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
 import { BLANK_RECORD } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { UsedBy } from '../status/used-authorization-finder.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
 import type { Judgement, PaymentVerifier } from '../verify/payment-verifier.js';
 import { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
@@ -80,7 +81,7 @@ describe('SettleService', () => {
   let labels: LabelStore;
   let jobs: string[];
   let trouble: string[];
-  let usedBy: UsedBy | undefined;
+  let usedBy: { readonly transaction: Hex | undefined } | undefined;
   let refusal: Reason | undefined;
   let beforeRefusal: () => Promise<void>;
 
@@ -143,7 +144,12 @@ describe('SettleService', () => {
           retryAfterSeconds: () => 3,
         } as unknown as Admission,
         laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
-        finder: { find: () => Promise.resolve(usedBy) },
+        finder: {
+          until: () => 0,
+          isUsed: () => Promise.resolve(usedBy !== undefined),
+          userOf: () => Promise.resolve(usedBy?.transaction),
+        },
+        archived: new ArchivedPayments(NO_ARCHIVE, verifier),
         lostClaims: {
           adopt: ({ ref, identity, requester, settledAmount }) =>
             store.adopt(requester, {
@@ -498,7 +504,7 @@ describe('SettleService', () => {
     await pass(0);
     store.forgetAll();
     refusal = 'invalid_exact_evm_nonce_already_used';
-    usedBy = { reason: refusal, transaction: TX };
+    usedBy = { transaction: TX };
     await pass(1100);
     expect((await settling)?.body).toMatchObject({ success: true, transaction: TX });
     // Who did not ask before the loss is refused as used, with the hash.
@@ -583,7 +589,7 @@ describe('SettleService', () => {
       await pass(0);
       store.forgetAll();
       refusal = 'permit2_invalid_nonce';
-      usedBy = { reason: refusal, transaction: TX };
+      usedBy = { transaction: TX };
       await pass(1100);
       expect((await settling)?.body).toMatchObject({ success: true, amount: '400' });
     });

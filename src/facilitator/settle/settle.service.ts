@@ -9,23 +9,22 @@ import {
   BLANK_RECORD,
   type ClaimRef,
   type Look,
+  type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
-import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming, type ClaimingParts } from './claiming.js';
 import { boundPaymentOf, KeyBinding } from './key-binding.js';
-import type { LostClaims } from './lost-claims.js';
 import { OwedSteps } from './owed-steps.js';
+import { PastAnswers, type PastAnswersParts } from './past-answers.js';
 import { SalesMade } from './sales-made.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
 
-export interface SettleServiceParts extends ClaimingParts {
+export interface SettleServiceParts extends ClaimingParts, PastAnswersParts {
+  readonly store: SettlementStore;
   readonly chains: ChainRegistry;
   readonly verifier: PaymentVerifier;
-  readonly finder: Pick<UsedAuthorizationFinder, 'find'>;
-  readonly lostClaims: Pick<LostClaims, 'adopt'>;
 }
 
 export interface SettleServiceOptions {
@@ -45,6 +44,7 @@ export class SettleService {
   readonly #owed: OwedSteps;
   readonly #sales: SalesMade;
   readonly #claiming: Claiming;
+  readonly #past: PastAnswers;
 
   constructor(
     private readonly parts: SettleServiceParts,
@@ -57,7 +57,9 @@ export class SettleService {
       parts.onTrouble('a sale said again', error);
     });
     const { waitMs, now = Date.now } = options;
-    this.#claiming = new Claiming(parts, { owed: this.#owed, sales: this.#sales, waitMs, now });
+    const own = { owed: this.#owed, sales: this.#sales, waitMs, now };
+    this.#claiming = new Claiming(parts, own);
+    this.#past = new PastAnswers(parts, own);
     parts.store.onEpochChange((chainId) => {
       void this.#sales.restate(chainId);
     });
@@ -75,7 +77,7 @@ export class SettleService {
     try {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const result = await this.#round(context);
-        if (result !== 'again') return await this.#nameUser(context, result.answer);
+        if (result !== 'again') return await this.#past.insteadOf(result.answer, context);
       }
       return answers.failure('network_unavailable');
     } catch (error) {
@@ -99,7 +101,16 @@ export class SettleService {
     const key =
       identity &&
       new KeyBinding(this.parts.store, this.#owed, requester, boundPaymentOf(chainId, identity));
-    return { request, identity, answers, requester, chain, key, lost: undefined };
+    return {
+      request,
+      identity,
+      answers,
+      requester,
+      chain,
+      key,
+      lost: undefined,
+      isKeyKnown: false,
+    };
   }
 
   async #round(context: SettleContext): Promise<Round> {
@@ -107,6 +118,7 @@ export class SettleService {
     if (identity === undefined || key === undefined) return this.#judgeNameless(context);
     const [look, binding] = await this.#look(context, identity);
     const { known } = look;
+    context.isKeyKnown = binding !== undefined;
     if (key.isOfAnother(binding)) {
       const refusal = await this.#refuseKey(context, key);
       if (refusal !== undefined) return { answer: refusal };
@@ -122,40 +134,6 @@ export class SettleService {
     const [{ known: again }] = await this.#look(context, identity);
     if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
     return { answer: answers.failure(verdict.reason) };
-  }
-
-  /** A refusal because the authorization is used names the transaction that used it. */
-  async #nameUser(
-    context: SettleContext,
-    answer: SettleAnswer | undefined,
-  ): Promise<SettleAnswer | undefined> {
-    const { request, answers, chain } = context;
-    const reason = answer?.body.errorReason;
-    if (reason === undefined || answer?.body.transaction !== '') return answer;
-    const usedBy = await this.parts.finder.find(request.payment, reason, chain);
-    if (usedBy === undefined) return answer;
-    const adopted = context.lost && (await this.#adopt(context, context.lost));
-    return adopted ?? answers.failure(usedBy.reason, usedBy.transaction);
-  }
-
-  /** The ledger lost a claim of this requester, and the payment was made: by one of our signers, perhaps. */
-  async #adopt(
-    { request, identity, requester, answers, chain }: SettleContext,
-    ref: ClaimRef,
-  ): Promise<SettleAnswer | undefined> {
-    const authorization = refOfPayment(request.payment);
-    if (identity === undefined || authorization === undefined) return undefined;
-    const until = request.arrivedAt + this.options.waitMs;
-    const { settlesLess } = actionOf(request.payment.claim);
-    const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
-    const lost = { ref, identity, requester, authorization, settledAmount, until };
-    const view = await this.parts.lostClaims.adopt(lost, chain);
-    if (view === undefined || !request.connection.isWritable) return undefined;
-    this.#sales.note({ ref, requester, isHandedOut: false });
-    return answers.of(ref.id).success(view, async () => {
-      this.#sales.takenBack(ref.id);
-      await this.#owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));
-    });
   }
 
   /** A claim no wallet can have signed is refused somewhere along the checks. */
@@ -199,7 +177,7 @@ export class SettleService {
     known: SettlementView,
     isBound: boolean,
   ): Promise<Round | 'judge'> {
-    const { request, answers: blank, requester, key } = context;
+    const { request, answers: blank, requester } = context;
     const match: Match = await this.parts.verifier.match(request.payment, identity, known);
     if (match.kind === 'refused') return { answer: blank.failure(match.reason) };
     const isSold = known.sale.state === 'sold';
@@ -223,13 +201,23 @@ export class SettleService {
       // The first settle has bound the amount, and this one would pay for other goods.
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
-    if (!isBound && !(await key?.bind())) {
+    if (!isBound && !(await this.#bind(context, identity))) {
       return { answer: blank.failure('idempotency_key_conflict') };
     }
     const ref: ClaimRef = { chainId, id: known.id };
     return request.isAsync
       ? this.#claiming.handOut(context, ref)
       : this.#claiming.wait(context, ref);
+  }
+
+  /** Binds a key to a payment that others have asked for before: it may be an old key of another payment. */
+  async #bind(context: SettleContext, identity: PaymentIdentity): Promise<boolean> {
+    const { request, key, isKeyKnown } = context;
+    if (key === undefined) return false;
+    const isOfAnother =
+      !isKeyKnown &&
+      (await this.parts.archived.isKeyOfAnother(request.keyTag, request.payment, identity));
+    return !isOfAnother && key.bind();
   }
 }
 

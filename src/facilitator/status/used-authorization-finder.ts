@@ -16,32 +16,30 @@ const PATIENCE_MS = 1500;
 /** Between two attempts to ask for it. */
 const AGAIN_MS = 50;
 
-export interface UsedBy {
-  readonly reason: Reason;
-  readonly transaction: Hex | undefined;
-}
-
 /**
  * Names the transaction that used an authorization which the ledger does not know: this service never
- * saw it, or its ledger was lost.
+ * saw it, or has archived it, or its ledger was lost.
  */
 export class UsedAuthorizationFinder {
-  /** @returns `undefined` when the authorization is not why it is refused. */
-  async find(payment: Payment, reason: Reason, chain: EvmChain): Promise<UsedBy | undefined> {
+  /** When a search that begins now is given up. */
+  until(): number {
+    return performance.now() + PATIENCE_MS;
+  }
+
+  /** @returns whether the authorization is used, and a refusal for this reason says so or hides it. */
+  async isUsed(payment: Payment, reason: Reason, chain: EvmChain, until: number): Promise<boolean> {
     const ref = refOfPayment(payment);
-    if (ref === undefined) return undefined;
+    if (ref === undefined) return false;
     const action = actionOf(payment.claim);
-    const { used } = action.reasons;
-    const until = performance.now() + PATIENCE_MS;
-    if (reason !== used) {
-      const may = action.mayHideUse(reason);
-      const isHidden = await retryUntil(until, () => isHiddenUse(chain, ref, may));
-      if (isHidden !== true) return undefined;
-    }
-    return {
-      reason: used,
-      transaction: await retryUntil(until, () => search(chain, ref)),
-    };
+    if (reason === action.reasons.used) return true;
+    const may = action.mayHideUse(reason);
+    return (await retryUntil(until, () => isHiddenUse(chain, ref, may))) === true;
+  }
+
+  /** @returns `undefined` where it is not found in time. */
+  async userOf(payment: Payment, chain: EvmChain, until: number): Promise<Hex | undefined> {
+    const ref = refOfPayment(payment);
+    return ref && retryUntil(until, () => search(chain, ref));
   }
 }
 

@@ -7,7 +7,13 @@ import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
 import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import {
+  SETTLEMENT_ARCHIVE,
+  type SettlementArchive,
+} from '../../settlement/ledger/settlement-archive.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
+import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import { LaneSenders } from './lane-senders.js';
 import { PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
@@ -44,9 +50,17 @@ import { VerifyService } from './verify.service.js';
     },
     {
       provide: VerifyService,
-      inject: [PaymentVerifier, SETTLEMENT_STORE],
-      useFactory: (verifier: PaymentVerifier, store: SettlementStore) =>
-        new VerifyService(verifier, store),
+      inject: [PaymentVerifier, SETTLEMENT_STORE, SETTLEMENT_ARCHIVE, ChainRegistry],
+      useFactory: (
+        verifier: PaymentVerifier,
+        store: SettlementStore,
+        archive: SettlementArchive,
+        chains: ChainRegistry,
+      ) =>
+        new VerifyService({
+          ...{ verifier, store, chains, finder: new UsedAuthorizationFinder() },
+          archived: new ArchivedPayments(archive, verifier),
+        }),
     },
   ],
   exports: [PaymentVerifier, VerifyService],

@@ -4,8 +4,11 @@ import {
   type FacilitatorError,
   RedisUnavailableError,
 } from '../../protocol/errors.js';
+import { identityOf } from '../../protocol/payment/identity.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { anEip3009Payment } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import { FakeArchive } from '../../settlement/ledger/settlement-archive.builder.js';
+import { NO_ARCHIVE, type SettlementArchive } from '../../settlement/ledger/settlement-archive.js';
 import {
   BLANK_RECORD,
   type Look,
@@ -14,6 +17,8 @@ import {
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
+import { aUseChain } from '../status/use-chain.builder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
@@ -28,6 +33,11 @@ interface World {
   readonly ledger?: FacilitatorError;
   readonly chain?: FacilitatorError;
   readonly keyTag?: string;
+  readonly archive?: SettlementArchive;
+  /** What the judge says. */
+  readonly reason?: Reason;
+  /** Whether the chain calls it used, where the judge gives another reason. */
+  readonly isHiddenUse?: boolean;
 }
 
 /** @returns `valid` or the reason, and what the judge was told of the payer. */
@@ -36,6 +46,8 @@ async function verify({
   isWaitedFor = false,
   match = { kind: 'same' },
   keyTag = '',
+  archive = NO_ARCHIVE,
+  reason = BY_CHAIN,
   ...world
 }: World): Promise<{ readonly told: string; readonly record: PayerRecord | undefined }> {
   const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
@@ -45,14 +57,22 @@ async function verify({
     judge: async (_, given) => {
       record = await given;
       if (world.chain !== undefined) throw world.chain;
-      return { isValid: false, reason: BY_CHAIN, isFromChainState: true };
+      return { isValid: false, reason, isFromChainState: true };
     },
     match: () => Promise.resolve(match),
   };
   const store: Pick<SettlementStore, 'look'> = {
     look: () => (world.ledger === undefined ? Promise.resolve(look) : Promise.reject(world.ledger)),
   };
-  const service = new VerifyService(verifier as PaymentVerifier, store);
+  const service = new VerifyService({
+    ...{ verifier, store },
+    archived: new ArchivedPayments(archive, verifier as PaymentVerifier),
+    finder: {
+      until: () => 0,
+      isUsed: () => Promise.resolve(reason === BY_CHAIN || world.isHiddenUse === true),
+    },
+    chains: { served: () => aUseChain().chain },
+  });
   const outcome = await service.verify(anEip3009Payment().payment, keyTag);
   return { told: outcome.isValid ? 'valid' : outcome.reason, record };
 }
@@ -133,6 +153,61 @@ describe('verify of a payment that the ledger knows', () => {
     const match: Match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
     const known = aSettlementView({ state: 'finalized', isPaid: true });
     expect((await verify({ known, match })).told).toBe('invalid_exact_evm_signature');
+  });
+});
+
+describe('verify of a payment that has left the ledger', () => {
+  const { payment } = anEip3009Payment();
+  const identity = identityOf(payment);
+  const of = (view: Parameters<typeof aSettlementView>[0]) => {
+    const archive = new FakeArchive();
+    const { chainId } = payment.requirements;
+    archive.add(aSettlementView(view), identity?.authorizationId ?? '', chainId);
+    return archive;
+  };
+  const PAID = { state: 'finalized', isPaid: true, sale: SOLD } as const;
+  const POOR: Reason = 'invalid_exact_evm_insufficient_balance';
+
+  it.each<[string, Parameters<typeof aSettlementView>[0], Partial<World>, string]>([
+    ['is sold', PAID, {}, DUPLICATE],
+    ['is sold to this key', PAID, { keyTag: 'k' }, 'valid'],
+    ['is sold to another key', PAID, { keyTag: 'x' }, DUPLICATE],
+    ['is not sold', { ...PAID, sale: {} }, {}, BY_CHAIN],
+    ['was used elsewhere', { state: 'foreign' }, {}, BY_CHAIN],
+    ['is sold, with other terms', PAID, { match: { kind: 'other_terms' } }, DUPLICATE],
+    [
+      "is not the payer's",
+      PAID,
+      { match: { kind: 'refused', reason: 'invalid_exact_evm_signature' }, keyTag: 'k' },
+      'invalid_exact_evm_signature',
+    ],
+    // Its own execution took the money: what pays for it is not denied to who has paid.
+    [
+      'is sold to this key, and left its payer poor',
+      PAID,
+      { keyTag: 'k', reason: POOR, isHiddenUse: true },
+      'valid',
+    ],
+    ['is sold, and its payer is poor', PAID, { reason: POOR, isHiddenUse: true }, POOR],
+    ['is sold, and the chain calls it unused', PAID, { keyTag: 'k', reason: POOR }, POOR],
+  ])('and that %s', async (_, view, world, expected) => {
+    expect((await verify({ archive: of(view), ...world })).told).toBe(expected);
+  });
+
+  it('says nothing of it while the archive is away, to who may have bought it', async () => {
+    const archive = of(PAID);
+    archive.isAway = true;
+    expect((await verify({ archive, keyTag: 'k' })).told).toBe('network_unavailable');
+    expect((await verify({ archive })).told).toBe(BY_CHAIN);
+  });
+
+  it('asks the archive of nothing that the ledger knows, and of nothing while that is away', async () => {
+    const archive = of(PAID);
+    const known = aSettlementView({ state: 'foreign' });
+    expect((await verify({ archive, known, keyTag: 'k' })).told).toBe(BY_CHAIN);
+    const ledger = new RedisUnavailableError('look', undefined);
+    expect((await verify({ archive, ledger, keyTag: 'k' })).told).toBe(BY_CHAIN);
+    expect(archive.asked).toEqual([]);
   });
 });
 

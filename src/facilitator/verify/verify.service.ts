@@ -1,3 +1,4 @@
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -10,6 +11,8 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
+import type { ArchivedPayments } from '../status/archived-payments.js';
+import type { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
@@ -18,28 +21,38 @@ export type VerifyOutcome =
 const VALID: VerifyOutcome = { isValid: true };
 const invalid = (reason: Reason): VerifyOutcome => ({ isValid: false, reason });
 
+export interface VerifyServiceParts {
+  readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>;
+  readonly store: Pick<SettlementStore, 'look'>;
+  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>;
+  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed'>;
+  readonly chains: Pick<ChainRegistry, 'served'>;
+}
+
 /** Answers whether a payment would be settled, and changes nothing. */
 export class VerifyService {
-  constructor(
-    private readonly verifier: PaymentVerifier,
-    private readonly store: Pick<SettlementStore, 'look'>,
-  ) {}
+  constructor(private readonly parts: VerifyServiceParts) {}
 
   /** @param keyTag - tag of the idempotency key the requester would settle with, or empty. */
   async verify(payment: Payment, keyTag: string): Promise<VerifyOutcome> {
-    const refusal = this.verifier.refusalByLists(payment);
+    const refusal = this.parts.verifier.refusalByLists(payment);
     if (refusal !== undefined) return invalid(refusal);
     const identity = identityOf(payment);
     const looking = this.#look(payment, identity);
     // Most payments were never seen before: the chain is asked while the ledger is.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
-    const judging = started(this.verifier.judge(payment, record));
+    const judging = started(this.parts.verifier.judge(payment, record));
     const look = await looking;
     try {
       const known = identity && look && (await this.#judgeKnown(payment, identity, look, keyTag));
       if (known !== undefined) return known;
       const verdict = await judging;
-      return verdict.isValid ? VALID : invalid(verdict.reason);
+      if (verdict.isValid) return VALID;
+      const isUnknown = identity !== undefined && look !== undefined && look.known === undefined;
+      const past = isUnknown
+        ? await this.#judgeArchived(payment, identity, keyTag, verdict.reason)
+        : undefined;
+      return past ?? invalid(verdict.reason);
     } catch (error) {
       if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
       throw error;
@@ -53,7 +66,7 @@ export class VerifyService {
   ): Promise<Look | undefined> {
     if (identity === undefined || claim.from === undefined) return undefined;
     try {
-      return await this.store.look(identity, { ...requirements, payer: claim.from });
+      return await this.parts.store.look(identity, { ...requirements, payer: claim.from });
     } catch (error) {
       if (error instanceof RedisUnavailableError) return undefined;
       throw error;
@@ -68,7 +81,7 @@ export class VerifyService {
     keyTag: string,
   ): Promise<VerifyOutcome | undefined> {
     if (known === undefined) return undefined;
-    const match = await this.verifier.match(payment, identity, known);
+    const match = await this.parts.verifier.match(payment, identity, known);
     if (match.kind === 'refused') return invalid(match.reason);
     const isOnItsWay = known.state === 'broadcast' || known.isPaid;
     const isSold = known.sale.state === 'sold';
@@ -86,5 +99,41 @@ export class VerifyService {
     if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
     // The buyer was told "pending", or its seller hung up: the chain would call it used.
     return isOnItsWay ? VALID : undefined;
+  }
+
+  /**
+   * What was sold and has left the ledger the chain calls used. Asked only of what is refused.
+   *
+   * @returns `undefined`: the refusal stays as it is.
+   */
+  async #judgeArchived(
+    payment: Payment,
+    identity: PaymentIdentity,
+    keyTag: string,
+    reason: Reason,
+  ): Promise<VerifyOutcome | undefined> {
+    const { archived, finder, chains } = this.parts;
+    const { reasons, isRepeatable } = actionOf(payment.claim);
+    const mayBeGood = keyTag !== '' || isRepeatable;
+    // Of two refusals one is as good as the other.
+    if (!archived.isOn || (reason !== reasons.used && !mayBeGood)) return undefined;
+    const chain = chains.served(payment.requirements.chainId);
+    if (chain === undefined) return undefined;
+    if (!(await finder.isUsed(payment, reason, chain, finder.until()))) return undefined;
+    const past = await archived.of(payment, identity, { id: '', keyTag }, true);
+    switch (past.kind) {
+      case 'paid':
+        return VALID;
+      case 'sold_to_another':
+        return invalid('duplicate_settlement');
+      case 'refused':
+        return invalid(past.reason);
+      case 'away':
+        return mayBeGood ? invalid('network_unavailable') : undefined;
+      case 'unknown':
+      case 'failed':
+      case 'unsold':
+        return undefined;
+    }
   }
 }

@@ -1,0 +1,254 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../protocol/payment/accepted-payment.builder.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { anEip3009Payment } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import type { Admission } from '../../settlement/admission.js';
+import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
+import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
+import { credentialsOf } from '../../settlement/ledger/requester.js';
+import { FakeArchive } from '../../settlement/ledger/settlement-archive.builder.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
+import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
+import type { Judgement, Match, PaymentVerifier } from '../verify/payment-verifier.js';
+import { SettleService } from './settle.service.js';
+import type { SettleAnswer } from './settle-answer.js';
+
+/** By which it was paid, and which a search of the chain finds. */
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+const FOUND: Hex = `0x${'6a'.repeat(32)}`;
+const USED: Reason = 'invalid_exact_evm_nonce_already_used';
+const LATE: Reason = 'invalid_exact_evm_payload_authorization_valid_before';
+const DUPLICATE: Reason = 'duplicate_settlement';
+
+const { payment } = anEip3009Payment();
+const { chainId } = payment.requirements;
+const identity = namesOf(payment);
+
+function namesOf(one: Payment): PaymentIdentity {
+  const names = identityOf(one);
+  if (names === undefined) throw new Error('no wallet can have signed it');
+  return names;
+}
+
+const sold = (sale: Partial<SettlementView['sale']> = {}) =>
+  aSettlementView({
+    ...{
+      id: 'past',
+      state: 'finalized',
+      isPaid: true,
+      transaction: TX,
+      termsTag: identity.termsTag,
+    },
+    sale: { state: 'sold', requester: 'gone.1', soldKeyTag: 'order', ...sale },
+  });
+
+describe('a settle of a payment that the chain refuses and the ledger does not know', () => {
+  let archive: FakeArchive;
+  let store: MemorySettlementStore;
+  let reason: Reason | undefined;
+  let isUsed: boolean;
+  let found: Hex | undefined;
+  let match: Match;
+  let signature: 'good' | 'bad';
+
+  beforeEach(() => {
+    archive = new FakeArchive();
+    store = new MemorySettlementStore(() => Date.now(), 60_000);
+    [reason, isUsed, found, match, signature] = [USED, true, FOUND, { kind: 'same' }, 'good'];
+  });
+
+  const add = (view: SettlementView) => {
+    archive.add(view, identity.authorizationId, chainId);
+  };
+
+  async function settle(
+    keyTag = '',
+    { isAsync = false, of = payment }: { isAsync?: boolean; of?: Payment } = {},
+  ): Promise<SettleAnswer | undefined> {
+    const bad: Judgement = {
+      ...{ isValid: false, reason: 'invalid_exact_evm_signature', isFromChainState: false },
+    };
+    const good: Judgement = {
+      ...{ isValid: true, authorization: anEip3009Authorization(), payerHasCode: false },
+      means: { balance: undefined, allowance: undefined },
+    };
+    const verifier = {
+      refusalByLists: () => undefined,
+      judge: () =>
+        Promise.resolve(reason === undefined ? good : { ...bad, reason, isFromChainState: true }),
+      judgeTerms: () => Promise.resolve(signature === 'good' ? good : bad),
+      match: () => Promise.resolve(match),
+    } as unknown as PaymentVerifier;
+    const service = new SettleService(
+      {
+        ...{ verifier, store, labels: new MemoryLabelStore(), queues: new Map() },
+        chains: { served: () => ({}) } as unknown as ChainRegistry,
+        news: { listen: () => () => undefined },
+        admission: { refusal: () => Promise.resolve('no_gas') } as unknown as Admission,
+        laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
+        finder: {
+          until: () => 0,
+          isUsed: () => Promise.resolve(isUsed),
+          userOf: () => Promise.resolve(found),
+        },
+        archived: new ArchivedPayments(archive, verifier),
+        lostClaims: { adopt: () => Promise.resolve(undefined) },
+        onTrouble: () => undefined,
+      },
+      { processId: 'p', waitMs: 1000 },
+    );
+    return service.settle({
+      ...{ payment: of, keyTag, isAsync, finality: 'included', arrivedAt: Date.now() },
+      credentials: credentialsOf({ keyTag, apiKeyId: undefined, address: '198.51.100.1' }),
+      connection: { isWritable: true, closed: new Promise(() => undefined) },
+    });
+  }
+  const told = async (...asked: Parameters<typeof settle>) => (await settle(...asked))?.body;
+
+  it('is told success where it was sold to this key, and sells nothing by that', async () => {
+    add(sold());
+    const answer = await settle('order');
+    expect(answer).toMatchObject({
+      ...{ status: 200, settlementId: 'past', finality: 'finalized' },
+      body: { success: true, transaction: TX },
+    });
+    expect(answer?.takeBack).toBeUndefined();
+  });
+
+  it('is handed out again where it was sold to this key', async () => {
+    add(sold());
+    const answer = await settle('order', { isAsync: true });
+    expect(answer).toMatchObject({ status: 202, body: { transaction: TX } });
+  });
+
+  it.each(['', 'another order'])('is a duplicate to everybody else, key "%s"', async (keyTag) => {
+    add(sold());
+    expect(await told(keyTag)).toMatchObject({
+      ...{ success: false, errorReason: DUPLICATE, transaction: TX },
+    });
+  });
+
+  it('is no success to a requester without a key because it was sold without one', async () => {
+    add(sold({ soldKeyTag: undefined }));
+    expect(await told()).toMatchObject({ success: false, errorReason: DUPLICATE });
+  });
+
+  it('is refused to a liar, who holds the key and shows another signature', async () => {
+    add(sold());
+    match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
+    expect(await told('order')).toMatchObject({
+      ...{ success: false, errorReason: 'invalid_exact_evm_signature', transaction: '' },
+    });
+  });
+
+  it('is a duplicate where other terms of its authorization were sold', async () => {
+    add(sold());
+    match = { kind: 'other_terms' };
+    expect(await told('another order')).toMatchObject({ errorReason: DUPLICATE, transaction: '' });
+  });
+
+  it('is refused for the amount that another settle has bound', async () => {
+    add({ ...sold(), settledAmount: payment.requirements.amount + 1n });
+    expect(await told('order')).toMatchObject({ errorReason: DUPLICATE, transaction: TX });
+  });
+
+  it('hears why it failed, with the hash', async () => {
+    add({ ...sold({ state: 'open' }), state: 'foreign', isPaid: false, reason: USED });
+    expect(await told('order')).toMatchObject({ errorReason: USED, transaction: TX });
+  });
+
+  it('hears of its transaction where its time has passed and nothing has paid it', async () => {
+    [reason, isUsed] = [LATE, false];
+    add({ ...sold({ state: 'open' }), state: 'expired', isPaid: false, reason: LATE });
+    expect(await told()).toMatchObject({ errorReason: LATE, transaction: TX });
+  });
+
+  it.each<[string, SettlementView['state'], boolean]>([
+    ['is used, and reverted before', 'reverted', true],
+    ['is used, and was on its way when the ledger was lost', 'broadcast', true],
+    ['is late, and was paid', 'finalized', false],
+  ])('is told what the chain says where it %s', async (_, state, chainSaysUsed) => {
+    [reason, isUsed] = [chainSaysUsed ? USED : LATE, chainSaysUsed];
+    add({ ...sold(), state, isPaid: state === 'finalized' });
+    expect(await told('order')).toMatchObject({
+      ...{ errorReason: reason, transaction: chainSaysUsed ? FOUND : '' },
+    });
+  });
+
+  it('is sold to nobody by the archive: whom the ledger told last may have been lost with it', async () => {
+    add(sold({ state: 'open', requester: undefined, soldKeyTag: undefined }));
+    found = undefined;
+    expect(await told()).toMatchObject({ success: false, errorReason: USED, transaction: TX });
+  });
+
+  it('is used, with the hash that the chain knows, where the archive does not know it', async () => {
+    expect(await told('order')).toMatchObject({ errorReason: USED, transaction: FOUND });
+    expect(archive.asked.sort()).toEqual(['authorization', 'key']);
+  });
+
+  it('is not denied to who may have bought it while the archive is away', async () => {
+    add(sold());
+    archive.isAway = true;
+    expect(await told('order')).toMatchObject({
+      ...{ success: false, errorReason: 'network_unavailable', transaction: '' },
+    });
+    // Who has no key cannot have bought it: another refusal would say no more.
+    expect(await told()).toMatchObject({ errorReason: USED, transaction: FOUND });
+  });
+
+  describe('with a key that the ledger does not know any more', () => {
+    const of = (): Payment => {
+      const other = anEip3009Payment({ signed: { nonce: `0x${'77'.repeat(32)}` } }).payment;
+      expect(namesOf(other).authorizationId).not.toBe(identity.authorizationId);
+      return other;
+    };
+
+    it('is refused where the key came with another payment', async () => {
+      add(sold());
+      const answer = await settle('order', { of: of() });
+      expect(answer).toMatchObject({
+        ...{ status: 409, body: { errorReason: 'idempotency_key_conflict', transaction: '' } },
+      });
+    });
+
+    it('hears nothing of the key without a payment of its own', async () => {
+      add(sold());
+      signature = 'bad';
+      expect(await told('order', { of: of() })).toMatchObject({ errorReason: USED });
+    });
+
+    it('is refused where others have the payment under way', async () => {
+      isUsed = false;
+      add(sold());
+      const other = of();
+      const otherIdentity = namesOf(other);
+      const requester = {
+        ...{ id: 'q.1', keyTag: '', credentials: [], arrivedAt: Date.now() },
+      };
+      await store.claim(requester, {
+        ...{ identity: otherIdentity, isHandedOut: false },
+        means: { balance: undefined, allowance: undefined },
+        payment: anAcceptedPayment({ chainId }),
+      });
+      expect(await settle('order', { of: other })).toMatchObject({ status: 409 });
+      expect(archive.asked).toEqual(['key']);
+    });
+  });
+
+  it('of a new payment asks the archive nothing, whatever its key', async () => {
+    [reason, isUsed] = [undefined, false];
+    // It is good: what keeps it from being settled here comes after the judgement.
+    expect(await told('order')).toMatchObject({ errorReason: 'no_gas' });
+    [reason, isUsed] = ['invalid_exact_evm_insufficient_balance', false];
+    expect(await told('order')).toMatchObject({ errorReason: reason });
+    expect(archive.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import type { Hex } from 'viem';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import type { ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
+import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+import type { LostClaims } from './lost-claims.js';
+import type { OwedSteps } from './owed-steps.js';
+import type { SalesMade } from './sales-made.js';
+import type { SettleAnswer } from './settle-answer.js';
+import type { SettleContext } from './settle-context.js';
+
+export interface PastAnswersParts {
+  readonly store: Pick<SettlementStore, 'takeBack'>;
+  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
+  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother'>;
+  readonly lostClaims: Pick<LostClaims, 'adopt'>;
+}
+
+/** What the archive makes of a refusal. */
+type FromArchive =
+  | { readonly kind: 'answer'; readonly answer: SettleAnswer }
+  /** @property transaction - that paid it, where it is known. */
+  | { readonly kind: 'nothing'; readonly transaction?: Hex | undefined }
+  | { readonly kind: 'away' };
+
+const NOTHING: FromArchive = { kind: 'nothing' };
+
+/**
+ * What is said of a payment that is refused because it is over: its authorization is used, or its time is
+ * up. It may be one of ours that has left the ledger, or that the ledger lost.
+ */
+export class PastAnswers {
+  constructor(
+    private readonly parts: PastAnswersParts,
+    private readonly own: {
+      readonly owed: OwedSteps;
+      readonly sales: SalesMade;
+      readonly waitMs: number;
+    },
+  ) {}
+
+  /** @returns what to say instead of a refusal; any other answer stays as it is. */
+  async insteadOf(
+    refused: SettleAnswer | undefined,
+    context: SettleContext,
+  ): Promise<SettleAnswer | undefined> {
+    const { request, answers, chain } = context;
+    const reason = refused?.body.errorReason;
+    if (reason === undefined || refused?.body.transaction !== '') return refused;
+    const { finder } = this.parts;
+    const { reasons, isRepeatable } = actionOf(request.payment.claim);
+    const until = finder.until();
+    const isUsed = await finder.isUsed(request.payment, reason, chain, until);
+    if (!isUsed && reason !== reasons.expired) return refused;
+    const past = await this.#archived(context, isUsed);
+    if (past.kind === 'answer') return past.answer;
+    if (!isUsed) return refused;
+    const transaction = await finder.userOf(request.payment, chain, until);
+    const adopted = context.lost && (await this.#adopt(context, context.lost));
+    if (adopted !== undefined) return adopted;
+    // It may have been sold to this key, or be done: that cannot be told now, and is not denied.
+    const mayBeSuccess = request.keyTag !== '' || isRepeatable;
+    if (past.kind === 'away' && mayBeSuccess) return answers.failure('network_unavailable');
+    return answers.failure(
+      reasons.used,
+      transaction ?? (past.kind === 'nothing' ? past.transaction : undefined),
+    );
+  }
+
+  async #archived(context: SettleContext, isUsed: boolean): Promise<FromArchive> {
+    const { request, identity, requester, answers, isKeyKnown } = context;
+    const { archived } = this.parts;
+    if (!archived.isOn || identity === undefined) return NOTHING;
+    const { payment, keyTag } = request;
+    const [past, isKeyOfAnother] = await Promise.all([
+      archived.of(payment, identity, requester, isUsed),
+      !isKeyKnown && archived.isKeyOfAnother(keyTag, payment, identity),
+    ]);
+    if (isKeyOfAnother) {
+      return { kind: 'answer', answer: answers.failure('idempotency_key_conflict') };
+    }
+    return answerTo(past, context);
+  }
+
+  /** The ledger lost a claim of this requester, and the payment was made: by one of our signers, perhaps. */
+  async #adopt(
+    { request, identity, requester, answers, chain }: SettleContext,
+    ref: ClaimRef,
+  ): Promise<SettleAnswer | undefined> {
+    const authorization = refOfPayment(request.payment);
+    if (identity === undefined || authorization === undefined) return undefined;
+    const { owed, sales, waitMs } = this.own;
+    const until = request.arrivedAt + waitMs;
+    const { settlesLess } = actionOf(request.payment.claim);
+    const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
+    const lost = { ref, identity, requester, authorization, settledAmount, until };
+    const view = await this.parts.lostClaims.adopt(lost, chain);
+    if (view === undefined || !request.connection.isWritable) return undefined;
+    sales.note({ ref, requester, isHandedOut: false });
+    return answers.of(ref.id).success(view, async () => {
+      sales.takenBack(ref.id);
+      await owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));
+    });
+  }
+}
+
+function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleContext): FromArchive {
+  const { reasons } = actionOf(request.payment.claim);
+  const say = (answer: SettleAnswer): FromArchive => ({ kind: 'answer', answer });
+  switch (past.kind) {
+    case 'unknown':
+      return NOTHING;
+    case 'away':
+      return { kind: 'away' };
+    case 'refused':
+      return say(blank.failure(past.reason));
+    case 'unsold':
+      return { kind: 'nothing', transaction: past.view.transaction };
+    case 'sold_to_another': {
+      const answers = past.view === undefined ? blank : blank.of(past.view.id);
+      return say(answers.failure('duplicate_settlement', past.view?.transaction));
+    }
+    case 'failed': {
+      const { id, reason, transaction } = past.view;
+      return say(blank.of(id).failure(reason ?? reasons.transactionFailed, transaction));
+    }
+    case 'paid': {
+      const { view } = past;
+      const answers = blank.of(view.id);
+      // It was sold to this requester when it was told: nothing is sold by telling it again.
+      return say(
+        request.isAsync
+          ? answers.handedOut(view, () => Promise.resolve())
+          : answers.success(view, undefined),
+      );
+    }
+  }
+}

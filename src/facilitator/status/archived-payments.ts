@@ -1,0 +1,111 @@
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import { isOfPayment } from '../../settlement/ledger/binding.js';
+import type {
+  ArchivedSettlement,
+  SettlementArchive,
+} from '../../settlement/ledger/settlement-archive.js';
+import { isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
+import type { PaymentVerifier } from '../verify/payment-verifier.js';
+
+/** What became of a payment that the ledger does not know, for one requester. */
+export type ArchivedPayment =
+  /** `away`: the archive cannot be asked. */
+  | { readonly kind: 'unknown' | 'away' }
+  /** It is not the payer's, or not for these requirements. */
+  | { readonly kind: 'refused'; readonly reason: Reason }
+  /** It was sold to another; without a settlement it is another payment of the same authorization. */
+  | { readonly kind: 'sold_to_another'; readonly view: SettlementView | undefined }
+  | { readonly kind: 'failed'; readonly view: SettlementView }
+  /** It was paid, and this requester was told so, or may be told. */
+  | { readonly kind: 'paid'; readonly view: SettlementView }
+  /** It was paid, and as far as was archived nobody was told: not to be sold by an archive. */
+  | { readonly kind: 'unsold'; readonly view: SettlementView };
+
+/** Who asks. */
+export interface ArchiveRequester {
+  /** Empty where it has none of its own. */
+  readonly id: string;
+  /** Empty without an idempotency key. */
+  readonly keyTag: string;
+}
+
+/**
+ * What the archive says of payments that have left the ledger. It is asked only of what cannot be a new
+ * payment: its authorization is used, or its time is over, or its idempotency key comes with one of those.
+ */
+export class ArchivedPayments {
+  constructor(
+    private readonly archive: SettlementArchive,
+    private readonly verifier: Pick<PaymentVerifier, 'match' | 'judgeTerms'>,
+  ) {}
+
+  get isOn(): boolean {
+    return this.archive.isOn;
+  }
+
+  /**
+   * @param isUsed - whether the chain says so of its authorization.
+   * @throws ChainUnavailableError when a signature has to be checked on the chain, and cannot be.
+   */
+  async of(
+    payment: Payment,
+    identity: PaymentIdentity,
+    requester: ArchiveRequester,
+    isUsed: boolean,
+  ): Promise<ArchivedPayment> {
+    const { chainId, amount } = payment.requirements;
+    const answer = await this.archive.find({
+      ...{ by: 'authorization', chainId, authorizationIds: [identity.authorizationId] },
+    });
+    if (answer.kind === 'away') return { kind: 'away' };
+    const view = answer.settlements.find((one) => counts(one, isUsed))?.view;
+    if (view === undefined) return { kind: 'unknown' };
+    const match = await this.verifier.match(payment, identity, view);
+    if (match.kind === 'refused') return match;
+    const isSold = view.sale.state === 'sold';
+    if (match.kind === 'other_terms') {
+      return isSold ? { kind: 'sold_to_another', view: undefined } : { kind: 'unknown' };
+    }
+    const { isRepeatable } = actionOf(payment.claim);
+    const isOwn =
+      isSoldToKey(view, requester.keyTag) || (isSold && view.sale.requester === requester.id);
+    if (isSold && !isRepeatable && !isOwn) return { kind: 'sold_to_another', view };
+    if (!view.isPaid) return { kind: 'failed', view };
+    // The first settle has bound the amount, and this one would pay for other goods.
+    const isOtherAmount = view.settledAmount !== undefined && view.settledAmount !== amount;
+    if (isOtherAmount) return { kind: 'sold_to_another', view };
+    return isOwn || isRepeatable ? { kind: 'paid', view } : { kind: 'unsold', view };
+  }
+
+  /**
+   * Whether a key that the ledger does not know is known to have come with another payment. Nothing is told
+   * of a key to a caller who cannot show a payment of its own.
+   *
+   * @throws ChainUnavailableError
+   */
+  async isKeyOfAnother(
+    keyTag: string,
+    payment: Payment,
+    identity: PaymentIdentity,
+  ): Promise<boolean> {
+    if (keyTag === '' || !this.isOn) return false;
+    const answer = await this.archive.find({ by: 'key', keyTag });
+    if (answer.kind === 'away' || answer.settlements.length === 0) return false;
+    const isOfThis = answer.settlements.some(({ view, authorizationId, chainId }) =>
+      isOfPayment(
+        { chainId, authorizationId, termsTag: view.termsTag },
+        payment.requirements.chainId,
+        identity,
+      ),
+    );
+    return !isOfThis && (await this.verifier.judgeTerms(payment)).isValid;
+  }
+}
+
+/** What is still under way there was lost from the ledger: the chain says what became of it. */
+function counts({ view: { state, isPaid } }: ArchivedSettlement, isUsed: boolean): boolean {
+  return isUsed ? state === 'finalized' || state === 'foreign' : state === 'expired' && !isPaid;
+}
