@@ -12,15 +12,18 @@ describe('the archiver', () => {
   let archive: MemoryArchive;
   let told: Archived[];
   let failures: unknown[];
+  let evict: () => Promise<boolean>;
 
-  const archiver = (processId = 'one') =>
+  const archiver = (processId = 'one', clock = new TestClock()) =>
     new Archiver({
-      ...{ outbox, archive, processId, clock: new TestClock() },
+      ...{ outbox, archive, processId, clock },
       chainIds: [56],
+      evictor: { round: () => evict() },
       observer: {
         opened: () => undefined,
         archived: (_, result) => told.push(result),
         failed: (trouble, error) => failures.push(trouble ?? error),
+        left: () => undefined,
         lookedUp: () => undefined,
       },
     });
@@ -37,6 +40,7 @@ describe('the archiver', () => {
     archive = new MemoryArchive();
     told = [];
     failures = [];
+    evict = () => Promise.resolve(false);
   });
 
   it('writes each settlement once for many changes, and forgets them then', async () => {
@@ -47,6 +51,43 @@ describe('the archiver', () => {
     expect([stateOf('a'), stateOf('b')]).toEqual(['included', 'broadcast']);
     expect(outbox.entries).toEqual([]);
     expect(told).toEqual([{ written: 2, stale: 0, expired: 0, unreadable: 0, gone: 0 }]);
+  });
+
+  it('looks once a second for what may leave, and again at once while there is more', async () => {
+    const clock = new TestClock();
+    const one = archiver('one', clock);
+    let looks = 0;
+    let more = 2;
+    evict = () => {
+      looks += 1;
+      more -= 1;
+      return Promise.resolve(more > 0);
+    };
+    expect(await one.round()).toBe(0);
+    expect(await one.round()).toBeGreaterThan(0);
+    await one.round();
+    expect(looks).toBe(2);
+    await clock.pass(1000);
+    // Also while there is something to archive.
+    change('a');
+    await one.round();
+    expect([looks, stateOf('a')]).toEqual([3, 'broadcast']);
+  });
+
+  it('lets nothing leave while another one archives', async () => {
+    outbox.holder = 'other';
+    evict = () => Promise.reject(new Error('it must not'));
+    await archiver().round();
+    expect(failures).toEqual([]);
+  });
+
+  it('archives on when what may leave cannot be told', async () => {
+    const one = archiver();
+    evict = () => Promise.reject(new ArchiveError('database_unreachable', '57P01'));
+    change('a');
+    await one.round();
+    expect([stateOf('a'), outbox.entries.length]).toEqual(['broadcast', 0]);
+    expect(failures).toEqual(['database_unreachable']);
   });
 
   it('pauses when there is nothing to do', async () => {

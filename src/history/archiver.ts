@@ -4,6 +4,7 @@ import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError, type ArchiveTrouble } from './archive.js';
+import type { Evictor } from './evictor.js';
 import type { HistoryObserver } from './history-observer.js';
 import { newestOf } from './settlement-row.js';
 
@@ -14,6 +15,7 @@ export interface ArchiverOptions {
   readonly processId: string;
   readonly observer: HistoryObserver;
   readonly clock: Clock;
+  readonly evictor: Pick<Evictor, 'round'>;
 }
 
 /** After a crash the next one takes over this soon. */
@@ -23,6 +25,8 @@ const ENTRIES_MOST = 200;
 const IDLE_MS = 250;
 const RETRY_MS = 1000;
 const UPKEEP_MS = 3_600_000;
+/** How often it is looked for what may leave the ledger. */
+const EVICT_MS = 1000;
 
 /**
  * Carries what the ledger notes into the archive: reads, commits, and only then forgets. Whatever it dies
@@ -34,6 +38,7 @@ export class Archiver {
   readonly #epochs = new Map<string, number>();
   #isOpen = false;
   #upkeepAt = -Infinity;
+  readonly #evictedAt = new Map<number, number>();
   #isStopping = false;
   #running: Promise<void> | undefined;
   #trouble: ArchiveTrouble | undefined;
@@ -108,12 +113,23 @@ export class Archiver {
     const at = await outbox.now(chainId);
     const epoch = await this.#numberOf(at);
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
-    if (read.kind === 'held' || read.last === undefined) return false;
+    if (read.kind === 'held') return false;
+    if (read.last === undefined) return this.#evict(at);
     const stored = await archive.store(chainId, epoch, newestOf(read.changes));
     // Only now may the ledger forget.
     await outbox.trim(at, read.last);
     observer.archived(chainId, { ...stored, gone: read.gone });
+    await this.#evict(at);
     return true;
+  }
+
+  /** @returns whether there is more. */
+  async #evict(at: LedgerAt): Promise<boolean> {
+    const now = this.options.clock.steady();
+    if (now - (this.#evictedAt.get(at.chainId) ?? -Infinity) < EVICT_MS) return false;
+    if (await this.options.evictor.round(at)) return true;
+    this.#evictedAt.set(at.chainId, now);
+    return false;
   }
 
   async #numberOf(at: LedgerAt): Promise<number> {

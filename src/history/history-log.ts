@@ -28,6 +28,9 @@ export function historyLog(logger: PinoLogger): HistoryObserver {
       told = what;
       logger.error({ trouble, err: error }, 'settlements are not archived now; they wait in Redis');
     },
+    left: (chainId, { left, unarchived }) => {
+      logger.debug({ chainId, left, unarchived }, 'settlements left Redis');
+    },
     // Counted; an outage is told by the archiver.
     lookedUp: () => undefined,
   };

@@ -7,6 +7,13 @@ export interface Archived extends Stored {
   readonly gone: number;
 }
 
+/** What came of one round of leaving. */
+export interface Left {
+  readonly left: number;
+  /** Their time has come, and the archive does not have them as they are. */
+  readonly unarchived: number;
+}
+
 /** What came of a look-up; `skipped`: it was not asked, because it did not answer a moment ago. */
 export type LookUpOutcome = 'found' | 'nothing' | 'away' | 'skipped';
 
@@ -16,6 +23,8 @@ export interface HistoryObserver {
   archived(chainId: number, result: Archived): void;
   /** @param trouble - `undefined` for what is no trouble of the database. */
   failed(trouble: ArchiveTrouble | undefined, error: unknown): void;
+  /** Finished settlements have left the ledger, or could have if the archive had all of them. */
+  left(chainId: number, result: Left): void;
   /** Each look-up is one query of the database, but those that were skipped. */
   lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void;
 }

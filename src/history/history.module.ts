@@ -17,12 +17,14 @@ import {
   INDICATOR_TIMEOUT_MS,
 } from '../platform/observability/health-indicators.js';
 import { RedisWatch } from '../platform/redis/redis-watch.js';
-import { OUTBOX } from '../settlement/ledger/ledger.module.js';
+import type { CooledSettlements } from '../settlement/ledger/cooled-settlements.js';
+import { COOLED_SETTLEMENTS, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { NO_ARCHIVE, SETTLEMENT_ARCHIVE } from '../settlement/ledger/settlement-archive.js';
 import { Archiver } from './archiver.js';
 import { BoundedArchive, LOOK_UP_MS } from './bounded-archive.js';
+import { Evictor } from './evictor.js';
 import { HistoryHealth } from './history-health.js';
 import { historyLog } from './history-log.js';
 import { HistoryObserver } from './history-observer.js';
@@ -33,6 +35,7 @@ import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 interface ArchiverParts {
   readonly config: AppConfig;
   readonly outbox: Outbox;
+  readonly cooled: CooledSettlements;
   readonly processes: ProcessRegistry;
   readonly observer: HistoryObserver;
   readonly logger: PinoLogger;
@@ -49,7 +52,8 @@ interface HealthParts {
 const ARCHIVER = provide(
   Archiver,
   {
-    ...{ config: AppConfig, outbox: OUTBOX, processes: ProcessRegistry },
+    ...{ config: AppConfig, outbox: OUTBOX, cooled: COOLED_SETTLEMENTS },
+    processes: ProcessRegistry,
     ...{ observer: HistoryObserver, logger: PinoLogger },
   },
   startedArchiver,
@@ -128,19 +132,18 @@ export class HistoryModule implements OnModuleInit {
 
 /** The database is waited for beside the start: what settles must not depend on it. */
 function startedArchiver(parts: ArchiverParts): Archiver {
-  const { config, outbox, processes, observer, logger } = parts;
+  const { config, outbox, cooled, processes, logger } = parts;
   if (config.history === undefined) throw new Error('there is no database to archive into');
-  const { databaseUrl, migrates, months } = config.history;
+  const { databaseUrl, migrates, months, hotMs } = config.history;
+  const database = connectDatabase(databaseUrl);
+  const observer = fanOut([historyLog(logger), parts.observer], (method, error) => {
+    logger.error({ method, err: error }, 'an observer of the history failed');
+  });
   const archiver = new Archiver({
-    ...{ outbox, clock: systemClock, processId: processes.processId },
-    archive: new PostgresArchive({
-      database: connectDatabase(databaseUrl),
-      ...{ migrates, months, now: () => systemClock.now() },
-    }),
+    ...{ outbox, observer, clock: systemClock, processId: processes.processId },
+    archive: new PostgresArchive({ database, migrates, months, now: () => systemClock.now() }),
+    evictor: new Evictor({ cooled, hotMs, observer, reader: new PostgresArchiveReader(database) }),
     chainIds: config.ledgerChainIds,
-    observer: fanOut([historyLog(logger), observer], (method, error) => {
-      logger.error({ method, err: error }, 'an observer of the history failed');
-    }),
   });
   archiver.start();
   return archiver;

@@ -39,6 +39,16 @@ describe('metrics of the history', () => {
     expect(lines).toContain('x402_history_look_ups_total{by="authorization",outcome="skipped"} 1');
   });
 
+  it('count what left, and what could not', async () => {
+    const registry = new Registry();
+    const observer = historyMetrics(registry);
+    observer.left(56, { left: 90, unarchived: 1 });
+    observer.left(56, { left: 10, unarchived: 0 });
+    const lines = await linesOf(registry);
+    expect(lines).toContain('x402_history_left_total{network="eip155:56",outcome="left"} 100');
+    expect(lines).toContain('x402_history_left_total{network="eip155:56",outcome="unarchived"} 1');
+  });
+
   it('show what waits, and nothing of it when that cannot be read', async () => {
     const registry = new Registry();
     const state: HistoryState = {

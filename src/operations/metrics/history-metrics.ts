@@ -24,6 +24,12 @@ export function historyMetrics(registry: Registry): HistoryObserver {
   for (const trouble of ['database_unreachable', 'schema_outdated', 'database_failed', 'fault']) {
     failures.inc({ trouble }, 0);
   }
+  const left = new Counter({
+    name: 'x402_history_left_total',
+    help: 'Finished settlements whose HOT_MINUTES were over; unarchived: they stay, for the archive has them otherwise.',
+    labelNames: ['network', 'outcome'],
+    registers,
+  });
   const lookUps = new Counter({
     name: 'x402_history_look_ups_total',
     help: 'Queries of the archive; skipped: it was not asked, because it did not answer a moment ago.',
@@ -41,6 +47,12 @@ export function historyMetrics(registry: Registry): HistoryObserver {
     },
     failed: (trouble) => {
       failures.inc({ trouble: trouble ?? 'fault' });
+    },
+    left: (chainId, result) => {
+      const network = caip2Of(chainId);
+      for (const outcome of ['left', 'unarchived'] as const) {
+        left.inc({ network, outcome }, result[outcome]);
+      }
     },
     lookedUp: (by, outcome) => {
       lookUps.inc({ by, outcome });

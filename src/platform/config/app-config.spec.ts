@@ -195,7 +195,9 @@ describe('AppConfig', () => {
     expect(configOf({ ROLES }).hasRole('history')).toBe(false);
     const config = configOf({ ROLES, DATABASE_URL: url, HISTORY_MONTHS: '6' });
     expect(config.hasRole('history')).toBe(true);
-    expect(config.history).toMatchObject({ migrates: true, months: 6 });
+    expect(config.history).toMatchObject({ migrates: true, months: 6, hotMs: 3_600_000 });
+    const problems = problemsOf({ ...base, DATABASE_URL: url, HOT_MINUTES: '0' });
+    expect(problems).toEqual([expect.stringContaining('HOT_MINUTES:')]);
     expect(config.history?.databaseUrl.reveal()).toBe(url);
     expect(inspect(config, { depth: 10 })).not.toContain('hunter2');
     expect(() => configOf({ ROLES: 'history' })).toThrow('DATABASE_URL: the role history needs it');

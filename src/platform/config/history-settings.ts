@@ -15,6 +15,8 @@ export const HISTORY_SETTINGS = {
   MIGRATE: z.enum(['auto', 'manual'], { error: 'must be auto or manual' }).default('auto'),
   /** Months that are kept beside the current one; 0 keeps all. */
   HISTORY_MONTHS: integerSetting(0, 1200).default(0),
+  /** A finished settlement that is archived leaves Redis so long after its last change. */
+  HOT_MINUTES: integerSetting(1, 1440).default(60),
 };
 
 export interface HistoryConfig {
@@ -23,6 +25,8 @@ export interface HistoryConfig {
   readonly migrates: boolean;
   /** `undefined` keeps all. */
   readonly months: number | undefined;
+  /** See `HOT_MINUTES`, milliseconds. */
+  readonly hotMs: number;
 }
 
 /** @returns `undefined` when it is off. */
@@ -35,6 +39,7 @@ export function historyConfigOf(
     databaseUrl: new Secret(url),
     migrates: migrate === 'auto',
     months: months === 0 ? undefined : months,
+    hotMs: settings.HOT_MINUTES * 60_000,
   };
 }
 

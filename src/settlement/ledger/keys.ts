@@ -41,6 +41,7 @@
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
+ * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
  * | `archiver` | string | seconds | the process that archives them |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
@@ -86,6 +87,7 @@ export const listKey = (
     | 'later'
     | 'parked'
     | 'newest'
+    | 'cooling'
     | 'lanes'
     | 'paused'
     | 'retiring'

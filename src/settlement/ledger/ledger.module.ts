@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
+import type { CooledSettlements } from './cooled-settlements.js';
 import { LedgerEpochs } from './epoch.js';
 import type { LabelStore } from './label-store.js';
 import type { LaneStore } from './lane-store.js';
@@ -12,6 +13,7 @@ import { LaneSwitches } from './queries/lane-switches.js';
 import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
 import type { SettlementQueries } from './queries/settlement-queries.js';
+import { RedisCooledSettlements } from './redis-cooled-settlements.js';
 import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
@@ -31,6 +33,8 @@ export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
 export const LANE_QUERIES = Symbol('LANE_QUERIES');
 /** {@link Outbox}. */
 export const OUTBOX = Symbol('OUTBOX');
+/** {@link CooledSettlements}. */
+export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
 
 @Global()
 @Module({
@@ -58,9 +62,13 @@ export const OUTBOX = Symbol('OUTBOX');
     },
     {
       provide: LANE_STORE,
-      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig],
-      useFactory: (redis: Redis, epochs: LedgerEpochs, config: AppConfig): LaneStore =>
-        new RedisLaneStore(redis, epochs, config),
+      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig, SETTLEMENT_ARCHIVE],
+      useFactory: (
+        redis: Redis,
+        epochs: LedgerEpochs,
+        config: AppConfig,
+        archive: SettlementArchive,
+      ): LaneStore => new RedisLaneStore(redis, epochs, config, archive),
     },
     {
       provide: SETTLEMENT_QUERIES,
@@ -83,6 +91,12 @@ export const OUTBOX = Symbol('OUTBOX');
       useFactory: (redis: Redis, epochs: LedgerEpochs): Outbox => new RedisOutbox(redis, epochs),
     },
     {
+      provide: COOLED_SETTLEMENTS,
+      inject: [LEDGER_REDIS, LedgerEpochs],
+      useFactory: (redis: Redis, epochs: LedgerEpochs): CooledSettlements =>
+        new RedisCooledSettlements(redis, epochs),
+    },
+    {
       provide: LaneBoard,
       inject: [LEDGER_REDIS],
       useFactory: (redis: Redis) => new LaneBoard(redis),
@@ -100,6 +114,7 @@ export const OUTBOX = Symbol('OUTBOX');
     SETTLEMENT_QUERIES,
     LANE_QUERIES,
     OUTBOX,
+    COOLED_SETTLEMENTS,
     LedgerEpochs,
     LaneBoard,
     LaneSwitches,

@@ -28,6 +28,7 @@ import { RedisLaneAttempts } from './redis-lanes/redis-lane-attempts.js';
 import { RedisLaneLeases } from './redis-lanes/redis-lane-leases.js';
 import { RedisLaneOutcomes } from './redis-lanes/redis-lane-outcomes.js';
 import { RedisLaneQueue } from './redis-lanes/redis-lane-queue.js';
+import { NO_ARCHIVE, type SettlementArchive } from './settlement-archive.js';
 
 /** {@link LaneStore} in Redis. Every step is in the part that its idea belongs to. */
 export class RedisLaneStore implements LaneStore {
@@ -37,9 +38,15 @@ export class RedisLaneStore implements LaneStore {
   readonly #attempts: RedisLaneAttempts;
   readonly #outcomes: RedisLaneOutcomes;
 
-  constructor(redis: Redis, epochs: LedgerEpochs, lifetimes: LedgerLifetimes) {
+  /** @param archive - what had left the ledger is not made again. */
+  constructor(
+    redis: Redis,
+    epochs: LedgerEpochs,
+    lifetimes: LedgerLifetimes,
+    archive: SettlementArchive = NO_ARCHIVE,
+  ) {
     this.#runner = new LaneStepRunner(redis, epochs, lifetimes);
-    this.#leases = new RedisLaneLeases(this.#runner);
+    this.#leases = new RedisLaneLeases(this.#runner, archive);
     this.#queue = new RedisLaneQueue(this.#runner);
     this.#attempts = new RedisLaneAttempts(this.#runner);
     this.#outcomes = new RedisLaneOutcomes(this.#runner);

@@ -7,12 +7,16 @@ import * as keys from '../keys.js';
 import type { HeldLane, OpenedLane, RememberedAttempt, StoredSettlement } from '../lane-store.js';
 import { encodeHash, paymentFields, readHash, readStage } from '../record.js';
 import { asList, asPairs, asText, asTexts } from '../reply.js';
+import type { SettlementArchive } from '../settlement-archive.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
 import type { LaneStepRunner } from './lane-step-runner.js';
 
 /** Who writes a lane, and where the lane stands. */
 export class RedisLaneLeases {
-  constructor(private readonly runner: LaneStepRunner) {}
+  constructor(
+    private readonly runner: LaneStepRunner,
+    private readonly archive: SettlementArchive,
+  ) {}
 
   async renew(held: HeldLane, leaseMs: number): Promise<void> {
     await this.runner.write(LANE_SCRIPTS.renew, held, [], [leaseMs]);
@@ -60,6 +64,7 @@ export class RedisLaneLeases {
   ): Promise<void> {
     // An attempt may carry many payments: each goes by itself, so that Redis is never held up.
     for (const { attempt, payments } of attempts) {
+      const ended = await this.#endedOf(held.chainId, [...payments.keys()]);
       const remembered = {
         nonce: String(attempt.accountNonce),
         attempt: encodeAttempt(attempt),
@@ -67,14 +72,15 @@ export class RedisLaneLeases {
           .filter(({ isNoop }) => !isNoop)
           .map(({ hash }) => encodeHash(hash)),
         funding: restoredFunding(attempt),
-        items: [...payments].map(([id, payment]) => {
+        items: [...payments].flatMap(([id, payment]) => {
+          if (ended.has(id)) return [];
           const { authorizationId, termsTag } = termsOf(
             payment.chainId,
             payment.asset,
             payment.authorization,
           );
           const fields = paymentFields(payment, { termsTag, signedTag: '' }, 0);
-          return { id, fields: ['auth', authorizationId, ...fields] };
+          return [{ id, fields: ['auth', authorizationId, ...fields] }];
         }),
       };
       await this.runner.write(
@@ -87,6 +93,17 @@ export class RedisLaneLeases {
     if (attempts.length > 0) return;
     const args = [next, this.runner.lifetimes.retentionSeconds, '[]'];
     await this.runner.write(LANE_SCRIPTS.restoreAttempts, held, [], args);
+  }
+
+  /**
+   * What others have brought to its end while this process stood still may have left the ledger since: made
+   * again it would be sold again.
+   */
+  async #endedOf(chainId: number, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const answer = await this.archive.find({ by: 'id', chainId, ids });
+    if (answer.kind === 'away') return new Set();
+    const ended = answer.settlements.filter(({ times }) => times.finished !== undefined);
+    return new Set(ended.map(({ view }) => view.id));
   }
 }
 

@@ -17,7 +17,8 @@ if redis.call('EXISTS', KEYS[2]) == 0 then
   redis.call('EXPIRE', KEYS[2], ARGV[4])
   redis.call('HSET', KEYS[3], 'sold', string.sub(KEYS[2], #prefix + 3), 'last', string.sub(KEYS[2], #prefix + 3))
   redis.call('EXPIRE', KEYS[3], ARGV[4])
-  note_change({ redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), paid = true })
+  note_change({ redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'finalized', paid = true,
+    tx = redis.call('HGET', KEYS[2], 'tx') })
 end
 if redis.call('HGET', KEYS[2], 'sold_to') ~= ARGV[2] then return { 'known' } end
 return { 'sold', view(KEYS[2]) }

@@ -281,10 +281,14 @@ local function is_of_history(r)
   return (r.hashes or '') ~= '' or (r.tx or '') ~= '' or r.paid or r.handed_out
 end
 
+-- A finished record is looked at again once nothing has changed it for a while: the archive may answer for it then.
+local IS_FINAL = { finalized = true, foreign = true, reverted = true, expired = true }
+
 -- Notes that a record has changed. Its state is read by the archiver, later and once for many changes; a record
 -- that may be gone by then is noted as it is now.
 local function note_change(r)
   if not outbox or not is_of_history(r) then return end
+  if IS_FINAL[r.stage] and (r.tx or '') ~= '' then redis.call('ZADD', prefix .. 'cooling', now(), r.id) end
   local seconds = redis.call('TTL', r.redis_key)
   if seconds < 0 or seconds >= DAY then
     redis.call('XADD', outbox, '*', 'id', r.id)

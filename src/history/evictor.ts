@@ -1,0 +1,73 @@
+import type {
+  CooledSettlement,
+  CooledSettlements,
+  Parting,
+  PartingVerdict,
+} from '../settlement/ledger/cooled-settlements.js';
+import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
+import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
+import { mayLeave } from '../settlement/model/leaving.js';
+import type { ArchiveReader } from './archive-reader.js';
+import { holdsAllOf } from './archived-row.js';
+import type { HistoryObserver } from './history-observer.js';
+
+export interface EvictorOptions {
+  readonly cooled: CooledSettlements;
+  readonly reader: Pick<ArchiveReader, 'find'>;
+  readonly observer: Pick<HistoryObserver, 'left'>;
+  /** How long a finished settlement stays after the last change of it. */
+  readonly hotMs: number;
+}
+
+/** They are read, and removed, in one step each, and nobody else is served meanwhile. */
+const TOGETHER = 100;
+
+/**
+ * Lets finished settlements leave the ledger. Each is compared with its row in the archive, whole, and is
+ * removed in a step that sees that it has not changed since. Killed anywhere, it has removed what the
+ * archive has, or nothing; any number may run.
+ */
+export class Evictor {
+  constructor(private readonly options: EvictorOptions) {}
+
+  /**
+   * @returns whether there may be more.
+   * @throws RedisUnavailableError, ArchiveError: then what has not left stays.
+   */
+  async round(at: LedgerAt): Promise<boolean> {
+    const { cooled, hotMs, observer } = this.options;
+    const read = await cooled.read(at, hotMs, TOGETHER);
+    if (read.kind === 'behind' || read.cooled.length === 0) return false;
+    const archived = await this.#archived(at, read.cooled);
+    const partings = read.cooled.map((one): Parting => ({
+      id: one.id,
+      digest: one.digest,
+      verdict: verdictOf(one, archived),
+    }));
+    const left = await cooled.part(at, partings);
+    const unarchived = partings.filter(({ verdict }) => verdict === 'later').length;
+    observer.left(at.chainId, { left, unarchived });
+    return read.cooled.length === TOGETHER;
+  }
+
+  async #archived(
+    { chainId }: LedgerAt,
+    cooled: readonly CooledSettlement[],
+  ): Promise<ReadonlyMap<string, ArchivedSettlement>> {
+    const ids = cooled.flatMap(({ id, settlement }) =>
+      settlement !== undefined && mayLeave(settlement) ? [id] : [],
+    );
+    const found =
+      ids.length === 0 ? [] : await this.options.reader.find({ by: 'id', chainId, ids });
+    return new Map(found.map((one) => [one.view.id, one]));
+  }
+}
+
+function verdictOf(
+  { id, settlement }: CooledSettlement,
+  archived: ReadonlyMap<string, ArchivedSettlement>,
+): PartingVerdict {
+  if (settlement === undefined || !mayLeave(settlement)) return 'stays';
+  const known = archived.get(id);
+  return known !== undefined && holdsAllOf(known, settlement) ? 'leaves' : 'later';
+}

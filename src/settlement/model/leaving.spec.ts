@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
+import { mayLeave } from './leaving.js';
+import type { RecordedSettlement } from './recorded-settlement.js';
+import type { SettlementState } from './settlement.js';
+import { aSettlementView } from './settlement-view.builder.js';
+
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+
+interface Ended {
+  readonly isPaid?: boolean;
+  readonly isSold?: boolean;
+  readonly isTold?: boolean;
+  readonly transaction?: Hex | undefined;
+  readonly finished?: number | undefined;
+}
+
+function ended(state: SettlementState, of: Ended): RecordedSettlement {
+  const { isPaid = false, isSold = false, isTold = false } = of;
+  const transaction = 'transaction' in of ? of.transaction : TX;
+  const finished = 'finished' in of ? of.finished : 2;
+  return {
+    view: aSettlementView({
+      ...{ state, isPaid, transaction },
+      sale: { state: isSold ? 'sold' : 'open' },
+    }),
+    ...{ details: undefined, authorizationId: 'auth', isTold, isKept: false, blockHash: undefined },
+    times: { claimed: 1, included: undefined, finished },
+  };
+}
+
+describe('a finished settlement', () => {
+  it.each<[string, SettlementState, Ended]>([
+    ['was paid and sold', 'finalized', { isPaid: true, isSold: true, isTold: true }],
+    ['was paid by a copy, and sold', 'foreign', { isPaid: true, isSold: true, isTold: true }],
+    ['was used elsewhere', 'foreign', {}],
+    ['reverted', 'reverted', {}],
+    ['expired', 'expired', {}],
+  ])('may leave that %s', (_, state, of) => {
+    expect(mayLeave(ended(state, of))).toBe(true);
+  });
+
+  it.each<[string, SettlementState, Ended]>([
+    ['is still to be sold', 'finalized', { isPaid: true }],
+    ['was paid by a copy, and is to be sold', 'foreign', { isPaid: true }],
+    // The chain would let it be settled once more.
+    [
+      'was settled for nothing',
+      'finalized',
+      { isPaid: true, isSold: true, transaction: undefined },
+    ],
+    // Success was told, and a reorganisation of the chain took the payment back.
+    ['was told as paid, and expired', 'expired', { isSold: true, isTold: true }],
+    ['was told as paid, and reverted', 'reverted', { isSold: true, isTold: true }],
+    ['was told as paid, and used elsewhere', 'foreign', { isSold: true, isTold: true }],
+    ['was handed out, and used elsewhere', 'foreign', { isSold: true }],
+    ['was withdrawn', 'withdrawn', {}],
+    ['is not finished', 'included', { isPaid: true, isSold: true, finished: undefined }],
+    [
+      'does not say when it was finished',
+      'finalized',
+      { isPaid: true, isSold: true, finished: undefined },
+    ],
+    ['waits', 'queued', {}],
+  ])('stays that %s', (_, state, of) => {
+    expect(mayLeave(ended(state, of))).toBe(false);
+  });
+});
