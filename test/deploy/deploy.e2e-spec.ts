@@ -270,6 +270,19 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
     }
   });
 
+  it('lets those reach the database who are given it', () => {
+    for (const workload of workloads) {
+      const label = workload.spec.template.metadata.labels['app.kubernetes.io/component'];
+      const [policy] = manifests.filter(
+        ({ kind, spec }) =>
+          kind === 'NetworkPolicy' &&
+          spec.podSelector?.matchLabels['app.kubernetes.io/component'] === label,
+      );
+      const hasDatabase = JSON.stringify(workload).includes('DATABASE_URL_FILE');
+      expect(JSON.stringify(policy).includes('{"port":5432}')).toBe(hasDatabase);
+    }
+  });
+
   it('sets only settings that there are', () => {
     for (const workload of workloads) {
       const { ROLES: role = '', ...settings } = settingsOf(workload);
