@@ -172,11 +172,10 @@ describe('builder-code', () => {
 
   it('has the codes of each payment of a batch behind its own call, and its own at the end', async () => {
     const batching = await elsewhere(2, { LANE_WINDOW_MAX: '1', BUILDER_CODE: OWN });
-    const bodies = await Promise.all(
-      Array.from({ length: 12 }, async (_, index) =>
-        withCodes(await aBody(), { a: `app_${index}`, s: ['agent'] }),
-      ),
-    );
+    const bodies: Body[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      bodies.push(withCodes(await aBody(), { a: `app_${index}`, s: ['agent'] }));
+    }
     const answers = await Promise.all(bodies.map((body) => post(`${batching.url}/settle`, body)));
     const hashes = answers.map(({ body }) => body['transaction'] as Hex);
     expect(answers.every(({ body }) => body['success'] === true)).toBe(true);
