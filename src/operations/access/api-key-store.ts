@@ -85,9 +85,9 @@ export class ApiKeyStore {
     if (text === this.#text) return;
     const records = parseApiKeys(text);
     this.#keys = new Map(
-      records.map(({ id, sha256, scopes }): [string, ApiKey] => [
+      records.map(({ sha256, ...key }): [string, ApiKey] => [
         this.#blind(Buffer.from(sha256, 'hex')),
-        { id, scopes: new Set(scopes) },
+        key,
       ]),
     );
     this.#text = text;

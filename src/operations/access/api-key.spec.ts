@@ -22,7 +22,8 @@ describe('API keys', () => {
       sha256: hashApiKey(key).toString('hex'),
       scopes: ['verify', 'settle'],
     });
-    expect(parseApiKeys(fileOf(record))).toEqual([record]);
+    const known = { ...record, scopes: new Set(record.scopes), payees: new Set() };
+    expect(parseApiKeys(fileOf(record))).toEqual([known]);
     expect(createApiKey('shop', ['verify']).key).not.toBe(key);
   });
 
@@ -30,6 +31,48 @@ describe('API keys', () => {
     const one = { id: 'shop', sha256: HASH, scopes: ['verify'] };
     expect(parseApiKeys(fileOf(one, { ...one, sha256: 'cd'.repeat(32) }))).toHaveLength(2);
     expect(problemOf(fileOf(one, one))).toBe('API_KEYS_FILE: a key is listed twice');
+  });
+
+  it('see the payees of their record and of their tenant, in any letter case', () => {
+    const [mine, shared] = [`0x${'Ab'.repeat(20)}`, `0x${'CD'.repeat(20)}`];
+    const { record } = createApiKey('shop', ['history'], [mine]);
+    expect(record.payees).toEqual([mine.toLowerCase()]);
+    const text = JSON.stringify({
+      version: 1,
+      keys: [
+        { ...record, tenant: 'acme' },
+        { ...record, sha256: HASH },
+      ],
+      tenants: { acme: { payees: [shared, mine] }, other: { payees: [`0x${'ee'.repeat(20)}`] } },
+    });
+    expect(parseApiKeys(text).map(({ payees }) => [...payees])).toEqual([
+      [mine.toLowerCase(), shared.toLowerCase()],
+      [mine.toLowerCase()],
+    ]);
+  });
+
+  it('are refused with a tenant that is none, whose name is not repeated', () => {
+    const key = { id: 'shop', sha256: HASH, scopes: ['history'], tenant: 'x402_secret' };
+    expect(problemOf(fileOf(key))).toBe('API_KEYS_FILE: keys.0.tenant is not among the tenants');
+    const tenants = { x402_secret: { payees: ['0x'] }, 'x402 secret': { payees: [] } };
+    const problem = problemOf(JSON.stringify({ version: 1, keys: [key], tenants }));
+    expect(problem).toContain('tenants.*.payees.0 must be an address');
+    expect(problem).not.toMatch(/x402.secret/);
+  });
+
+  it('see a hundred payees at most', () => {
+    const payees = Array.from(
+      { length: 101 },
+      (_, index) => `0x${index.toString(16).padStart(40, '0')}`,
+    );
+    const key = { id: 'shop', sha256: HASH, scopes: ['history'] };
+    expect(problemOf(fileOf({ ...key, payees }))).toContain('at most 100 addresses');
+    const text = JSON.stringify({
+      version: 1,
+      keys: [{ ...key, payees: payees.slice(0, 60), tenant: 'acme' }],
+      tenants: { acme: { payees: payees.slice(60) } },
+    });
+    expect(problemOf(text)).toBe('API_KEYS_FILE: keys.0 has more than 100 payees with its tenant');
   });
 
   it.each([

@@ -1,18 +1,34 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Address } from 'viem';
 import { z } from 'zod';
 import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
+import { addressSetting } from '../../platform/config/settings.js';
 
 /** A key as the service knows it: never the key itself. */
 export interface ApiKey {
   /** Whose key it is. Several keys of one id are how a key is changed without a gap. */
   readonly id: string;
   readonly scopes: ReadonlySet<Scope>;
+  /** Whose settlements it may list: its own payees and those of its tenant. Lower case; none for most keys. */
+  readonly payees: ReadonlySet<Address>;
 }
 
+const nameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"');
+
+/** Each of them is asked for on its own: a list of all is made of one list a payee. */
+const PAYEES_MOST = 100;
+const payeesSchema = z
+  .array(addressSetting)
+  .max(PAYEES_MOST, `must be at most ${PAYEES_MOST} addresses`);
+
 const RecordSchema = z.strictObject({
-  id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
+  id: nameSchema,
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
   scopes: z.array(z.enum(SCOPES)).min(1, 'must name at least one scope'),
+  payees: payeesSchema.optional(),
+  tenant: nameSchema.optional(),
 });
 
 /** A key as the file holds it. */
@@ -22,7 +38,12 @@ export type ApiKeyRecord = z.infer<typeof RecordSchema>;
 const FileSchema = z.strictObject({
   version: z.literal(1),
   keys: z.array(RecordSchema).max(10_000),
+  /** Payees that several keys share. */
+  tenants: z.record(nameSchema, z.strictObject({ payees: payeesSchema })).optional(),
 });
+
+/** A key of the file, with all that it may see. */
+export type KnownApiKey = ApiKey & Pick<ApiKeyRecord, 'sha256'>;
 
 /** The file is there and cannot be used. The message names places in it and none of its values. */
 export class ApiKeyFileError extends Error {
@@ -36,7 +57,7 @@ export class ApiKeyFileError extends Error {
  * @param text - `{"version":1,"keys":[{"id":"shop","sha256":"…","scopes":["verify","settle"]}]}`.
  * @throws ApiKeyFileError
  */
-export function parseApiKeys(text: string): readonly ApiKeyRecord[] {
+export function parseApiKeys(text: string): readonly KnownApiKey[] {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -48,15 +69,34 @@ export function parseApiKeys(text: string): readonly ApiKeyRecord[] {
     const problems = parsed.error.issues.map(({ path, message, code }) => {
       // zod repeats the names of unknown fields, and somebody may have pasted a key there.
       const what = code === 'unrecognized_keys' ? 'has a field that is not known' : message;
-      return `${path.join('.') || 'the file'} ${what}`;
+      return `${placeOf(path)} ${what}`;
     });
     throw new ApiKeyFileError(problems.join('; '));
   }
-  const { keys } = parsed.data;
+  const { keys, tenants = {} } = parsed.data;
   if (new Set(keys.map(({ sha256 }) => sha256)).size < keys.length) {
     throw new ApiKeyFileError('a key is listed twice');
   }
-  return keys;
+  const shared = new Map(Object.entries(tenants));
+  return keys.map(({ id, sha256, scopes, payees = [], tenant }, index) => {
+    const ofTenant = tenant === undefined ? { payees: [] } : shared.get(tenant);
+    if (ofTenant === undefined) {
+      throw new ApiKeyFileError(`keys.${index}.tenant is not among the tenants`);
+    }
+    const all = new Set([...payees, ...ofTenant.payees]);
+    if (all.size > PAYEES_MOST) {
+      throw new ApiKeyFileError(
+        `keys.${index} has more than ${PAYEES_MOST} payees with its tenant`,
+      );
+    }
+    return { id, sha256, scopes: new Set(scopes), payees: all };
+  });
+}
+
+/** Where in the file; the name of a tenant is a value of the file, and is not repeated. */
+function placeOf(path: readonly PropertyKey[]): string {
+  const place = path.map((part, depth) => (depth === 1 && path[0] === 'tenants' ? '*' : part));
+  return place.join('.') || 'the file';
 }
 
 /**
@@ -71,8 +111,10 @@ export function hashApiKey(key: string): Buffer {
 export function createApiKey(
   id: string,
   scopes: readonly Scope[],
+  payees: readonly string[] = [],
 ): { readonly key: string; readonly record: ApiKeyRecord } {
   const key = `x402_${randomBytes(32).toString('base64url')}`;
   const sha256 = hashApiKey(key).toString('hex');
-  return { key, record: RecordSchema.parse({ id, sha256, scopes }) };
+  const paid = payees.length === 0 ? {} : { payees };
+  return { key, record: RecordSchema.parse({ id, sha256, scopes, ...paid }) };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
 import type { Scope } from '../../platform/config/access-settings.js';
 import type { AccessDecision, AccessRule } from '../../platform/http/access.js';
 import type { Rate, RateVerdict } from '../../platform/rate-limit/rate-limiter.js';
@@ -11,13 +12,15 @@ const LET_IN: AccessDecision = { refusal: undefined, caller: undefined, headers:
 
 const SCOPES_OF: Readonly<Record<string, readonly Scope[]>> = {
   shop: ['verify', 'settle'],
+  books: ['history'],
   checker: ['verify'],
 };
+const PAYEES: ReadonlySet<Address> = new Set([`0x${'c3'.repeat(20)}` as const]);
 /** A key here is the id of its owner. */
 const keys: RequestAccessParts['keys'] = {
   find: (id) => {
     const scopes = SCOPES_OF[id];
-    return scopes && { id, scopes: new Set(scopes) };
+    return scopes && { id, scopes: new Set(scopes), payees: PAYEES };
   },
 };
 
@@ -119,5 +122,25 @@ describe('how often', () => {
     });
     const broken = access({ limits }, new Error('broken')).access;
     await expect(broken.decide(request, ruleOf('verify', 'verify'))).rejects.toThrow('broken');
+  });
+});
+
+describe('whose settlements may be listed', () => {
+  it('is said of a key with the scope history, counted or not', async () => {
+    const request = requestWith({ 'x-api-key': 'books' });
+    const { access: free } = access({});
+    expect(await free.decide(request, ruleOf())).toMatchObject({ payees: PAYEES });
+    const { access: limited } = access({ limits: { verify: 0, settle: 0, lookup: 5 } });
+    expect(await limited.decide(request, ruleOf(undefined, 'lookup'))).toMatchObject({
+      payees: PAYEES,
+    });
+  });
+
+  it('is said of no other key, nor of a request without one', async () => {
+    const { access: free } = access({});
+    for (const headers of [{ 'x-api-key': 'shop' }, { 'x-api-key': 'stranger' }, {}]) {
+      const { payees } = await free.decide(requestWith(headers), ruleOf());
+      expect(payees).toBeUndefined();
+    }
   });
 });

@@ -4,11 +4,12 @@ import type {
   RateLimitBucket,
   Scope,
 } from '../../platform/config/access-settings.js';
-import type {
-  AccessDecision,
-  AccessPolicy,
-  AccessRule,
-  AnswerHeaders,
+import {
+  type AccessDecision,
+  type AccessPolicy,
+  type AccessRule,
+  type AnswerHeaders,
+  CHALLENGE,
 } from '../../platform/http/access.js';
 import type { ClientAddresses } from '../../platform/http/client-address.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
@@ -24,8 +25,6 @@ export interface RequestAccessParts {
   readonly addresses: Pick<ClientAddresses, 'of'>;
 }
 
-/** RFC 6750 §3, and the header of our own. */
-const CHALLENGE: AnswerHeaders = { 'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"' };
 const NO_HEADERS: AnswerHeaders = {};
 
 /**
@@ -50,9 +49,11 @@ export class RequestAccess implements AccessPolicy {
         ? { refusal: 401, caller, headers: CHALLENGE }
         : { refusal: 403, caller, headers: NO_HEADERS };
     }
+    // What the key may list, for routes that list.
+    const payees = key?.scopes.has('history') === true ? key.payees : undefined;
     return bucket === undefined || limits[bucket] === 0
-      ? { refusal: undefined, caller, headers: NO_HEADERS }
-      : this.#count(request, bucket, caller);
+      ? { refusal: undefined, caller, payees, headers: NO_HEADERS }
+      : this.#count(request, bucket, caller).then((counted) => ({ ...counted, payees }));
   }
 
   async #count(

@@ -7,6 +7,7 @@ import {
   type AccessRule,
   admit,
   callerOf,
+  payeesOf,
   RateLimited,
   RequireScope,
   ruleOf,
@@ -84,5 +85,48 @@ describe.each([
     expect(outcome.error).toBeInstanceOf(HttpException);
     expect(outcome.error).toMatchObject({ message });
     expect((outcome.error as HttpException).getStatus()).toBe(refusal);
+  });
+});
+
+describe('whose settlements a request may list', () => {
+  const payee = `0x${'c3'.repeat(20)}` as const;
+
+  function outcomeOf(decision: Partial<AccessDecision> | undefined) {
+    const headers: string[] = [];
+    const response = {
+      setHeader: (name: string) => headers.push(name),
+    } as unknown as ServerResponse;
+    const request = {} as unknown as IncomingMessage;
+    if (decision !== undefined) {
+      const decided = { refusal: undefined, caller: undefined, headers: {}, ...decision };
+      void admit(
+        { decide: () => decided },
+        { scope: undefined, bucket: undefined },
+        request,
+        response,
+      );
+    }
+    try {
+      return { payees: [...payeesOf(request, response)], headers };
+    } catch (error) {
+      return { status: (error as HttpException).getStatus(), headers };
+    }
+  }
+
+  it('are the payees of its key', () => {
+    const payees = new Set([payee]);
+    expect(outcomeOf({ caller: 'shop', payees })).toEqual({ payees: [payee], headers: [] });
+  });
+
+  it('are nobody without a key, and where no keys are in use', () => {
+    const refused = { status: 401, headers: ['WWW-Authenticate'] };
+    expect(outcomeOf({})).toEqual(refused);
+    expect(outcomeOf(undefined)).toEqual(refused);
+  });
+
+  it('are nobody for a key without the scope, and for one without payees', () => {
+    const refused = { status: 403, headers: [] };
+    expect(outcomeOf({ caller: 'shop' })).toEqual(refused);
+    expect(outcomeOf({ caller: 'shop', payees: new Set() })).toEqual(refused);
   });
 });

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type ExecutionContext, HttpException, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { Address } from 'viem';
 import type { RateLimitBucket, Scope } from '../config/access-settings.js';
 
 /** A route that only keys of this scope may use, where API keys are in use at all. */
@@ -26,6 +27,8 @@ export interface AccessDecision {
   readonly refusal: 401 | 403 | 429 | undefined;
   /** Id of the API key; `undefined` when there was none, or none is asked for. */
   readonly caller: string | undefined;
+  /** Whose settlements the key may list, where it may list any. */
+  readonly payees?: ReadonlySet<Address> | undefined;
   /** For the answer, a refusal or not. */
   readonly headers: AnswerHeaders;
 }
@@ -76,24 +79,53 @@ export function admit(
   return undefined;
 }
 
+/** What a 401 asks for: RFC 6750 §3, and the header of our own. */
+export const CHALLENGE: AnswerHeaders = {
+  'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"',
+};
+
 function apply(
-  { refusal, caller, headers }: AccessDecision,
+  { refusal, caller, payees, headers }: AccessDecision,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // The hub repeats the text, and its clients know the phrase of the status.
-  if (refusal !== undefined) throw new HttpException(STATUS_CODES[refusal] ?? '', refusal);
+  if (refusal !== undefined) refuse(refusal, headers, response);
+  setHeaders(headers, response);
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
+  if (payees !== undefined) (request as KnownRequest)[PAYEES] = payees;
+}
+
+function refuse(status: number, headers: AnswerHeaders, response: ServerResponse): never {
+  setHeaders(headers, response);
+  // The hub repeats the text, and its clients know the phrase of the status.
+  throw new HttpException(STATUS_CODES[status] ?? '', status);
+}
+
+function setHeaders(headers: AnswerHeaders, response: ServerResponse): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
 const CALLER = Symbol('caller');
+const PAYEES = Symbol('payees');
 
 interface KnownRequest extends IncomingMessage {
   [CALLER]?: string;
+  [PAYEES]?: ReadonlySet<Address>;
 }
 
 /** Id of the API key a request came with; `undefined` when there was none, or none is asked for. */
 export function callerOf(request: IncomingMessage): string | undefined {
   return (request as KnownRequest)[CALLER];
+}
+
+/**
+ * Whose settlements may be listed with the API key a request came with. Lists are nobody's without a key,
+ * also where no key is asked for otherwise.
+ *
+ * @throws HttpException 401 without a key that is known; 403 for one without the scope or without payees.
+ */
+export function payeesOf(request: IncomingMessage, response: ServerResponse): ReadonlySet<Address> {
+  if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
+  const payees = (request as KnownRequest)[PAYEES];
+  return payees === undefined || payees.size === 0 ? refuse(403, {}, response) : payees;
 }
