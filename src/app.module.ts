@@ -8,6 +8,7 @@ import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { HistoryModule } from './history/history.module.js';
+import { SellersModule } from './history/sellers/sellers.module.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -59,7 +60,7 @@ export class AppModule {
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
-        ...(isApi ? [FacilitatorModule.forRoot(config)] : []),
+        ...(isApi ? [SellersModule.forRoot(config), FacilitatorModule.forRoot(config)] : []),
         ...(hasDoctor ? [DoctorModule] : []),
         ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),

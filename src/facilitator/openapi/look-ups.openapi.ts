@@ -1,5 +1,6 @@
-import { jsonAnswer, type JsonObject, OPEN } from '../../platform/http/openapi.js';
+import { jsonAnswer, type JsonObject, KEY_IF_IN_USE, OPEN } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA, NONCE_SCHEMA } from '../../protocol/payment/wire-schemas.js';
+import { REASONS } from '../../protocol/reasons.js';
 import * as examples from './examples.js';
 import { CAIP2, SETTLEMENT_ID } from './values.js';
 
@@ -15,6 +16,19 @@ const SEARCHED_BY: JsonObject = {
   nonce: NONCE_SCHEMA,
   paymentId: { type: 'string', pattern: '^[a-zA-Z0-9_-]{16,128}$' },
   payTo: ADDRESS_SCHEMA,
+  // Of lists; read by the history.
+  from: {
+    type: 'string',
+    description: 'Claimed at or after: a day (UTC), or a time with its zone.',
+  },
+  to: { type: 'string', description: 'Claimed before.' },
+  state: { type: 'string', description: 'A state of a settlement.' },
+  limit: {
+    type: 'string',
+    pattern: '^[1-9][0-9]{0,2}$',
+    description: '100 if absent, 500 at most.',
+  },
+  cursor: { type: 'string', description: '`nextCursor` of the page before.' },
 };
 
 const NOT_KNOWN = { error: 'There is nothing here.' };
@@ -62,11 +76,13 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       operationId: 'findSettlements',
       tags: ['Look-ups'],
       summary:
-        'Settlements of a transaction or a payment identifier, or the one of an authorization',
+        'Settlements of a transaction or a payment identifier, the one of an authorization, or a seller’s list',
       description:
         'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: what neither the ledger nor the ' +
-        'archive knows the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`.',
-      security: OPEN,
+        'archive knows the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`. ' +
+        'Without any of these it lists what was paid to the payees of an API key with the scope `history`, ' +
+        'newest first, from the history in PostgreSQL.',
+      security: KEY_IF_IN_USE,
       parameters: Object.entries(SEARCHED_BY).map(([name, schema]) => ({
         name,
         in: 'query',
@@ -74,12 +90,27 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       })),
       responses: {
         200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),
-        400: jsonAnswer('Another query than those two, or a value that is none.', 'Problem', {
+        400: jsonAnswer('Another query than those, or a value that is none.', 'Problem', {
           error:
             'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
         }),
+        401: jsonAnswer(
+          'A list without an API key.',
+          'Problem',
+          { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
+          ['WWW-Authenticate'],
+        ),
+        403: jsonAnswer(
+          'A list with an API key without the scope `history`, or of a payee it does not see.',
+          'Problem',
+          { error: REASONS.forbidden.meaning, reason: 'forbidden' },
+        ),
         404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
         429: TOO_MANY,
+        501: jsonAnswer('A list where there is no history.', 'Problem', {
+          error: 'This deployment keeps no history of settlements.',
+          code: 'history_off',
+        }),
         503: LATER,
       },
     },

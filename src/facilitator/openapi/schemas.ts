@@ -278,13 +278,19 @@ const ANSWERS = {
       description: 'What the chain says of an authorization that the ledger does not know.',
     },
   ),
-  Settlements: object({ settlements: { type: 'array', items: schemaRef('Settlement') } }),
+  Settlements: object(
+    {
+      settlements: { type: 'array', items: schemaRef('Settlement') },
+      nextCursor: { ...text, description: 'Of a list: where its next page begins.' },
+    },
+    ['settlements'],
+  ),
   FoundSettlement: {
     anyOf: [schemaRef('Settlements'), schemaRef('Settlement'), schemaRef('ChainUse')],
   },
   VerifyOrDescription: { anyOf: [schemaRef('VerifyAnswer'), schemaRef('SelfDescription')] },
   SettlementOrDescription: { anyOf: [schemaRef('Settlement'), schemaRef('SelfDescription')] },
-  Problem: object({ error: text, reason: schemaRef('Reason') }, ['error']),
+  Problem: object({ error: text, reason: schemaRef('Reason'), code: text }, ['error']),
   ProblemOrChainUse: { anyOf: [schemaRef('Problem'), schemaRef('ChainUse')] },
 } satisfies JsonObject;
 

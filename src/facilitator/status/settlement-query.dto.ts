@@ -1,6 +1,9 @@
-import { IsEthereumAddress, IsOptional, Matches } from 'class-validator';
+import { IsEthereumAddress, IsOptional, IsString, Matches } from 'class-validator';
 
-/** `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. */
+/**
+ * `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. Else it is a
+ * list, whose further parameters the history reads.
+ */
 export class SettlementQueryDto {
   @IsOptional()
   @Matches(/^0x[0-9a-fA-F]{64}$/, { message: 'transaction must be a transaction hash' })
@@ -33,4 +36,24 @@ export class SettlementQueryDto {
   @IsOptional()
   @IsEthereumAddress()
   payTo?: string;
+
+  @IsOptional()
+  @IsString()
+  from?: string;
+
+  @IsOptional()
+  @IsString()
+  to?: string;
+
+  @IsOptional()
+  @IsString()
+  state?: string;
+
+  @IsOptional()
+  @IsString()
+  limit?: string;
+
+  @IsOptional()
+  @IsString()
+  cursor?: string;
 }

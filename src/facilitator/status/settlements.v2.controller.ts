@@ -2,6 +2,7 @@ import {
   BadRequestException,
   Controller,
   Get,
+  Inject,
   NotFoundException,
   Param,
   Query,
@@ -12,10 +13,14 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
-import { callerOf, RateLimited } from '../../platform/http/access.js';
+import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
+import {
+  SETTLEMENT_LISTING,
+  type SettlementListing,
+} from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
 import { keyScope, labelTagOf } from '../settle/settle-context.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
@@ -27,7 +32,10 @@ import { StatusService } from './status.service.js';
 @RateLimited('lookup')
 @UseFilters(LookUpErrorFilter)
 export class SettlementsV2Controller {
-  constructor(private readonly status: StatusService) {}
+  constructor(
+    private readonly status: StatusService,
+    @Inject(SETTLEMENT_LISTING) private readonly listing: SettlementListing,
+  ) {}
 
   @Get(':id')
   async byId(@Param('id') id: string, @Res() response: Response): Promise<void> {
@@ -43,6 +51,12 @@ export class SettlementsV2Controller {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    if (isList(query, callerOf(request))) {
+      const { payTo, from, to, state, asset, network, limit, cursor } = query;
+      const asked = { payTo, from, to, state, asset, network, limit, cursor };
+      sendJson(response, 200, await this.listing.page(asked, payeesOf(request, response)));
+      return;
+    }
     if (query.paymentId !== undefined) {
       const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));
       if (settlements.length === 0) throw new NotFoundException();
@@ -90,4 +104,12 @@ export class SettlementsV2Controller {
     const scope = keyScope(caller, { payTo: payTo ?? '', payer: payer ?? '' });
     return this.status.byLabel(labelTagOf(label, scope));
   }
+}
+
+/** What names no payment is a list, from those who can list, and from those who ask for what only lists have. */
+function isList(query: SettlementQueryDto, caller: string | undefined): boolean {
+  const { transaction, payer, nonce, paymentId, payTo, from, to, state, limit, cursor } = query;
+  if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
+  const ofLists = [payTo, from, to, state, limit, cursor];
+  return caller !== undefined || ofLists.some((value) => value !== undefined);
 }

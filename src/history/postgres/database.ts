@@ -13,14 +13,26 @@ const CONNECT_MS = 3000;
 /** What takes longer is given up, here and in the database. */
 const STATEMENT_MS = 10_000;
 
-/** The archiver's. */
-export function connectDatabase(url: Secret<string>): Database {
+/** How a connection is used. */
+export interface ConnectionUse {
+  /** What the database calls it. */
+  readonly name: string;
+  readonly most: number;
+  readonly connectMs: number;
+  readonly statementMs: number;
+}
+
+const ARCHIVING: ConnectionUse = {
+  ...{ name: 'x402-history', most: 4, connectMs: CONNECT_MS, statementMs: STATEMENT_MS },
+};
+
+export function connectDatabase(url: Secret<string>, use: ConnectionUse = ARCHIVING): Database {
   return connect(url, {
-    application_name: 'x402-history',
-    max: 4,
-    connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    query_timeout: STATEMENT_MS + 1000,
+    application_name: use.name,
+    max: use.most,
+    connectionTimeoutMillis: use.connectMs,
+    statement_timeout: use.statementMs,
+    query_timeout: use.statementMs + 1000,
   });
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
+import { CodedError } from './coded-error.js';
 import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
 
@@ -45,17 +46,25 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       sendJson(response, error.getStatus(), error.getResponse());
       return;
     }
-    const { status, message } = this.#describe(error);
-    if (status >= 500) {
-      const requestId = response.getHeader('X-Request-Id');
-      this.logger.error({ err: error, requestId }, 'request failed');
+    if (error instanceof CodedError) {
+      // One that has a cause is somebody's trouble; the others are answers.
+      if (error.cause !== undefined) this.#log(error, response);
+      sendJson(response, error.status, { error: error.message, code: error.code });
+      return;
     }
+    const { status, message } = this.#describe(error);
+    if (status >= 500) this.#log(error, response);
     sendJson(response, status, this.bodyOf({ status, message, reason: REASON_OF_STATUS[status] }));
   }
 
   /** The shape of an answer, as the clients of the route know it. */
   protected bodyOf({ message, reason }: Problem): Readonly<Record<string, unknown>> {
     return { error: message, ...(reason !== undefined && { reason }) };
+  }
+
+  #log(error: unknown, response: ServerResponse): void {
+    const requestId = response.getHeader('X-Request-Id');
+    this.logger.error({ err: error, requestId }, 'request failed');
   }
 
   #describe(error: unknown): Pick<Problem, 'status' | 'message'> {

@@ -1,0 +1,72 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Hex } from 'viem';
+import { type ReadRow, settlementOf } from '../sellers/archived-settlement.js';
+import type { SettlementFilter } from '../sellers/settlement-filter.js';
+import type {
+  ArchivedSettlement,
+  Position,
+  SettlementReader,
+} from '../sellers/settlement-reader.js';
+import { asked, type Database } from './database.js';
+
+const NEWEST = sql.raw('claimed_at desc, id desc');
+
+/** {@link SettlementReader} in PostgreSQL. */
+export class PostgresSettlementReader implements SettlementReader {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Each payee's newest are read in the order of the index, and the newest of all are taken from these: one
+   * query over many payees would sort everything they ever had.
+   */
+  async page(
+    filter: SettlementFilter,
+    after: Position | undefined,
+    most: number,
+  ): Promise<readonly ArchivedSettlement[]> {
+    const payees = sql.val(filter.payees.map(bytesOf));
+    const conditions = [sql`pay_to = payee.address`, ...conditionsOf(filter)];
+    if (after !== undefined) {
+      const { claimedAt, id } = after;
+      // The first alone tells which partitions there is no need to look into.
+      conditions.push(
+        sql`claimed_at <= ${claimedAt}`,
+        sql`(claimed_at, id) < (${claimedAt}::timestamptz, ${id}::bytea)`,
+      );
+    }
+    const query = sql<ReadRow>`
+      select newest.* from unnest(${payees}::bytea[]) as payee (address)
+      cross join lateral (
+        select * from x402.settlements where ${sql.join(conditions, sql` and `)}
+        order by ${NEWEST} limit ${most}
+      ) as newest
+      order by ${NEWEST} limit ${most}`;
+    const { rows } = await asked(query.execute(this.database.db));
+    return rows.map(archived);
+  }
+}
+
+function archived(row: ReadRow): ArchivedSettlement {
+  return { position: { claimedAt: row.claimed_at, id: row.id }, settlement: settlementOf(row) };
+}
+
+/** What a filter asks for, but for the payees. */
+function conditionsOf({
+  from,
+  to,
+  state,
+  asset,
+  chainId,
+}: SettlementFilter): RawBuilder<unknown>[] {
+  return [
+    ...(from === undefined ? [] : [sql`claimed_at >= ${new Date(from)}`]),
+    ...(to === undefined ? [] : [sql`claimed_at < ${new Date(to)}`]),
+    ...(state === undefined ? [] : [sql`state = ${state}`]),
+    ...(asset === undefined ? [] : [sql`asset = ${bytesOf(asset)}`]),
+    ...(chainId === undefined ? [] : [sql`chain_id = ${chainId}`]),
+  ];
+}
+
+function bytesOf(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2), 'hex');
+}

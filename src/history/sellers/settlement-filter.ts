@@ -1,0 +1,96 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { chainIdOf } from '../../protocol/payment/network.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
+import type { SettlementState } from '../../settlement/model/settlement.js';
+import { invalidQuery } from './history-problems.js';
+
+/** Which settlements are asked for. */
+export interface SettlementFilter {
+  /** In order, each once; never empty. Lower case. */
+  readonly payees: readonly Address[];
+  /** The one that was named, if one was. */
+  readonly payTo: Address | undefined;
+  /** Of the claim, in milliseconds since the epoch; the first is in, the last is not. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly state: SettlementState | undefined;
+  readonly asset: Address | undefined;
+  readonly chainId: number | undefined;
+}
+
+/** What is in the history: before anything is signed there is no row. */
+const STATES = [
+  ...['queued', 'broadcast', 'included', 'finalized'],
+  ...['reverted', 'expired', 'foreign', 'withdrawn'],
+] as const satisfies readonly SettlementState[];
+
+const WHEN =
+  /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+const when = z.string().transform((text, context) => {
+  const [, year, month, day] = WHEN.exec(text) ?? [];
+  const at = Date.parse(text);
+  // A 30th of February is read as a day of March.
+  const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  const isDay = day !== undefined && midnight.getUTCDate() === Number(day);
+  if (isDay && at >= 0) return at;
+  context.addIssue('must be a day, 2026-11-30, or a time with its zone, 2026-11-30T12:00:00Z');
+  return z.NEVER;
+});
+
+const addressText = z.string().transform((text, context) => {
+  const address = readAddress(text);
+  if (address !== undefined) return address;
+  context.addIssue('must be an address: 0x and 40 hex digits');
+  return z.NEVER;
+});
+
+const network = z.string().transform((text, context) => {
+  const chainId = chainIdOf(text);
+  if (chainId !== undefined) return chainId;
+  context.addIssue('must be the CAIP-2 name of an EVM chain, such as eip155:56');
+  return z.NEVER;
+});
+
+/** Parameters of every list, export and total. */
+export const FILTER_QUERY = {
+  payTo: addressText.optional(),
+  from: when.optional(),
+  to: when.optional(),
+  state: z.enum(STATES, { error: `must be one of ${STATES.join(', ')}` }).optional(),
+  asset: addressText.optional(),
+  network: network.optional(),
+};
+
+type FilterQuery = z.output<z.ZodObject<typeof FILTER_QUERY>>;
+
+/** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
+export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
+  const parsed = schema.safeParse(query);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ code, path, message }) => {
+    if (code === 'unrecognized_keys') return 'a parameter is not known here';
+    return `${String(path[0])} ${code === 'invalid_type' ? 'must be given once' : message}`;
+  });
+  throw invalidQuery(`${[...new Set(problems)].join('; ')}.`);
+}
+
+/**
+ * @param payees - whose settlements the caller may see.
+ * @returns `undefined` where it names a payee that is not one of them.
+ * @throws CodedError `invalid_query`
+ */
+export function filterOf(
+  { payTo, from, to, state, asset, network: chainId }: FilterQuery,
+  payees: ReadonlySet<Address>,
+): SettlementFilter | undefined {
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw invalidQuery('from must be before to.');
+  }
+  if (payTo !== undefined && !payees.has(payTo)) return undefined;
+  return {
+    payees: payTo === undefined ? [...payees].sort() : [payTo],
+    ...{ payTo, from, to, state, asset, chainId },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import type {
+  ListQuery,
+  SettlementListing,
+  SettlementPage,
+} from '../../settlement/ledger/queries/settlement-listing.js';
+import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
+import { decodeCursor, encodeCursor } from './cursor.js';
+import { fromArchive, historyOff, notYours } from './history-problems.js';
+import { FILTER_QUERY, filterOf, readQuery } from './settlement-filter.js';
+import type { SettlementReader } from './settlement-reader.js';
+
+const LIMIT_MOST = 500;
+const LIMIT = 100;
+
+const PAGE_QUERY = z.strictObject({
+  ...FILTER_QUERY,
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, `must be a number from 1 to ${LIMIT_MOST}`)
+    .transform(Number)
+    .refine((limit) => limit <= LIMIT_MOST, `must be a number from 1 to ${LIMIT_MOST}`)
+    .default(LIMIT),
+  cursor: z.string().optional(),
+});
+
+/** {@link SettlementListing} of the archive. */
+export class SettlementLists implements SettlementListing {
+  constructor(private readonly reader: SettlementReader) {}
+
+  async page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage> {
+    const { limit, cursor, ...asked } = readQuery(PAGE_QUERY, query);
+    const filter = filterOf(asked, payees);
+    if (filter === undefined) throw notYours();
+    const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
+    // One more says whether there is another page.
+    const found = await fromArchive(this.reader.page(filter, after, limit + 1));
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      settlements: shown.map(({ settlement }) => statusOf(settlement)),
+      ...(last !== undefined &&
+        found.length > limit && { nextCursor: encodeCursor(last.position, filter) }),
+    };
+  }
+}
+
+/** {@link SettlementListing} where there is no archive. */
+export const NO_LISTS: SettlementListing = {
+  page: () => Promise.reject(historyOff()),
+};
