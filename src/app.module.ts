@@ -9,6 +9,7 @@ import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { HistoryModule } from './history/history.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
+import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -66,7 +67,7 @@ export class AppModule {
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
         OpenApiModule.forRoot([
-          ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI] : []),
+          ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),

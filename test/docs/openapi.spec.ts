@@ -4,6 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
+import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
@@ -14,6 +15,7 @@ import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
 const PARTS = [
   FACILITATOR_OPENAPI,
   ASSETS_OPENAPI,
+  SELLERS_OPENAPI,
   DOCTOR_OPENAPI,
   HUB_OPENAPI,
   WALLET_OPENAPI,

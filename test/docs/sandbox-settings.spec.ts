@@ -32,6 +32,8 @@ describe('settings given to npm start', () => {
         'OPS_HOST',
         'OPS_PORT',
         'PORT',
+        'RECEIPT_KEY',
+        'RECEIPT_KEY_PREVIOUS',
         'REDIS_URL',
       ],
       ...['ROLES', 'RPC_URLS_31337', 'SIGNER_KEYS', 'SIGNER_KEYS_31337'],

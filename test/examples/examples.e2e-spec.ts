@@ -10,6 +10,7 @@ import { freePort, type Started, startProgram } from '../../sandbox/processes.js
 import { PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { WalletOwner, walletSettings } from '../../sandbox/wallet.js';
+import { createApiKey } from '../../src/operations/access/api-key.js';
 import { SETTING_NAMES } from '../../src/platform/config/app-config.js';
 import { eventually, get, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
@@ -174,6 +175,48 @@ describe('examples', () => {
       expect((await fetch(url, { headers: { 'x-payment': 'nonsense' } })).status).toBe(402);
     } finally {
       await v1.stop();
+    }
+  });
+
+  it('receipt-check takes a receipt as it was given, and no other', async () => {
+    const { key, record } = createApiKey('shop', ['settle', 'history'], [payTo]);
+    const keys = join(walletDir, 'keys.json');
+    writeFileSync(keys, JSON.stringify({ version: 1, keys: [record] }));
+    const signing = await world.service({
+      ...{ ROLES: 'api', SIGNER_KEYS: '', API_KEYS_FILE: keys },
+      RECEIPT_KEY: generatePrivateKey(),
+    });
+    const payer = await world.payer();
+    const { chainId, usd: token } = world;
+    const headers = { 'X-API-Key': key };
+    const payment = await eip3009Body({ payer, chainId, token, payTo });
+    const { body: settled } = await post(`${signing.url}/settle`, payment, headers);
+    expect(settled).toMatchObject({ success: true });
+    const { settlementId } = settled['extra'] as { settlementId: string };
+    const url = `${signing.url}/v2/settlements/${settlementId}/receipt`;
+    const given = (await (await fetch(url, { headers })).json()) as {
+      readonly receipt: object;
+      readonly eip712: object;
+      readonly jws: string;
+    };
+    const check = (receipt: object): Promise<Finished> => {
+      const file = join(walletDir, 'receipt.json');
+      writeFileSync(file, JSON.stringify(receipt));
+      return node('receipt-check/verify.mjs', [file], { FACILITATOR_URL: signing.url });
+    };
+    const checked = await check(given);
+    expect(checked.output).toContain(`paid ${payTo.toLowerCase()} 1000 of ${token.toLowerCase()}`);
+    expect(checked.output).toContain(String(settled['transaction']));
+    expect(checked.status).toBe(0);
+    const [header, , signature] = given.jws.split('.');
+    const dearer = { ...given.receipt, amount: '9000' };
+    const payload = Buffer.from(JSON.stringify(dearer)).toString('base64url');
+    for (const forged of [
+      { ...given, receipt: dearer },
+      { ...given, jws: [header, payload, signature].join('.') },
+      { ...given, eip712: { ...given.eip712, signer: payTo } },
+    ]) {
+      expect((await check(forged)).status).not.toBe(0);
     }
   });
 

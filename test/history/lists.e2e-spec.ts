@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Address } from 'viem';
-import type { PrivateKeyAccount } from 'viem/accounts';
+import { compactVerify, createRemoteJWKSet } from 'jose';
+import { type Address, recoverTypedDataAddress } from 'viem';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAddress } from 'viem/accounts';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
@@ -11,6 +12,8 @@ import { ApiDescription } from '../support/api-description.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { eip3009Body, type Json, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
+
+const RECEIPT_KEY = generatePrivateKey();
 
 describe('what a seller sees of the history', () => {
   const dir = mkdtempSync(join(tmpdir(), 'x402-lists-'));
@@ -41,6 +44,7 @@ describe('what a seller sees of the history', () => {
     payer = await world.payer();
     service = await world.service({
       ...{ ROLES: 'api,worker,history', DATABASE_URL: postgres.url, API_KEYS_FILE: file },
+      RECEIPT_KEY,
     });
     api = new ApiDescription((await get(`${service.url}/openapi.json`)).body);
     for (let count = 0; count < 5; count += 1) sold.unshift(await settle(shop));
@@ -81,6 +85,13 @@ describe('what a seller sees of the history', () => {
   }
   const list = (query: Readonly<Record<string, string>> = {}, name: keyof typeof keys = 'shop') =>
     ask(query, keys[name].key);
+  async function receipt(id: string, name: keyof typeof keys | 'none' = 'shop'): Promise<Answer> {
+    const response = await fetch(`${service.url}/v2/settlements/${id}/receipt`, {
+      headers: name === 'none' ? {} : { 'X-API-Key': keys[name].key },
+    });
+    const body = (await response.json()) as Json;
+    return { status: response.status, headers: response.headers, body };
+  }
   const idsIn = ({ body }: Answer): readonly unknown[] =>
     (body['settlements'] as Json[]).map(({ settlementId }) => settlementId);
 
@@ -122,6 +133,50 @@ describe('what a seller sees of the history', () => {
     expect(await count({ state: 'reverted' })).toBe(0);
     expect(await count({ from: '2020-01-01', to: '2021-01-01' })).toBe(0);
     expect(await count({ from: '2020-01-01', to: '9999-01-01' })).toBe(all);
+  });
+
+  it('has a receipt of each, which stock libraries verify, as the chain shows it', async () => {
+    const [id = ''] = sold;
+    const path = '/v2/settlements/{id}/receipt';
+    const { status, body } = await receipt(id);
+    expect([status, api.problemsOf('get', path, status, body)]).toEqual([200, []]);
+    const said = body['receipt'] as Record<string, string>;
+    const keys = await get(`${service.url}/.well-known/jwks.json`);
+    expect(api.problemsOf('get', '/.well-known/jwks.json', 200, keys.body)).toEqual([]);
+    const published = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`));
+    const { payload } = await compactVerify(String(body['jws']), published);
+    expect(JSON.parse(Buffer.from(payload).toString())).toEqual(said);
+    const signer = await recoverTypedDataAddress(
+      body['eip712'] as Parameters<typeof recoverTypedDataAddress>[0],
+    );
+    expect(signer).toBe(privateKeyToAddress(RECEIPT_KEY));
+    expect(keys.body['x402_receipt_signers']).toEqual([signer]);
+    const hash = said['transaction'] as `0x${string}`;
+    const { blockHash, blockNumber, logs } = await world.client.getTransactionReceipt({ hash });
+    expect(said).toMatchObject({
+      blockHash,
+      blockNumber: String(blockNumber),
+      payTo: shop.toLowerCase(),
+    });
+    const log = logs.find(({ logIndex }) => String(logIndex) === said['logIndex']);
+    expect(BigInt(log?.data ?? 0)).toBe(BigInt(said['amount'] ?? -1));
+    expect(log?.address).toBe(world.usd.toLowerCase());
+  });
+
+  it('has no receipt for others, and none without a key', async () => {
+    const [id = ''] = sold;
+    const path = '/v2/settlements/{id}/receipt';
+    const answers: [Answer, number][] = [
+      [await receipt(id, 'stranger'), 404],
+      [await receipt('a'.repeat(43)), 404],
+      [await receipt('nonsense'), 404],
+      [await receipt(id, 'settle'), 403],
+      [await receipt(id, 'none'), 401],
+    ];
+    for (const [{ status, body }, wanted] of answers) {
+      expect(status).toBe(wanted);
+      expect(api.problemsOf('get', path, status, body)).toEqual([]);
+    }
   });
 
   it('is nothing of anybody else', async () => {
@@ -205,5 +260,13 @@ describe('what a seller sees of the history', () => {
     const body = (await response.json()) as Json;
     expect([response.status, body['code']]).toEqual([501, 'history_off']);
     expect(api.problemsOf('get', '/v2/settlements', 501, body)).toEqual([]);
+    const unsigned = await fetch(`${bare.url}/v2/settlements/${'a'.repeat(43)}/receipt`, {
+      headers: { 'X-API-Key': keys.shop.key },
+    });
+    expect([unsigned.status, ((await unsigned.json()) as Json)['code']]).toEqual([
+      501,
+      'receipts_off',
+    ]);
+    expect((await get(`${bare.url}/.well-known/jwks.json`)).status).toBe(404);
   });
 });

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Hex } from 'viem';
+import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import { type ReadRow, settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementFilter } from '../sellers/settlement-filter.js';
 import type {
@@ -43,6 +44,16 @@ export class PostgresSettlementReader implements SettlementReader {
       order by ${NEWEST} limit ${most}`;
     const { rows } = await asked(query.execute(this.database.db));
     return rows.map(archived);
+  }
+
+  async byId(id: string): Promise<Settlement | undefined> {
+    const bytes = Buffer.from(id, 'base64url');
+    // The month it lies in first: one partition is read.
+    const query = sql<ReadRow>`
+      select * from x402.settlements where id = ${bytes} and claimed_at =
+        (select claimed_at from x402.settlement_ids where id = ${bytes})`;
+    const { rows } = await asked(query.execute(this.database.db));
+    return rows[0] && settlementOf(rows[0]);
   }
 }
 

@@ -1,8 +1,18 @@
 import { type DynamicModule, Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
-import type { AppConfig } from '../../platform/config/app-config.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { systemClock } from '../../platform/concurrency/clock.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { provide } from '../../platform/nest/provide.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { SETTLEMENT_LISTING } from '../../settlement/ledger/queries/settlement-listing.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { connectDatabase, type ConnectionUse, type Database } from '../postgres/database.js';
 import { PostgresSettlementReader } from '../postgres/postgres-settlement-reader.js';
+import { ChainEvidence } from '../receipts/chain-evidence.js';
+import { ReceiptKeysController } from '../receipts/receipt-keys.controller.js';
+import { ReceiptSigner } from '../receipts/receipt-signer.js';
+import { Receipts } from '../receipts/receipts.js';
+import { SellersV2Controller } from './sellers.v2.controller.js';
 import { NO_LISTS, SettlementLists } from './settlement-lists.js';
 import type { SettlementReader } from './settlement-reader.js';
 
@@ -10,6 +20,13 @@ import type { SettlementReader } from './settlement-reader.js';
 interface ReadArchive {
   readonly database?: Database;
   readonly reader?: SettlementReader;
+}
+
+interface ReceiptParts {
+  readonly config: AppConfig;
+  readonly archive: ReadArchive;
+  readonly queries: SettlementQueries;
+  readonly chains: ChainRegistry;
 }
 
 const READ_ARCHIVE = Symbol('READ_ARCHIVE');
@@ -28,6 +45,7 @@ export class SellersModule implements OnModuleDestroy {
   static forRoot({ history }: AppConfig): DynamicModule {
     return {
       module: SellersModule,
+      controllers: [SellersV2Controller, ReceiptKeysController],
       providers: [
         {
           provide: READ_ARCHIVE,
@@ -44,6 +62,14 @@ export class SellersModule implements OnModuleDestroy {
           useFactory: ({ reader }: ReadArchive) =>
             reader === undefined ? NO_LISTS : new SettlementLists(reader),
         },
+        provide(
+          Receipts,
+          {
+            ...{ config: AppConfig, archive: READ_ARCHIVE, queries: SETTLEMENT_QUERIES },
+            chains: ChainRegistry,
+          },
+          receiptsOf,
+        ),
       ],
       exports: [SETTLEMENT_LISTING],
     };
@@ -52,4 +78,12 @@ export class SellersModule implements OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     await this.archive.database?.db.destroy();
   }
+}
+
+async function receiptsOf({ config, archive, queries, chains }: ReceiptParts): Promise<Receipts> {
+  return new Receipts({
+    ...{ queries, chainIds: config.ledgerChainIds, reader: archive.reader, clock: systemClock },
+    signer: config.receipts && (await ReceiptSigner.of(config.receipts)),
+    evidence: new ChainEvidence(chains),
+  });
 }

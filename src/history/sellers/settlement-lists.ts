@@ -27,7 +27,7 @@ const PAGE_QUERY = z.strictObject({
 
 /** {@link SettlementListing} of the archive. */
 export class SettlementLists implements SettlementListing {
-  constructor(private readonly reader: SettlementReader) {}
+  constructor(private readonly reader: Pick<SettlementReader, 'page'>) {}
 
   async page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage> {
     const { limit, cursor, ...asked } = readQuery(PAGE_QUERY, query);

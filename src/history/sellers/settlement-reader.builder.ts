@@ -1,3 +1,4 @@
+import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
 import type { SettlementFilter } from './settlement-filter.js';
@@ -17,14 +18,18 @@ export class MemorySettlementReader implements SettlementReader {
       .sort((a, b) => newestFirst(placeOf(a), placeOf(b)))
       .filter((row) => after === undefined || newestFirst(after, placeOf(row)) < 0);
     return Promise.resolve(
-      found.slice(0, most).map((row) => ({
-        position: placeOf(row),
-        settlement: settlementOf({ ...row, chain_id: String(row.chain_id) }),
-      })),
+      found.slice(0, most).map((row) => ({ position: placeOf(row), settlement: shown(row) })),
     );
+  }
+
+  byId(id: string): Promise<Settlement | undefined> {
+    const row = this.rows.find((one) => one.id.toString('base64url') === id);
+    return Promise.resolve(row && shown(row));
   }
 }
 
+const shown = (row: SettlementRow): Settlement =>
+  settlementOf({ ...row, chain_id: String(row.chain_id) });
 const placeOf = ({ claimed_at: claimedAt, id }: SettlementRow): Position => ({ claimedAt, id });
 
 function newestFirst(a: Position, b: Position): number {

@@ -24,4 +24,7 @@ export interface SettlementReader {
     after: Position | undefined,
     most: number,
   ): Promise<readonly ArchivedSettlement[]>;
+
+  /** @param id - as the ledger names it: 32 bytes in base64url. */
+  byId(id: string): Promise<Settlement | undefined>;
 }

@@ -188,6 +188,24 @@ describe('AppConfig', () => {
     expect(AppConfig.fromEnv({ ...env, ROLES: 'api' }).hasRole('worker')).toBe(false);
   });
 
+  it('signs receipts with a key of its own, and with none unless it is set', () => {
+    const [key, old] = [`0x${'A1'.repeat(32)}`, `0x${'a2'.repeat(32)}`];
+    expect(configOf({}).receipts).toBeUndefined();
+    const { receipts } = configOf({ RECEIPT_KEY: key, RECEIPT_KEY_PREVIOUS: `${old}, ${old}` });
+    expect(receipts?.key.reveal()).toBe(key.toLowerCase());
+    expect(receipts?.previous.map((one) => one.reveal())).toEqual([old, old]);
+    expect(JSON.stringify(receipts)).not.toMatch(/a[12]a[12]/i);
+    expect(() => configOf({ RECEIPT_KEY: base.SIGNER_KEYS })).toThrow(
+      'RECEIPT_KEY: must be a key of its own, not that of a signer',
+    );
+    expect(() => configOf({ RECEIPT_KEY_PREVIOUS: old })).toThrow(
+      'RECEIPT_KEY_PREVIOUS: is of no use without RECEIPT_KEY',
+    );
+    expect(() => configOf({ RECEIPT_KEY: 'hunter2' })).toThrow(
+      'RECEIPT_KEY: must be a private key',
+    );
+  });
+
   it('has a history where there is a database, and only there', () => {
     const url = 'postgres://x402:hunter2@db.example/x402';
     const ROLES = 'all';

@@ -18,6 +18,13 @@ import {
   readNetwork,
 } from './network-settings.js';
 import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
+import {
+  RECEIPT_FILE_SETTINGS,
+  RECEIPT_SETTINGS,
+  type ReceiptConfig,
+  receiptConfigOf,
+  receiptProblems,
+} from './receipt-settings.js';
 import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
 import {
   addressSetting,
@@ -101,6 +108,7 @@ const Settings = z.object({
   ...DOCTOR_SETTINGS,
   ...HUB_SETTINGS,
   ...HISTORY_SETTINGS,
+  ...RECEIPT_SETTINGS,
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
@@ -109,7 +117,7 @@ const FILE_SETTINGS = [
   'RPC_URLS',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
-  ...WALLET_FILE_SETTINGS,
+  ...[...WALLET_FILE_SETTINGS, ...RECEIPT_FILE_SETTINGS],
   ...['REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL', 'DATABASE_URL'],
 ];
 
@@ -176,6 +184,8 @@ export class AppConfig {
   readonly hub: HubConfig;
   /** `undefined` when it is off. */
   readonly history: HistoryConfig | undefined;
+  /** `undefined` when it is off. */
+  readonly receipts: ReceiptConfig | undefined;
 
   private constructor(settings: z.infer<typeof Settings>, parts: Parts) {
     const { networks, wallet, redis } = parts;
@@ -215,6 +225,7 @@ export class AppConfig {
     this.access = accessConfig(settings);
     this.doctor = doctorConfigOf(settings);
     this.hub = hubConfigOf(settings);
+    this.receipts = receiptConfigOf(settings);
   }
 
   hasRole(role: Role): boolean {
@@ -262,6 +273,7 @@ export class AppConfig {
       : undefined;
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
+    if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, {
       ...{ networks, wallet, redis },

@@ -1,0 +1,54 @@
+import type { Hex } from 'viem';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { Receipt } from '../../platform/chain/receipt.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { isTransferLog, type Transfer } from '../../protocol/evm/logs.js';
+import type { ReceiptEvidence } from './settlement-receipt.js';
+
+/** Finds in the chain where a payment is shown. */
+export interface EvidenceFinder {
+  /**
+   * @returns `undefined` where the transaction does not show this transfer once and only once.
+   * @throws ChainUnavailableError
+   */
+  find(chainId: number, transaction: Hex, transfer: Transfer): Promise<ReceiptEvidence | undefined>;
+}
+
+/**
+ * {@link EvidenceFinder} by the receipt of the transaction, as two endpoints say it where there are two. It is
+ * asked for what others have done in our stead, of which the ledger keeps the transaction alone.
+ */
+export class ChainEvidence implements EvidenceFinder {
+  constructor(private readonly chains: Pick<ChainRegistry, 'served'>) {}
+
+  async find(
+    chainId: number,
+    transaction: Hex,
+    transfer: Transfer,
+  ): Promise<ReceiptEvidence | undefined> {
+    const chain = this.chains.served(chainId);
+    if (chain === undefined) throw new ChainUnavailableError(chainId, 'receipt');
+    const receipt = await chain.agree({
+      what: 'receipt of a settlement',
+      read: async (view) => {
+        const found = await view.receipt(transaction);
+        if (found === undefined) throw new ChainUnavailableError(chainId, 'receipt');
+        return { value: found, key: keyOf(found), subject: found.blockHash };
+      },
+    });
+    if (!receipt.isSuccess) return undefined;
+    const shown = receipt.logs.filter((log) => isTransferLog(log, transfer));
+    const [log] = shown;
+    // Of two alike nobody can tell which is this payment's.
+    if (log === undefined || shown.length > 1) return undefined;
+    const { blockNumber, blockHash } = receipt;
+    return { transaction, blockNumber, blockHash, logIndex: log.logIndex };
+  }
+}
+
+function keyOf({ blockHash, isSuccess, logs }: Receipt): string {
+  return JSON.stringify([
+    ...[blockHash, isSuccess],
+    ...logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data]),
+  ]);
+}

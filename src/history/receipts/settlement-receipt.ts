@@ -1,0 +1,76 @@
+import type { Address, Hex } from 'viem';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
+
+/** Where the chain shows a payment. */
+export interface ReceiptEvidence {
+  readonly transaction: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  /** Of the `Transfer`. */
+  readonly logIndex: number;
+}
+
+/** What a receipt says: numbers as decimal text, as they are signed. */
+export interface SettlementReceipt {
+  readonly settlementId: string;
+  /** CAIP-2. */
+  readonly network: string;
+  readonly scheme: string;
+  readonly asset: Address;
+  readonly payer: Address;
+  readonly payTo: Address;
+  /** What was paid. */
+  readonly amount: string;
+  /** What was signed: the same, or the maximum. */
+  readonly authorized: string;
+  readonly nonce: string;
+  /** Unix seconds. */
+  readonly deadline: string;
+  /** SHA-256 over all that the payer committed to. */
+  readonly terms: Hex;
+  readonly transaction: Hex;
+  readonly logIndex: string;
+  readonly blockNumber: string;
+  readonly blockHash: Hex;
+  /** How certain it was when this was signed. */
+  readonly finality: 'included' | 'finalized';
+  /** Unix seconds. */
+  readonly issuedAt: string;
+}
+
+export function receiptOf(
+  view: SettlementView,
+  details: SettlementDetails,
+  evidence: ReceiptEvidence,
+  issuedAtMs: number,
+): SettlementReceipt {
+  return {
+    settlementId: view.id,
+    network: caip2Of(details.chainId),
+    scheme: details.scheme,
+    asset: details.token,
+    payer: details.payer,
+    payTo: details.payTo,
+    amount: paidAmountOf(view, details).toString(),
+    authorized: details.amount.toString(),
+    nonce: details.authorizationNonce.toString(),
+    deadline: details.deadline.toString(),
+    terms: wordOf(view.termsTag),
+    transaction: evidence.transaction,
+    logIndex: String(evidence.logIndex),
+    blockNumber: evidence.blockNumber.toString(),
+    blockHash: evidence.blockHash,
+    finality: view.state === 'included' ? 'included' : 'finalized',
+    issuedAt: String(Math.floor(issuedAtMs / 1000)),
+  };
+}
+
+export function paidAmountOf(view: SettlementView, { amount }: SettlementDetails): bigint {
+  return view.settledAmount ?? amount;
+}
+
+/** The 32 bytes of a name. */
+export function wordOf(tag: string): Hex {
+  return `0x${Buffer.from(tag, 'base64url').toString('hex')}`;
+}

@@ -1,0 +1,148 @@
+import {
+  type Json,
+  jsonAnswer,
+  type JsonObject,
+  OPEN,
+  type OpenApiPart,
+  schemaRef,
+} from '../../platform/http/openapi.js';
+import {
+  ADDRESS_SCHEMA as address,
+  ATOMIC_UNITS_SCHEMA as digits,
+  objectSchema,
+  TEXT_SCHEMA as text,
+} from '../../protocol/payment/wire-schemas.js';
+import { REASONS } from '../../protocol/reasons.js';
+
+const word = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
+const settlementId = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } as const;
+const network = { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' } as const;
+const finality = { type: 'string', enum: ['included', 'finalized'] } as const;
+
+const KEY: Json = [{ apiKey: [] }, { bearer: [] }];
+const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+const object = (...args: Parameters<typeof objectSchema>): JsonObject =>
+  objectSchema(...args) as JsonObject;
+
+const problem = (description: string, example: JsonObject, headers?: readonly string[]) =>
+  jsonAnswer(description, 'Problem', example, headers);
+
+/** What every route of a seller refuses alike. */
+export const SELLER_REFUSALS: JsonObject = {
+  401: problem(
+    'No API key, or an unknown one.',
+    { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
+    ['WWW-Authenticate'],
+  ),
+  403: problem('An API key without the scope `history`, or without payees.', {
+    error: REASONS.forbidden.meaning,
+    reason: 'forbidden',
+  }),
+  429: problem(
+    'Too many requests.',
+    { error: REASONS.rate_limited.meaning, reason: 'rate_limited' },
+    ['Retry-After', ...RATE],
+  ),
+};
+
+const said = {
+  network,
+  ...{ scheme: text, asset: address, payer: address, payTo: address },
+  amount: { ...digits, description: 'What was paid.' },
+  authorized: { ...digits, description: 'What was signed: the same, or the maximum.' },
+  ...{ nonce: digits, deadline: digits },
+  terms: { ...word, description: 'SHA-256 over all that the payer committed to.' },
+  ...{ transaction: word, logIndex: digits, blockNumber: digits, blockHash: word },
+  finality,
+  issuedAt: { ...digits, description: 'Unix seconds.' },
+};
+const closed = { additionalProperties: false };
+
+const SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  SettlementReceipt: object({ settlementId, ...said }, undefined, closed),
+  SignedReceipt: object(
+    {
+      receipt: schemaRef('SettlementReceipt'),
+      eip712: object(
+        {
+          domain: object({ name: text, version: text, chainId: { type: 'integer' } }),
+          types: { type: 'object', additionalProperties: true },
+          primaryType: { type: 'string', const: 'SettlementReceipt' },
+          message: object({ settlementId: word, ...said }, undefined, closed),
+          signer: address,
+          signature: { type: 'string', pattern: '^0x[0-9a-f]{130}$' },
+        },
+        undefined,
+        closed,
+      ),
+      jws: {
+        type: 'string',
+        pattern: '^[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+$',
+        description: 'Compact, EdDSA; its payload is the receipt.',
+      },
+    },
+    undefined,
+    closed,
+  ),
+  ReceiptKeys: object({
+    keys: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    x402_receipt_signers: {
+      type: 'array',
+      items: address,
+      description: 'Of the EIP-712 signatures; the first signs now.',
+    },
+  }),
+};
+
+/** What sellers have of their own settlements. */
+export const SELLERS_OPENAPI: OpenApiPart = {
+  tags: [{ name: 'History', description: 'What was paid to the payees of an API key.' }],
+  paths: {
+    '/v2/settlements/{id}/receipt': {
+      get: {
+        operationId: 'receipt',
+        tags: ['History'],
+        summary: 'A signed receipt of a settlement',
+        description:
+          'Only of what is at least in a block; `finality` says how certain it was when it was signed.',
+        security: KEY,
+        parameters: [
+          {
+            ...{ name: 'id', in: 'path', required: true, schema: settlementId },
+            description: 'From the header `Settlement-Id`, or from a list.',
+          },
+        ],
+        responses: {
+          200: jsonAnswer('The receipt.', 'SignedReceipt', undefined, RATE),
+          404: problem('Not known, or paid to others.', { error: 'There is nothing here.' }),
+          409: problem('No transfer on the chain shows this payment, or not yet.', {
+            error: 'No block shows this payment; there is no receipt of it.',
+            code: 'not_paid',
+          }),
+          501: problem('This deployment signs no receipts.', {
+            error: 'This deployment signs no receipts.',
+            code: 'receipts_off',
+          }),
+          503: problem('Neither known nor unknown now: ask again.', {
+            error: 'This cannot be looked up now; ask again.',
+          }),
+          ...SELLER_REFUSALS,
+        },
+      },
+    },
+    '/.well-known/jwks.json': {
+      get: {
+        operationId: 'receiptKeys',
+        tags: ['History'],
+        summary: 'The keys by which receipts are verified (RFC 7517)',
+        security: OPEN,
+        responses: {
+          200: jsonAnswer('The keys.', 'ReceiptKeys'),
+          404: problem('This deployment signs no receipts.', { error: 'There is nothing here.' }),
+        },
+      },
+    },
+  },
+  schemas: SCHEMAS,
+};
