@@ -135,6 +135,33 @@ describe('what a seller sees of the history', () => {
     expect(await count({ from: '2020-01-01', to: '9999-01-01' })).toBe(all);
   });
 
+  it('has exact totals of it, and of nobody else', async () => {
+    const path = '/v2/settlements/totals';
+    const totals = async (query: string, name: keyof typeof keys = 'shop') => {
+      const response = await fetch(`${service.url}${path}?${query}`, {
+        headers: { 'X-API-Key': keys[name].key },
+      });
+      const body = (await response.json()) as Json;
+      expect(api.problemsOf('get', path, response.status, body)).toEqual([]);
+      return body['totals'] as Json[] | undefined;
+    };
+    const day = new Date().toISOString().slice(0, 10);
+    const group = { network: `eip155:${world.chainId}`, asset: world.usd.toLowerCase() };
+    const from = `from=${new Date(Date.now() - 86_400_000).toISOString()}`;
+    const count = String(sold.length);
+    expect(await totals(from)).toMatchObject([
+      { ...group, paid: { count, amount: String(1000 * sold.length) } },
+    ]);
+    expect(await totals(`${from}&groupBy=day,payee`)).toMatchObject([
+      { ...group, day, payTo: shop.toLowerCase(), paid: { count } },
+    ]);
+    expect(await totals(from, 'stranger')).toMatchObject([
+      { ...group, paid: { count: '1', amount: '1000' }, states: { finalized: '1' } },
+    ]);
+    expect(await totals(from, 'nobody')).toEqual([]);
+    expect(await totals('')).toBeUndefined();
+  });
+
   it('has a receipt of each, which stock libraries verify, as the chain shows it', async () => {
     const [id = ''] = sold;
     const path = '/v2/settlements/{id}/receipt';

@@ -104,6 +104,27 @@ describe('lists in PostgreSQL', () => {
     }
   });
 
+  it.each(FILTERS)('have the totals of those in memory: %j', async (asked) => {
+    for (const byDay of [true, false]) {
+      for (const byPayee of [true, false]) {
+        for (const most of [100_000, 3]) {
+          const [found, wanted] = await Promise.all([
+            reader.totals(filter(asked), { byDay, byPayee }, most),
+            memory.totals(filter(asked), { byDay, byPayee }, most),
+          ]);
+          expect(found).toEqual(wanted);
+        }
+      }
+    }
+  });
+
+  it('find one by its id', async () => {
+    const [row] = memory.rows;
+    const id = row?.id.toString('base64url') ?? '';
+    expect(await reader.byId(id)).toEqual(await memory.byId(id));
+    expect(await reader.byId('A'.repeat(43))).toBeUndefined();
+  });
+
   it('hold enough to tell', async () => {
     const count = async (asked: Partial<SettlementFilter>) =>
       (await reader.page(filter(asked), undefined, 1000)).length;

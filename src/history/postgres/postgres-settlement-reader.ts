@@ -5,8 +5,10 @@ import { type ReadRow, settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementFilter } from '../sellers/settlement-filter.js';
 import type {
   ArchivedSettlement,
+  Grouping,
   Position,
   SettlementReader,
+  TotalRow,
 } from '../sellers/settlement-reader.js';
 import { asked, type Database } from './database.js';
 
@@ -55,6 +57,47 @@ export class PostgresSettlementReader implements SettlementReader {
     const { rows } = await asked(query.execute(this.database.db));
     return rows[0] && settlementOf(rows[0]);
   }
+
+  async totals(
+    filter: SettlementFilter,
+    { byDay, byPayee }: Grouping,
+    most: number,
+  ): Promise<readonly TotalRow[]> {
+    const payees = sql`pay_to = any(${sql.val(filter.payees.map(bytesOf))}::bytea[])`;
+    const day = sql`to_char(claimed_at at time zone 'UTC', 'YYYY-MM-DD')`;
+    // A row without its payment is of no asset; it has no payee either and is in no list.
+    const query = sql<ReadTotal>`
+      select ${byDay ? day : sql`''`} as day, chain_id, asset,
+        ${byPayee ? sql`pay_to` : sql`''::bytea`} as pay_to, state, count(*) as count,
+        count(*) filter (where is_paid) as paid_count,
+        coalesce(sum(coalesce(settled_amount, amount)) filter (where is_paid), 0)::text as paid_amount
+      from x402.settlements where ${sql.join([payees, ...conditionsOf(filter)], sql` and `)}
+      group by 1, chain_id, asset, 4, state
+      order by 1 desc, chain_id, asset, 4, state limit ${most}`;
+    const { rows } = await asked(query.execute(this.database.db));
+    return rows.map((row) => ({
+      day: row.day,
+      chainId: Number(row.chain_id),
+      asset: hexOf(row.asset),
+      payTo: hexOf(row.pay_to),
+      state: row.state,
+      count: BigInt(row.count),
+      paidCount: BigInt(row.paid_count),
+      paidAmount: BigInt(row.paid_amount),
+    }));
+  }
+}
+
+/** As PostgreSQL gives it: numbers that may be large are text. */
+interface ReadTotal {
+  readonly day: string;
+  readonly chain_id: string;
+  readonly asset: Buffer;
+  readonly pay_to: Buffer;
+  readonly state: string;
+  readonly count: string;
+  readonly paid_count: string;
+  readonly paid_amount: string;
 }
 
 function archived(row: ReadRow): ArchivedSettlement {
@@ -80,4 +123,8 @@ function conditionsOf({
 
 function bytesOf(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');
+}
+
+function hexOf(bytes: Buffer): Hex {
+  return `0x${bytes.toString('hex')}`;
 }

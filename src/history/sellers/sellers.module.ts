@@ -15,11 +15,14 @@ import { Receipts } from '../receipts/receipts.js';
 import { SellersV2Controller } from './sellers.v2.controller.js';
 import { NO_LISTS, SettlementLists } from './settlement-lists.js';
 import type { SettlementReader } from './settlement-reader.js';
+import { TotalsOfSellers } from './settlement-totals.js';
 
 /** The archive, for those who read it; neither is there without a history. */
 interface ReadArchive {
-  readonly database?: Database;
+  readonly databases: readonly Database[];
   readonly reader?: SettlementReader;
+  /** For what reads much: it has connections of its own, so that it delays no list. */
+  readonly patientReader?: SettlementReader;
 }
 
 interface ReceiptParts {
@@ -34,6 +37,9 @@ const READ_ARCHIVE = Symbol('READ_ARCHIVE');
 /** Somebody waits for the answer: what takes longer is told as trouble. */
 const READING: ConnectionUse = {
   ...{ name: 'x402-lists', most: 4, connectMs: 1000, statementMs: 3000 },
+};
+const READING_MUCH: ConnectionUse = {
+  ...{ name: 'x402-totals', most: 2, connectMs: 1000, statementMs: 15_000 },
 };
 
 /** What sellers see of the history, in processes that answer them. */
@@ -51,9 +57,15 @@ export class SellersModule implements OnModuleDestroy {
           provide: READ_ARCHIVE,
           // Nothing is asked at the start: what settles must not depend on it.
           useFactory: (): ReadArchive => {
-            if (history === undefined) return {};
-            const database = connectDatabase(history.databaseUrl, READING);
-            return { database, reader: new PostgresSettlementReader(database) };
+            if (history === undefined) return { databases: [] };
+            const [quick, patient] = [READING, READING_MUCH].map((use) =>
+              connectDatabase(history.databaseUrl, use),
+            ) as [Database, Database];
+            return {
+              databases: [quick, patient],
+              reader: new PostgresSettlementReader(quick),
+              patientReader: new PostgresSettlementReader(patient),
+            };
           },
         },
         {
@@ -61,6 +73,12 @@ export class SellersModule implements OnModuleDestroy {
           inject: [READ_ARCHIVE],
           useFactory: ({ reader }: ReadArchive) =>
             reader === undefined ? NO_LISTS : new SettlementLists(reader),
+        },
+        {
+          provide: TotalsOfSellers,
+          inject: [READ_ARCHIVE],
+          useFactory: ({ patientReader }: ReadArchive) =>
+            new TotalsOfSellers(patientReader, () => systemClock.now()),
         },
         provide(
           Receipts,
@@ -76,7 +94,7 @@ export class SellersModule implements OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.archive.database?.db.destroy();
+    await Promise.all(this.archive.databases.map(({ db }) => db.destroy()));
   }
 }
 

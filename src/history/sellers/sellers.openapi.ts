@@ -29,7 +29,7 @@ const problem = (description: string, example: JsonObject, headers?: readonly st
   jsonAnswer(description, 'Problem', example, headers);
 
 /** What every route of a seller refuses alike. */
-export const SELLER_REFUSALS: JsonObject = {
+const SELLER_REFUSALS: JsonObject = {
   401: problem(
     'No API key, or an unknown one.',
     { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
@@ -85,6 +85,25 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     undefined,
     closed,
   ),
+  SettlementTotals: object(
+    {
+      groupBy: { type: 'array', items: text },
+      totals: {
+        type: 'array',
+        items: object(
+          {
+            ...{ day: { type: 'string', format: 'date' }, network, asset: address, payTo: address },
+            paid: object({ count: digits, amount: { type: 'string', pattern: '^[0-9]+$' } }),
+            states: { type: 'object', additionalProperties: digits },
+          },
+          ['network', 'asset', 'paid', 'states'],
+          closed,
+        ),
+      },
+    },
+    undefined,
+    closed,
+  ),
   ReceiptKeys: object({
     keys: { type: 'array', items: { type: 'object', additionalProperties: true } },
     x402_receipt_signers: {
@@ -94,6 +113,36 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     },
   }),
 };
+
+const FILTERS: Readonly<Record<string, JsonObject>> = {
+  payTo: address,
+  from: {
+    type: 'string',
+    description: 'Claimed at or after: a day (UTC), or a time with its zone.',
+  },
+  to: { type: 'string', description: 'Claimed before.' },
+  state: { type: 'string', description: 'A state of a settlement.' },
+  asset: address,
+  network,
+};
+
+const parametersOf = (
+  schemas: Readonly<Record<string, JsonObject>>,
+  required: readonly string[],
+): Json =>
+  Object.entries(schemas).map(([name, schema]) => ({
+    ...{ name, in: 'query', schema },
+    ...(required.includes(name) && { required: true }),
+  }));
+
+const NO_HISTORY = problem('There is no history.', {
+  error: 'This deployment keeps no history of settlements.',
+  code: 'history_off',
+});
+const AWAY = problem('The history cannot be asked now: ask again.', {
+  error: 'The history cannot be asked now; ask again.',
+  code: 'history_unavailable',
+});
 
 /** What sellers have of their own settlements. */
 export const SELLERS_OPENAPI: OpenApiPart = {
@@ -127,6 +176,35 @@ export const SELLERS_OPENAPI: OpenApiPart = {
           503: problem('Neither known nor unknown now: ask again.', {
             error: 'This cannot be looked up now; ask again.',
           }),
+          ...SELLER_REFUSALS,
+        },
+      },
+    },
+    '/v2/settlements/totals': {
+      get: {
+        operationId: 'settlementTotals',
+        tags: ['History'],
+        summary: 'Exact sums of what was paid to the payees of an API key',
+        description: 'Amounts of two assets are never added: every group is of one asset.',
+        security: KEY,
+        parameters: parametersOf(
+          {
+            ...FILTERS,
+            groupBy: {
+              type: 'string',
+              description: '`day`, `asset` and `payee`, comma-separated.',
+            },
+          },
+          ['from'],
+        ),
+        responses: {
+          200: jsonAnswer('The sums.', 'SettlementTotals', undefined, RATE),
+          400: problem('A parameter that is none, or too many groups.', {
+            error: 'from must be given.',
+            code: 'invalid_query',
+          }),
+          501: NO_HISTORY,
+          503: AWAY,
           ...SELLER_REFUSALS,
         },
       },

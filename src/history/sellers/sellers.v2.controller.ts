@@ -4,13 +4,23 @@ import { payeesOf, RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { Receipts } from '../receipts/receipts.js';
 import { HistoryErrorFilter } from './history-error.filter.js';
+import { TotalsOfSellers } from './settlement-totals.js';
 
 /** What sellers have of their own settlements, with an API key that names their payees. */
 @Controller('v2/settlements')
 @RateLimited('lookup')
 @UseFilters(HistoryErrorFilter)
 export class SellersV2Controller {
-  constructor(private readonly receipts: Receipts) {}
+  constructor(
+    private readonly receipts: Receipts,
+    private readonly sums: TotalsOfSellers,
+  ) {}
+
+  @Get('totals')
+  async totals(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const payees = payeesOf(request, response);
+    sendJson(response, 200, await this.sums.of(request.query, payees));
+  }
 
   @Get(':id/receipt')
   async receipt(

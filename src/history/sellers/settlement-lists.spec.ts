@@ -7,21 +7,13 @@ import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.builder.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
 import { NO_LISTS, SettlementLists } from './settlement-lists.js';
-import { MemorySettlementReader } from './settlement-reader.builder.js';
+import { MemorySettlementReader, rowNamed as row } from './settlement-reader.builder.js';
 
 const SHOP: Address = `0x${'c3'.repeat(20)}`;
 const OTHER: Address = `0x${'d4'.repeat(20)}`;
 const MINE = new Set([SHOP]);
 const THEIRS = new Set([OTHER]);
 
-/** A row claimed so many milliseconds later than the first. */
-function row(name: string, later: number, more: Partial<SettlementRow> = {}): SettlementRow {
-  const version = { ms: 1, sequence: 1 };
-  const made = rowOf(56, 1, {
-    ...{ kind: 'recorded', id: idOf(name), version, settlement: aRecorded(name, 'finalized') },
-  });
-  return { ...made, claimed_at: new Date(CLAIMED_AT + later), ...more };
-}
 const addressBytes = (address = OTHER) => Buffer.from(address.slice(2), 'hex');
 
 async function problemOf(work: Promise<unknown>): Promise<[number, string, string]> {

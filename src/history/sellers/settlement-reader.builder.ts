@@ -1,8 +1,16 @@
+import type { Address } from 'viem';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
-import type { SettlementRow } from '../settlement-row.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.builder.js';
+import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
 import type { SettlementFilter } from './settlement-filter.js';
-import type { ArchivedSettlement, Position, SettlementReader } from './settlement-reader.js';
+import type {
+  ArchivedSettlement,
+  Grouping,
+  Position,
+  SettlementReader,
+  TotalRow,
+} from './settlement-reader.js';
 
 /** {@link SettlementReader} of rows in memory: the rules of the archive without the archive. */
 export class MemorySettlementReader implements SettlementReader {
@@ -26,10 +34,40 @@ export class MemorySettlementReader implements SettlementReader {
     const row = this.rows.find((one) => one.id.toString('base64url') === id);
     return Promise.resolve(row && shown(row));
   }
+
+  totals(
+    filter: SettlementFilter,
+    { byDay, byPayee }: Grouping,
+    most: number,
+  ): Promise<readonly TotalRow[]> {
+    const groups = new Map<string, TotalRow>();
+    for (const row of this.rows.filter((one) => isAsked(one, filter))) {
+      const day = byDay ? row.claimed_at.toISOString().slice(0, 10) : '';
+      const payTo = byPayee ? hexOf(row.pay_to) : '0x';
+      const asset = hexOf(row.asset);
+      // In the order of the days turned round, then of the others as they are.
+      const key = [row.chain_id, asset, payTo, row.state, day].join(' ');
+      const sum = groups.get(key) ?? NOTHING;
+      const amount = row.is_paid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
+      groups.set(key, {
+        ...{ day, chainId: row.chain_id, asset, payTo, state: row.state },
+        count: sum.count + 1n,
+        paidCount: sum.paidCount + (row.is_paid ? 1n : 0n),
+        paidAmount: sum.paidAmount + amount,
+      });
+    }
+    const rows = [...groups]
+      .sort(([a, { day: dayA }], [b, { day: dayB }]) => compare(dayB, dayA) || compare(a, b))
+      .map(([, row]) => row);
+    return Promise.resolve(rows.slice(0, most));
+  }
 }
 
 const shown = (row: SettlementRow): Settlement =>
   settlementOf({ ...row, chain_id: String(row.chain_id) });
+const NOTHING = { count: 0n, paidCount: 0n, paidAmount: 0n };
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const hexOf = (bytes: Buffer | null): Address => `0x${bytes?.toString('hex') ?? ''}`;
 const placeOf = ({ claimed_at: claimedAt, id }: SettlementRow): Position => ({ claimedAt, id });
 
 function newestFirst(a: Position, b: Position): number {
@@ -47,4 +85,17 @@ export function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
     (asset === undefined || row.asset?.toString('hex') === asset.slice(2)) &&
     (chainId === undefined || row.chain_id === chainId)
   );
+}
+
+/** A row claimed so many milliseconds later than the first. */
+export function rowNamed(
+  name: string,
+  later: number,
+  more: Partial<SettlementRow> = {},
+): SettlementRow {
+  const version = { ms: 1, sequence: 1 };
+  const made = rowOf(56, 1, {
+    ...{ kind: 'recorded', id: idOf(name), version, settlement: aRecorded(name, 'finalized') },
+  });
+  return { ...made, claimed_at: new Date(CLAIMED_AT + later), ...more };
 }

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementFilter } from './settlement-filter.js';
 
@@ -10,6 +11,27 @@ export interface Position {
 export interface ArchivedSettlement {
   readonly position: Position;
   readonly settlement: Settlement;
+}
+
+/** What is told apart beside asset and state. */
+export interface Grouping {
+  readonly byDay: boolean;
+  readonly byPayee: boolean;
+}
+
+/** The settlements of one group that are in one state. */
+export interface TotalRow {
+  /** `2026-11-30`, in UTC; empty unless it is told apart. */
+  readonly day: string;
+  readonly chainId: number;
+  readonly asset: Address;
+  /** `0x` unless it is told apart. */
+  readonly payTo: Address;
+  readonly state: string;
+  readonly count: bigint;
+  readonly paidCount: bigint;
+  /** Atomic units; what was settled where that is less than what was signed. */
+  readonly paidAmount: bigint;
 }
 
 /**
@@ -27,4 +49,7 @@ export interface SettlementReader {
 
   /** @param id - as the ledger names it: 32 bytes in base64url. */
   byId(id: string): Promise<Settlement | undefined>;
+
+  /** Newest day first, then by network, asset, payee and state. */
+  totals(filter: SettlementFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]>;
 }
