@@ -6,6 +6,7 @@ import { provide } from '../../platform/nest/provide.js';
 import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { SETTLEMENT_LISTING } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { Exports } from '../export/exports.js';
 import { connectDatabase, type ConnectionUse, type Database } from '../postgres/database.js';
 import { PostgresSettlementReader } from '../postgres/postgres-settlement-reader.js';
 import { ChainEvidence } from '../receipts/chain-evidence.js';
@@ -39,7 +40,7 @@ const READING: ConnectionUse = {
   ...{ name: 'x402-lists', most: 4, connectMs: 1000, statementMs: 3000 },
 };
 const READING_MUCH: ConnectionUse = {
-  ...{ name: 'x402-totals', most: 2, connectMs: 1000, statementMs: 15_000 },
+  ...{ name: 'x402-exports', most: 2, connectMs: 1000, statementMs: 15_000 },
 };
 
 /** What sellers see of the history, in processes that answer them. */
@@ -79,6 +80,11 @@ export class SellersModule implements OnModuleDestroy {
           inject: [READ_ARCHIVE],
           useFactory: ({ patientReader }: ReadArchive) =>
             new TotalsOfSellers(patientReader, () => systemClock.now()),
+        },
+        {
+          provide: Exports,
+          inject: [READ_ARCHIVE],
+          useFactory: ({ patientReader }: ReadArchive) => new Exports(patientReader),
         },
         provide(
           Receipts,

@@ -209,6 +209,36 @@ export const SELLERS_OPENAPI: OpenApiPart = {
         },
       },
     },
+    '/v2/settlements/export': {
+      get: {
+        operationId: 'exportSettlements',
+        tags: ['History'],
+        summary: 'A file of what was paid to the payees of an API key',
+        description: 'Newest first. A file that could not be finished is broken off, never ended.',
+        security: KEY,
+        parameters: parametersOf(
+          { format: { type: 'string', enum: ['csv', 'ndjson', 'parquet'] }, ...FILTERS },
+          ['format'],
+        ),
+        responses: {
+          200: {
+            description: 'The file.',
+            content: {
+              'text/csv': { schema: text },
+              'application/x-ndjson': { schema: text },
+              'application/vnd.apache.parquet': { schema: {} },
+            },
+          },
+          400: problem('A parameter that is none.', {
+            error: 'format must be one of csv, ndjson, parquet.',
+            code: 'invalid_query',
+          }),
+          501: NO_HISTORY,
+          503: AWAY,
+          ...SELLER_REFUSALS,
+        },
+      },
+    },
     '/.well-known/jwks.json': {
       get: {
         operationId: 'receiptKeys',

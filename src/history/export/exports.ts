@@ -1,0 +1,109 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { CodedError } from '../../platform/http/coded-error.js';
+import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
+import { fromArchive, historyOff, notYours } from '../sellers/history-problems.js';
+import {
+  FILTER_QUERY,
+  filterOf,
+  readQuery,
+  type SettlementFilter,
+} from '../sellers/settlement-filter.js';
+import type { ArchivedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
+import { csvOf } from './csv.js';
+import { ndjsonOf } from './ndjson.js';
+import { parquetOf } from './parquet.js';
+
+const FORMATS = {
+  csv: { contentType: 'text/csv; charset=utf-8; header=present', encode: csvOf },
+  ndjson: { contentType: 'application/x-ndjson', encode: ndjsonOf },
+  parquet: { contentType: 'application/vnd.apache.parquet', encode: parquetOf },
+} as const;
+type Format = keyof typeof FORMATS;
+const FORMAT_NAMES = Object.keys(FORMATS) as Format[];
+
+const EXPORT_QUERY = z.strictObject({
+  ...FILTER_QUERY,
+  format: z.enum(FORMAT_NAMES, { error: `must be one of ${FORMAT_NAMES.join(', ')}` }),
+});
+
+/** Settlements that are read at a time: what an export has in memory, however long it is. */
+const PAGE = 1000;
+/** Each holds a connection of the database while it reads a page. */
+const AT_ONCE = 4;
+const OF_ONE_KEY = 2;
+
+/** A file that is being made. */
+export interface Export {
+  readonly contentType: string;
+  readonly fileName: string;
+  /** Made as it is taken. Fails where the archive does: what was taken is then no whole file. */
+  readonly bytes: AsyncIterable<Buffer>;
+}
+
+/** Files of settlements, newest first, made page by page while they are read. */
+export class Exports {
+  readonly #running = new Map<string, number>();
+
+  /** @param reader - `undefined` without a history. */
+  constructor(private readonly reader: Pick<SettlementReader, 'page'> | undefined) {}
+
+  /**
+   * Takes a place for an export, and gives it back when it is over, however it ends.
+   *
+   * @param owner - of the API key: one owner does not take all places.
+   * @param use - has the export to itself. The first page was read by then.
+   * @throws CodedError before `use` is called; then what `use` throws.
+   */
+  async run(
+    owner: string,
+    query: unknown,
+    payees: ReadonlySet<Address>,
+    use: (one: Export) => Promise<void>,
+  ): Promise<void> {
+    const { reader } = this;
+    if (reader === undefined) throw historyOff();
+    const { format, ...asked } = readQuery(EXPORT_QUERY, query);
+    const filter = filterOf(asked, payees);
+    if (filter === undefined) throw notYours();
+    this.#begin(owner);
+    try {
+      const first = await fromArchive(reader.page(filter, undefined, PAGE));
+      const { contentType, encode } = FORMATS[format];
+      const bytes = encode(pagesOf(reader, filter, first));
+      await use({ contentType, fileName: `settlements.${format}`, bytes });
+    } finally {
+      this.#end(owner);
+    }
+  }
+
+  #begin(owner: string): void {
+    const own = this.#running.get(owner) ?? 0;
+    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0);
+    if (own >= OF_ONE_KEY || all >= AT_ONCE) {
+      throw new CodedError(429, 'export_busy', 'As many exports run as may; ask again later.');
+    }
+    this.#running.set(owner, own + 1);
+  }
+
+  #end(owner: string): void {
+    const left = (this.#running.get(owner) ?? 0) - 1;
+    if (left > 0) this.#running.set(owner, left);
+    else this.#running.delete(owner);
+  }
+}
+
+/** No connection and no snapshot is held between two pages, so a slow client costs the database nothing. */
+async function* pagesOf(
+  reader: Pick<SettlementReader, 'page'>,
+  filter: SettlementFilter,
+  first: readonly ArchivedSettlement[],
+): AsyncGenerator<readonly Settlement[], void> {
+  let page = first;
+  for (;;) {
+    yield page.map(({ settlement }) => settlement);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    page = await reader.page(filter, last.position, PAGE);
+  }
+}
