@@ -109,6 +109,11 @@ describe('what leaves the ledger', () => {
     expect(told.reduce((sum, { left }) => sum + left, 0)).toBe(2);
   });
 
+  it('is told of from the first look on, also while it is nothing', async () => {
+    await evictor.round(AT);
+    expect(told).toEqual([{ left: 0, unarchived: 0 }]);
+  });
+
   it('is a hundred at a time, and there is more then', async () => {
     for (let i = 0; i < 150; i += 1) store(`s${i}`, put(`s${i}`));
     expect(await evictor.round(AT)).toBe(true);

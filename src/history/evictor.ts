@@ -37,7 +37,11 @@ export class Evictor {
   async round(at: LedgerAt): Promise<boolean> {
     const { cooled, hotMs, observer } = this.options;
     const read = await cooled.read(at, hotMs, TOGETHER);
-    if (read.kind === 'behind' || read.cooled.length === 0) return false;
+    if (read.kind === 'behind') return false;
+    if (read.cooled.length === 0) {
+      observer.left(at.chainId, { left: 0, unarchived: 0 });
+      return false;
+    }
     const archived = await this.#archived(at, read.cooled);
     const partings = read.cooled.map((one): Parting => ({
       id: one.id,

@@ -29,6 +29,7 @@ export function historyLog(logger: PinoLogger): HistoryObserver {
       logger.error({ trouble, err: error }, 'settlements are not archived now; they wait in Redis');
     },
     left: (chainId, { left, unarchived }) => {
+      if (left + unarchived === 0) return;
       logger.debug({ chainId, left, unarchived }, 'settlements left Redis');
     },
     // Counted; an outage is told by the archiver.
