@@ -22,6 +22,8 @@ export interface Case {
   readonly body: Body;
   /** What we answer where the reference throws. */
   readonly whenThrown?: string;
+  /** What happens between its verify and its settle. */
+  readonly meanwhile?: () => Promise<unknown>;
 }
 
 export type Change = (body: Body) => void;

@@ -67,7 +67,8 @@ describe('compared with the reference facilitator on one chain', () => {
     world = await World.start({ chainId: CHAIN_ID });
     const { walletFactory } = world;
     service = await world.service({ ERC6492_FACTORIES: walletFactory });
-    reference = new Reference(world.anvil.url, CHAIN_ID, V1_NETWORK, SIGNER.key, walletFactory);
+    const { url } = world.anvil;
+    reference = new Reference(url, CHAIN_ID, V1_NETWORK, SIGNER.key, [walletFactory]);
     stage = await setStage(world, V1_NETWORK);
   });
   afterAll(() => world.stop());

@@ -29,8 +29,14 @@ export interface Settled {
 export class Reference {
   readonly #facilitator: x402Facilitator;
 
-  /** @param factory - of wallets, which it may call; none where absent. */
-  constructor(rpcUrl: string, chainId: number, v1Network: string, key: Hex, factory?: Hex) {
+  /** @param factories - of wallets, which it may call. */
+  constructor(
+    rpcUrl: string,
+    chainId: number,
+    v1Network: string,
+    key: Hex,
+    factories: readonly Hex[] = [],
+  ) {
     const account = privateKeyToAccount(key);
     const client = createWalletClient({
       account,
@@ -47,7 +53,7 @@ export class Reference {
       ...client,
       address: account.address,
     } as unknown as Parameters<typeof toFacilitatorEvmSigner>[0]);
-    const eip6492AllowedFactories = factory === undefined ? [] : [factory];
+    const eip6492AllowedFactories = [...factories];
     this.#facilitator = new x402Facilitator()
       .register(`eip155:${chainId}`, new ExactEvmScheme(signer, { eip6492AllowedFactories }))
       .register(`eip155:${chainId}`, new UptoEvmScheme(signer))

@@ -19,14 +19,14 @@ export const SETTLE_DIFFERENCES: readonly SettleDifference[] = [
     why: 'v 0 or 1 recovers to the payer. It is presented on chain as 27 or 28, and succeeds.',
   },
   {
-    cases: /nonce used/,
+    cases: /nonce used|presented by another meanwhile$/,
     reference: /^failure /,
     ours: /^failure (invalid_exact_evm_nonce_already_used|permit2_invalid_nonce), a transaction$/,
     why: 'What was used is said to be used, by the transaction that used it.',
   },
   {
-    cases: /^(?:eip3009|v1|permit2): /,
-    reference: /^failure (\w*transaction_failed\b|The contract function)/,
+    cases: /^(?:eip3009|v1|permit2|undeployed): /,
+    reference: /^failure (\w*transaction_failed\b|The contract function|Execution reverted)/,
     ours: /^failure [a-z0-9_]+$/,
     why: 'The reference does not simulate a settle and says what its node said. Here a settle is refused for the reason that verify gives, before gas is spent.',
   },
@@ -35,6 +35,31 @@ export const SETTLE_DIFFERENCES: readonly SettleDifference[] = [
     reference: /^failure invalid_exact_evm_signature$/,
     ours: /^failure invalid_exact_evm_(token_name_mismatch|token_version_mismatch|transaction_simulation_failed)$/,
     why: 'The same: a settle gives the reason that verify gives, for which the reference needs its simulation.',
+  },
+  {
+    cases:
+      /^undeployed: (?:by a factory that (?:does nothing|makes another wallet)|of an account with a key of another|pays at another time|signed (?:by another|for another (?:name|version))|with (?:v less 27|an empty signature|a longer signature))$/,
+    reference: /^failure invalid_exact_evm_signature$/,
+    ours: /^failure invalid_exact_evm_(token_name_mismatch|token_version_mismatch|transaction_simulation_failed)$/,
+    why: 'The same. And nothing is sent: the reference deploys the wallet before it finds out.',
+  },
+  {
+    cases: /^undeployed: of an account with a key, by a factory that reverts$/,
+    reference: /^failure invalid_exact_evm_transaction_failed$/,
+    ours: /^success, a transaction$/,
+    why: 'What a key has signed needs no wallet: its wrapper is taken off, and the factory is not called.',
+  },
+  {
+    cases: /^undeployed: by a factory that answers at length$/,
+    reference: /^success, a transaction$/,
+    ours: /^failure invalid_exact_evm_signature$/,
+    why: 'Answers of calls are read to a bound. What is longer is no answer, and no factory in use says more than an address.',
+  },
+  {
+    cases: /^undeployed: (?:v1, )?wrapped twice$/,
+    reference: /^(success, a transaction|failure The contract function)/,
+    ours: /^failure invalid_exact_evm_signature$/,
+    why: 'No wallet makes a wrapper in a wrapper, and each would run one more factory. It is refused before any code runs.',
   },
   {
     cases: /^permit2: amount 0$/,
