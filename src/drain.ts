@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
+import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
@@ -32,6 +33,8 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
       logger.error({ err: error, step: name }, 'a step of draining failed');
     }
   };
+  // A look-up that waits would keep the process for as long as it was asked to.
+  if (config.hasRole('api')) app.get(SettlementWaits).stop();
   const answered = closeServer(app.getHttpServer());
   const lanes = config.hasRole('worker') ? app.get(Lanes) : undefined;
   const stopLanes = async (): Promise<void> => lanes?.stop();

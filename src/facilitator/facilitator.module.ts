@@ -8,6 +8,7 @@ import { provide } from '../platform/nest/provide.js';
 import type { LabelStore } from '../settlement/ledger/label-store.js';
 import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
+import { SettlementEvents } from '../settlement/ledger/settlement-events.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { type FacilitatorParts, FacilitatorService } from './facilitator.service.js';
@@ -18,6 +19,7 @@ import { PaymentObserver } from './payment-observer.js';
 import { SettlementModule } from './settle/settle.module.js';
 import { SettleService } from './settle/settle.service.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
+import { SettlementWaits } from './status/settlement-waits.js';
 import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
 import { StatusService } from './status/status.service.js';
 import { SupportedService } from './supported.service.js';
@@ -56,6 +58,15 @@ export class FacilitatorModule {
           inject: [SETTLEMENT_QUERIES, ChainRegistry, LABEL_STORE],
           useFactory: (settlements: SettlementQueries, chains: ChainRegistry, labels: LabelStore) =>
             new StatusService(settlements, chains, labels),
+        },
+        {
+          provide: SettlementWaits,
+          inject: [StatusService, SettlementEvents],
+          useFactory: (status: StatusService, news: SettlementEvents) =>
+            new SettlementWaits({
+              ...{ news, now: () => performance.now() },
+              look: (id) => status.byId(id),
+            }),
         },
       ],
     };

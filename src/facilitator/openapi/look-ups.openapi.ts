@@ -1,6 +1,7 @@
 import { jsonAnswer, type JsonObject, KEY_IF_IN_USE, OPEN } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA, NONCE_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
+import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
 import * as examples from './examples.js';
 import { CAIP2, SETTLEMENT_ID } from './values.js';
 
@@ -52,7 +53,10 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       operationId: 'settlement',
       tags: ['Look-ups'],
       summary: 'What became of a settlement',
-      description: 'Whether it landed; not whether it is yours to sell.',
+      description:
+        'Whether it landed; not whether it is yours to sell. With `wait` the answer comes when the state changes, ' +
+        'at the latest after so many seconds; at once where nothing happens to the settlement any more. ' +
+        'Where too many wait already it comes at once too, with `Retry-After`.',
       security: OPEN,
       parameters: [
         {
@@ -62,9 +66,21 @@ export const LOOK_UPS: Record<string, JsonObject> = {
           description: 'From the header `Settlement-Id`.',
           schema: { type: 'string', pattern: SETTLEMENT_ID },
         },
+        {
+          name: 'wait',
+          in: 'query',
+          description: 'Seconds.',
+          schema: { type: 'integer', minimum: 0, maximum: WAIT_SECONDS_MAX, default: 0 },
+        },
       ],
       responses: {
-        200: jsonAnswer('The settlement.', 'Settlement', examples.SETTLEMENT, RATE),
+        200: jsonAnswer('The settlement.', 'Settlement', examples.SETTLEMENT, [
+          'Retry-After',
+          ...RATE,
+        ]),
+        400: jsonAnswer('A wait that is no number of seconds, or too long.', 'Problem', {
+          error: `wait must be a number of seconds, 0 to ${WAIT_SECONDS_MAX}.`,
+        }),
         404: jsonAnswer('Not known.', 'Problem', NOT_KNOWN),
         429: TOO_MANY,
         503: LATER,

@@ -87,7 +87,7 @@ export class SettlementModule {
           settleService,
         ),
       ],
-      exports: [SettleService],
+      exports: [SettleService, SettlementEvents],
     };
   }
 }

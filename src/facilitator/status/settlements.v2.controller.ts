@@ -14,7 +14,9 @@ import {
 import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
+import { ClientAddresses } from '../../platform/http/client-address.js';
 import { sendJson } from '../../platform/http/json.js';
+import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import {
@@ -23,8 +25,10 @@ import {
 } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
 import { keyScope, labelTagOf } from '../settle/settle-context.js';
+import { connectionOf } from '../settle-response.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
 import { SettlementQueryDto } from './settlement-query.dto.js';
+import { SettlementWaits, WAIT_SECONDS_MAX } from './settlement-waits.js';
 import { StatusService } from './status.service.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
@@ -35,12 +39,28 @@ export class SettlementsV2Controller {
   constructor(
     private readonly status: StatusService,
     @Inject(SETTLEMENT_LISTING) private readonly listing: SettlementListing,
+    private readonly waits: SettlementWaits,
+    private readonly addresses: ClientAddresses,
   ) {}
 
+  /** `?wait=20`: when its state changes, at the latest after so many seconds. */
   @Get(':id')
-  async byId(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    const status = /^[\w-]{43}$/.test(id) ? await this.status.byId(id) : undefined;
+  async byId(
+    @Param('id') id: string,
+    @Query('wait') wait: unknown,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const seconds = readSeconds(wait);
+    if (!/^[\w-]{43}$/.test(id)) throw new NotFoundException();
+    const connection = connectionOf(response);
+    const { status, isTurnedAway } = await this.waits.lookUp({
+      ...{ id, seconds, connection },
+      client: callerOf(request) ?? addressGroup(this.addresses.of(request)),
+    });
+    if (!connection.isWritable) return;
     if (status === undefined) throw new NotFoundException();
+    if (isTurnedAway) response.setHeader('Retry-After', 1);
     sendJson(response, 200, status);
   }
 
@@ -112,4 +132,14 @@ function isList(query: SettlementQueryDto, caller: string | undefined): boolean 
   if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
   const ofLists = [payTo, from, to, state, limit, cursor];
   return caller !== undefined || ofLists.some((value) => value !== undefined);
+}
+
+/** @throws BadRequestException for what is no whole number of seconds that may be waited for. */
+function readSeconds(wait: unknown): number {
+  if (wait === undefined) return 0;
+  const seconds = typeof wait === 'string' && /^\d{1,2}$/.test(wait) ? Number(wait) : undefined;
+  if (seconds === undefined || seconds > WAIT_SECONDS_MAX) {
+    throw new BadRequestException(`wait must be a number of seconds, 0 to ${WAIT_SECONDS_MAX}.`);
+  }
+  return seconds;
 }

@@ -1,0 +1,119 @@
+import { Signal } from '../../platform/concurrency/signal.js';
+import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementState } from '../../settlement/model/settlement.js';
+import type { Connection } from '../settle/requester-wait.js';
+
+/** The longest wait that may be asked for. */
+export const WAIT_SECONDS_MAX = 30;
+/** News reaches only processes with a requester of the settlement; the others find out by looking. */
+const LOOK_INTERVAL_MS = 500;
+/** In one process: each costs a look at the ledger twice a second. */
+const WAITS_MAX = 256;
+/** Of these one client may have a part. */
+const WAITS_OF_CLIENT_MAX = 64;
+
+/** Nothing happens to a settlement any more. */
+const FINISHED: ReadonlySet<SettlementState> = new Set<SettlementState>([
+  ...(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'] as const),
+]);
+
+export interface SettlementWaitsParts {
+  /** @throws RedisUnavailableError */
+  readonly look: (id: string) => Promise<SettlementStatus | undefined>;
+  readonly news: Pick<SettlementEvents, 'listen'>;
+  readonly now: () => number;
+}
+
+export interface LookUpWait {
+  readonly id: string;
+  readonly seconds: number;
+  /** Who asks: an API key or a network address. */
+  readonly client: string;
+  readonly connection: Connection;
+}
+
+export interface WaitedStatus {
+  /** `undefined` for what is not known. */
+  readonly status: SettlementStatus | undefined;
+  /** There was no place to wait in: this is how things stand now. */
+  readonly isTurnedAway: boolean;
+}
+
+/**
+ * Look-ups that are answered when the state of their settlement changes, or when their time is over. They
+ * only read: nobody's wait keeps a settlement from being withdrawn.
+ */
+export class SettlementWaits {
+  readonly #open = new Set<Signal>();
+  readonly #openOf = new Map<string, number>();
+  #isStopping = false;
+
+  constructor(private readonly parts: SettlementWaitsParts) {}
+
+  /** @throws RedisUnavailableError */
+  async lookUp(wait: LookUpWait): Promise<WaitedStatus> {
+    // Heard from before the first look on: what happens right after it is not missed.
+    const signal = new Signal();
+    const stopListening = this.parts.news.listen(wait.id, () => {
+      signal.notify();
+    });
+    try {
+      const status = await this.parts.look(wait.id);
+      if (wait.seconds === 0 || status === undefined || FINISHED.has(status.state)) {
+        return { status, isTurnedAway: false };
+      }
+      if (!this.#enter(wait.client, signal)) return { status, isTurnedAway: true };
+      try {
+        return { status: await this.#change(status, wait, signal), isTurnedAway: false };
+      } finally {
+        this.#leave(wait.client, signal);
+      }
+    } finally {
+      stopListening();
+    }
+  }
+
+  /** Answers everybody with what is known: this process is about to end. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const signal of this.#open) signal.notify();
+  }
+
+  async #change(
+    first: SettlementStatus,
+    { id, seconds, connection }: LookUpWait,
+    signal: Signal,
+  ): Promise<SettlementStatus | undefined> {
+    const until = this.parts.now() + seconds * 1000;
+    void connection.closed.then(() => {
+      signal.notify();
+    });
+    for (;;) {
+      const remaining = until - this.parts.now();
+      if (remaining <= 0 || this.#isStopping) return first;
+      await signal.wait(Math.min(remaining, LOOK_INTERVAL_MS));
+      if (!connection.isWritable) return first;
+      const status = await this.parts.look(id);
+      // Also where the time is over: how things stand now, not when it was asked.
+      if (status?.state !== first.state || until <= this.parts.now()) return status;
+    }
+  }
+
+  #enter(client: string, signal: Signal): boolean {
+    const ofClient = this.#openOf.get(client) ?? 0;
+    if (this.#isStopping || this.#open.size >= WAITS_MAX || ofClient >= WAITS_OF_CLIENT_MAX) {
+      return false;
+    }
+    this.#open.add(signal);
+    this.#openOf.set(client, ofClient + 1);
+    return true;
+  }
+
+  #leave(client: string, signal: Signal): void {
+    this.#open.delete(signal);
+    const left = (this.#openOf.get(client) ?? 1) - 1;
+    if (left === 0) this.#openOf.delete(client);
+    else this.#openOf.set(client, left);
+  }
+}
