@@ -3,6 +3,7 @@ import type { LedgerAt } from '../../settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../settlement/ledger/outbox.js';
 import type { Archive, Stored } from '../archive.js';
 import { PAYMENT_COLUMNS, rowOf, type SettlementRow } from '../settlement-row.js';
+import { type ChangeFollower, writeAndTell } from './change-follower.js';
 import { asked, codeOf, type Database } from './database.js';
 import { checkMigrated, migrate } from './migrator.js';
 import { Partitions } from './partitions.js';
@@ -14,6 +15,8 @@ export interface PostgresArchiveOptions {
   /** Months kept beside the current one; `undefined` keeps all. */
   readonly months: number | undefined;
   readonly now: () => number;
+  /** Told of what is written, in its transaction. */
+  readonly follower?: ChangeFollower;
 }
 
 type Unreadable = Tables['unreadable_records'];
@@ -110,9 +113,15 @@ export class PostgresArchive implements Archive {
     await this.#partitions.makeFor(sorted.map((row) => row.claimed_at));
     const written = await this.#db.transaction().execute(async (transaction) => {
       if (unreadable.length > 0) await keepUnreadable(transaction, unreadable);
-      return sorted.length === 0 ? 0 : writeRows(transaction, await placed(transaction, sorted));
+      return sorted.length === 0 ? 0 : this.#write(transaction, await placed(transaction, sorted));
     });
     return { written, stale: sorted.length - written, unreadable: unreadable.length };
+  }
+
+  #write(transaction: Transaction<Tables>, rows: readonly SettlementRow[]): Promise<number> {
+    const { follower } = this.options;
+    const write = (): Promise<number> => writeRows(transaction, rows);
+    return follower === undefined ? write() : writeAndTell(transaction, rows, { follower, write });
   }
 }
 

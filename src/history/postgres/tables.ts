@@ -1,6 +1,13 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 import type { SettlementRow } from '../settlement-row.js';
 
+/**
+ * - `waiting`: to be delivered, or again.
+ * - `failed`: given up after the last attempt.
+ * - `withheld`: its owner may not hear of the payee any more.
+ */
+export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'withheld';
+
 /** The tables of `src/history/migrations`, in the schema `x402`. */
 export interface Tables {
   readonly settlements: SettlementRow & { readonly archived_at: Generated<Date> };
@@ -20,6 +27,43 @@ export interface Tables {
     readonly version_ms: number;
     readonly version_sequence: number;
     readonly record: string;
+  };
+  readonly webhook_endpoints: {
+    readonly id: string;
+    readonly owner: string;
+    readonly url: string;
+    readonly description: string;
+    readonly payees: Buffer[];
+    readonly event_types: string[];
+    readonly secret_names: string[];
+    readonly created_at: Generated<Date>;
+    readonly failing_since: Generated<Date | null>;
+    readonly disabled_at: Generated<Date | null>;
+    readonly disabled_reason: Generated<string | null>;
+    readonly leased_by: Generated<string | null>;
+    readonly leased_until: Generated<Date>;
+  };
+  readonly webhook_events: {
+    /** Larger than a number can be, and read as text. */
+    readonly sequence: GeneratedAlways<string>;
+    readonly id: string;
+    readonly type: string;
+    readonly line: Buffer;
+    readonly pay_to: Buffer | null;
+    readonly body: string;
+    readonly created_at: Generated<Date>;
+  };
+  readonly webhook_deliveries: {
+    readonly endpoint_id: string;
+    readonly sequence: string;
+    readonly line: Buffer;
+    readonly state: Generated<DeliveryState>;
+    readonly attempts: Generated<number>;
+    readonly due_at: Generated<Date>;
+    readonly tried_at: Generated<Date | null>;
+    readonly status: Generated<number | null>;
+    readonly problem: Generated<string | null>;
+    readonly answer: Generated<string | null>;
   };
 }
 

@@ -1,0 +1,67 @@
+import type { Transaction } from 'kysely';
+import { PAYMENT_COLUMNS, type SettlementRow } from '../settlement-row.js';
+import type { Tables } from './tables.js';
+
+/** A row as it was, as far as it decides what has happened, and as it was written. */
+export interface RowChange {
+  readonly before:
+    Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash'> | undefined;
+  readonly after: SettlementRow;
+}
+
+/**
+ * Told of each change in the transaction that archives it: what it writes there is there if and only if the
+ * change is. What it throws keeps the change from being archived.
+ */
+export interface ChangeFollower {
+  follow(transaction: Transaction<Tables>, changes: readonly RowChange[]): Promise<void>;
+}
+
+const VERSION = ['epoch', 'version_ms', 'version_sequence'] as const;
+
+/**
+ * Writes rows, and tells of those that were written.
+ *
+ * @param write - returns how many were; the others are known as they were later.
+ */
+export async function writeAndTell(
+  transaction: Transaction<Tables>,
+  rows: readonly SettlementRow[],
+  { follower, write }: { readonly follower: ChangeFollower; readonly write: () => Promise<number> },
+): Promise<number> {
+  const ids = rows.map(({ id }) => id);
+  const days = rows.map(({ claimed_at }) => claimed_at);
+  const found = transaction
+    .selectFrom('settlements')
+    .where('id', 'in', ids)
+    .where('claimed_at', 'in', days);
+  // Locked: of two processes that write one settlement the second compares with what the first has written.
+  const before = await found
+    .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', ...VERSION])
+    .forUpdate()
+    .execute();
+  const written = await write();
+  if (written === 0) return 0;
+  const after = await found.select(['id', ...VERSION, ...PAYMENT_COLUMNS]).execute();
+  const [olds, news] = [byId(before), byId(after)];
+  const changes = rows.flatMap((row): RowChange[] => {
+    const name = row.id.toString('hex');
+    const [old, stored] = [olds.get(name), news.get(name)];
+    if (stored === undefined || versionOf(stored) !== versionOf(row)) return [];
+    if (old !== undefined && versionOf(old) === versionOf(row)) return [];
+    // What a payment is may be known from an earlier record alone.
+    const payment = Object.fromEntries(PAYMENT_COLUMNS.map((column) => [column, stored[column]]));
+    return [{ before: old, after: { ...row, ...payment } }];
+  });
+  await follower.follow(transaction, changes);
+  return written;
+}
+
+function byId<T extends { readonly id: Buffer }>(rows: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(rows.map((row) => [row.id.toString('hex'), row]));
+}
+
+/** As text: the driver reads large integers as text. */
+function versionOf(row: Pick<SettlementRow, (typeof VERSION)[number]>): string {
+  return VERSION.map((name) => String(row[name])).join(' ');
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../recorded-settlement.builder.js';
+import { rowOf, type SettlementRow } from '../settlement-row.js';
+import { eventIdOf, eventsBetween, type Standing } from './settlement-events.js';
+
+const HASH = Buffer.alloc(32, 1);
+const OTHER = Buffer.alloc(32, 2);
+
+const standing = (
+  state: string,
+  is_paid = state === 'included' || state === 'finalized',
+  more: Partial<Standing> = {},
+): Standing => ({
+  ...{ state, is_paid, transaction: HASH, block_hash: is_paid ? HASH : null },
+  ...more,
+});
+const [queued, sent] = [standing('queued'), standing('broadcast')];
+const [included, finalized] = [standing('included'), standing('finalized')];
+const [expired, copied] = [standing('expired'), standing('foreign', true)];
+const elsewhere = standing('included', true, { block_hash: OTHER });
+
+describe('events of a settlement', () => {
+  it.each<[string, Standing | undefined, Standing, string[]]>([
+    ['is sent', queued, sent, []],
+    ['is first heard of', undefined, sent, []],
+    ['is included', sent, included, ['included']],
+    ['is final', included, finalized, ['finalized']],
+    ['is final when it is first heard of', undefined, finalized, ['included', 'finalized']],
+    ['is final before it was seen as included', sent, finalized, ['included', 'finalized']],
+    ['was sent by somebody else', sent, copied, ['included', 'finalized']],
+    ['fails', sent, expired, ['failed']],
+    ['fails before it was seen', undefined, standing('reverted'), ['failed']],
+    ['was used elsewhere', sent, standing('foreign', false), ['failed']],
+    ['is withdrawn', queued, standing('withdrawn'), ['failed']],
+    ['has a new sale', included, included, []],
+    ['has failed already', expired, expired, []],
+    ['is final already', finalized, finalized, []],
+    ['is taken back', included, sent, ['reorged']],
+    ['is taken back though it was final', finalized, queued, ['reorged']],
+    ['is taken back, and fails', included, expired, ['reorged', 'failed']],
+    ['moves to another block', included, elsewhere, ['reorged', 'included']],
+    [
+      'moves to another block and is final there',
+      included,
+      standing('finalized', true, { block_hash: OTHER }),
+      ['reorged', 'included', 'finalized'],
+    ],
+    [
+      'is paid by another transaction',
+      included,
+      standing('included', true, { transaction: OTHER, block_hash: null }),
+      ['reorged', 'included'],
+    ],
+    [
+      'loses the hash of its block',
+      included,
+      standing('finalized', true, { block_hash: null }),
+      ['finalized'],
+    ],
+    ['is paid after it failed', expired, included, ['included']],
+  ])('when it %s', (_, before, after, events) => {
+    expect(eventsBetween(before, after)).toEqual(events.map((name) => `settlement.${name}`));
+  });
+
+  it('have names of their own', () => {
+    const row = (name: string, sequence: number, epoch = 1): SettlementRow =>
+      rowOf(56, epoch, {
+        ...{ kind: 'recorded', id: idOf(name), version: { ms: 5, sequence } },
+        settlement: aRecorded(name, 'included'),
+      });
+    const id = eventIdOf('settlement.included', row('a', 1));
+    expect(id).toMatch(/^evt_[\w-]{32}$/);
+    expect(eventIdOf('settlement.included', row('a', 1))).toBe(id);
+    const others = [
+      eventIdOf('settlement.finalized', row('a', 1)),
+      eventIdOf('settlement.included', row('b', 1)),
+      eventIdOf('settlement.included', row('a', 2)),
+      eventIdOf('settlement.included', row('a', 1, 2)),
+    ];
+    expect(new Set([id, ...others]).size).toBe(5);
+  });
+});

@@ -1,0 +1,64 @@
+import { hashOf } from '../../protocol/payment/hash.js';
+import type { SettlementRow } from '../settlement-row.js';
+
+/** What a seller can be told of a settlement. */
+export const SETTLEMENT_EVENTS = [
+  'settlement.included',
+  'settlement.finalized',
+  'settlement.failed',
+  'settlement.reorged',
+] as const;
+export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
+
+/** What of a row decides which events there are. */
+export type Standing = Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash'>;
+
+/**
+ * What has happened between two states of a settlement, in its order. The archive may have missed the ones
+ * in between: what is final was included before.
+ *
+ * @param before - `undefined` for one that the archive did not know.
+ */
+export function eventsBetween(
+  before: Standing | undefined,
+  after: Standing,
+): readonly SettlementEvent[] {
+  const wasPaid = before?.is_paid === true;
+  if (after.is_paid) {
+    const isSame = wasPaid && isOfSameBlock(before, after);
+    return [
+      ...(wasPaid && !isSame ? (['settlement.reorged'] as const) : []),
+      ...(isSame ? [] : (['settlement.included'] as const)),
+      ...(isFinal(after) && !(isSame && isFinal(before))
+        ? (['settlement.finalized'] as const)
+        : []),
+    ];
+  }
+  const hasFailed = isFailed(after) && !(before !== undefined && isFailed(before));
+  return [
+    ...(wasPaid ? (['settlement.reorged'] as const) : []),
+    ...(hasFailed ? (['settlement.failed'] as const) : []),
+  ];
+}
+
+function isFinal({ state, is_paid }: Standing): boolean {
+  return is_paid && state !== 'included';
+}
+
+function isFailed({ state, is_paid }: Standing): boolean {
+  return !is_paid && ['reverted', 'expired', 'foreign', 'withdrawn'].includes(state);
+}
+
+/** A block whose hash is not known is taken for the same as long as the transaction is. */
+function isOfSameBlock(before: Standing, after: Standing): boolean {
+  if (before.transaction?.toString('hex') !== after.transaction?.toString('hex')) return false;
+  if (before.block_hash === null || after.block_hash === null) return true;
+  return before.block_hash.equals(after.block_hash);
+}
+
+/** The name of an event: the same whoever finds out, and however often. */
+export function eventIdOf(type: SettlementEvent, row: SettlementRow): string {
+  const { id, epoch, version_ms, version_sequence } = row;
+  const name = ['event', type, id.toString('hex'), epoch, version_ms, version_sequence];
+  return `evt_${hashOf(name).slice(0, 32)}`;
+}
