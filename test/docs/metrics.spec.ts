@@ -14,6 +14,7 @@ import { responseMetrics } from '../../src/operations/metrics/response-metrics.j
 import { rpcMetrics } from '../../src/operations/metrics/rpc-metrics.js';
 import { ScrapeService } from '../../src/operations/metrics/scrape.service.js';
 import { WalletGauges, walletMetrics } from '../../src/operations/metrics/wallet-metrics.js';
+import { WebhookGauges, webhookMetrics } from '../../src/operations/metrics/webhook-metrics.js';
 import { tableRows } from './markdown.js';
 
 const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples here'));
@@ -35,6 +36,8 @@ function fullRegistry(): Registry {
   new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });
   historyMetrics(registry);
   new HistoryGauges(registry, { state: unasked });
+  webhookMetrics(registry);
+  new WebhookGauges(registry, { backlog: unasked });
   walletMetrics(registry, { assets: [] });
   new WalletGauges(registry, { journalIsWritable: unasked, providerTrouble: undefined });
   new ScrapeService(registry, []);

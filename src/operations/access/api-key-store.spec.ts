@@ -57,6 +57,30 @@ describe('ApiKeyStore', () => {
     expect(events).toEqual(['loaded 1', 'loaded 1']);
   });
 
+  it('knows the payees of all keys of an id that may list them', async () => {
+    const [one, two, three] = [
+      `0x${'a1'.repeat(20)}`,
+      `0x${'b2'.repeat(20)}`,
+      `0x${'c3'.repeat(20)}`,
+    ];
+    mount(
+      '..2',
+      fileOf(
+        createApiKey('books', ['history'], [one]).record,
+        createApiKey('books', ['history'], [two]).record,
+        createApiKey('books', ['verify'], [three]).record,
+        createApiKey('other', ['history'], [three]).record,
+      ),
+    );
+    await store.reload();
+    expect(store.payeesOfOwner('books')).toEqual(new Set([one, two]));
+    expect(store.payeesOfOwner('first')).toEqual(new Set());
+    mount('..3', fileOf(createApiKey('books', ['history'], [one]).record));
+    await store.reload();
+    expect(store.payeesOfOwner('books')).toEqual(new Set([one]));
+    expect(store.payeesOfOwner('other')).toEqual(new Set());
+  });
+
   it('keeps the keys it has while the file cannot be used, says so once, and recovers', async () => {
     mount('..2', '{"version":1');
     await store.reload();

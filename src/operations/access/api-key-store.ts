@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { Address } from 'viem';
+import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { type ApiKey, ApiKeyFileError, hashApiKey, parseApiKeys } from './api-key.js';
 
 /** Told when the keys in use change, or cannot be changed. */
@@ -27,13 +29,14 @@ const KEY_LENGTH_MAX = 256;
  * The API keys in use. The file is read again each second: a secret mounted by Kubernetes changes by a
  * swap of symbolic links, which watching the file itself does not see.
  */
-export class ApiKeyStore {
+export class ApiKeyStore implements PayeeAccess {
   /**
    * Keys are looked up by an HMAC of their hash under a key of this process. What the look-up takes
    * then tells nothing about the hashes on file, however often it is measured.
    */
   readonly #blinding = randomBytes(32);
   #keys: ReadonlyMap<string, ApiKey> = new Map();
+  #payees: ReadonlyMap<string, ReadonlySet<Address>> = new Map();
   #text: string | undefined;
   #problem: string | undefined;
   #loadedAt = 0;
@@ -57,6 +60,11 @@ export class ApiKeyStore {
   find(presented: string): ApiKey | undefined {
     if (presented.length > KEY_LENGTH_MAX) return undefined;
     return this.#keys.get(this.#blind(hashApiKey(presented)));
+  }
+
+  /** Of all keys of an id: several are how one is changed. */
+  payeesOfOwner(owner: string): ReadonlySet<Address> {
+    return this.#payees.get(owner) ?? new Set();
   }
 
   get status(): ApiKeyStatus {
@@ -90,6 +98,7 @@ export class ApiKeyStore {
         key,
       ]),
     );
+    this.#payees = payeesByOwner(records);
     this.#text = text;
     this.#loadedAt = Date.now();
     this.observer.loaded(this.#keys.size);
@@ -106,4 +115,13 @@ export class ApiKeyStore {
   #blind(hash: Buffer): string {
     return createHmac('sha256', this.#blinding).update(hash).digest('base64');
   }
+}
+
+/** What the keys of each id may list together. */
+function payeesByOwner(keys: readonly ApiKey[]): ReadonlyMap<string, ReadonlySet<Address>> {
+  const all = new Map<string, ReadonlySet<Address>>();
+  for (const { id, scopes, payees } of keys) {
+    if (scopes.has('history')) all.set(id, new Set([...(all.get(id) ?? []), ...payees]));
+  }
+  return all;
 }

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module, type OnModuleDestroy } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import { PayeeAccess } from '../../platform/http/payee-access.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
@@ -45,8 +46,9 @@ export class ApiKeysModule implements OnModuleDestroy {
             return store;
           },
         },
+        { provide: PayeeAccess, useExisting: ApiKeyStore },
       ],
-      exports: [ApiKeyStore],
+      exports: [ApiKeyStore, PayeeAccess],
     };
   }
 

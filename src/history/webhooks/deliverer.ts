@@ -1,0 +1,129 @@
+import { settleAll } from '../../platform/concurrency/settle-all.js';
+import { type FetchAnswer, FetchError, type SafeFetch } from '../../platform/fetch/safe-fetch.js';
+import type { PayeeAccess } from '../../platform/http/payee-access.js';
+import { pauseAfter } from './backoff.js';
+import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import type { WebhookSecrets } from './signature.js';
+import type { Answered, Delivery, Webhook } from './webhook.js';
+import type { WebhookObserver } from './webhook-observer.js';
+
+/** Of one attempt, to the last byte of the answer that is read. */
+const ATTEMPT_MS = 10_000;
+/** A process that dies is taken over after this; longer than an attempt and what is noted of it. */
+const LEASE_MS = 30_000;
+/** To one endpoint at once, each of another settlement. */
+const AT_ONCE = 8;
+/** Then others have their turn. */
+const ROUND_MS = 20_000;
+/** Kept of an answer. */
+const ANSWER_CHARACTERS = 256;
+const GONE = 410;
+
+export interface DelivererParts {
+  readonly store: DeliveryStore;
+  readonly secrets: WebhookSecrets;
+  readonly payees: PayeeAccess;
+  readonly fetcher: Pick<SafeFetch, 'fetch'>;
+  readonly observer: WebhookObserver;
+  readonly holder: string;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/**
+ * Tells an endpoint what it is to be told: of each settlement one event after the other, of several
+ * settlements at once. An attempt whose outcome is not noted is made again, with the same id.
+ */
+export class Deliverer {
+  #isStopping = false;
+
+  constructor(private readonly parts: DelivererParts) {}
+
+  /** What is under way is finished, and nothing new is begun. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  /**
+   * Delivers what is due.
+   *
+   * @returns milliseconds until there is more to do; `undefined` where nothing is known to come.
+   * @throws ArchiveError
+   */
+  async round(endpointId: string): Promise<number | undefined> {
+    const { store, holder, now } = this.parts;
+    const until = now() + ROUND_MS;
+    try {
+      do {
+        // Asked for each time: it may be disabled by now, or have another URL.
+        const webhook = await store.take(endpointId, holder, LEASE_MS);
+        if (webhook === undefined) return undefined;
+        const heads = await store.heads(endpointId, AT_ONCE);
+        if (heads.length === 0) break;
+        await settleAll(heads.map((delivery) => this.#deliver(webhook, delivery)));
+      } while (now() < until && !this.#isStopping);
+      return await store.nextInMs(endpointId);
+    } finally {
+      await store.release(endpointId, holder);
+    }
+  }
+
+  async #deliver(webhook: Webhook, delivery: Delivery): Promise<void> {
+    const { store, payees, observer } = this.parts;
+    const { payTo } = delivery;
+    // As the keys are now: what a key may not see any more is not told to its owner.
+    if (payTo !== undefined && !payees.payeesOfOwner(webhook.owner).has(payTo)) {
+      await store.record(webhook.id, delivery.sequence, {
+        ...{ state: 'withheld', problem: 'the API key may not see this payee' },
+      });
+      observer.attempted('withheld');
+      return;
+    }
+    const answered = await this.#attempt(webhook, delivery);
+    const outcome = this.#judge(answered, delivery.attempts + 1);
+    await store.record(webhook.id, delivery.sequence, outcome);
+    observer.attempted(outcome.state === 'waiting' ? 'refused' : outcome.state);
+    if (outcome.state === 'delivered') return;
+    const reason = answered.status === GONE ? 'gone' : 'failing';
+    if (await store.disable(webhook.id, reason)) observer.disabled(webhook, reason);
+  }
+
+  async #attempt(webhook: Webhook, { eventId, body }: Delivery): Promise<Answered> {
+    const { secrets, fetcher, now } = this.parts;
+    const seconds = Math.floor(now() / 1000);
+    const headers = secrets.headersOf(webhook.id, webhook.secretNames, { eventId, body, seconds });
+    const request = { url: webhook.url, method: 'POST', headers, body } as const;
+    try {
+      const answer = await fetcher.fetch(request, AbortSignal.timeout(ATTEMPT_MS));
+      return readAnswer(answer);
+    } catch (error) {
+      if (error instanceof FetchError) return { problem: error.message };
+      throw error;
+    }
+  }
+
+  #judge(answered: Answered, attempts: number): DeliveryOutcome {
+    const { status } = answered;
+    if (status !== undefined && status >= 200 && status < 300) {
+      return { ...answered, state: 'delivered' };
+    }
+    const pauseMs = pauseAfter(attempts, this.parts.random());
+    return pauseMs === undefined
+      ? { ...answered, state: 'failed' }
+      : { ...answered, state: 'waiting', pauseMs };
+  }
+}
+
+function readAnswer({ status, body }: FetchAnswer): Answered {
+  const text = body.toString('utf8', 0, 4 * ANSWER_CHARACTERS);
+  // PostgreSQL has no text with a zero in it, and nobody wants to see control characters.
+  const answer = text.replaceAll(/[^\P{C}\n\t]/gu, '').slice(0, ANSWER_CHARACTERS);
+  const problem = status >= 200 && status < 300 ? undefined : problemOf(status);
+  return { status, ...(answer !== '' && { answer }), ...(problem !== undefined && { problem }) };
+}
+
+function problemOf(status: number): string {
+  return status >= 300 && status < 400
+    ? 'It redirects; redirects are not followed.'
+    : 'It answered with another status than 2xx.';
+}

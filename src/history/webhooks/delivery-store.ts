@@ -1,0 +1,42 @@
+import type { Answered, Delivery, DisabledReason, Webhook } from './webhook.js';
+
+export type DeliveryOutcome = Answered & {
+  /** `waiting`: to be tried again after the pause. */
+  readonly state: 'delivered' | 'waiting' | 'failed' | 'withheld';
+  readonly pauseMs?: number;
+};
+
+/**
+ * What is to be delivered, and what became of it. The truth about deliveries: jobs only bring a process to
+ * them.
+ *
+ * @throws ArchiveError from every method.
+ */
+export interface DeliveryStore {
+  /** Endpoints for which something is due that no process works on. */
+  due(most: number): Promise<readonly string[]>;
+
+  /**
+   * Takes the lease of an endpoint, or renews it.
+   *
+   * @returns `undefined` where another process has it, and for an endpoint that is disabled or gone.
+   */
+  take(id: string, holder: string, leaseMs: number): Promise<Webhook | undefined>;
+
+  release(id: string, holder: string): Promise<void>;
+
+  /** What is due, each the oldest of its line that waits. */
+  heads(id: string, most: number): Promise<readonly Delivery[]>;
+
+  /** Notes an attempt. What waits behind one that is tried again waits as long. */
+  record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void>;
+
+  /** Disables an endpoint that nothing has reached for a day, or that is gone. @returns whether it did. */
+  disable(id: string, reason: Exclude<DisabledReason, 'owner'>): Promise<boolean>;
+
+  /** When the next attempt is due, in milliseconds from now; `undefined` where nothing waits. */
+  nextInMs(id: string): Promise<number | undefined>;
+
+  /** Drops events that are older than anybody may ask for. @returns whether there may be more of them. */
+  forget(): Promise<boolean>;
+}

@@ -1,0 +1,105 @@
+import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import type { Delivery, DisabledReason, Webhook } from './webhook.js';
+
+const DAY_MS = 86_400_000;
+
+interface Kept {
+  readonly delivery: Delivery;
+  readonly line: string;
+  state: DeliveryOutcome['state'];
+  attempts: number;
+  dueAt: number;
+  outcome: DeliveryOutcome | undefined;
+}
+
+/** {@link DeliveryStore} in memory, of one endpoint. */
+export class MemoryDeliveries implements DeliveryStore {
+  readonly kept: Kept[] = [];
+  lease: { holder: string; until: number } | undefined;
+  failingSince: number | undefined;
+  disabledFor: DisabledReason | undefined;
+  /** Fails the next note of an outcome: the process dies there. */
+  dies = false;
+
+  constructor(
+    public webhook: Webhook,
+    private readonly now: () => number,
+  ) {}
+
+  add(sequence: number, line: string, more: Partial<Delivery> = {}): void {
+    const delivery: Delivery = {
+      ...{ sequence: String(sequence), eventId: `evt_${sequence}`, body: `{"n":${sequence}}` },
+      ...{ type: 'settlement.included', payTo: this.webhook.payees[0], attempts: 0 },
+      ...more,
+    };
+    const base = { state: 'waiting', attempts: 0, dueAt: this.now(), outcome: undefined } as const;
+    this.kept.push({ delivery, line, ...base });
+  }
+
+  due(): Promise<readonly string[]> {
+    return Promise.resolve(this.#heads().length > 0 ? [this.webhook.id] : []);
+  }
+
+  take(id: string, holder: string, leaseMs: number): Promise<Webhook | undefined> {
+    const isHeld = this.lease !== undefined && this.lease.until > this.now();
+    if (id !== this.webhook.id || this.disabledFor !== undefined) return Promise.resolve(undefined);
+    if (isHeld && this.lease?.holder !== holder) return Promise.resolve(undefined);
+    this.lease = { holder, until: this.now() + leaseMs };
+    return Promise.resolve(this.webhook);
+  }
+
+  release(_: string, holder: string): Promise<void> {
+    if (this.lease?.holder === holder) this.lease = undefined;
+    return Promise.resolve();
+  }
+
+  heads(_: string, most: number): Promise<readonly Delivery[]> {
+    const heads = this.#heads().map(({ delivery, attempts }) => ({ ...delivery, attempts }));
+    return Promise.resolve(heads.slice(0, most));
+  }
+
+  record(_: string, sequence: string, outcome: DeliveryOutcome): Promise<void> {
+    if (this.dies) {
+      this.dies = false;
+      return Promise.reject(new Error('the process died here'));
+    }
+    const kept = this.kept.find(({ delivery }) => delivery.sequence === sequence);
+    if (kept?.state !== 'waiting') return Promise.resolve();
+    kept.state = outcome.state;
+    kept.outcome = outcome;
+    kept.dueAt = this.now() + (outcome.pauseMs ?? 0);
+    if (outcome.state === 'withheld') return Promise.resolve();
+    kept.attempts += 1;
+    this.failingSince =
+      outcome.state === 'delivered' ? undefined : (this.failingSince ?? this.now());
+    return Promise.resolve();
+  }
+
+  disable(_: string, reason: Exclude<DisabledReason, 'owner'>): Promise<boolean> {
+    const since = this.failingSince ?? this.now();
+    if (this.disabledFor !== undefined) return Promise.resolve(false);
+    if (reason === 'failing' && this.now() - since < DAY_MS) return Promise.resolve(false);
+    this.disabledFor = reason;
+    return Promise.resolve(true);
+  }
+
+  nextInMs(): Promise<number | undefined> {
+    const waiting = this.kept.filter(({ state }) => state === 'waiting');
+    if (waiting.length === 0) return Promise.resolve(undefined);
+    return Promise.resolve(
+      Math.max(0, Math.min(...waiting.map(({ dueAt }) => dueAt)) - this.now()),
+    );
+  }
+
+  forget(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  #heads(): readonly Kept[] {
+    const waiting = this.kept.filter(({ state }) => state === 'waiting');
+    return waiting.filter(
+      (one, index) =>
+        one.dueAt <= this.now() && waiting.findIndex(({ line }) => line === one.line) === index,
+    );
+  }
+}

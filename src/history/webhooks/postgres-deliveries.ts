@@ -1,0 +1,199 @@
+import { type Kysely, sql } from 'kysely';
+import { asked } from '../postgres/database.js';
+import type { Tables } from '../postgres/tables.js';
+import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import { disabledBody } from './event-body.js';
+import { addDeliveries } from './event-writer.js';
+import { addressOf, newEventId, webhookOf } from './rows.js';
+import type { Delivery, DisabledReason, Webhook } from './webhook.js';
+
+/** Nothing has reached an endpoint for so long: it is not asked any more. */
+const FAILING_HOURS = 24;
+/** Of events, with all their deliveries. */
+const KEPT_DAYS = 30;
+/** A statement has ten seconds. */
+const FORGOTTEN_AT_ONCE = 5000;
+
+/** {@link DeliveryStore} in PostgreSQL, whose clock decides what is due. */
+export class PostgresDeliveries implements DeliveryStore {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+  ) {}
+
+  due(most: number): Promise<readonly string[]> {
+    return asked(
+      this.db
+        .selectFrom('webhook_deliveries')
+        .innerJoin('webhook_endpoints', 'id', 'endpoint_id')
+        .select('endpoint_id')
+        .distinct()
+        .where('state', '=', 'waiting')
+        .where(sql<boolean>`due_at <= now() and leased_until <= now() and disabled_at is null`)
+        .limit(most)
+        .execute()
+        .then((rows) => rows.map((row) => row.endpoint_id)),
+    );
+  }
+
+  take(id: string, holder: string, leaseMs: number): Promise<Webhook | undefined> {
+    return asked(
+      this.db
+        .updateTable('webhook_endpoints')
+        .set({ leased_by: holder, leased_until: inMs(leaseMs) })
+        .where('id', '=', id)
+        .where('disabled_at', 'is', null)
+        .where((where) =>
+          where.or([where('leased_by', '=', holder), sql<boolean>`leased_until <= now()`]),
+        )
+        .returningAll()
+        .executeTakeFirst()
+        .then((row) => row && webhookOf(row)),
+    );
+  }
+
+  async release(id: string, holder: string): Promise<void> {
+    await asked(
+      this.db
+        .updateTable('webhook_endpoints')
+        .set({ leased_by: null, leased_until: sql<Date>`'-infinity'` })
+        .where('id', '=', id)
+        .where('leased_by', '=', holder)
+        .execute(),
+    );
+  }
+
+  async heads(id: string, most: number): Promise<readonly Delivery[]> {
+    const rows = await asked(
+      this.db
+        .selectFrom('webhook_deliveries as head')
+        .innerJoin('webhook_events as event', 'event.sequence', 'head.sequence')
+        .select(['head.sequence', 'head.attempts', 'event.id', 'event.type', 'body', 'pay_to'])
+        .where('endpoint_id', '=', id)
+        .where('head.state', '=', 'waiting')
+        .where(sql<boolean>`head.due_at <= now()`)
+        .where(
+          sql<boolean>`not exists (select from x402.webhook_deliveries older
+            where older.endpoint_id = head.endpoint_id and older.line = head.line
+              and older.state = 'waiting' and older.sequence < head.sequence)`,
+        )
+        .orderBy('head.due_at')
+        .orderBy('head.sequence')
+        .limit(most)
+        .execute(),
+    );
+    return rows.map(({ sequence, attempts, id: eventId, type, body, pay_to }) => ({
+      ...{ sequence, attempts, eventId, type, body },
+      payTo: pay_to === null ? undefined : addressOf(pay_to),
+    }));
+  }
+
+  async record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void> {
+    const { state, pauseMs = 0, status, problem, answer } = outcome;
+    const isTried = state !== 'withheld';
+    await asked(
+      this.db.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable('webhook_deliveries')
+          .set((now) => ({
+            state,
+            attempts: now('attempts', '+', isTried ? 1 : 0),
+            ...(isTried && { tried_at: sql<Date>`now()` }),
+            ...{ due_at: inMs(pauseMs), status: status ?? null },
+            ...{ problem: problem ?? null, answer: answer ?? null },
+          }))
+          .where('endpoint_id', '=', id)
+          .where('sequence', '=', sequence)
+          // Another process may have taken over meanwhile, and delivered it.
+          .where('state', '=', 'waiting')
+          .execute();
+        if (state === 'waiting') {
+          await sql`
+            update x402.webhook_deliveries behind set due_at = head.due_at
+            from x402.webhook_deliveries head
+            where head.endpoint_id = ${id} and head.sequence = ${sequence}
+              and behind.endpoint_id = head.endpoint_id and behind.line = head.line
+              and behind.state = 'waiting' and behind.sequence > head.sequence
+              and behind.due_at < head.due_at`.execute(transaction);
+        }
+        if (!isTried) return;
+        await transaction
+          .updateTable('webhook_endpoints')
+          .set({
+            failing_since: state === 'delivered' ? null : sql<Date>`coalesce(failing_since, now())`,
+          })
+          .where('id', '=', id)
+          .$if(state === 'delivered', (update) => update.where('failing_since', 'is not', null))
+          .$if(state !== 'delivered', (update) => update.where('failing_since', 'is', null))
+          .execute();
+      }),
+    );
+  }
+
+  disable(id: string, reason: Exclude<DisabledReason, 'owner'>): Promise<boolean> {
+    return asked(
+      this.db.transaction().execute(async (transaction) => {
+        const disabled = await transaction
+          .updateTable('webhook_endpoints')
+          .set({ disabled_at: sql<Date>`now()`, disabled_reason: reason })
+          .where('id', '=', id)
+          .where('disabled_at', 'is', null)
+          .$if(reason === 'failing', (update) =>
+            update.where(
+              sql<boolean>`failing_since <= now() - make_interval(hours => ${FAILING_HOURS})`,
+            ),
+          )
+          .returningAll()
+          .executeTakeFirst();
+        if (disabled === undefined) return false;
+        // The others of its owner, where they want to hear of it.
+        const others = await transaction
+          .selectFrom('webhook_endpoints')
+          .select('id')
+          .where('owner', '=', disabled.owner)
+          .where('disabled_at', 'is', null)
+          .where(sql<boolean>`'webhook.disabled' = any (event_types)`)
+          .forKeyShare()
+          .execute();
+        const line = Buffer.from(id);
+        const { sequence } = await transaction
+          .insertInto('webhook_events')
+          .values({
+            ...{ id: newEventId(), type: 'webhook.disabled', line, pay_to: null },
+            body: disabledBody(id, disabled.url, reason, new Date(this.now())),
+          })
+          .returning('sequence')
+          .executeTakeFirstOrThrow();
+        await addDeliveries(
+          transaction,
+          others.map((other) => ({ endpoint_id: other.id, sequence, line })),
+        );
+        return true;
+      }),
+    );
+  }
+
+  async forget(): Promise<boolean> {
+    const { numAffectedRows = 0n } = await asked(
+      sql`delete from x402.webhook_events where sequence in (
+          select sequence from x402.webhook_events
+          where created_at < now() - make_interval(days => ${KEPT_DAYS})
+          order by created_at limit ${FORGOTTEN_AT_ONCE})`.execute(this.db),
+    );
+    return numAffectedRows >= BigInt(FORGOTTEN_AT_ONCE);
+  }
+
+  async nextInMs(id: string): Promise<number | undefined> {
+    const row = await asked(
+      this.db
+        .selectFrom('webhook_deliveries')
+        .select(sql<string | null>`extract(epoch from min(due_at) - now()) * 1000`.as('ms'))
+        .where('endpoint_id', '=', id)
+        .where('state', '=', 'waiting')
+        .executeTakeFirst(),
+    );
+    return row?.ms === null || row?.ms === undefined ? undefined : Math.max(0, Number(row.ms));
+  }
+}
+
+const inMs = (ms: number) => sql<Date>`now() + make_interval(secs => ${ms / 1000})`;

@@ -1,0 +1,49 @@
+import { createHmac } from 'node:crypto';
+import type { Secret } from '../../platform/config/secret.js';
+
+/** As Standard Webhooks names them. */
+const PREFIX = 'whsec_';
+
+/** The secrets of endpoints. None is stored: each is made from its name by the key of the service. */
+export class WebhookSecrets {
+  constructor(private readonly key: Secret<string>) {}
+
+  /** As its owner is given it, once. */
+  textOf(endpointId: string, name: string): string {
+    return `${PREFIX}${this.#bytesOf(endpointId, name).toString('base64')}`;
+  }
+
+  /**
+   * The headers of one attempt, after Standard Webhooks: a signature by each secret, so that a receiver may
+   * know the old one or the new one.
+   *
+   * @param seconds - when it is sent, since the epoch.
+   */
+  headersOf(
+    endpointId: string,
+    names: readonly string[],
+    { eventId, body, seconds }: SignedEvent,
+  ): Readonly<Record<string, string>> {
+    const signatures = names.map((name) => {
+      const mac = createHmac('sha256', this.#bytesOf(endpointId, name));
+      return `v1,${mac.update(`${eventId}.${seconds}.${body}`).digest('base64')}`;
+    });
+    return {
+      'content-type': 'application/json',
+      'webhook-id': eventId,
+      'webhook-timestamp': String(seconds),
+      'webhook-signature': signatures.join(' '),
+    };
+  }
+
+  #bytesOf(endpointId: string, name: string): Buffer {
+    const mac = createHmac('sha256', this.key.reveal());
+    return mac.update(JSON.stringify(['webhook secret', endpointId, name])).digest();
+  }
+}
+
+export interface SignedEvent {
+  readonly eventId: string;
+  readonly body: string;
+  readonly seconds: number;
+}

@@ -1,0 +1,126 @@
+import { type Job, Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Deliverer } from './deliverer.js';
+import type { DeliveryStore } from './delivery-store.js';
+import type { WebhookObserver } from './webhook-observer.js';
+
+const QUEUE = 'webhooks';
+/** How often what is due is looked for in the database. */
+const SWEEP_MS = 1000;
+const ENDPOINTS_MOST = 500;
+/** How often what is too old is dropped. */
+const UPKEEP_MS = 3_600_000;
+/** Endpoints that one process tells at once. */
+const AT_ONCE = 32;
+/** A job of a process that died is run elsewhere after these two at most. */
+const LOCK_MS = 15_000;
+const STALLED_LOOK_MS = 5000;
+const STALLED_MAX = 1_000_000;
+/** Later attempts are found by the sweep: a queue need not remember them for days. */
+const DELAY_MAX_MS = 3_600_000;
+
+interface WebhookJob {
+  readonly endpointId: string;
+}
+
+export interface WebhookJobsParts {
+  readonly deliverer: Deliverer;
+  readonly store: Pick<DeliveryStore, 'due' | 'forget'>;
+  /** A connection of its own for each. */
+  readonly connect: () => Redis;
+  readonly observer: WebhookObserver;
+}
+
+/**
+ * Brings processes to the endpoints for which something is due. A job says where to look and nothing else;
+ * one that is lost, with its Redis too, is made again from the database within a second.
+ */
+export class WebhookJobs {
+  #queue: Queue<WebhookJob> | undefined;
+  #worker: Worker<WebhookJob> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #isTroubled = false;
+  #upkeepAt = -Infinity;
+  readonly #connections: Redis[] = [];
+
+  constructor(private readonly parts: WebhookJobsParts) {}
+
+  start(): void {
+    this.#queue = new Queue<WebhookJob>(QUEUE, { connection: this.#connect() });
+    this.#worker = new Worker<WebhookJob>(QUEUE, (job) => this.#work(job), {
+      connection: this.#connect(),
+      concurrency: AT_ONCE,
+      maxStalledCount: STALLED_MAX,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_LOOK_MS,
+    });
+    // BullMQ prints what nobody listens to, past the log and what it leaves out.
+    const fail = (error: Error): void => {
+      this.#fail(error);
+    };
+    this.#queue.on('error', fail);
+    this.#worker.on('error', fail);
+    this.#timer = setInterval(() => {
+      this.#sweeping ??= this.sweep().finally(() => {
+        this.#sweeping = undefined;
+      });
+    }, SWEEP_MS);
+  }
+
+  /** Ends what is under way; another process goes on. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.parts.deliverer.stop();
+    await this.#sweeping;
+    await Promise.allSettled([this.#worker?.close(), this.#queue?.close()]);
+    for (const connection of this.#connections) connection.disconnect();
+  }
+
+  /** Makes a job for each endpoint that something is due for and that has none. Never fails. */
+  async sweep(): Promise<void> {
+    try {
+      const ids = await this.parts.store.due(ENDPOINTS_MOST);
+      await this.#queue?.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
+      if (this.#isTroubled) this.parts.observer.recovered();
+      this.#isTroubled = false;
+      if (performance.now() - this.#upkeepAt < UPKEEP_MS) return;
+      // Some of them at a time, until none is left.
+      if (!(await this.parts.store.forget())) this.#upkeepAt = performance.now();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #work({ data: { endpointId } }: Job<WebhookJob>): Promise<void> {
+    try {
+      const inMs = await this.parts.deliverer.round(endpointId);
+      if (inMs === undefined || inMs > DELAY_MAX_MS) return;
+      const delay = Math.ceil(inMs);
+      const at = Math.round((Date.now() + delay) / SWEEP_MS);
+      // Its own name: the job that is ending still has the other one.
+      await this.#queue?.add(QUEUE, { endpointId }, { ...optionsOf(`${endpointId}.${at}`), delay });
+    } catch (error) {
+      // The sweep finds what was not done.
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#isTroubled = true;
+    this.parts.observer.troubled(error);
+  }
+
+  #connect(): Redis {
+    const connection = this.parts.connect();
+    this.#connections.push(connection);
+    return connection;
+  }
+}
+
+/** A job of a name that is there already is not added. */
+const optionsOf = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true });
+
+const jobOf = (endpointId: string, jobId: string) => ({
+  ...{ name: QUEUE, data: { endpointId }, opts: optionsOf(jobId) },
+});

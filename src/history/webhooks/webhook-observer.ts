@@ -1,0 +1,19 @@
+import type { DisabledReason, Webhook } from './webhook.js';
+
+/**
+ * - `refused`: to be tried again.
+ * - `failed`: that was the last time.
+ */
+export type AttemptOutcome = 'delivered' | 'refused' | 'failed' | 'withheld';
+
+/** Told of the deliveries of this process; for the log and for metrics. */
+export interface WebhookObserver {
+  attempted(outcome: AttemptOutcome): void;
+  disabled(webhook: Pick<Webhook, 'id' | 'owner'>, reason: DisabledReason): void;
+  /** Jobs, or what they are to work on, could not be had. */
+  troubled(error: unknown): void;
+  /** They can be had again. */
+  recovered(): void;
+}
+
+export const WebhookObserver = Symbol('WebhookObserver');

@@ -1,0 +1,56 @@
+import type { Address } from 'viem';
+import { SETTLEMENT_EVENTS } from './settlement-events.js';
+
+/** What an endpoint may be told of. `webhook.test` comes unasked for. */
+export const EVENT_TYPES = [...SETTLEMENT_EVENTS, 'webhook.disabled'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Where the owner of an API key wants to be told. */
+export interface Webhook {
+  readonly id: string;
+  /** Id of the API key. */
+  readonly owner: string;
+  readonly url: string;
+  readonly description: string;
+  /** Lower case. */
+  readonly payees: readonly Address[];
+  readonly events: readonly EventType[];
+  /** The newest last. */
+  readonly secretNames: readonly string[];
+  readonly createdAt: Date;
+  /** Since when nothing has reached it. */
+  readonly failingSince: Date | undefined;
+  readonly disabled: Disabled | undefined;
+}
+
+/**
+ * - `owner`: turned off by its owner.
+ * - `failing`: nothing reached it for a day.
+ * - `gone`: it answered 410.
+ */
+export type DisabledReason = 'owner' | 'failing' | 'gone';
+
+export interface Disabled {
+  readonly at: Date;
+  readonly reason: DisabledReason;
+}
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  readonly sequence: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly body: string;
+  /** `undefined` for what is about an endpoint. */
+  readonly payTo: Address | undefined;
+  /** That were made before. */
+  readonly attempts: number;
+}
+
+/** What an endpoint answered, as far as it was read. */
+export interface Answered {
+  readonly status?: number;
+  /** Why there was no answer, or it was not good. */
+  readonly problem?: string;
+  readonly answer?: string;
+}

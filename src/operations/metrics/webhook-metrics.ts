@@ -1,0 +1,71 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { WebhookHealth } from '../../history/webhooks/webhook-health.js';
+import type { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
+import type { Sampler } from './scrape.service.js';
+
+/** Counts the deliveries of this process. */
+export function webhookMetrics(registry: Registry): WebhookObserver {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'x402_webhook_attempts_total',
+    help: 'Deliveries by outcome: delivered, refused (tried again), failed (given up), withheld.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const disabled = new Counter({
+    name: 'x402_webhook_disabled_total',
+    help: 'Webhooks that were disabled, by reason: failing for a day, or gone.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const outcome of ['delivered', 'refused', 'failed', 'withheld'])
+    attempts.inc({ outcome }, 0);
+  for (const reason of ['failing', 'gone']) disabled.inc({ reason }, 0);
+  return {
+    attempted: (outcome) => {
+      attempts.inc({ outcome });
+    },
+    disabled: (_, reason) => {
+      disabled.inc({ reason });
+    },
+    troubled: () => undefined,
+    recovered: () => undefined,
+  };
+}
+
+/** Gauges of what waits to be told, the same from every process that delivers. */
+export class WebhookGauges implements Sampler {
+  readonly #waiting: Gauge;
+  readonly #oldest: Gauge;
+  readonly #overdue: Gauge;
+  readonly #disabled: Gauge;
+
+  constructor(
+    registry: Registry,
+    private readonly health: Pick<WebhookHealth, 'backlog'>,
+  ) {
+    const gauge = (name: string, help: string): Gauge =>
+      new Gauge({ name, help, registers: [registry] });
+    this.#waiting = gauge(
+      'x402_webhook_waiting',
+      'Deliveries that wait, of webhooks that are not disabled.',
+    );
+    this.#oldest = gauge('x402_webhook_oldest_seconds', 'Since the oldest of them happened.');
+    this.#overdue = gauge(
+      'x402_webhook_overdue_seconds',
+      'Since the one that should have been tried first was due.',
+    );
+    this.#disabled = gauge('x402_webhooks_disabled', 'Webhooks that are disabled.');
+  }
+
+  async refresh(): Promise<void> {
+    // Without a label a reset leaves a zero behind: what could not be read is absent.
+    for (const one of [this.#waiting, this.#oldest, this.#overdue, this.#disabled]) one.remove();
+    const backlog = await this.health.backlog().catch(() => undefined);
+    if (backlog === undefined) return;
+    this.#waiting.set(backlog.waiting);
+    this.#oldest.set(backlog.oldestSeconds);
+    this.#overdue.set(backlog.overdueSeconds);
+    this.#disabled.set(backlog.disabledEndpoints);
+  }
+}
