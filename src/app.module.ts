@@ -10,6 +10,8 @@ import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.j
 import { HistoryModule } from './history/history.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
+import { WebhooksModule } from './history/webhooks/webhooks.module.js';
+import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -43,6 +45,7 @@ export class AppModule {
     const isWorker = config.hasRole('worker');
     const { apiKeysFile } = config.access;
     const hasDoctor = isApi && config.doctor !== undefined;
+    const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
     const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
     return {
       module: AppModule,
@@ -59,6 +62,7 @@ export class AppModule {
         MetricsModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
+        ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config), FacilitatorModule.forRoot(config)] : []),
@@ -69,6 +73,7 @@ export class AppModule {
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
+          ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           HEALTH_OPENAPI,

@@ -31,6 +31,7 @@ import { HistoryObserver } from './history-observer.js';
 import { connectDatabase, connectReader } from './postgres/database.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
+import { EventWriter } from './webhooks/event-writer.js';
 
 interface ArchiverParts {
   readonly config: AppConfig;
@@ -141,7 +142,10 @@ function startedArchiver(parts: ArchiverParts): Archiver {
   });
   const archiver = new Archiver({
     ...{ outbox, observer, clock: systemClock, processId: processes.processId },
-    archive: new PostgresArchive({ database, migrates, months, now: () => systemClock.now() }),
+    archive: new PostgresArchive({
+      ...{ database, migrates, months, now: () => systemClock.now() },
+      ...(config.webhooks !== undefined && { follower: new EventWriter(() => systemClock.now()) }),
+    }),
     evictor: new Evictor({ cooled, hotMs, observer, reader: new PostgresArchiveReader(database) }),
     chainIds: config.ledgerChainIds,
   });

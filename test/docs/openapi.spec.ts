@@ -5,6 +5,7 @@ import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
+import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
@@ -17,6 +18,7 @@ const PARTS = [
   ASSETS_OPENAPI,
   SELLERS_OPENAPI,
   DOCTOR_OPENAPI,
+  WEBHOOKS_OPENAPI,
   HUB_OPENAPI,
   WALLET_OPENAPI,
   HEALTH_OPENAPI,

@@ -4,6 +4,8 @@ import { Registry } from 'prom-client';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
+import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
+import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { HubStats } from '../../hub/hub-stats.js';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
@@ -32,6 +34,7 @@ import { responseMetrics } from './response-metrics.js';
 import { rpcMetrics } from './rpc-metrics.js';
 import { type Sampler, ScrapeService } from './scrape.service.js';
 import { WalletGauges, walletMetrics } from './wallet-metrics.js';
+import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
 
 const REDIS_METRICS: Provider = {
   provide: RedisMetrics,
@@ -43,6 +46,12 @@ const HISTORY_GAUGES: Provider = {
   provide: HistoryGauges,
   inject: [Registry, HistoryHealth],
   useFactory: (registry: Registry, health: HistoryHealth) => new HistoryGauges(registry, health),
+};
+
+const WEBHOOK_GAUGES: Provider = {
+  provide: WebhookGauges,
+  inject: [Registry, WebhookHealth],
+  useFactory: (registry: Registry, health: WebhookHealth) => new WebhookGauges(registry, health),
 };
 
 const HUB_METRICS: Provider = {
@@ -61,11 +70,13 @@ export class MetricsModule {
     const { settles, usesChains, wallet } = config;
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
+    const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
       ...(hasHub ? [HubMetrics] : []),
       ...(hasHistory ? [HistoryGauges] : []),
+      ...(tellsWebhooks ? [WebhookGauges] : []),
       ...(wallet === undefined ? [] : [WalletGauges]),
     ];
     return {
@@ -80,6 +91,7 @@ export class MetricsModule {
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HUB_METRICS] : []),
         ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
+        ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,
@@ -93,6 +105,7 @@ export class MetricsModule {
         ...(usesChains ? [RpcObserver] : []),
         ...(settles ? [PaymentObserver, LaneObserver] : []),
         ...(hasHistory ? [HistoryObserver] : []),
+        ...(tellsWebhooks ? [WebhookObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

@@ -304,6 +304,21 @@ describe('AppConfig', () => {
     });
   });
 
+  it('tells webhooks only with a key, which needs a database and API keys', () => {
+    expect(configOf({}).webhooks).toBeUndefined();
+    const key = 'hunter2'.repeat(6);
+    const needed = { DATABASE_URL: 'postgres://db.example/x402', API_KEYS_FILE: '/keys.json' };
+    const { webhooks } = configOf({ ...needed, WEBHOOK_KEY: key, WEBHOOK_ALLOW: 'Hooks:80' });
+    expect(webhooks?.key.reveal()).toBe(key);
+    expect(inspect(webhooks, { depth: 10 })).not.toContain('hunter2');
+    expect([...(webhooks?.allow ?? [])]).toEqual(['hooks:80']);
+    for (const name of Object.keys(needed)) {
+      const without = { ...needed, [name]: '', WEBHOOK_KEY: key };
+      expect(() => configOf(without)).toThrow(`${name}: WEBHOOK_KEY needs it`);
+    }
+    expect(() => configOf({ ...needed, WEBHOOK_KEY: 'hunter2' })).toThrow('WEBHOOK_KEY: must be');
+  });
+
   it('reads prices and budgets in their units, addresses in any case', () => {
     const { networks, admission, batchSafeAssets } = configOf({
       MAX_GAS_PRICE_GWEI_56: '0.05',

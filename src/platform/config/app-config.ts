@@ -118,7 +118,7 @@ const FILE_SETTINGS = [
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
   ...[...WALLET_FILE_SETTINGS, ...RECEIPT_FILE_SETTINGS],
-  ...['REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL', 'DATABASE_URL'],
+  ...['REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL', 'DATABASE_URL', 'WEBHOOK_KEY'],
 ];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
@@ -230,6 +230,11 @@ export class AppConfig {
 
   hasRole(role: Role): boolean {
     return this.roles.has(role);
+  }
+
+  /** `undefined` when they are off. */
+  get webhooks(): HistoryConfig['webhooks'] | undefined {
+    return this.history?.webhooks;
   }
 
   /** Whether this process has a part in settling payments. */

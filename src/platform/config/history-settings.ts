@@ -2,6 +2,12 @@ import { z } from 'zod';
 import { readFileSettings, withoutBlanks } from './given-settings.js';
 import { Secret } from './secret.js';
 import { describeIssues, type GivenSettings, integerSetting } from './settings.js';
+import {
+  WEBHOOK_SETTINGS,
+  type WebhookConfig,
+  webhookConfigOf,
+  webhookProblems,
+} from './webhook-settings.js';
 
 /** The history in PostgreSQL: off without a database. */
 export const HISTORY_SETTINGS = {
@@ -17,6 +23,7 @@ export const HISTORY_SETTINGS = {
   HISTORY_MONTHS: integerSetting(0, 1200).default(0),
   /** A finished settlement that is archived leaves Redis so long after its last change. */
   HOT_MINUTES: integerSetting(1, 1440).default(60),
+  ...WEBHOOK_SETTINGS,
 };
 
 export interface HistoryConfig {
@@ -27,6 +34,8 @@ export interface HistoryConfig {
   readonly months: number | undefined;
   /** See `HOT_MINUTES`, milliseconds. */
   readonly hotMs: number;
+  /** `undefined` when they are off. */
+  readonly webhooks: WebhookConfig | undefined;
 }
 
 /** @returns `undefined` when it is off. */
@@ -40,15 +49,18 @@ export function historyConfigOf(
     migrates: migrate === 'auto',
     months: months === 0 ? undefined : months,
     hotMs: settings.HOT_MINUTES * 60_000,
+    webhooks: webhookConfigOf(settings),
   };
 }
 
 /** `ROLES=all` means what the settings allow; who names the role means it. */
 export function historyProblems(given: GivenSettings, roles: readonly string[]): string[] {
   const isNamed = roles.includes('history') && given['ROLES'] !== 'all';
-  return isNamed && given['DATABASE_URL'] === undefined
-    ? ['DATABASE_URL: the role history needs it']
-    : [];
+  const isMissing = isNamed && given['DATABASE_URL'] === undefined;
+  return [
+    ...(isMissing ? ['DATABASE_URL: the role history needs it'] : []),
+    ...webhookProblems(given),
+  ];
 }
 
 const Required = z.object({ DATABASE_URL: HISTORY_SETTINGS.DATABASE_URL.unwrap() });

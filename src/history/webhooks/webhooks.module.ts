@@ -1,0 +1,149 @@
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnModuleDestroy,
+  Optional,
+} from '@nestjs/common';
+import { Redis } from 'ioredis';
+import type { Kysely } from 'kysely';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
+import { PayeeAccess } from '../../platform/http/payee-access.js';
+import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { provide } from '../../platform/nest/provide.js';
+import { fanOut } from '../../platform/observability/fan-out.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { connectDatabase } from '../postgres/database.js';
+import type { Tables } from '../postgres/tables.js';
+import { Deliverer } from './deliverer.js';
+import { PostgresDeliveries } from './postgres-deliveries.js';
+import { PostgresWebhooks } from './postgres-webhooks.js';
+import { WebhookSecrets } from './signature.js';
+import { WebhookHealth } from './webhook-health.js';
+import { WebhookJobs } from './webhook-jobs.js';
+import { webhookLog } from './webhook-log.js';
+import { WebhookObserver } from './webhook-observer.js';
+import { WebhooksV2Controller } from './webhooks.v2.controller.js';
+
+const DATABASE = Symbol('WEBHOOK_DATABASE');
+const FETCHER = Symbol('WEBHOOK_FETCHER');
+/** Read of an answer. */
+const ANSWER_MAX_BYTES = 4096;
+const now = (): number => Date.now();
+
+const DATABASE_PROVIDER = {
+  provide: DATABASE,
+  inject: [AppConfig],
+  useFactory: ({ history }: AppConfig): Kysely<Tables> => {
+    if (history === undefined) throw new Error('there is no database for webhooks');
+    return connectDatabase(history.databaseUrl).db;
+  },
+};
+
+const SECRETS = {
+  provide: WebhookSecrets,
+  inject: [AppConfig],
+  useFactory: ({ webhooks }: AppConfig): WebhookSecrets => {
+    if (webhooks === undefined) throw new Error('there is no key for webhooks');
+    return new WebhookSecrets(webhooks.key);
+  },
+};
+
+const STORE = {
+  provide: PostgresWebhooks,
+  inject: [DATABASE],
+  useFactory: (db: Kysely<Tables>) => new PostgresWebhooks(db, now),
+};
+
+const HEALTH = {
+  provide: WebhookHealth,
+  inject: [DATABASE],
+  useFactory: (db: Kysely<Tables>) => new WebhookHealth(db),
+};
+
+const FETCH = {
+  provide: FETCHER,
+  inject: [AppConfig],
+  useFactory: ({ webhooks }: AppConfig) =>
+    new SafeFetch({
+      userAgent: 'x402-webhooks',
+      maxBytes: ANSWER_MAX_BYTES,
+      allow: webhooks?.allow ?? new Set(),
+    }),
+};
+
+const JOBS = provide(
+  WebhookJobs,
+  {
+    ...{ config: AppConfig, db: DATABASE, fetcher: FETCHER, secrets: WebhookSecrets },
+    ...{ payees: PayeeAccess, processes: ProcessRegistry },
+    ...{ observer: WebhookObserver, logger: PinoLogger },
+  },
+  startedJobs,
+);
+
+interface JobParts {
+  readonly config: AppConfig;
+  readonly db: Kysely<Tables>;
+  readonly fetcher: SafeFetch;
+  readonly secrets: WebhookSecrets;
+  readonly payees: PayeeAccess;
+  readonly processes: ProcessRegistry;
+  readonly observer: WebhookObserver;
+  readonly logger: PinoLogger;
+}
+
+/** Imported only where they are on: endpoints are made at the api, and told by the history. */
+@Global()
+@Module({})
+export class WebhooksModule implements OnModuleDestroy {
+  static forRoot(config: AppConfig): DynamicModule {
+    const isApi = config.hasRole('api');
+    const delivers = config.hasRole('history');
+    return {
+      module: WebhooksModule,
+      controllers: isApi ? [WebhooksV2Controller] : [],
+      providers: [
+        ...[DATABASE_PROVIDER, SECRETS],
+        ...(isApi ? [STORE, JsonBodyReader] : []),
+        ...(delivers ? [FETCH, JOBS, HEALTH] : []),
+      ],
+      exports: delivers ? [WebhookHealth] : [],
+    };
+  }
+
+  constructor(
+    @Inject(DATABASE) private readonly db: Kysely<Tables>,
+    @Optional() private readonly jobs?: WebhookJobs,
+    @Optional() @Inject(FETCHER) private readonly fetcher?: SafeFetch,
+  ) {}
+
+  /** Deliveries that are under way are finished; the others wait for another process. */
+  async onModuleDestroy(): Promise<void> {
+    await this.jobs?.stop();
+    await this.fetcher?.close();
+    await this.db.destroy();
+  }
+}
+
+function startedJobs(parts: JobParts): WebhookJobs {
+  const { config, db, fetcher, secrets, payees, processes, logger } = parts;
+  const observer = fanOut([webhookLog(logger), parts.observer], (method, error) => {
+    logger.error({ method, err: error }, 'an observer of webhooks failed');
+  });
+  const store = new PostgresDeliveries(db, now);
+  const deliverer = new Deliverer({
+    ...{ store, secrets, payees, fetcher, observer, now },
+    ...{ holder: processes.processId, random: () => Math.random() },
+  });
+  const jobs = new WebhookJobs({
+    ...{ deliverer, store, observer },
+    // BullMQ waits for jobs on its own connections, for as long as it takes.
+    connect: () => new Redis(config.redis.ledger.reveal(), { maxRetriesPerRequest: null }),
+  });
+  jobs.start();
+  return jobs;
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { Secret } from './secret.js';
+import { type GivenSettings, listOf } from './settings.js';
+
+/** Webhooks of sellers: off without a key. */
+export const WEBHOOK_SETTINGS = {
+  /** The secrets of all endpoints are made from it. The same for `api` and `history`. */
+  WEBHOOK_KEY: z
+    .string()
+    .min(32, 'must be at least 32 characters; for example: openssl rand -hex 32')
+    .optional(),
+  /** Hosts, or host:port, that may be told though their address is not public, and by http too. */
+  WEBHOOK_ALLOW: listOf(
+    z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
+  ).default([]),
+};
+
+export interface WebhookConfig {
+  readonly key: Secret<string>;
+  readonly allow: ReadonlySet<string>;
+}
+
+/** @returns `undefined` when it is off. */
+export function webhookConfigOf(
+  settings: z.infer<z.ZodObject<typeof WEBHOOK_SETTINGS>>,
+): WebhookConfig | undefined {
+  const { WEBHOOK_KEY: key, WEBHOOK_ALLOW: allow } = settings;
+  if (key === undefined) return undefined;
+  return { key: new Secret(key), allow: new Set(allow.map((host) => host.toLowerCase())) };
+}
+
+/** Endpoints belong to API keys, and are kept in the database. */
+export function webhookProblems(given: GivenSettings): string[] {
+  if (given['WEBHOOK_KEY'] === undefined) return [];
+  return ['DATABASE_URL', 'API_KEYS_FILE']
+    .filter((name) => given[name] === undefined)
+    .map((name) => `${name}: WEBHOOK_KEY needs it`);
+}
