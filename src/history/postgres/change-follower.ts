@@ -1,5 +1,7 @@
 import type { Transaction } from 'kysely';
+import { ArchiveError } from '../archive.js';
 import { PAYMENT_COLUMNS, type SettlementRow } from '../settlement-row.js';
+import { codeOf } from './database.js';
 import type { Tables } from './tables.js';
 
 /** A row as it was, as far as it decides what has happened, and as it was written. */
@@ -53,7 +55,12 @@ export async function writeAndTell(
     const payment = Object.fromEntries(PAYMENT_COLUMNS.map((column) => [column, stored[column]]));
     return [{ before: old, after: { ...row, ...payment } }];
   });
-  await follower.follow(transaction, changes);
+  try {
+    await follower.follow(transaction, changes);
+  } catch (error) {
+    // It says nothing of the rows: they can be stored, and are when this works again.
+    throw new ArchiveError('database_failed', codeOf(error), error);
+  }
   return written;
 }
 

@@ -1,0 +1,432 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
+import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
+import { EventWriter } from '../../src/history/webhooks/event-writer.js';
+import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveries.js';
+import { PostgresWebhooks } from '../../src/history/webhooks/postgres-webhooks.js';
+import type { Webhook } from '../../src/history/webhooks/webhook.js';
+import { WebhookHealth } from '../../src/history/webhooks/webhook-health.js';
+import { type WebhookFields, WEBHOOKS_MAX } from '../../src/history/webhooks/webhook-store.js';
+import { Secret } from '../../src/platform/config/secret.js';
+import type { Change } from '../../src/settlement/ledger/outbox.js';
+import type { SettlementState } from '../../src/settlement/model/settlement.js';
+
+const CHAIN_ID = 56;
+/** Of the settlements that `aRecorded` makes. */
+const PAYEE: Address = `0x${'c3'.repeat(20)}`;
+const STRANGER: Address = `0x${'d4'.repeat(20)}`;
+const FIELDS: WebhookFields = {
+  ...{ url: 'https://shop.example/hook', description: 'orders', payees: [PAYEE] },
+  events: [
+    'settlement.included',
+    'settlement.finalized',
+    'settlement.failed',
+    'settlement.reorged',
+  ],
+};
+const HOLDER = 'one';
+
+describe('webhooks in PostgreSQL', () => {
+  let postgres: SandboxPostgres;
+  let database: Database;
+  let archive: PostgresArchive;
+  let webhooks: PostgresWebhooks;
+  let deliveries: PostgresDeliveries;
+  let epoch: number;
+  let version: number;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres.stop());
+  beforeEach(async () => {
+    database = connectDatabase(new Secret(postgres.url));
+    await database.pool.query('drop schema if exists x402 cascade');
+    archive = opened();
+    await archive.open();
+    epoch = await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'first' });
+    version = 0;
+    webhooks = new PostgresWebhooks(database.db, () => CLAIMED_AT);
+    deliveries = new PostgresDeliveries(database.db, () => CLAIMED_AT);
+  });
+  afterEach(() => database.db.destroy());
+
+  const opened = () =>
+    new PostgresArchive({
+      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      follower: new EventWriter(() => CLAIMED_AT),
+    });
+  const change = (name: string, state: SettlementState, sequence = (version += 1)): Change => ({
+    ...{ kind: 'recorded', id: idOf(name), version: { ms: 1000, sequence } },
+    settlement: aRecorded(name, state),
+  });
+  const store = (name: string, state: SettlementState) =>
+    archive.store(CHAIN_ID, epoch, [change(name, state)]);
+  async function create(more: Partial<WebhookFields> = {}, owner = 'shop'): Promise<Webhook> {
+    const made = await webhooks.create(owner, { ...FIELDS, ...more });
+    if (made === 'too_many') throw new Error(made);
+    return made;
+  }
+  const query = async <T extends object>(text: string, values: unknown[] = []): Promise<T[]> =>
+    (await database.pool.query<T>(text, values)).rows;
+  const events = async (): Promise<string[]> => {
+    const rows = await query<{ type: string }>(
+      'select type from x402.webhook_events order by sequence',
+    );
+    return rows.map(({ type }) => type.replace('settlement.', ''));
+  };
+  const heads = async ({ id }: Webhook): Promise<string[]> =>
+    (await deliveries.heads(id, 100)).map(({ type }) => type.replace('settlement.', ''));
+  const passed = (seconds: number) =>
+    query(`update x402.webhook_deliveries set due_at = due_at - make_interval(secs => $1)`, [
+      seconds,
+    ]);
+
+  it('notes what happened to a settlement once, whoever archives it how often', async () => {
+    const webhook = await create();
+    await store('a', 'broadcast');
+    expect(await events()).toEqual([]);
+    const included = change('a', 'included');
+    await archive.store(CHAIN_ID, epoch, [included]);
+    await archive.store(CHAIN_ID, epoch, [included]);
+    // The same again under a later version: a sale, or an entry that was read twice.
+    await store('a', 'included');
+    expect(await events()).toEqual(['included']);
+    await store('a', 'finalized');
+    // Read before, and written late.
+    await archive.store(CHAIN_ID, epoch, [change('a', 'broadcast', 1)]);
+    expect(await events()).toEqual(['included', 'finalized']);
+    const [event] = await query<{ body: string; line: Buffer }>(
+      'select body, line from x402.webhook_events order by sequence',
+    );
+    expect(event?.line.toString('base64url')).toBe(idOf('a'));
+    expect(JSON.parse(event?.body ?? '')).toMatchObject({
+      type: 'settlement.included',
+      timestamp: new Date(CLAIMED_AT).toISOString(),
+      data: {
+        ...{ settlementId: idOf('a'), state: 'included', paid: true, finality: 'included' },
+        block: { number: '7', hash: `0x${'cd'.repeat(32)}` },
+        payment: { network: 'eip155:56', payTo: PAYEE, amount: (2n ** 256n - 1n).toString() },
+      },
+    });
+    expect(await heads(webhook)).toEqual(['included']);
+  });
+
+  it('tells of a payment that was taken back', async () => {
+    await create();
+    for (const state of ['included', 'broadcast', 'expired'] as const) await store('a', state);
+    expect(await events()).toEqual(['included', 'reorged', 'failed']);
+  });
+
+  it('knows the payee of a claim that a ledger made again without its payment', async () => {
+    await create();
+    await store('a', 'broadcast');
+    const { settlement, ...rest } = change('a', 'finalized') as Change & { kind: 'recorded' };
+    const bare = { ...rest, settlement: { ...settlement, details: undefined } };
+    await archive.store(CHAIN_ID, epoch, [bare]);
+    expect(await events()).toEqual(['included', 'finalized']);
+  });
+
+  it('of two that archive the same at once notes each event once', async () => {
+    const webhook = await create();
+    const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
+    const included = names.map((name) => change(name, 'included', 1));
+    const finalized = names.map((name) => change(name, 'finalized', 2)).reverse();
+    const other = opened();
+    await Promise.all([
+      archive.store(CHAIN_ID, epoch, included),
+      other.store(CHAIN_ID, epoch, finalized),
+      archive.store(CHAIN_ID, epoch, finalized),
+      other.store(CHAIN_ID, epoch, included),
+    ]);
+    const found = await query<{ types: string[] }>(
+      `select array_agg(type order by event.sequence) as types
+        from x402.webhook_deliveries join x402.webhook_events event using (sequence)
+        where endpoint_id = $1 group by event.line`,
+      [webhook.id],
+    );
+    expect(found).toEqual(
+      names.map(() => ({ types: ['settlement.included', 'settlement.finalized'] })),
+    );
+  });
+
+  it('leaves nothing behind of payees that nobody listens to', async () => {
+    const webhook = await create({ payees: [STRANGER] });
+    await store('a', 'finalized');
+    expect(await events()).toEqual([]);
+    expect(await heads(webhook)).toEqual([]);
+  });
+
+  it('tells each webhook what it wants to hear, and a disabled one nothing', async () => {
+    const [all, failures, off] = [
+      await create(),
+      await create({ events: ['settlement.failed'] }, 'other'),
+      await create(),
+    ];
+    await webhooks.change('shop', off.id, { enabled: false });
+    await store('a', 'included');
+    await store('b', 'expired');
+    expect(await heads(all)).toEqual(['included', 'failed']);
+    expect(await heads(failures)).toEqual(['failed']);
+    expect(await heads(off)).toEqual([]);
+  });
+
+  it('archives nothing while its events cannot be written, and all of it then', async () => {
+    await create();
+    await query(`alter table x402.webhook_events add constraint broken check (false)`);
+    const changes = [change('a', 'included'), change('b', 'included')];
+    await expect(archive.store(CHAIN_ID, epoch, changes)).rejects.toMatchObject({
+      trouble: 'database_failed',
+    });
+    expect(await query('select id from x402.settlements')).toEqual([]);
+    expect(await query('select id from x402.unreadable_records')).toEqual([]);
+    await query(`alter table x402.webhook_events drop constraint broken`);
+    await archive.store(CHAIN_ID, epoch, changes);
+    expect(await events()).toEqual(['included', 'included']);
+  });
+
+  it('lets a webhook be deleted while it is written to, and takes its deliveries along', async () => {
+    const webhook = await create();
+    await Promise.all([
+      ...Array.from({ length: 20 }, (_, index) => store(`s${index}`, 'included')),
+      webhooks.remove('shop', webhook.id),
+    ]);
+    expect(await query('select * from x402.settlements')).toHaveLength(20);
+    expect(await query('select * from x402.webhook_deliveries')).toEqual([]);
+  });
+
+  it('hands out of each settlement the oldest, and holds the others back with it', async () => {
+    const webhook = await create();
+    await store('a', 'finalized');
+    await store('b', 'included');
+    const [first, other] = await deliveries.heads(webhook.id, 10);
+    expect([first?.type, other?.type]).toEqual(['settlement.included', 'settlement.included']);
+    const failed = { state: 'waiting', pauseMs: 60_000, status: 500, problem: 'no' } as const;
+    await deliveries.record(webhook.id, first?.sequence ?? '', failed);
+    await deliveries.record(webhook.id, other?.sequence ?? '', { state: 'delivered', status: 204 });
+    expect(await heads(webhook)).toEqual([]);
+    // Nor is it looked at again and again meanwhile.
+    expect(await deliveries.due(10)).toEqual([]);
+    // What comes later stands behind it too.
+    await store('a', 'broadcast');
+    expect(await deliveries.due(10)).toEqual([]);
+    expect(await deliveries.nextInMs(webhook.id)).toBeGreaterThan(55_000);
+    await passed(61);
+    expect(await deliveries.due(10)).toEqual([webhook.id]);
+    const told: string[] = [];
+    for (;;) {
+      const [head, ...more] = await deliveries.heads(webhook.id, 10);
+      if (head === undefined) break;
+      expect(more).toEqual([]);
+      told.push(head.type);
+      await deliveries.record(webhook.id, head.sequence, { state: 'delivered', status: 200 });
+    }
+    expect(told).toEqual(['included', 'finalized', 'reorged'].map((type) => `settlement.${type}`));
+    expect(await deliveries.nextInMs(webhook.id)).toBeUndefined();
+  });
+
+  it('is delivered by one process at a time, until its lease is over', async () => {
+    const { id } = await create();
+    await store('a', 'included');
+    const taken = await Promise.all(
+      ['one', 'two', 'three'].map((holder) => deliveries.take(id, holder, 60_000)),
+    );
+    expect(taken.filter((one) => one !== undefined)).toHaveLength(1);
+    expect(await deliveries.due(10)).toEqual([]);
+    const holder = ['one', 'two', 'three'][taken.findIndex((one) => one !== undefined)] ?? '';
+    await deliveries.release(id, 'somebody else');
+    expect(await deliveries.take(id, 'next', 60_000)).toBeUndefined();
+    expect(await deliveries.take(id, holder, -1)).toBeDefined();
+    expect(await deliveries.due(10)).toEqual([id]);
+    expect(await deliveries.take(id, 'next', 60_000)).toBeDefined();
+    await deliveries.release(id, 'next');
+    expect(await deliveries.take(id, holder, 60_000)).toBeDefined();
+  });
+
+  it('notes what came of an attempt once: what was delivered stays that', async () => {
+    const webhook = await create();
+    await store('a', 'included');
+    const [head] = await deliveries.heads(webhook.id, 1);
+    const sequence = head?.sequence ?? '';
+    await deliveries.record(webhook.id, sequence, { state: 'delivered', status: 200 });
+    // Of a process that was frozen meanwhile.
+    await deliveries.record(webhook.id, sequence, {
+      state: 'waiting',
+      pauseMs: 1,
+      problem: 'late',
+    });
+    const [report] = (await webhooks.deliveries(webhook, 10)) ?? [];
+    expect(report).toMatchObject({ state: 'delivered', attempts: 1, status: 200 });
+    expect(report).not.toHaveProperty('problem');
+  });
+
+  it('is disabled after a day in which nothing reached it, and tells those who ask for it', async () => {
+    const webhook = await create();
+    const watcher = await create({ events: ['webhook.disabled'] });
+    const stranger = await create({ events: ['webhook.disabled'] }, 'other');
+    await store('a', 'included');
+    const [head] = await deliveries.heads(webhook.id, 1);
+    const sequence = head?.sequence ?? '';
+    await deliveries.record(webhook.id, sequence, { state: 'waiting', pauseMs: 0, status: 500 });
+    expect(await deliveries.disable(webhook.id, 'failing')).toBe(false);
+    const age = (hours: number) =>
+      query(
+        `update x402.webhook_endpoints set failing_since = now() - make_interval(hours => $1)`,
+        [hours],
+      );
+    await age(23);
+    expect(await deliveries.disable(webhook.id, 'failing')).toBe(false);
+    await age(25);
+    expect(await deliveries.disable(webhook.id, 'failing')).toBe(true);
+    expect(await deliveries.disable(webhook.id, 'failing')).toBe(false);
+    expect(await webhooks.find('shop', webhook.id)).toMatchObject({
+      disabled: { reason: 'failing' },
+    });
+    expect(await deliveries.take(webhook.id, HOLDER, 1000)).toBeUndefined();
+    expect(await deliveries.due(10)).toEqual([watcher.id]);
+    const [told] = await deliveries.heads(watcher.id, 10);
+    expect(told).toMatchObject({ type: 'webhook.disabled', payTo: undefined });
+    expect(JSON.parse(told?.body ?? '')).toMatchObject({
+      data: { webhookId: webhook.id, reason: 'failing' },
+    });
+    expect(await heads(stranger)).toEqual([]);
+    // What waited goes on once it is enabled.
+    await webhooks.change('shop', webhook.id, { enabled: true });
+    expect(await webhooks.find('shop', webhook.id)).toMatchObject({
+      ...{ disabled: undefined, failingSince: undefined },
+    });
+    expect(await heads(webhook)).toEqual(['included']);
+  });
+
+  it('is well again with the first delivery', async () => {
+    const webhook = await create();
+    await store('a', 'finalized');
+    const attempt = async (state: 'delivered' | 'waiting') => {
+      const [head] = await deliveries.heads(webhook.id, 1);
+      await deliveries.record(webhook.id, head?.sequence ?? '', { state });
+      return (await webhooks.find('shop', webhook.id))?.failingSince;
+    };
+    const since = await attempt('waiting');
+    expect(since).toBeDefined();
+    expect(await attempt('waiting')).toEqual(since);
+    expect(await attempt('delivered')).toBeUndefined();
+  });
+
+  it('sends again what is asked for, of payees that may still be heard of', async () => {
+    const webhook = await create();
+    for (const name of ['a', 'b', 'c']) await store(name, 'included');
+    const all = await deliveries.heads(webhook.id, 10);
+    for (const { sequence } of all) {
+      await deliveries.record(webhook.id, sequence, { state: 'delivered' });
+    }
+    const payees = new Set([PAYEE]);
+    expect(await webhooks.replay(webhook, { after: all[0]?.eventId ?? '', payees })).toEqual({
+      ...{ events: 2, next: undefined },
+    });
+    const again = await deliveries.heads(webhook.id, 10);
+    expect(again.map(({ eventId }) => eventId)).toEqual(all.slice(1).map(({ eventId }) => eventId));
+    expect(again.every(({ attempts }) => attempts === 0)).toBe(true);
+    const since = new Date(Date.now() + 60_000);
+    expect(await webhooks.replay(webhook, { since, payees })).toMatchObject({ events: 0 });
+    expect(
+      await webhooks.replay(webhook, { after: `evt_${'x'.repeat(32)}`, payees }),
+    ).toBeUndefined();
+    const others = new Set([STRANGER]);
+    expect(await webhooks.replay(webhook, { since: new Date(0), payees: others })).toMatchObject({
+      events: 0,
+    });
+    // A webhook that came later hears of what happened before.
+    const late = await create();
+    await webhooks.replay(late, { since: new Date(0), payees });
+    expect(await heads(late)).toEqual(['included', 'included', 'included']);
+  });
+
+  it('sends at most a thousand again at once, and says where to go on', async () => {
+    const webhook = await create();
+    await query(
+      `insert into x402.webhook_events (id, type, line, pay_to, body)
+        select 'evt_' || n, 'settlement.included', decode(lpad(n::text, 64, '0'), 'hex'), $1, '{}'
+        from generate_series(1, 1200) n`,
+      [Buffer.from(PAYEE.slice(2), 'hex')],
+    );
+    const payees = new Set([PAYEE]);
+    const first = await webhooks.replay(webhook, { since: new Date(0), payees });
+    expect(first).toEqual({ events: 1000, next: 'evt_1000' });
+    const rest = await webhooks.replay(webhook, { after: 'evt_1000', payees });
+    expect(rest).toEqual({ events: 200, next: undefined });
+    expect(await deliveries.heads(webhook.id, 2000)).toHaveLength(1200);
+  });
+
+  it('shows its deliveries newest first, a page at a time', async () => {
+    const webhook = await create();
+    for (const name of ['a', 'b', 'c']) await store(name, 'included');
+    await webhooks.test(webhook);
+    const page = (await webhooks.deliveries(webhook, 2)) ?? [];
+    expect(page.map(({ type }) => type)).toEqual(['webhook.test', 'settlement.included']);
+    expect(page[0]).not.toHaveProperty('settlementId');
+    expect(page[1]).toMatchObject({ settlementId: idOf('c'), state: 'waiting', attempts: 0 });
+    const next = (await webhooks.deliveries(webhook, 10, page[1]?.eventId)) ?? [];
+    expect(next.map(({ settlementId }) => settlementId)).toEqual([idOf('b'), idOf('a')]);
+    expect(await webhooks.deliveries(webhook, 10, 'evt_unknown')).toBeUndefined();
+  });
+
+  it('belongs to its owner, who has ten at most, also of those asked for at once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: WEBHOOKS_MAX + 5 }, () => webhooks.create('shop', FIELDS)),
+    );
+    expect(made.filter((one) => one === 'too_many')).toHaveLength(5);
+    expect(await webhooks.list('shop')).toHaveLength(WEBHOOKS_MAX);
+    const [mine] = await webhooks.list('shop');
+    const id = mine?.id ?? '';
+    expect(await webhooks.list('other')).toEqual([]);
+    expect(await webhooks.find('other', id)).toBeUndefined();
+    expect(await webhooks.change('other', id, { url: 'https://other.example/' })).toBeUndefined();
+    expect(await webhooks.addSecret('other', id)).toBeUndefined();
+    expect(await webhooks.remove('other', id)).toBe(false);
+    expect(await webhooks.find('shop', id)).toEqual(mine);
+    expect(await webhooks.create('other', FIELDS)).not.toBe('too_many');
+  });
+
+  it('has one to four secrets', async () => {
+    const { id, secretNames } = await create();
+    const added = await Promise.all([1, 2, 3, 4, 5].map(() => webhooks.addSecret('shop', id)));
+    expect(added.filter((one) => one === 'too_many')).toHaveLength(2);
+    const names = (await webhooks.find('shop', id))?.secretNames ?? [];
+    expect(names).toHaveLength(4);
+    expect(names[0]).toBe(secretNames[0]);
+    expect(await webhooks.removeSecret('shop', id, 'ws_unknown')).toBeUndefined();
+    const removed: unknown[] = [];
+    for (const name of names) removed.push(await webhooks.removeSecret('shop', id, name));
+    expect(removed).toEqual(['removed', 'removed', 'removed', 'last']);
+  });
+
+  it('says how much waits, and for how long', async () => {
+    const health = new WebhookHealth(database.db);
+    const nothing = { waiting: 0, oldestSeconds: 0, overdueSeconds: 0, disabledEndpoints: 0 };
+    expect(await health.backlog()).toEqual(nothing);
+    const webhook = await create();
+    await store('a', 'finalized');
+    await passed(100);
+    await query(`update x402.webhook_events set created_at = now() - interval '200 seconds'`);
+    const backlog = await health.backlog();
+    expect(backlog).toMatchObject({ waiting: 2, disabledEndpoints: 0 });
+    expect(Math.round(backlog.overdueSeconds / 10)).toBe(10);
+    expect(Math.round(backlog.oldestSeconds / 10)).toBe(20);
+    await webhooks.change('shop', webhook.id, { enabled: false });
+    expect(await health.backlog()).toEqual({ ...nothing, disabledEndpoints: 1 });
+  });
+
+  it('forgets events after a month', async () => {
+    await create();
+    await store('a', 'finalized');
+    await query(
+      `update x402.webhook_events set created_at = now() - interval '31 days' where type like '%included'`,
+    );
+    expect(await deliveries.forget()).toBe(false);
+    expect(await events()).toEqual(['finalized']);
+    expect(await query('select * from x402.webhook_deliveries')).toHaveLength(1);
+  });
+});
