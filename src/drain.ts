@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
+import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
@@ -35,6 +36,8 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   };
   // A look-up that waits would keep the process for as long as it was asked to.
   if (config.hasRole('api')) app.get(SettlementWaits).stop();
+  // Attempts take seconds, beside what else there is to end.
+  const webhooks = tellsWebhooks(config) ? app.get(WebhookJobs).stop() : undefined;
   const answered = closeServer(app.getHttpServer());
   const lanes = config.hasRole('worker') ? app.get(Lanes) : undefined;
   const stopLanes = async (): Promise<void> => lanes?.stop();
@@ -42,12 +45,17 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   if (await hasSuccessor(app)) await step('lanes', deadline - CLOSING_MS, stopLanes);
   await step('requests', deadline - CLOSING_MS, () => answered);
   await step('lanes', deadline, stopLanes);
+  if (webhooks !== undefined) await step('webhooks', deadline - CLOSING_MS, () => webhooks);
   // What the last of them has changed is archived by whoever is next.
   if (config.hasRole('history')) await step('history', deadline, () => app.get(Archiver).stop());
   await step('process record', deadline, () => app.get(ProcessRegistry).stop());
   await step('closing', deadline, () => app.close());
   if (failures.length > 0) throw new AggregateError(failures, 'draining failed');
   logger.log('drained');
+}
+
+function tellsWebhooks(config: AppConfig): boolean {
+  return config.hasRole('history') && config.webhooks !== undefined;
 }
 
 async function hasSuccessor(app: NestExpressApplication): Promise<boolean> {

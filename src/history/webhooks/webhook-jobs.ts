@@ -1,5 +1,6 @@
 import { type Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { within } from '../../platform/concurrency/timing.js';
 import type { Deliverer } from './deliverer.js';
 import type { DeliveryStore } from './delivery-store.js';
 import type { WebhookObserver } from './webhook-observer.js';
@@ -16,6 +17,8 @@ const AT_ONCE = 32;
 const LOCK_MS = 15_000;
 const STALLED_LOOK_MS = 5000;
 const STALLED_MAX = 1_000_000;
+/** An attempt that is under way ends in its time. */
+const STOP_MS = 12_000;
 /** Later attempts are found by the sweep: a queue need not remember them for days. */
 const DELAY_MAX_MS = 3_600_000;
 
@@ -40,6 +43,7 @@ export class WebhookJobs {
   #worker: Worker<WebhookJob> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
   #isTroubled = false;
   #upkeepAt = -Infinity;
   readonly #connections: Redis[] = [];
@@ -68,12 +72,17 @@ export class WebhookJobs {
     }, SWEEP_MS);
   }
 
-  /** Ends what is under way; another process goes on. */
-  async stop(): Promise<void> {
+  /** Ends what is under way; another process goes on. Never fails, and does not wait for a Redis that is away. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     clearInterval(this.#timer);
     this.parts.deliverer.stop();
-    await this.#sweeping;
-    await Promise.allSettled([this.#worker?.close(), this.#queue?.close()]);
+    const closing = [this.#worker, this.#queue].map(async (part) => part?.close());
+    await within(STOP_MS, Promise.allSettled([...closing, Promise.resolve(this.#sweeping)]));
     for (const connection of this.#connections) connection.disconnect();
   }
 

@@ -4,7 +4,7 @@ import type { WebhookObserver } from './webhook-observer.js';
 
 /** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
 export function webhookLog(logger: PinoLogger): WebhookObserver {
-  let told: string | undefined;
+  let isTold = false;
   return {
     attempted: () => undefined,
     disabled: ({ id, owner }, reason) => {
@@ -14,13 +14,16 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
       );
     },
     troubled: (error) => {
-      const what = error instanceof ArchiveError ? error.trouble : 'jobs';
-      if (told === what) return;
-      told = what;
-      logger.error({ err: error }, 'webhooks are not delivered now; they wait in the database');
+      if (isTold) return;
+      isTold = true;
+      const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+      logger.error(
+        { trouble, err: error },
+        'webhooks are not delivered now; they wait in the database',
+      );
     },
     recovered: () => {
-      told = undefined;
+      isTold = false;
       logger.info('webhooks are delivered again');
     },
   };
