@@ -224,6 +224,17 @@ describe('deliveries to a webhook', () => {
     expect(order()).toEqual([1, 2]);
   });
 
+  it('are made once where two jobs of one process bring it to the same endpoint', async () => {
+    for (const [index, line] of ['a', 'a', 'b'].entries()) store.add(index, line);
+    conduct = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      return {};
+    };
+    const one = deliverer();
+    await Promise.all([one.round('we_one'), one.round('we_one')]);
+    expect([...order()].sort()).toEqual([0, 1, 2]);
+  });
+
   it('are made again, with the same id, when what came of one was not noted', async () => {
     store.add(1, 'a');
     store.dies = true;

@@ -36,6 +36,7 @@ export interface DelivererParts {
  */
 export class Deliverer {
   #isStopping = false;
+  #rounds = 0;
 
   constructor(private readonly parts: DelivererParts) {}
 
@@ -51,7 +52,10 @@ export class Deliverer {
    * @throws ArchiveError
    */
   async round(endpointId: string): Promise<number | undefined> {
-    const { store, holder, now } = this.parts;
+    const { store, now } = this.parts;
+    // Two jobs may bring one process to the same endpoint: each round is a holder of its own.
+    this.#rounds += 1;
+    const holder = `${this.parts.holder}.${this.#rounds}`;
     const until = now() + ROUND_MS;
     try {
       do {
