@@ -37,9 +37,10 @@ export async function writeAndTell(
     .selectFrom('settlements')
     .where('id', 'in', ids)
     .where('claimed_at', 'in', days);
-  // Locked: of two processes that write one settlement the second compares with what the first has written.
+  // Locked, in one order: of two processes that write one settlement the second compares with what the first has written.
   const before = await found
     .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', ...VERSION])
+    .orderBy('id')
     .forUpdate()
     .execute();
   const written = await write();

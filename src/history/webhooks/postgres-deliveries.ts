@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
@@ -93,6 +93,8 @@ export class PostgresDeliveries implements DeliveryStore {
     const isTried = state !== 'withheld';
     await asked(
       this.db.transaction().execute(async (transaction) => {
+        // The endpoint before its deliveries, as a deletion locks them.
+        if (isTried) await noteHealth(transaction, id, state === 'delivered');
         await transaction
           .updateTable('webhook_deliveries')
           .set((now) => ({
@@ -116,16 +118,6 @@ export class PostgresDeliveries implements DeliveryStore {
               and behind.state = 'waiting' and behind.sequence > head.sequence
               and behind.due_at < head.due_at`.execute(transaction);
         }
-        if (!isTried) return;
-        await transaction
-          .updateTable('webhook_endpoints')
-          .set({
-            failing_since: state === 'delivered' ? null : sql<Date>`coalesce(failing_since, now())`,
-          })
-          .where('id', '=', id)
-          .$if(state === 'delivered', (update) => update.where('failing_since', 'is not', null))
-          .$if(state !== 'delivered', (update) => update.where('failing_since', 'is', null))
-          .execute();
       }),
     );
   }
@@ -197,3 +189,17 @@ export class PostgresDeliveries implements DeliveryStore {
 }
 
 const inMs = (ms: number) => sql<Date>`now() + make_interval(secs => ${ms / 1000})`;
+
+/** Since when nothing has reached an endpoint; written where that changes. */
+async function noteHealth(
+  transaction: Transaction<Tables>,
+  id: string,
+  isReached: boolean,
+): Promise<void> {
+  await transaction
+    .updateTable('webhook_endpoints')
+    .set({ failing_since: isReached ? null : sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('failing_since', isReached ? 'is not' : 'is', null)
+    .execute();
+}

@@ -161,6 +161,13 @@ export class PostgresWebhooks implements WebhookStore {
   replay(webhook: Webhook, from: ReplayFrom): Promise<Replayed | undefined> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
+        // Not deleted meanwhile, which would lock the two in another order.
+        await transaction
+          .selectFrom('webhook_endpoints')
+          .select('id')
+          .where('id', '=', webhook.id)
+          .forKeyShare()
+          .execute();
         const start = await startOf(transaction, from);
         if (start === undefined) return undefined;
         const payees = webhook.payees.filter((payee) => from.payees.has(payee)).map(bytesOf);
