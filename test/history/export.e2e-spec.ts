@@ -52,13 +52,14 @@ describe('an export of the history', () => {
     await archive.store(56, epoch, [
       { kind: 'recorded', id, version: { ms: 1, sequence: 1 }, settlement },
     ]);
-    await database.pool.query(
-      `insert into x402.settlements select (jsonb_populate_record(one, jsonb_build_object(
-          'id', '\\x' || encode(sha256(nth::text::bytea), 'hex'),
-          'claimed_at', one.claimed_at - nth * interval '10 milliseconds'))).*
-        from x402.settlements one, generate_series(1, ${ROWS - 1}) nth`,
-    );
     await archive.close();
+    await query(
+      `insert into x402.settlements select made.*
+        from x402.settlements one, generate_series(1, ${ROWS - 1}) nth,
+          lateral jsonb_populate_record(one, jsonb_build_object(
+            'id', '\\x' || encode(sha256(nth::text::bytea), 'hex'),
+            'claimed_at', one.claimed_at - nth * interval '10 milliseconds')) made`,
+    );
   }
 
   async function query<T extends object>(text: string): Promise<T[]> {
@@ -137,6 +138,7 @@ describe('an export of the history', () => {
     };
     await expect(rest()).rejects.toThrow();
     expect(service.log()).toContain('an export was broken off');
+    expect(service.child.exitCode).toBeNull();
     expect((await ask('format=csv')).status).toBe(503);
     postgres = await restartPostgres(postgres);
     await eventually('exports run again', async () => {

@@ -133,16 +133,26 @@ describe('lists in PostgreSQL', () => {
     expect(await count({ state: 'expired' })).toBe(0);
   });
 
-  it('of a payee are read in the order of the index, and not sorted', async () => {
+  it('of a payee can be read in the order of the index, without a sort', async () => {
+    const client = await database.pool.connect();
     const plan = async (condition: string): Promise<string> => {
-      const { rows } = await database.pool.query<Record<string, string>>(
+      const { rows } = await client.query<Record<string, string>>(
         `explain select * from x402.settlements where pay_to = '\\x${'01'.repeat(20)}' ${condition}
           order by claimed_at desc, id desc limit 100`,
       );
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     };
-    await database.pool.query('set enable_seqscan = off');
-    expect(await plan('')).not.toContain('Sort ');
-    expect(await plan(`and state = 'reverted'`)).toContain('pay_to_state');
+    try {
+      // Of so few rows any way is cheap; what is asked is whether this one is there.
+      for (const name of ['seqscan', 'bitmapscan', 'sort']) {
+        await client.query(`set enable_${name} = off`);
+      }
+      expect(await plan('')).not.toContain('Sort ');
+      const ofState = await plan(`and state = 'reverted'`);
+      expect(ofState).toContain('pay_to_state');
+      expect(ofState).not.toContain('Sort ');
+    } finally {
+      client.release(true);
+    }
   });
 });
