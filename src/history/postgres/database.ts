@@ -52,6 +52,9 @@ function connect(url: Secret<string>, options: pg.PoolConfig): Database {
   const pool = new pg.Pool({ connectionString: url.reveal(), keepAlive: true, ...options });
   // A connection that is lost while nobody uses it is replaced; whoever asks next is told if it cannot be.
   pool.on('error', () => undefined);
+  // One that is lost while it is used fails its question, and says so a second time: heard by nobody, that would
+  // end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(SCHEMA);
   return { pool, db };
 }
