@@ -1,0 +1,131 @@
+import type { Address, Hex } from 'viem';
+import type { LaneState, SeenTransaction } from './books.js';
+import type { Finding } from './difference.js';
+
+/** What counts of a transaction for the books of its lane. */
+export interface LaneTransaction {
+  readonly hash: Hex;
+  readonly nonce: number;
+  readonly blockNumber: bigint;
+  readonly feeWei: bigint;
+  /** Native coins that left the lane. */
+  readonly sentWei: bigint;
+}
+
+/** A lane between the ends of two blocks. */
+export interface LaneBooks {
+  readonly lane: Address;
+  /** `undefined` where it could not be read. */
+  readonly before: LaneState | undefined;
+  readonly after: LaneState | undefined;
+  /** Of the blocks in between, as far as they were found. */
+  readonly transactions: readonly LaneTransaction[];
+  /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
+  readonly topUpMostWei: bigint;
+}
+
+/** The sums of a lane. */
+export interface LaneAccount {
+  readonly lane: Address;
+  readonly before: LaneState | undefined;
+  readonly after: LaneState | undefined;
+  readonly transactions: number;
+  readonly feesWei: bigint;
+  readonly sentWei: bigint;
+  /** What came in; `undefined` where it cannot be told. */
+  readonly receivedWei: bigint | undefined;
+}
+
+export interface LaneResult {
+  readonly account: LaneAccount;
+  readonly findings: readonly Finding[];
+}
+
+export function laneTransactionOf(seen: SeenTransaction): LaneTransaction {
+  const { hash, nonce, blockNumber, feeWei, isSuccess, from, to, valueWei } = seen;
+  const sentWei = isSuccess && to !== from ? valueWei : 0n;
+  return { hash, nonce, blockNumber, feeWei, sentWei };
+}
+
+/** Account nonces of a lane of which no transaction was found. */
+export function missingNonces({
+  before,
+  after,
+  transactions,
+}: Pick<LaneBooks, 'before' | 'after' | 'transactions'>): readonly number[] {
+  if (before === undefined || after === undefined) return [];
+  const found = new Set(transactions.map(({ nonce }) => nonce));
+  const missing: number[] = [];
+  for (let nonce = before.nonce; nonce < after.nonce; nonce += 1) {
+    if (!found.has(nonce)) missing.push(nonce);
+  }
+  return missing;
+}
+
+/**
+ * Holds the money of a lane against its transactions. Every account nonce that was used in between has to be
+ * one of a transaction that was read: only then is it known what the lane did, and what it paid.
+ */
+export function compareLane(books: LaneBooks): LaneResult {
+  const { lane, before, after, topUpMostWei } = books;
+  const transactions = [...books.transactions].sort((a, b) => a.nonce - b.nonce);
+  const feesWei = sumOf(transactions.map(({ feeWei }) => feeWei));
+  const sentWei = sumOf(transactions.map((one) => one.sentWei));
+  const account = { lane, before, after, transactions: transactions.length, feesWei, sentWei };
+  const findings: Finding[] = transactions
+    .filter((one) => one.sentWei > 0n)
+    .map(({ hash, blockNumber, sentWei: sent }) => ({
+      ...{ lane, transaction: hash, blockNumber, found: `${sent} wei` },
+      name: sent <= topUpMostWei ? 'lane_topped_up_payer' : 'lane_sent_native',
+    }));
+  const withoutBalance = (more: readonly Finding[]): LaneResult => ({
+    account: { ...account, receivedWei: undefined },
+    findings: [...findings, ...more],
+  });
+  if (before === undefined || after === undefined) {
+    const expected = 'the state of the lane at both ends';
+    return withoutBalance([{ name: 'not_checked', lane, expected }]);
+  }
+  const strays = transactions.filter(({ nonce }) => nonce < before.nonce || nonce >= after.nonce);
+  if (strays.length > 0 || after.nonce < before.nonce) {
+    const expected = `${before.nonce} to ${after.nonce - 1}`;
+    const found = strays[0] && String(strays[0].nonce);
+    return withoutBalance([
+      { name: 'lane_nonces_differ', lane, transaction: strays[0]?.hash, expected, found },
+    ]);
+  }
+  const missing = rangesOf(missingNonces({ before, after, transactions }));
+  if (missing.length > 0) {
+    return withoutBalance(
+      missing.map((range) => ({ name: 'not_checked', lane, expected: `account nonce ${range}` })),
+    );
+  }
+  const leftWei = before.balanceWei - feesWei - sentWei;
+  const receivedWei = after.balanceWei - leftWei;
+  const both = { expected: `${leftWei} wei`, found: `${after.balanceWei} wei` };
+  if (receivedWei < 0n) findings.push({ name: 'lane_gas_differs', lane, ...both });
+  if (receivedWei > 0n) {
+    findings.push({
+      name: 'lane_funded',
+      lane,
+      expected: both.expected,
+      found: `${receivedWei} wei`,
+    });
+  }
+  return { account: { ...account, receivedWei }, findings };
+}
+
+function sumOf(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((sum, one) => sum + one, 0n);
+}
+
+/** `3`, `5 to 9` */
+function rangesOf(numbers: readonly number[]): readonly string[] {
+  const ranges: { first: number; last: number }[] = [];
+  for (const number of numbers) {
+    const range = ranges.at(-1);
+    if (range !== undefined && range.last === number - 1) range.last = number;
+    else ranges.push({ first: number, last: number });
+  }
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`));
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  aBooked,
+  addressOf,
+  aSeen,
+  ASSET,
+  aTransfer,
+  aUse,
+  hashNamed,
+  LANE,
+  PAYEE,
+  PAYER,
+  STRANGER,
+} from './books.builder.js';
+import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
+import { compareTransaction } from './compare-transaction.js';
+
+const seen = (more: Partial<SeenTransaction> = {}): Sight => ({
+  kind: 'seen',
+  transaction: aSeen(more),
+});
+const compare = (sight: Sight, ...settlements: readonly BookedSettlement[]) =>
+  compareTransaction({ hash: hashNamed('1'), sight, settlements }, new Set([LANE]));
+const names = (sight: Sight, ...settlements: readonly BookedSettlement[]) =>
+  compare(sight, ...settlements).map(({ name }) => name);
+
+const OTHER = { payer: addressOf('9'), nonce: 6n };
+const permit2 = { method: 'permit2' } as const;
+const failed = { isPaid: false, state: 'expired' } as const;
+/** What the ledger made again from the chain, after a loss. */
+const UNKNOWN = {
+  ...{ method: undefined, asset: undefined, payer: undefined, payTo: undefined },
+  ...{ amount: undefined, nonce: undefined, transactions: [] },
+} as const;
+
+describe('a transaction beside the settlements that name it', () => {
+  it('has nothing to say of those that are right', () => {
+    expect(compare(seen(), aBooked())).toEqual([]);
+    expect(compare(seen({ logs: [aTransfer(1)] }), aBooked(permit2))).toEqual([]);
+    expect(compare(seen(), aBooked(UNKNOWN))).toEqual([]);
+    expect(compare(seen({ from: STRANGER }), aBooked({ state: 'foreign' }))).toEqual([]);
+    expect(compare(seen({ isSuccess: false, logs: [] }), aBooked(failed))).toEqual([]);
+    expect(compare({ kind: 'absent', isProven: false }, aBooked(failed))).toEqual([]);
+  });
+
+  it('has nothing to say of a batch that is right, of twins neither', () => {
+    const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
+    const other = aBooked({ id: 'other', logIndex: 3, ...OTHER });
+    expect(compare(seen({ logs }), aBooked(), other)).toEqual([]);
+    expect(compare(seen({ logs }), other, aBooked())).toEqual([]);
+    const twins = [aTransfer(1), aTransfer(2)];
+    const [one, two] = [aBooked(permit2), aBooked({ ...permit2, id: 'two', logIndex: 2 })];
+    expect(compare(seen({ logs: twins }), two, one)).toEqual([]);
+  });
+
+  it.each<[string, Partial<BookedSettlement>]>([
+    ['amount_differs', { amount: 999n }],
+    ['payee_differs', { payTo: STRANGER }],
+    ['payer_differs', { payer: STRANGER }],
+    ['asset_differs', { asset: STRANGER }],
+    ['authorization_differs', { nonce: 6n }],
+    ['log_index_differs', { logIndex: 0 }],
+    ['log_index_differs', { logIndex: undefined }],
+    ['block_differs', { blockNumber: 8n }],
+    ['block_differs', { blockHash: hashNamed('8') }],
+  ])('names %s once for a row with %j', (name, wrong) => {
+    expect(names(seen(), aBooked(wrong))).toEqual([name]);
+  });
+
+  it('names both sides of a difference', () => {
+    expect(compare(seen(), aBooked({ amount: 999n }))).toEqual([
+      {
+        ...{ name: 'amount_differs', settlementId: aBooked().id, transaction: hashNamed('1') },
+        ...{ blockNumber: 7n, logIndex: 1, expected: '999', found: '1000' },
+      },
+    ]);
+  });
+
+  it('names everything that is wrong with one row', () => {
+    const wrong = aBooked({ amount: 999n, payTo: STRANGER, blockNumber: 1n, nonce: 9n });
+    const found = ['payee_differs', 'amount_differs', 'block_differs', 'authorization_differs'];
+    expect(names(seen(), wrong)).toEqual(found);
+  });
+
+  it.each<[string, Sight]>([
+    ['is nowhere', { kind: 'absent', isProven: true }],
+    ['failed', seen({ isSuccess: false, logs: [] })],
+    ['moved nothing', seen({ logs: [] })],
+  ])('names a settlement whose transaction %s', (_, sight) => {
+    expect(names(sight, aBooked())).toEqual(['settled_without_log']);
+  });
+
+  it.each<[string, Sight, BookedSettlement]>([
+    ['that nobody could read', { kind: 'unread' }, aBooked()],
+    ['that nobody could read, of a failure', { kind: 'unread' }, aBooked(failed)],
+    ['that is not known and need not be gone', { kind: 'absent', isProven: false }, aBooked()],
+  ])('is not checked where it is one %s', (_, sight, row) => {
+    expect(names(sight, row)).toEqual(['not_checked']);
+  });
+
+  it('gives one log to one settlement', () => {
+    const twice = aBooked({ id: 'twice' });
+    expect(compare(seen(), aBooked(), twice)).toMatchObject([
+      { name: 'log_credited_twice', settlementId: 'twice', logIndex: 1 },
+    ]);
+    const extra = aBooked({ id: 'extra', amount: 1n });
+    expect(compare(seen(), extra, aBooked())).toMatchObject([
+      { name: 'settled_without_log', settlementId: 'extra' },
+    ]);
+  });
+
+  it('lets a wrong row take no log of a right one', () => {
+    const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
+    const wrong = aBooked({ id: 'wrong', logIndex: 1, ...OTHER, amount: 2n });
+    expect(compare(seen({ logs }), wrong, aBooked())).toMatchObject([
+      { name: 'amount_differs', settlementId: 'wrong', logIndex: 3 },
+    ]);
+  });
+
+  it('names what a lane moved for nobody, once for each payment', () => {
+    expect(compare(seen())).toMatchObject([
+      { name: 'log_without_settlement', lane: LANE, logIndex: 1, transaction: hashNamed('1') },
+    ]);
+    const found = `1000 of ${ASSET} from ${PAYER} to ${PAYEE}`;
+    expect(compare(seen())[0]?.found).toBe(found);
+    const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
+    expect(compare(seen({ logs }), aBooked())).toMatchObject([
+      { name: 'log_without_settlement', logIndex: 3 },
+    ]);
+    // A cancelled or moved authorization without its transfer.
+    expect(compare(seen({ logs: [aUse(0)] }))).toMatchObject([{ logIndex: 0, found: ASSET }]);
+  });
+
+  it('leaves what strangers move alone', () => {
+    expect(compare(seen({ from: STRANGER }))).toEqual([]);
+  });
+
+  it('names a transaction of a stranger that the books call ours', () => {
+    expect(compare(seen({ from: STRANGER }), aBooked())).toMatchObject([
+      { name: 'sender_differs', found: STRANGER },
+    ]);
+  });
+
+  it.each(['expired', 'reverted', 'withdrawn', 'broadcast', 'foreign'])(
+    'names a settlement that is %s by the books and paid by the chain',
+    (state) => {
+      expect(compare(seen(), aBooked({ isPaid: false, state }))).toMatchObject([
+        { name: 'state_differs', expected: state, found: 'paid', logIndex: 1 },
+      ]);
+    },
+  );
+
+  it('does not take the payment of another authorization for that of a failed one', () => {
+    const other = aBooked({ ...failed, id: 'failed', nonce: 77n });
+    expect(compare(seen(), aBooked(), other)).toEqual([]);
+    const replaced = aBooked({ id: 'elsewhere', transaction: hashNamed('2') });
+    expect(names(seen(), replaced)).toEqual(['log_without_settlement']);
+  });
+
+  it('reads no transfer out of what is none', () => {
+    const strange = [
+      { ...aTransfer(1), data: '0x' } as const,
+      { ...aTransfer(2), topics: [...aTransfer(2).topics, hashNamed('0')] },
+    ];
+    expect(names(seen({ logs: strange }), aBooked(permit2))).toEqual([
+      ...['settled_without_log', 'log_without_settlement', 'log_without_settlement'],
+    ]);
+  });
+});

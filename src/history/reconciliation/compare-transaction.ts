@@ -1,0 +1,283 @@
+import type { Address, Hex } from 'viem';
+import {
+  AUTHORIZATION_USED_TOPIC,
+  type ReceiptLog,
+  TRANSFER_TOPIC,
+  type Transfer,
+} from '../../protocol/evm/logs.js';
+import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
+import type { DifferenceName, Finding } from './difference.js';
+
+/** One transaction, and every settlement that names it. */
+export interface BookedTransaction {
+  readonly hash: Hex;
+  readonly sight: Sight;
+  readonly settlements: readonly BookedSettlement[];
+}
+
+type ShownTransfer = Transfer & { readonly logIndex: number };
+
+/** A use of an EIP-3009 authorization. */
+interface ShownUse {
+  readonly asset: Address;
+  readonly payer: Address;
+  readonly nonce: bigint;
+  readonly logIndex: number;
+}
+
+/**
+ * Holds the settlements of one transaction against what the chain shows of it. Each log is of one
+ * settlement at most; what is left over in a transaction of a lane is named, too.
+ */
+export function compareTransaction(
+  { hash, sight, settlements }: BookedTransaction,
+  lanes: ReadonlySet<Address>,
+): readonly Finding[] {
+  const paid = settlements.filter((one) => one.isPaid && one.transaction === hash);
+  const unpaid = settlements.filter((one) => !one.isPaid);
+  const of = (name: DifferenceName) => (one: BookedSettlement) => finding(name, one, hash);
+  if (sight.kind === 'unread') return [...paid, ...unpaid].map(of('not_checked'));
+  if (sight.kind === 'absent') {
+    return paid.map(of(sight.isProven ? 'settled_without_log' : 'not_checked'));
+  }
+  const { transaction } = sight;
+  const isOurs = lanes.has(transaction.from);
+  const senders = isOurs
+    ? []
+    : paid
+        .filter(({ state }) => state !== 'foreign')
+        .map((one) => finding('sender_differs', one, hash, { found: transaction.from }));
+  if (!transaction.isSuccess) return [...senders, ...paid.map(of('settled_without_log'))];
+  const logs = new TransactionLogs(transaction);
+  return [
+    ...senders,
+    ...logs.comparePaid(paid),
+    ...logs.compareUnpaid(unpaid),
+    ...(isOurs ? logs.leftOver() : []),
+  ];
+}
+
+class TransactionLogs {
+  readonly #transfers: readonly ShownTransfer[];
+  readonly #uses: readonly ShownUse[];
+  readonly #taken = new Set<number>();
+
+  constructor(private readonly transaction: SeenTransaction) {
+    this.#transfers = transaction.logs.flatMap((log) => transferOf(log) ?? []);
+    this.#uses = transaction.logs.flatMap((log) => useOf(log) ?? []);
+  }
+
+  /** Those that are right choose first, so that a wrong one takes nobody's log. */
+  comparePaid(paid: readonly BookedSettlement[]): readonly Finding[] {
+    const findings: Finding[] = [];
+    const others: BookedSettlement[] = [];
+    for (const one of paid) {
+      const own = this.#transfers.find(({ logIndex }) => logIndex === one.logIndex);
+      if (own !== undefined && !this.#taken.has(own.logIndex) && fits(one, own)) {
+        findings.push(...this.#take(one, own));
+      } else others.push(one);
+    }
+    for (const one of others) findings.push(...this.#compareOther(one));
+    return findings;
+  }
+
+  /** What failed by the books, and was paid by what the chain shows. */
+  compareUnpaid(unpaid: readonly BookedSettlement[]): readonly Finding[] {
+    const { hash, blockNumber } = this.transaction;
+    return unpaid.flatMap((one) => {
+      const { asset, payer, nonce } = one;
+      if (asset === undefined || payer === undefined) return [];
+      const transfer = this.#free().find((shown) => fits(one, shown));
+      if (transfer === undefined) return [];
+      if (one.method === 'eip3009') {
+        const use = this.#uses.find(
+          (shown) => isFree(this.#taken, shown) && isUseOf(shown, transfer, nonce),
+        );
+        if (use === undefined) return [];
+        this.#taken.add(use.logIndex);
+      }
+      this.#taken.add(transfer.logIndex);
+      const { logIndex } = transfer;
+      return [
+        finding('state_differs', one, hash, {
+          ...{ logIndex, blockNumber, expected: one.state, found: 'paid' },
+        }),
+      ];
+    });
+  }
+
+  /** One for each payment: a use of an authorization goes with its transfer. */
+  leftOver(): readonly Finding[] {
+    const { hash, blockNumber, from: lane, logs } = this.transaction;
+    const transfers = this.#free();
+    const isCovered = ({ address, topics }: ReceiptLog): boolean =>
+      topics[0] === AUTHORIZATION_USED_TOPIC &&
+      transfers.some((one) => one.asset === address && topicOf(one.payer) === topics[1]);
+    return logs
+      .filter(
+        ({ topics: [event] }) => event === TRANSFER_TOPIC || event === AUTHORIZATION_USED_TOPIC,
+      )
+      .filter((log) => isFree(this.#taken, log) && !isCovered(log))
+      .map(({ address, logIndex, ...log }) => {
+        const shown = transferOf({ address, logIndex, ...log });
+        return {
+          ...{ name: 'log_without_settlement', transaction: hash, blockNumber, lane, logIndex },
+          found: shown === undefined ? address : textOf(shown),
+        } as const;
+      });
+  }
+
+  #compareOther(one: BookedSettlement): readonly Finding[] {
+    const { hash } = this.transaction;
+    const free = this.#free();
+    const same = isWhole(one) ? free.find((shown) => fits(one, shown)) : undefined;
+    if (same !== undefined) {
+      return [
+        finding('log_index_differs', one, hash, {
+          ...{ logIndex: same.logIndex, expected: String(one.logIndex ?? 'none') },
+          found: String(same.logIndex),
+        }),
+        ...this.#take(one, same),
+      ];
+    }
+    const own = this.#transfers.find(({ logIndex }) => logIndex === one.logIndex);
+    if (own !== undefined && this.#taken.has(own.logIndex) && fits(one, own)) {
+      return [finding('log_credited_twice', one, hash, { logIndex: own.logIndex })];
+    }
+    const near =
+      free.find(({ logIndex }) => logIndex === one.logIndex) ??
+      free.find(({ asset, payer }) => asset === one.asset && payer === one.payer);
+    if (near === undefined) return [finding('settled_without_log', one, hash)];
+    return [...differingFields(one, near, hash), ...this.#take(one, near)];
+  }
+
+  #take(one: BookedSettlement, transfer: ShownTransfer): readonly Finding[] {
+    this.#taken.add(transfer.logIndex);
+    return [...this.#compareBlock(one), ...this.#takeUse(one, transfer)];
+  }
+
+  #compareBlock(one: BookedSettlement): readonly Finding[] {
+    const { hash, blockNumber, blockHash } = this.transaction;
+    const isSame =
+      one.blockNumber === blockNumber &&
+      (one.blockHash === undefined || one.blockHash === blockHash);
+    if (isSame) return [];
+    return [
+      finding('block_differs', one, hash, {
+        expected: `${one.blockNumber ?? 'none'} ${one.blockHash ?? ''}`.trim(),
+        found: `${blockNumber} ${blockHash}`,
+      }),
+    ];
+  }
+
+  #takeUse(one: BookedSettlement, transfer: ShownTransfer): readonly Finding[] {
+    // A claim that was made again after a loss does not know its method: its use is taken where there is one.
+    if (one.method !== undefined && one.method !== 'eip3009') return [];
+    const free = this.#uses.filter((use) => isFree(this.#taken, use));
+    const use =
+      free.find((shown) => isUseOf(shown, transfer, one.nonce)) ??
+      free.find((shown) => isUseOf(shown, transfer, undefined));
+    if (use !== undefined) this.#taken.add(use.logIndex);
+    if (one.method === undefined || (use !== undefined && use.nonce === (one.nonce ?? use.nonce))) {
+      return [];
+    }
+    return [
+      finding('authorization_differs', one, this.transaction.hash, {
+        expected: one.nonce?.toString(),
+        found: use?.nonce.toString() ?? 'none',
+      }),
+    ];
+  }
+
+  #free(): readonly ShownTransfer[] {
+    return this.#transfers.filter((one) => isFree(this.#taken, one));
+  }
+}
+
+function differingFields(
+  one: BookedSettlement,
+  shown: ShownTransfer,
+  hash: Hex,
+): readonly Finding[] {
+  const fields = [
+    ['asset_differs', one.asset, shown.asset],
+    ['payer_differs', one.payer, shown.payer],
+    ['payee_differs', one.payTo, shown.payTo],
+    ['amount_differs', one.amount, shown.amount],
+  ] as const;
+  const { logIndex } = shown;
+  return fields
+    .filter(([, expected, found]) => expected !== undefined && expected !== found)
+    .map(([name, expected, found]) =>
+      finding(name, one, hash, { logIndex, expected: String(expected), found: String(found) }),
+    );
+}
+
+function finding(
+  name: DifferenceName,
+  { id, blockNumber, logIndex }: BookedSettlement,
+  transaction: Hex,
+  more: Partial<Finding> = {},
+): Finding {
+  return { name, settlementId: id, transaction, blockNumber, logIndex, ...more };
+}
+
+/** What the books do not know is not compared. */
+function fits(one: BookedSettlement, shown: ShownTransfer): boolean {
+  return (
+    (one.asset ?? shown.asset) === shown.asset &&
+    (one.payer ?? shown.payer) === shown.payer &&
+    (one.payTo ?? shown.payTo) === shown.payTo &&
+    (one.amount ?? shown.amount) === shown.amount
+  );
+}
+
+function isWhole({ asset, payer, payTo, amount }: BookedSettlement): boolean {
+  return ![asset, payer, payTo, amount].includes(undefined);
+}
+
+function isFree(taken: ReadonlySet<number>, { logIndex }: { readonly logIndex: number }): boolean {
+  return !taken.has(logIndex);
+}
+
+/** @param nonce - `undefined` takes any. */
+function isUseOf(use: ShownUse, { asset, payer }: Transfer, nonce: bigint | undefined): boolean {
+  return use.asset === asset && use.payer === payer && use.nonce === (nonce ?? use.nonce);
+}
+
+const WORD = /^0x[0-9a-f]{64}$/;
+
+/** `undefined` for what is no transfer of an amount. */
+export function transferOf({
+  address,
+  topics,
+  data,
+  logIndex,
+}: ReceiptLog): ShownTransfer | undefined {
+  const [event, from, to] = topics;
+  if (event !== TRANSFER_TOPIC || topics.length !== 3 || !WORD.test(data)) return undefined;
+  const payer = addressIn(from);
+  const payTo = addressIn(to);
+  if (payer === undefined || payTo === undefined) return undefined;
+  return { asset: address, payer, payTo, amount: BigInt(data), logIndex };
+}
+
+function useOf({ address, topics, logIndex }: ReceiptLog): ShownUse | undefined {
+  const [event, by, nonce] = topics;
+  const payer = addressIn(by);
+  if (event !== AUTHORIZATION_USED_TOPIC || payer === undefined) return undefined;
+  if (nonce === undefined || !WORD.test(nonce)) return undefined;
+  return { asset: address, payer, nonce: BigInt(nonce), logIndex };
+}
+
+function addressIn(topic: Hex | undefined): Address | undefined {
+  return topic !== undefined && WORD.test(topic) ? `0x${topic.slice(26)}` : undefined;
+}
+
+function topicOf(address: Address): Hex {
+  return `0x${address.slice(2).padStart(64, '0')}`;
+}
+
+function textOf({ asset, payer, payTo, amount }: Transfer): string {
+  return `${amount} of ${asset} from ${payer} to ${payTo}`;
+}
