@@ -124,7 +124,7 @@ function rangesOf(numbers: readonly number[]): readonly string[] {
   const ranges: { first: number; last: number }[] = [];
   for (const number of numbers) {
     const range = ranges.at(-1);
-    if (range !== undefined && range.last === number - 1) range.last = number;
+    if (range?.last === number - 1) range.last = number;
     else ranges.push({ first: number, last: number });
   }
   return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`));

@@ -2,8 +2,8 @@ import type { Address, Hex } from 'viem';
 import {
   AUTHORIZATION_USED_TOPIC,
   type ReceiptLog,
-  TRANSFER_TOPIC,
   type Transfer,
+  TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
 import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
 import type { DifferenceName, Finding } from './difference.js';
@@ -178,9 +178,8 @@ class TransactionLogs {
       free.find((shown) => isUseOf(shown, transfer, one.nonce)) ??
       free.find((shown) => isUseOf(shown, transfer, undefined));
     if (use !== undefined) this.#taken.add(use.logIndex);
-    if (one.method === undefined || (use !== undefined && use.nonce === (one.nonce ?? use.nonce))) {
-      return [];
-    }
+    const isSame = use === undefined ? one.method === undefined : isUseOf(use, transfer, one.nonce);
+    if (isSame) return [];
     return [
       finding('authorization_differs', one, this.transaction.hash, {
         expected: one.nonce?.toString(),

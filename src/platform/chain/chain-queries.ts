@@ -12,7 +12,8 @@ export type BlockPoint = 'latest' | { readonly blockHash: Hex } | { readonly blo
 
 /** Where to look for logs (eth_getLogs). Both ends of the range count. */
 export interface LogFilter {
-  readonly address: Address;
+  /** Whose logs; anybody's where it is missing. */
+  readonly address?: Address | readonly Address[] | undefined;
   /** As in JSON-RPC: `null` takes anything, a list takes any of its members. */
   readonly topics: readonly (Hex | readonly Hex[] | null)[];
   readonly from: bigint;
@@ -26,6 +27,9 @@ export interface TransactionCall {
   /** `null` where it created a contract. */
   readonly to: Address | null;
   readonly input: Hex;
+  /** `undefined` where the node does not say. */
+  readonly accountNonce: number | undefined;
+  readonly valueWei: bigint;
 }
 
 /** A block with its transactions, as eth_getBlockByNumber gives it when it is asked for all of it. */

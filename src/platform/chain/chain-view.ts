@@ -240,13 +240,16 @@ function pointOf(at: BlockPoint | 'pending'): unknown {
 
 function readTransaction(value: unknown): TransactionCall | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { hash, from, to, input } = value as Readonly<Record<string, unknown>>;
+  const { hash, from, to, input, ...more } = value as Readonly<Record<string, unknown>>;
   if (!isHex(hash)) return undefined;
+  const accountNonce = readQuantity(more['nonce']);
   return {
     hash: hash.toLowerCase() as Hex,
     from: readAddress(from),
     to: readAddress(to) ?? null,
     input: isHex(input) ? input : '0x',
+    accountNonce: accountNonce === undefined ? undefined : Number(accountNonce),
+    valueWei: readQuantity(more['value']) ?? 0n,
   };
 }
 

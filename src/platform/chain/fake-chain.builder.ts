@@ -17,6 +17,9 @@ export interface FakeTransaction {
   readonly input: Hex;
   readonly isSuccess?: boolean;
   readonly logs?: readonly FakeLog[];
+  readonly from?: Hex;
+  readonly nonce?: number;
+  readonly value?: bigint;
 }
 
 export interface FakeLog {
@@ -34,11 +37,14 @@ export class FakeChain {
   finalDepth = 2;
   /** Account nonces used, by block number. */
   nonces = (block: number): number => block;
-  balance = 1000n;
+  /** Wei, by block number. */
+  balance: (block: number) => bigint = () => 1000n;
   gasPrice = 100n;
   baseFeePerGas = 10n;
   /** Result words of calls, by block number. */
   call: (block: number) => Hex = () => hash32(0);
+  /** Unix seconds, by block number. */
+  timestamp: (block: number) => number = () => Math.floor(Date.now() / 1000);
 
   constructor(blocks: number) {
     for (let count = 0; count < blocks; count += 1) this.blocks.push([]);
@@ -63,17 +69,10 @@ export class FakeChain {
     return {
       number: hex(number),
       hash: this.blockHash(number),
-      timestamp: hex(Math.floor(Date.now() / 1000)),
+      timestamp: hex(this.timestamp(number)),
       gasLimit: hex(30_000_000),
       baseFeePerGas: hex(this.baseFeePerGas),
-      transactions: isFull
-        ? transactions.map(({ hash, to, input }) => ({
-            hash,
-            from: hash32(9).slice(0, 42),
-            to,
-            input,
-          }))
-        : transactions.map(({ hash }) => hash),
+      transactions: isFull ? transactions.map(fieldsOf) : transactions.map(({ hash }) => hash),
     };
   }
 
@@ -90,7 +89,8 @@ export class FakeChain {
   }
 
   transaction(hash: unknown): unknown {
-    return this.blocks.flat().find((one) => one.hash === hash) ?? null;
+    const found = this.blocks.flat().find((one) => one.hash === hash);
+    return found === undefined ? null : fieldsOf(found);
   }
 
   logs(from: number, to: number, topics: readonly unknown[]): unknown {
@@ -127,6 +127,14 @@ export class FakeChain {
       blockNumber: hex(number),
     }));
   }
+}
+
+function fieldsOf({ hash, to, input, from, nonce, value }: FakeTransaction): unknown {
+  return {
+    ...{ hash, to, input, from: from ?? hash32(9).slice(0, 42) },
+    ...(nonce !== undefined && { nonce: hex(nonce) }),
+    value: hex(value ?? 0n),
+  };
 }
 
 type Params = readonly unknown[];
@@ -181,7 +189,7 @@ export class FakeNode implements RpcCaller {
       case 'eth_getTransactionCount':
         return this.#at(params[1], (block) => hex(this.chain.nonces(block)));
       case 'eth_getBalance':
-        return this.#at(params[1], () => hex(this.chain.balance));
+        return this.#at(params[1], (block) => hex(this.chain.balance(block)));
       case 'eth_gasPrice':
         return result(hex(this.chain.gasPrice));
       case 'eth_call':

@@ -11,6 +11,8 @@ export interface Receipt {
   readonly gasUsed: bigint;
   /** Wei. */
   readonly effectiveGasPrice: bigint;
+  /** Wei that a rollup takes beside the gas, for its data; 0 elsewhere. */
+  readonly dataFeeWei: bigint;
   readonly logs: readonly ReceiptLog[];
 }
 
@@ -19,8 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** `undefined` for `null` (not mined, as far as this node knows) and for anything malformed. */
 export function readReceipt(value: unknown): Receipt | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { transactionHash, status, blockNumber, blockHash, gasUsed, effectiveGasPrice, logs } =
-    value as Fields;
+  const { transactionHash, status, blockNumber, blockHash, logs, ...fees } = value as Fields;
   const number = readQuantity(blockNumber);
   if (!isHex(transactionHash) || !isHex(blockHash) || number === undefined) return undefined;
   if (status !== '0x1' && status !== '0x0') return undefined;
@@ -31,8 +32,9 @@ export function readReceipt(value: unknown): Receipt | undefined {
     isSuccess: status === '0x1',
     blockNumber: number,
     blockHash: lowerCase(blockHash),
-    gasUsed: readQuantity(gasUsed) ?? 0n,
-    effectiveGasPrice: readQuantity(effectiveGasPrice) ?? 0n,
+    gasUsed: readQuantity(fees['gasUsed']) ?? 0n,
+    effectiveGasPrice: readQuantity(fees['effectiveGasPrice']) ?? 0n,
+    dataFeeWei: readQuantity(fees['l1Fee']) ?? 0n,
     logs: read,
   };
 }
