@@ -47,7 +47,10 @@ export function laneTransactionOf(seen: SeenTransaction): LaneTransaction {
   return { hash, nonce, blockNumber, feeWei, sentWei };
 }
 
-/** Account nonces of a lane of which no transaction was found. */
+/** A count that is higher was made up by somebody. */
+const MISSING_MOST = 100_000;
+
+/** Account nonces of a lane of which no transaction was found; not all of them, where they are very many. */
 export function missingNonces({
   before,
   after,
@@ -56,7 +59,7 @@ export function missingNonces({
   if (before === undefined || after === undefined) return [];
   const found = new Set(transactions.map(({ nonce }) => nonce));
   const missing: number[] = [];
-  for (let nonce = before.nonce; nonce < after.nonce; nonce += 1) {
+  for (let { nonce } = before; nonce < after.nonce && missing.length < MISSING_MOST; nonce += 1) {
     if (!found.has(nonce)) missing.push(nonce);
   }
   return missing;

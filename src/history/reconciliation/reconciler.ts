@@ -1,0 +1,263 @@
+import type { Address, Hex } from 'viem';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { BookedSettlement, Sight } from './books.js';
+import type { ChainEvidence } from './chain-evidence.js';
+import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js';
+import { compareTransaction } from './compare-transaction.js';
+import type { Finding } from './difference.js';
+import { Findings } from './findings.js';
+import { blockOf, byTransaction, hashesOf, withoutTransaction } from './grouping.js';
+import { gapsOf, LaneBook } from './lane-book.js';
+import type {
+  Checkpoint,
+  Reconciliation,
+  SettlementBooks,
+  StartedBy,
+  TimeSpan,
+} from './settlement-books.js';
+import { type Blocks, blocksOf, type Ends, endsOf } from './window.js';
+
+export interface ReconcilerParts {
+  readonly evidence: Pick<
+    ChainEvidence,
+    'chainId' | 'finalBlock' | 'header' | 'firstBlockSince' | 'look' | 'laneState' | 'find'
+  >;
+  readonly books: SettlementBooks;
+  /** The lanes the ledger knows; `undefined` where it cannot be asked: then senders are lanes. */
+  readonly ledgerLanes: readonly Address[] | undefined;
+  /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
+  readonly topUpMostWei: bigint;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}
+
+export interface ReconcilerTask {
+  readonly startedBy: StartedBy;
+  readonly window: TimeSpan;
+  /** Begins where another run ended, whatever the beginning of the window. */
+  readonly resume?: Checkpoint | undefined;
+}
+
+const PAGE_SETTLEMENTS = 500;
+/** What is younger may still be on its way into the archive: it is looked at again before it is called wrong. */
+const RECENT_MS = 600_000;
+const LOOKS_MOST = 6;
+const LOOK_PAUSE_MS = 5000;
+/** Account nonces of one lane that are searched for. */
+const GAPS_MOST = 2000;
+const ASSETS_MOST = 50;
+
+/** One run over one chain: the books of a time against one final block. */
+export class Reconciler {
+  readonly #findings = new Findings();
+  readonly #lanes = new Map<Address, LaneBook>();
+  readonly #assets = new Set<Address>();
+  readonly #startedAt: Date;
+  #settlements = 0;
+  #transactions = 0;
+  #looks = LOOKS_MOST;
+
+  constructor(
+    private readonly parts: ReconcilerParts,
+    private readonly task: ReconcilerTask,
+  ) {
+    this.#startedAt = new Date(parts.clock.now());
+  }
+
+  /** @throws ArchiveError; whatever the signal was aborted with. */
+  async run(): Promise<Reconciliation> {
+    const { evidence, books } = this.parts;
+    const { window, resume } = this.task;
+    const blocks = await this.#unlessUnread('the blocks of the window', () =>
+      blocksOf(evidence, window, resume),
+    );
+    if (blocks === undefined || blocks.first > blocks.last.number) {
+      return this.#result(blocks, []);
+    }
+    const { first, last } = blocks;
+    const known = [...(this.parts.ledgerLanes ?? []), ...(await books.lanes(evidence.chainId))];
+    const before = await this.#unlessUnread('the block before', () => evidence.header(first - 1n));
+    // While the newest states are still there: nodes forget them within minutes.
+    const states = new Map<Address, Ends>();
+    for (const lane of new Set(known)) {
+      this.#lanes.set(lane, new LaneBook(lane));
+      states.set(lane, await endsOf(evidence, lane, { before, last, resume }));
+    }
+    await this.#readBlocks(blocks);
+    await this.#readClaims(blocks);
+    const accounts: LaneAccount[] = [];
+    for (const [lane, book] of this.#lanes) {
+      const ends = states.get(lane) ?? (await endsOf(evidence, lane, { before, last, resume }));
+      accounts.push(await this.#closeLane(book, ends, blocks));
+    }
+    return this.#result(blocks, accounts);
+  }
+
+  // ---------------------------------------------------------------- settlements
+
+  async #readBlocks({ first, last }: Blocks): Promise<void> {
+    const { books, evidence } = this.parts;
+    for (let from = first; from <= last.number;) {
+      const read = (to: bigint) => books.ofBlocks(evidence.chainId, { from, to }, PAGE_SETTLEMENTS);
+      const page = await read(last.number);
+      await this.#check(page.settlements, last, async () => (await read(page.to)).settlements);
+      from = page.to + 1n;
+    }
+  }
+
+  async #readClaims({ first, last }: Blocks): Promise<void> {
+    const { books, evidence } = this.parts;
+    const { window, resume } = this.task;
+    const claimed = { fromMs: resume?.toMs ?? window.fromMs, toMs: window.toMs };
+    let after: Parameters<SettlementBooks['withoutBlock']>[3];
+    do {
+      const place = after;
+      const read = () => books.withoutBlock(evidence.chainId, claimed, first, place);
+      const page = await read();
+      await this.#check(page.settlements, last, async () => (await read()).settlements);
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  /** @param again - reads the same settlements anew. */
+  async #check(
+    settlements: readonly BookedSettlement[],
+    last: BlockHeader,
+    again: () => Promise<readonly BookedSettlement[]>,
+  ): Promise<void> {
+    const sights = new Map<Hex, Sight>();
+    let rows = settlements;
+    for (;;) {
+      this.parts.signal?.throwIfAborted();
+      const findings = await this.#compare(rows, sights, last);
+      const isWrong = findings.some(({ name }) => name !== 'not_checked');
+      if (!isWrong || !this.#mayLookAgain(last)) {
+        this.#settlements += rows.length;
+        this.#transactions += sights.size;
+        this.#findings.add(findings);
+        return;
+      }
+      await this.parts.clock.sleep(LOOK_PAUSE_MS);
+      rows = await again();
+    }
+  }
+
+  async #compare(
+    rows: readonly BookedSettlement[],
+    sights: Map<Hex, Sight>,
+    last: BlockHeader,
+  ): Promise<readonly Finding[]> {
+    for (const { asset } of rows) {
+      if (asset !== undefined && this.#assets.size < ASSETS_MOST) this.#assets.add(asset);
+    }
+    const byHash = byTransaction(rows);
+    const wanted = [...byHash]
+      .filter(([hash]) => !sights.has(hash))
+      .map(([hash, named]) => ({ hash, blockNumber: blockOf(hash, named) }));
+    for (const [hash, sight] of await this.parts.evidence.look(wanted)) sights.set(hash, sight);
+    for (const [hash, sight] of sights) this.#note(sight, byHash.get(hash) ?? [], last);
+    const lanes = new Set(this.#lanes.keys());
+    return [
+      ...rows.flatMap(withoutTransaction),
+      ...[...byHash].flatMap(([hash, named]) =>
+        compareTransaction(
+          { hash, sight: sights.get(hash) ?? { kind: 'unread' }, settlements: named },
+          lanes,
+        ),
+      ),
+    ];
+  }
+
+  /** Keeps what a transaction means for its lane. */
+  #note(sight: Sight, named: readonly BookedSettlement[], last: BlockHeader): void {
+    if (sight.kind !== 'seen' || sight.transaction.blockNumber > last.number) return;
+    const { from } = sight.transaction;
+    const isClaimed = named.some(({ isPaid, state }) => isPaid && state !== 'foreign');
+    if (this.parts.ledgerLanes === undefined && isClaimed && !this.#lanes.has(from)) {
+      this.#lanes.set(from, new LaneBook(from));
+    }
+    this.#lanes.get(from)?.add(sight.transaction);
+  }
+
+  #mayLookAgain({ timestamp }: BlockHeader): boolean {
+    if (this.#looks === 0 || this.parts.clock.now() - timestamp * 1000 > RECENT_MS) return false;
+    this.#looks -= 1;
+    return true;
+  }
+
+  // ---------------------------------------------------------------- lanes
+
+  async #closeLane(book: LaneBook, ends: Ends, blocks: Blocks): Promise<LaneAccount> {
+    const { topUpMostWei, evidence } = this.parts;
+    const { first, last } = blocks;
+    const span = { from: first, to: last.number };
+    const missing = missingNonces({ ...ends, transactions: book.within(span) });
+    const gaps = gapsOf(missing.slice(0, GAPS_MOST), book.within(span), span);
+    if (gaps.length > 0) {
+      const found = await evidence.find({ lane: book.lane, gaps, assets: [...this.#assets] });
+      await this.#checkFound([...found.values()], book, last);
+    }
+    const { lane } = book;
+    const { account, findings } = compareLane({
+      ...{ lane, ...ends, topUpMostWei },
+      transactions: book.within(span),
+    });
+    this.#findings.add(findings);
+    return account;
+  }
+
+  /** Transactions that no settlement led to, beside the settlements of their blocks. */
+  async #checkFound(hashes: readonly Hex[], book: LaneBook, last: BlockHeader): Promise<void> {
+    const { evidence, books, clock } = this.parts;
+    const wanted = hashes.map((hash) => ({ hash, blockNumber: undefined }));
+    for (const [hash, sight] of await evidence.look(wanted)) {
+      this.parts.signal?.throwIfAborted();
+      if (sight.kind !== 'seen' || sight.transaction.from !== book.lane) continue;
+      const { blockNumber: at } = sight.transaction;
+      if (at > last.number) continue;
+      book.add(sight.transaction);
+      this.#transactions += 1;
+      for (;;) {
+        const { settlements } = await books.ofBlocks(evidence.chainId, { from: at, to: at }, 1);
+        const named = settlements.filter((one) => hashesOf(one).includes(hash));
+        const findings = compareTransaction(
+          { hash, sight, settlements: named },
+          new Set([book.lane]),
+        );
+        if (findings.length === 0 || !this.#mayLookAgain(last)) {
+          this.#findings.add(findings);
+          break;
+        }
+        await clock.sleep(LOOK_PAUSE_MS);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- the result
+
+  /** What cannot be read is a finding, and never passes for nothing. */
+  async #unlessUnread<T>(expected: string, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      this.#findings.add([{ name: 'not_checked', expected }]);
+      return undefined;
+    }
+  }
+
+  #result(blocks: Blocks | undefined, lanes: readonly LaneAccount[]): Reconciliation {
+    const { evidence, clock } = this.parts;
+    const { startedBy, window } = this.task;
+    return {
+      ...{ chainId: evidence.chainId, startedBy, window, lanes },
+      blocks: blocks && { from: blocks.first, to: blocks.last.number, lastHash: blocks.last.hash },
+      ...{ settlements: this.#settlements, transactions: this.#transactions },
+      ...{ counts: this.#findings.counts, findings: this.#findings.kept },
+      startedAt: this.#startedAt,
+      finishedAt: new Date(clock.now()),
+    };
+  }
+}
