@@ -1,5 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 import type { SettlementRow } from '../settlement-row.js';
+import type { ReconciliationTables } from './reconciliation-tables.js';
 
 /**
  * - `waiting`: to be delivered, or again.
@@ -9,7 +10,7 @@ import type { SettlementRow } from '../settlement-row.js';
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'withheld';
 
 /** The tables of `src/history/migrations`, in the schema `x402`. */
-export interface Tables {
+export interface Tables extends ReconciliationTables {
   readonly settlements: SettlementRow & { readonly archived_at: Generated<Date> };
   readonly settlement_ids: Pick<
     SettlementRow,

@@ -46,6 +46,13 @@ export interface Finding {
   readonly found?: string | undefined;
 }
 
-export function isNote({ name }: Finding): boolean {
+export function isNote({ name }: Pick<Finding, 'name'>): boolean {
   return name in NOTES;
+}
+
+/** How many there are, notes left aside. */
+export function differencesIn(counts: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const name of Object.keys(DIFFERENCES)) sum += counts.get(name) ?? 0;
+  return sum;
 }

@@ -1,0 +1,138 @@
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { type Address, bytesToHex, type Hex } from 'viem';
+import type { BookedSettlement } from '../reconciliation/books.js';
+import type { BlockSpan } from '../reconciliation/search-logs.js';
+import type {
+  BlockPage,
+  ClaimPage,
+  ClaimPlace,
+  Reconciliation,
+  SettlementBooks,
+  TimeSpan,
+} from '../reconciliation/settlement-books.js';
+import type { SettlementRow } from '../settlement-row.js';
+import { asked } from './database.js';
+import { saveRun } from './reconciliation-rows.js';
+import type { Tables } from './tables.js';
+
+const COLUMNS = [
+  ...['id', 'claimed_at', 'state', 'is_paid', 'transaction', 'block_number', 'block_hash'],
+  ...['log_index', 'method', 'asset', 'payer', 'pay_to', 'amount', 'settled_amount'],
+  ...['authorization_nonce', 'transactions'],
+] as const satisfies readonly (keyof SettlementRow)[];
+type Row = Pick<SettlementRow, (typeof COLUMNS)[number]>;
+
+const CLAIM_PAGE = 500;
+const HOUR_MS = 3_600_000;
+
+/** {@link SettlementBooks} in PostgreSQL. */
+export class PostgresBooks implements SettlementBooks {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  async ofBlocks(chainId: number, { from, to }: BlockSpan, most: number): Promise<BlockPage> {
+    const of = (last: bigint) =>
+      this.#rows()
+        .where('chain_id', '=', chainId)
+        .where('block_number', '>=', String(from))
+        .where('block_number', '<=', String(last));
+    // Where the page ends, which is not within a block.
+    const end = await asked(
+      of(to)
+        .clearSelect()
+        .select('block_number')
+        .orderBy('block_number')
+        .offset(most - 1)
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    const last = end?.block_number == null ? to : BigInt(end.block_number);
+    const rows = await asked(of(last).orderBy('block_number').orderBy('id').execute());
+    return { settlements: rows.map(bookedOf), to: last };
+  }
+
+  async withoutBlock(
+    chainId: number,
+    { fromMs, toMs }: TimeSpan,
+    block: bigint,
+    after?: ClaimPlace,
+  ): Promise<ClaimPage> {
+    const rows = await asked(
+      this.#rows()
+        .where('chain_id', '=', chainId)
+        .where('claimed_at', '>=', new Date(fromMs - HOUR_MS))
+        .where('claimed_at', '<', new Date(toMs))
+        .where((is) =>
+          is.or([
+            is('block_number', 'is', null),
+            is.and([
+              is('block_number', '<', String(block)),
+              is('claimed_at', '>=', new Date(fromMs)),
+            ]),
+          ]),
+        )
+        .$if(after !== undefined, (query) =>
+          query.where(
+            sql<boolean>`(claimed_at, id) > (${after?.claimedAt}, ${Buffer.from(after?.id ?? '', 'base64url')})`,
+          ),
+        )
+        .orderBy('claimed_at')
+        .orderBy('id')
+        .limit(CLAIM_PAGE)
+        .execute(),
+    );
+    const last = rows.length < CLAIM_PAGE ? undefined : rows.at(-1);
+    return {
+      settlements: rows.map(bookedOf),
+      next: last && { claimedAt: last.claimed_at, id: last.id.toString('base64url') },
+    };
+  }
+
+  async lanes(chainId: number): Promise<readonly Address[]> {
+    const rows = await asked(
+      this.db
+        .selectFrom('reconciliation_lanes')
+        .innerJoin('reconciliations', 'reconciliations.id', 'reconciliation_id')
+        .select('lane')
+        .distinct()
+        .where('chain_id', '=', chainId)
+        .execute(),
+    );
+    return rows.map(({ lane }) => bytesToHex(lane));
+  }
+
+  save(run: Reconciliation): Promise<void> {
+    return asked(saveRun(this.db, run));
+  }
+
+  #rows(): SelectQueryBuilder<Tables, 'settlements', Row> {
+    return this.db.selectFrom('settlements').select([...COLUMNS]);
+  }
+}
+
+function bookedOf(row: Row): BookedSettlement {
+  const amount = row.settled_amount ?? row.amount;
+  return {
+    id: row.id.toString('base64url'),
+    state: row.state,
+    isPaid: row.is_paid,
+    transaction: hexOf(row.transaction),
+    blockNumber: numberOf(row.block_number),
+    blockHash: hexOf(row.block_hash),
+    logIndex: row.log_index ?? undefined,
+    method: row.method ?? undefined,
+    asset: hexOf(row.asset),
+    payer: hexOf(row.payer),
+    payTo: hexOf(row.pay_to),
+    amount: numberOf(amount),
+    nonce: numberOf(row.authorization_nonce),
+    transactions: row.transactions?.map((hash) => bytesToHex(hash)) ?? [],
+  };
+}
+
+function hexOf(bytes: Buffer | null): Hex | undefined {
+  return bytes === null ? undefined : bytesToHex(bytes);
+}
+
+function numberOf(text: string | null): bigint | undefined {
+  return text === null ? undefined : BigInt(text);
+}
