@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -368,6 +368,10 @@ const TASKS = {
     run: () => run(process.execPath, ['dist/operations/access/keys-new.js', ...args]),
   },
   migrate: { needs: [build], run: () => run(process.execPath, ['dist/history/migrate.js']) },
+  reconcile: {
+    needs: [build],
+    run: () => run(process.execPath, ['dist/history/reconcile.js', ...args]),
+  },
   bench: {
     needs: [installAnvil, findRedis, build],
     run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),

@@ -234,6 +234,22 @@ describe('AppConfig', () => {
     expect([config.usesLedger, config.usesChains, config.settles]).toEqual([true, false, false]);
   });
 
+  it('gives an archiver that reconciles its endpoints, and no part in settling', () => {
+    const env = {
+      ...{ REDIS_URL: base.REDIS_URL, ROLES: 'history', NETWORKS: 'eip155:31337' },
+      ...{ DATABASE_URL: 'postgresql://db.example/x402', RPC_URLS_31337: 'http://node.example' },
+    };
+    const config = AppConfig.fromEnv({ ...env, RECONCILE_AT: '03:30' });
+    expect(config.history?.reconcilesAt).toBe(210);
+    expect(config.networks.map(({ chainId }) => chainId)).toEqual([31_337]);
+    expect([config.usesChains, config.settles]).toEqual([false, false]);
+    expect(AppConfig.fromEnv({ ...env, RECONCILE_AT: '00:00' }).history?.reconcilesAt).toBe(0);
+    expect(AppConfig.fromEnv(env).history?.reconcilesAt).toBeUndefined();
+    expect(() => AppConfig.fromEnv({ ...env, RECONCILE_AT: '24:00' })).toThrow(
+      'RECONCILE_AT: must',
+    );
+  });
+
   it('wants nothing of chains for a hub alone', () => {
     const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub', NETWORKS: 'eip155:5' };
     const config = AppConfig.fromEnv(env);

@@ -9,6 +9,7 @@ import {
   type HistoryConfig,
   historyConfigOf,
   historyProblems,
+  readsChains,
 } from './history-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import {
@@ -252,6 +253,11 @@ export class AppConfig {
     return this.settles || this.wallet !== undefined;
   }
 
+  /** For the command that reconciles, whichever roles the environment names. @throws ConfigError */
+  static forReconciliation(env: NodeJS.ProcessEnv = process.env): AppConfig {
+    return AppConfig.fromEnv({ ...env, ROLES: 'history', RECONCILE_AT: '00:00' });
+  }
+
   /** @throws ConfigError naming every problem at once. */
   static fromEnv(env: NodeJS.ProcessEnv): AppConfig {
     const problems: string[] = [];
@@ -266,7 +272,7 @@ export class AppConfig {
     const usesChains = settles || hasWallet;
     const usesLedger = settles || roles.includes('history');
     const namedChains = NETWORKS.safeParse(given['NETWORKS']).data ?? [];
-    const chainIds = new Set(usesChains ? namedChains : []);
+    const chainIds = new Set(usesChains || readsChains(given, roles) ? namedChains : []);
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...chainIds].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),

@@ -24,6 +24,14 @@ export const HISTORY_SETTINGS = {
   /** A finished settlement that is archived leaves Redis so long after its last change. */
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
+  /** When the books of the last day are held against the chain, by UTC. */
+  RECONCILE_AT: z
+    .string()
+    .regex(
+      /^(off|([01]\d|2[0-3]):[0-5]\d)$/,
+      'must be off, or a time of the day (UTC) such as 03:30',
+    )
+    .default('off'),
 };
 
 export interface HistoryConfig {
@@ -36,6 +44,8 @@ export interface HistoryConfig {
   readonly hotMs: number;
   /** `undefined` when they are off. */
   readonly webhooks: WebhookConfig | undefined;
+  /** Minutes after midnight (UTC) of the daily reconciliation; `undefined` for none. */
+  readonly reconcilesAt: number | undefined;
 }
 
 /** @returns `undefined` when it is off. */
@@ -50,7 +60,19 @@ export function historyConfigOf(
     months: months === 0 ? undefined : months,
     hotMs: settings.HOT_MINUTES * 60_000,
     webhooks: webhookConfigOf(settings),
+    reconcilesAt: minutesOf(settings.RECONCILE_AT),
   };
+}
+
+function minutesOf(time: string): number | undefined {
+  const [hours, minutes] = time.split(':').map(Number);
+  return hours === undefined || minutes === undefined ? undefined : hours * 60 + minutes;
+}
+
+/** Whether a process of these roles reads chains for its history. */
+export function readsChains(given: GivenSettings, roles: readonly string[]): boolean {
+  const isOn = (given['RECONCILE_AT'] ?? 'off') !== 'off';
+  return isOn && roles.includes('history') && given['DATABASE_URL'] !== undefined;
 }
 
 /** `ROLES=all` means what the settings allow; who names the role means it. */

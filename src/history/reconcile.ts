@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import type { Redis } from 'ioredis';
+import type { Address } from 'viem';
+import { systemClock } from '../platform/concurrency/clock.js';
+import { within } from '../platform/concurrency/timing.js';
+import { AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
+import { connectLedger } from '../platform/redis/redis-connection.js';
+import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
+import { ArchiveError } from './archive.js';
+import { connectDatabase } from './postgres/database.js';
+import { checkMigrated } from './postgres/migrator.js';
+import { PostgresBooks } from './postgres/postgres-books.js';
+import { type Given, readWindow } from './reconciliation/given-window.js';
+import { reconcileNetwork } from './reconciliation/reconcile-network.js';
+import { exitCodeOf, reportOf } from './reconciliation/report.js';
+import type { Reconciliation } from './reconciliation/settlement-books.js';
+
+const USAGE = `npm run reconcile -- [--from TIME] [--to TIME] [--network eip155:N]
+
+Times are as in 2026-11-21 or 2026-11-21T12:00:00Z, by UTC. Without them: the last 24 hours.
+Exit code 0: no differences. 1: there are some. 2: none, but not everything could be checked. 3: not run.
+`;
+/** Not run: nothing is known of the books. */
+const NOT_RUN = 3;
+const REDIS_MS = 3000;
+
+/** `npm run reconcile`: holds the books of a time against the chains. */
+async function main(): Promise<number> {
+  const given = givenArguments();
+  const window = given && readWindow(given, systemClock.now());
+  if (given === undefined || window === undefined) return refuse(USAGE);
+  const config = AppConfig.forReconciliation();
+  const networks = config.networks.filter(
+    ({ network }) => given.network === undefined || network === given.network,
+  );
+  if (networks.length === 0 || config.history === undefined) {
+    return refuse(`NETWORKS names no ${given.network ?? 'network'}\n`);
+  }
+  const { pool, db } = connectDatabase(config.history.databaseUrl);
+  const redis = connectLedger(config.redis.ledger);
+  redis.on('error', () => undefined);
+  try {
+    await checkMigrated(pool);
+    const runs: Reconciliation[] = [];
+    for (const network of networks) {
+      const ledgerLanes = await lanesOf(redis, network);
+      const parts = { network, ledgerLanes, books: new PostgresBooks(db), clock: systemClock };
+      const run = await reconcileNetwork(parts, { startedBy: 'command', window });
+      process.stdout.write(reportOf(run));
+      runs.push(run);
+    }
+    return exitCodeOf(runs);
+  } finally {
+    redis.disconnect();
+    await db.destroy();
+  }
+}
+
+function givenArguments(): Given | undefined {
+  try {
+    const one = { type: 'string' } as const;
+    return parseArgs({ options: { from: one, to: one, network: one } }).values;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without the ledger whoever sent what the books call ours is taken for a lane. */
+async function lanesOf(
+  redis: Redis,
+  { chainId, network }: NetworkConfig,
+): Promise<readonly Address[] | undefined> {
+  try {
+    if (redis.status === 'wait') await within(REDIS_MS, redis.connect());
+    return await knownLanes(redis, chainId);
+  } catch {
+    process.stderr.write(`${network}: Redis does not answer; senders are taken for lanes\n`);
+    return undefined;
+  }
+}
+
+function refuse(text: string): number {
+  process.stderr.write(text);
+  return NOT_RUN;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const isKnown = error instanceof ConfigError || error instanceof ArchiveError;
+  process.exitCode = refuse(
+    `Not reconciled: ${isKnown ? error.message : 'an unexpected failure'}\n`,
+  );
+}

@@ -1,0 +1,39 @@
+import type { Address } from 'viem';
+import { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { ChainEvidence } from './chain-evidence.js';
+import { Reconciler, type ReconcilerTask } from './reconciler.js';
+import type { Reconciliation, SettlementBooks } from './settlement-books.js';
+
+export interface NetworkParts {
+  readonly network: NetworkConfig;
+  readonly books: SettlementBooks;
+  readonly ledgerLanes: readonly Address[] | undefined;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Reconciles one network and keeps what was found. It has connections of its own, so that it never waits
+ * before a payment, nor a payment behind it.
+ *
+ * @throws ArchiveError; whatever the signal was aborted with.
+ */
+export async function reconcileNetwork(
+  { network, ...parts }: NetworkParts,
+  task: ReconcilerTask,
+): Promise<Reconciliation> {
+  const chain = new EvmChain(network);
+  try {
+    await chain.start();
+    const evidence = new ChainEvidence(chain, parts.clock);
+    const topUpMostWei = network.approvalSponsoring?.limits.topUpWei ?? 0n;
+    const run = await new Reconciler({ ...parts, evidence, topUpMostWei }, task).run();
+    parts.signal?.throwIfAborted();
+    await parts.books.save(run);
+    return run;
+  } finally {
+    await chain.close();
+  }
+}
