@@ -12,6 +12,7 @@ import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
+import { ReconciliationModule } from './history/reconciliation.module.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -63,6 +64,7 @@ export class AppModule {
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
+        ...(config.reconciles ? [ReconciliationModule.forRoot()] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config), FacilitatorModule.forRoot(config)] : []),

@@ -4,6 +4,7 @@ import { Logger } from 'nestjs-pino';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
+import { DailyReconciliation } from './history/reconciliation/daily-reconciliation.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
@@ -46,6 +47,10 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   await step('requests', deadline - CLOSING_MS, () => answered);
   await step('lanes', deadline, stopLanes);
   if (webhooks !== undefined) await step('webhooks', deadline - CLOSING_MS, () => webhooks);
+  // A run that is not kept yet is made again by another process.
+  if (config.reconciles) {
+    await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
+  }
   // What the last of them has changed is archived by whoever is next.
   if (config.hasRole('history')) await step('history', deadline, () => app.get(Archiver).stop());
   await step('process record', deadline, () => app.get(ProcessRegistry).stop());

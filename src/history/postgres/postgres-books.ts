@@ -1,6 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { type Address, bytesToHex, type Hex } from 'viem';
 import type { BookedSettlement } from '../reconciliation/books.js';
+import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
 import type { BlockSpan } from '../reconciliation/search-logs.js';
 import type {
   BlockPage,
@@ -12,7 +13,7 @@ import type {
 } from '../reconciliation/settlement-books.js';
 import type { SettlementRow } from '../settlement-row.js';
 import { asked } from './database.js';
-import { saveRun } from './reconciliation-rows.js';
+import { newestRun, saveRun } from './reconciliation-rows.js';
 import type { Tables } from './tables.js';
 
 const COLUMNS = [
@@ -25,8 +26,8 @@ type Row = Pick<SettlementRow, (typeof COLUMNS)[number]>;
 const CLAIM_PAGE = 500;
 const HOUR_MS = 3_600_000;
 
-/** {@link SettlementBooks} in PostgreSQL. */
-export class PostgresBooks implements SettlementBooks {
+/** {@link SettlementBooks} and {@link DailyRuns} in PostgreSQL. */
+export class PostgresBooks implements SettlementBooks, DailyRuns {
   constructor(private readonly db: Kysely<Tables>) {}
 
   async ofBlocks(chainId: number, { from, to }: BlockSpan, most: number): Promise<BlockPage> {
@@ -102,6 +103,42 @@ export class PostgresBooks implements SettlementBooks {
 
   save(run: Reconciliation): Promise<void> {
     return asked(saveRun(this.db, run));
+  }
+
+  newest(chainId: number): Promise<NewestRun | undefined> {
+    return asked(newestRun(this.db, chainId));
+  }
+
+  async lease(chainId: number, holder: string, ms: number): Promise<boolean> {
+    const until = sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+    const { numInsertedOrUpdatedRows: held } = await asked(
+      this.db
+        .insertInto('reconciliation_leases')
+        .values({ chain_id: chainId, holder, until })
+        .onConflict((conflict) =>
+          conflict
+            .column('chain_id')
+            .doUpdateSet({ holder, until })
+            .where((is) =>
+              is.or([
+                is('reconciliation_leases.holder', '=', holder),
+                is('reconciliation_leases.until', '<', sql<Date>`now()`),
+              ]),
+            ),
+        )
+        .executeTakeFirstOrThrow(),
+    );
+    return held === 1n;
+  }
+
+  async release(chainId: number, holder: string): Promise<void> {
+    await asked(
+      this.db
+        .deleteFrom('reconciliation_leases')
+        .where('chain_id', '=', chainId)
+        .where('holder', '=', holder)
+        .execute(),
+    );
   }
 
   #rows(): SelectQueryBuilder<Tables, 'settlements', Row> {

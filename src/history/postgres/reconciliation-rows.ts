@@ -1,21 +1,11 @@
 import type { Kysely } from 'kysely';
 import { bytesToHex, type Hex } from 'viem';
+import type { NewestRun } from '../reconciliation/daily-reconciliation.js';
 import { differencesIn, type Finding, isNote } from '../reconciliation/difference.js';
 import type { Checkpoint, Reconciliation } from '../reconciliation/settlement-books.js';
 import type { Tables } from './tables.js';
 
 const ROWS_AT_ONCE = 500;
-
-/** What the newest daily run of a chain found. */
-export interface NewestRun {
-  readonly chainId: number;
-  readonly differences: ReadonlyMap<string, number>;
-  readonly settlements: number;
-  readonly startedAt: Date;
-  readonly finishedAt: Date;
-  /** `undefined` where it could not even find its blocks. */
-  readonly checkpoint: Checkpoint | undefined;
-}
 
 /** A run is in the database as a whole or not at all. */
 export async function saveRun(db: Kysely<Tables>, run: Reconciliation): Promise<void> {
@@ -50,10 +40,11 @@ export async function newestRun(
   if (run === undefined) return undefined;
   return {
     chainId,
-    differences: new Map(Object.entries(run.counts)),
+    counts: new Map(Object.entries(run.counts)),
     settlements: Number(run.settlements),
     startedAt: run.started_at,
     finishedAt: run.finished_at,
+    hasBlocks: run.last_block !== null,
     checkpoint: await newestCheckpoint(db, chainId),
   };
 }

@@ -6,6 +6,7 @@ import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
 import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
 import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
+import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { HubStats } from '../../hub/hub-stats.js';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
@@ -29,6 +30,7 @@ import { HubMetrics } from './hub-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
 import { paymentMetrics } from './payment-metrics.js';
+import { ReconciliationGauges } from './reconciliation-metrics.js';
 import { RedisMetrics } from './redis-metrics.js';
 import { responseMetrics } from './response-metrics.js';
 import { rpcMetrics } from './rpc-metrics.js';
@@ -54,6 +56,13 @@ const WEBHOOK_GAUGES: Provider = {
   useFactory: (registry: Registry, health: WebhookHealth) => new WebhookGauges(registry, health),
 };
 
+const RECONCILIATION_GAUGES: Provider = {
+  provide: ReconciliationGauges,
+  inject: [Registry, ReconciliationHealth],
+  useFactory: (registry: Registry, health: ReconciliationHealth) =>
+    new ReconciliationGauges(registry, health),
+};
+
 const HUB_METRICS: Provider = {
   provide: HubMetrics,
   inject: [Registry, HubStats, HubHealth],
@@ -67,7 +76,7 @@ const HUB_METRICS: Provider = {
 export class MetricsModule {
   /** What is counted follows the roles of this process. */
   static forRoot(config: AppConfig): DynamicModule {
-    const { settles, usesChains, wallet } = config;
+    const { settles, usesChains, reconciles, wallet } = config;
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
     const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
@@ -77,6 +86,7 @@ export class MetricsModule {
       ...(hasHub ? [HubMetrics] : []),
       ...(hasHistory ? [HistoryGauges] : []),
       ...(tellsWebhooks ? [WebhookGauges] : []),
+      ...(reconciles ? [ReconciliationGauges] : []),
       ...(wallet === undefined ? [] : [WalletGauges]),
     ];
     return {
@@ -92,6 +102,7 @@ export class MetricsModule {
         ...(hasHub ? [HUB_METRICS] : []),
         ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
         ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
+        ...(reconciles ? [RECONCILIATION_GAUGES] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,

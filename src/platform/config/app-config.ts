@@ -253,6 +253,11 @@ export class AppConfig {
     return this.settles || this.wallet !== undefined;
   }
 
+  /** Whether this process holds the books against the chains every day. */
+  get reconciles(): boolean {
+    return this.roles.has('history') && this.history?.reconcilesAt !== undefined;
+  }
+
   /** For the command that reconciles, whichever roles the environment names. @throws ConfigError */
   static forReconciliation(env: NodeJS.ProcessEnv = process.env): AppConfig {
     return AppConfig.fromEnv({ ...env, ROLES: 'history', RECONCILE_AT: '00:00' });

@@ -1,0 +1,102 @@
+import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { systemClock } from '../platform/concurrency/clock.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { provide } from '../platform/nest/provide.js';
+import {
+  HealthIndicators,
+  INDICATOR_TIMEOUT_MS,
+} from '../platform/observability/health-indicators.js';
+import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
+import { OUTBOX } from '../settlement/ledger/ledger.module.js';
+import type { Outbox } from '../settlement/ledger/outbox.js';
+import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
+import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
+import { connectDatabase } from './postgres/database.js';
+import { PostgresBooks } from './postgres/postgres-books.js';
+import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
+import { reconcileNetwork } from './reconciliation/reconcile-network.js';
+import { ReconciliationHealth } from './reconciliation/reconciliation-health.js';
+import { reconciliationLog } from './reconciliation/reconciliation-log.js';
+
+interface DailyParts {
+  readonly config: AppConfig;
+  readonly redis: Redis;
+  readonly outbox: Outbox;
+  readonly processes: ProcessRegistry;
+  readonly logger: PinoLogger;
+}
+
+const DAILY = provide(
+  DailyReconciliation,
+  {
+    ...{ config: AppConfig, redis: LEDGER_REDIS, outbox: OUTBOX },
+    ...{ processes: ProcessRegistry, logger: PinoLogger },
+  },
+  startedDaily,
+);
+
+const HEALTH = provide(
+  ReconciliationHealth,
+  { config: AppConfig, daily: DailyReconciliation },
+  ({ config, daily }: { readonly config: AppConfig; readonly daily: DailyReconciliation }) =>
+    new ReconciliationHealth({
+      newest: () => daily.newest,
+      chainIds: config.networks.map(({ chainId }) => chainId),
+      now: () => systemClock.now(),
+    }),
+);
+
+/** The daily reconciliation, in processes with the role history where a time is set for it. */
+@Global()
+@Module({})
+export class ReconciliationModule implements OnModuleInit {
+  static forRoot(): DynamicModule {
+    return {
+      module: ReconciliationModule,
+      providers: [DAILY, HEALTH],
+      exports: [DailyReconciliation, ReconciliationHealth],
+    };
+  }
+
+  constructor(
+    private readonly indicators: HealthIndicators,
+    private readonly health: ReconciliationHealth,
+  ) {}
+
+  onModuleInit(): void {
+    this.indicators.add({
+      name: 'reconciliation',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      report: () => this.health.report(),
+    });
+  }
+}
+
+function startedDaily({
+  config,
+  redis,
+  outbox,
+  processes,
+  logger,
+}: DailyParts): DailyReconciliation {
+  const { history, networks } = config;
+  if (history?.reconcilesAt === undefined) throw new Error('there is no time to reconcile at');
+  const { db } = connectDatabase(history.databaseUrl);
+  const books = new PostgresBooks(db);
+  const daily = new DailyReconciliation({
+    ...{ networks, reconcilesAt: history.reconcilesAt, runs: books, clock: systemClock },
+    processId: processes.processId,
+    reconcile: async (network, task, signal) => {
+      const ledgerLanes = await knownLanes(redis, network.chainId);
+      const parts = { network, books, ledgerLanes, signal, clock: systemClock };
+      return reconcileNetwork(parts, task);
+    },
+    archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,
+    observer: reconciliationLog(logger),
+    close: () => db.destroy(),
+  });
+  daily.start();
+  return daily;
+}

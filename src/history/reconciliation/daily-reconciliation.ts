@@ -1,0 +1,194 @@
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { Signal } from '../../platform/concurrency/signal.js';
+import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { ArchiveError } from '../archive.js';
+import type { ReconcilerTask } from './reconciler.js';
+import type { Checkpoint, Reconciliation } from './settlement-books.js';
+
+/** What the newest daily run of a chain found. */
+export interface NewestRun {
+  readonly chainId: number;
+  /** By name, notes too. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly settlements: number;
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+  /** Whether it found out which blocks to read. */
+  readonly hasBlocks: boolean;
+  /** Where the newest run ended that did. */
+  readonly checkpoint: Checkpoint | undefined;
+}
+
+/** @throws ArchiveError from every method. */
+export interface DailyRuns {
+  newest(chainId: number): Promise<NewestRun | undefined>;
+  /** Takes the lease of a chain or renews it. @returns whether this process holds it. */
+  lease(chainId: number, holder: string, ms: number): Promise<boolean>;
+  release(chainId: number, holder: string): Promise<void>;
+}
+
+export interface ReconciliationObserver {
+  finished(run: Reconciliation): void;
+  failed(chainId: number, error: unknown): void;
+}
+
+export interface DailyOptions {
+  readonly networks: readonly NetworkConfig[];
+  /** Minutes after midnight, UTC. */
+  readonly reconcilesAt: number;
+  readonly processId: string;
+  readonly runs: DailyRuns;
+  readonly reconcile: (
+    network: NetworkConfig,
+    task: ReconcilerTask,
+    signal: AbortSignal,
+  ) => Promise<Reconciliation>;
+  /** Milliseconds the oldest change waits to be archived. */
+  readonly archiveLagMs: (chainId: number) => Promise<number>;
+  readonly observer: ReconciliationObserver;
+  readonly clock: Clock;
+  /** Lets go of the database. */
+  readonly close: () => Promise<void>;
+}
+
+const LOOK_MS = 10_000;
+const RETRY_MS = 600_000;
+/** An archive that is further behind lacks what the chain has: the run waits for it. */
+const LAG_MOST_MS = 30_000;
+const LEASE_MS = 60_000;
+const RENEW_MS = 15_000;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/**
+ * Reconciles each chain once a day, in one process at a time. A run begins where the one before it ended, so
+ * that no block is left out when a day was missed.
+ */
+export class DailyReconciliation {
+  readonly #newest = new Map<number, NewestRun>();
+  readonly #failedAt = new Map<number, number>();
+  readonly #wake = new Signal();
+  readonly #abort = new AbortController();
+  #isAwayTold = false;
+  #running: Promise<void> | undefined;
+
+  constructor(private readonly options: DailyOptions) {}
+
+  /** The newest run of each chain, as far as this process has seen it. */
+  get newest(): ReadonlyMap<number, NewestRun> {
+    return this.#newest;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort(new Error('the process ends'));
+    this.#wake.notify();
+    await this.#running;
+    await this.options.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping()) {
+      await this.round();
+      if (!this.#isStopping()) await this.#wake.wait(LOOK_MS);
+    }
+  }
+
+  /** Runs what is due. Never fails. */
+  async round(): Promise<void> {
+    for (const network of this.options.networks) {
+      if (this.#isStopping()) return;
+      try {
+        await this.#look(network);
+        this.#isAwayTold = false;
+      } catch (error) {
+        if (this.#isStopping()) return;
+        this.#fail(network.chainId, error);
+      }
+    }
+  }
+
+  /** A database that is away, or not made yet, is looked for again soon, and told of once. */
+  #fail(chainId: number, error: unknown): void {
+    const { clock, observer } = this.options;
+    if (error instanceof RedisUnavailableError) return;
+    const isAway = error instanceof ArchiveError;
+    if (!isAway) this.#failedAt.set(chainId, clock.now());
+    if (!isAway || !this.#isAwayTold) observer.failed(chainId, error);
+    this.#isAwayTold = isAway;
+  }
+
+  async #look(network: NetworkConfig): Promise<void> {
+    const { chainId } = network;
+    const { runs, processId } = this.options;
+    if (!(await this.#isDue(chainId))) return;
+    if (!(await runs.lease(chainId, processId, LEASE_MS))) return;
+    try {
+      // Another process may have done it since.
+      if (await this.#isDue(chainId)) await this.#reconcile(network);
+    } finally {
+      await runs.release(chainId, processId);
+    }
+  }
+
+  async #isDue(chainId: number): Promise<boolean> {
+    const { runs, clock, reconcilesAt, archiveLagMs } = this.options;
+    const newest = await runs.newest(chainId);
+    if (newest !== undefined) this.#newest.set(chainId, newest);
+    const now = clock.now();
+    if (now - (this.#failedAt.get(chainId) ?? -Infinity) < RETRY_MS) return false;
+    if (!isDue(now, reconcilesAt, newest)) return false;
+    return (await archiveLagMs(chainId)) <= LAG_MOST_MS;
+  }
+
+  async #reconcile(network: NetworkConfig): Promise<void> {
+    const { chainId } = network;
+    const { clock, reconcile, observer } = this.options;
+    const now = clock.now();
+    const resume = this.#newest.get(chainId)?.checkpoint;
+    const window = { fromMs: resume?.toMs ?? now - DAY_MS, toMs: now };
+    const renewing = new AbortController();
+    const renewed = this.#renew(chainId, renewing);
+    try {
+      const signal = AbortSignal.any([this.#abort.signal, renewing.signal]);
+      const run = await reconcile(network, { startedBy: 'daily', window, resume }, signal);
+      observer.finished(run);
+    } finally {
+      clearInterval(renewed);
+    }
+    const newest = await this.options.runs.newest(chainId);
+    if (newest !== undefined) this.#newest.set(chainId, newest);
+  }
+
+  #isStopping(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** A run whose lease is lost ends before it is kept: another process does the same. */
+  #renew(chainId: number, lost: AbortController): NodeJS.Timeout {
+    const { runs, processId } = this.options;
+    const timer = setInterval(() => {
+      runs.lease(chainId, processId, LEASE_MS).then(
+        (isHeld) => {
+          if (!isHeld) lost.abort(new Error('the lease of the reconciliation is lost'));
+        },
+        () => undefined,
+      );
+    }, RENEW_MS);
+    timer.unref();
+    return timer;
+  }
+}
+
+/** Whether the run of the newest appointed time is missing, or could not even begin. */
+export function isDue(now: number, minutes: number, newest: NewestRun | undefined): boolean {
+  if (newest === undefined) return true;
+  const today = Math.floor(now / DAY_MS) * DAY_MS + minutes * MINUTE_MS;
+  const appointed = today > now ? today - DAY_MS : today;
+  if (newest.startedAt.getTime() < appointed) return true;
+  return !newest.hasBlocks && now - newest.finishedAt.getTime() >= RETRY_MS;
+}

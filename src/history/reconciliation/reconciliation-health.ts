@@ -1,0 +1,73 @@
+import type { IndicatorReport } from '../../platform/observability/health-indicators.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { NewestRun } from './daily-reconciliation.js';
+import { DIFFERENCES, differencesIn } from './difference.js';
+
+/** What the newest daily run of a network found. */
+export interface NetworkBooks {
+  readonly network: string;
+  /** By every name there is, zeros too. */
+  readonly differences: ReadonlyMap<string, number>;
+  readonly settlements: number;
+  readonly finishedAtMs: number;
+}
+
+export interface ReconciliationHealthOptions {
+  readonly newest: () => ReadonlyMap<number, NewestRun>;
+  readonly chainIds: readonly number[];
+  readonly now: () => number;
+}
+
+/** A run a day; an hour for one that waits for the archive. */
+const OVERDUE_MS = 26 * 3_600_000;
+
+/** What is known of the books, from the runs that were made. */
+export class ReconciliationHealth {
+  constructor(private readonly options: ReconciliationHealthOptions) {}
+
+  state(): readonly NetworkBooks[] {
+    return [...this.options.newest().values()].map((run) => ({
+      network: caip2Of(run.chainId),
+      differences: new Map(
+        Object.keys(DIFFERENCES).map((name) => [name, run.counts.get(name) ?? 0]),
+      ),
+      settlements: run.settlements,
+      finishedAtMs: run.finishedAt.getTime(),
+    }));
+  }
+
+  /** The line of `/health`: up, for differences of the books stop no settlement. */
+  report(): Promise<IndicatorReport> {
+    const { newest, chainIds, now } = this.options;
+    const runs = [...newest().values()];
+    const all = runs.reduce((sum, { counts }) => sum + differencesIn(counts), 0);
+    const notChecked = runs.reduce((sum, { counts }) => sum + (counts.get('not_checked') ?? 0), 0);
+    const oldest = Math.min(...runs.map(({ finishedAt }) => finishedAt.getTime()));
+    const isMissing = chainIds.some((chainId) => !newest().has(chainId));
+    const code = codeOf({
+      ...{ differences: all - notChecked, notChecked, isMissing },
+      isOverdue: runs.length > 0 && now() - oldest > OVERDUE_MS,
+    });
+    return Promise.resolve({
+      isUp: true,
+      facts: {
+        enabled: true,
+        ...(code !== undefined && { code }),
+        ...{ differences: all - notChecked, notChecked },
+        ...(runs.length > 0 && { lastRun: new Date(oldest).toISOString() }),
+      },
+    });
+  }
+}
+
+function codeOf(what: {
+  readonly differences: number;
+  readonly notChecked: number;
+  readonly isMissing: boolean;
+  readonly isOverdue: boolean;
+}): string | undefined {
+  if (what.differences > 0) return 'differences';
+  if (what.notChecked > 0) return 'not_checked';
+  if (what.isOverdue) return 'overdue';
+  return what.isMissing ? 'not_run_yet' : undefined;
+}

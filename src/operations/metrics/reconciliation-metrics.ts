@@ -1,0 +1,47 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
+import type { Sampler } from './scrape.service.js';
+
+/** Gauges of the newest daily run of each network, from every process that may make it. */
+export class ReconciliationGauges implements Sampler {
+  readonly #differences: Gauge<'network' | 'name'>;
+  readonly #settlements: Gauge<'network'>;
+  readonly #finished: Gauge<'network'>;
+
+  constructor(
+    registry: Registry,
+    private readonly health: Pick<ReconciliationHealth, 'state'>,
+  ) {
+    const registers = [registry];
+    this.#differences = new Gauge({
+      name: 'x402_reconciliation_differences',
+      help: 'Differences between the books and the chain that the newest daily run found.',
+      labelNames: ['network', 'name'],
+      registers,
+    });
+    this.#settlements = new Gauge({
+      name: 'x402_reconciliation_settlements',
+      help: 'Settlements that it compared.',
+      labelNames: ['network'],
+      registers,
+    });
+    this.#finished = new Gauge({
+      name: 'x402_reconciliation_finished_timestamp_seconds',
+      help: 'When it had come to its end.',
+      labelNames: ['network'],
+      registers,
+    });
+  }
+
+  refresh(): Promise<void> {
+    this.#differences.reset();
+    this.#settlements.reset();
+    this.#finished.reset();
+    for (const { network, differences, settlements, finishedAtMs } of this.health.state()) {
+      for (const [name, count] of differences) this.#differences.set({ network, name }, count);
+      this.#settlements.set({ network }, settlements);
+      this.#finished.set({ network }, finishedAtMs / 1000);
+    }
+    return Promise.resolve();
+  }
+}
