@@ -119,6 +119,7 @@ async function start(): Promise<void> {
       startService(ports.service, {
         REDIS_URL: redis.url,
         DATABASE_URL: postgres.url,
+        RECONCILE_AT: '03:30',
         ROLES: 'all',
         OPS_PORT: String(ports.ops),
         NETWORKS: NETWORK,
