@@ -55,7 +55,7 @@ export interface DailyOptions {
 const LOOK_MS = 10_000;
 const RETRY_MS = 600_000;
 /** An archive that is further behind lacks what the chain has: the run waits for it. */
-const LAG_MOST_MS = 30_000;
+const LAG_MOST_MS = 5000;
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 const DAY_MS = 86_400_000;

@@ -43,8 +43,8 @@ export interface ReconcilerTask {
 const PAGE_SETTLEMENTS = 500;
 /** What is younger may still be on its way into the archive: it is looked at again before it is called wrong. */
 const RECENT_MS = 600_000;
-const LOOKS_MOST = 6;
-const LOOK_PAUSE_MS = 5000;
+const LOOKS_MOST = 5;
+const LOOK_PAUSE_MS = 2000;
 /** Account nonces of one lane that are searched for. */
 const GAPS_MOST = 2000;
 const ASSETS_MOST = 50;
