@@ -7,6 +7,7 @@ import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
+import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
@@ -64,6 +65,7 @@ export class AppModule {
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
+        ...(config.hasRole('history') ? [AuditModule] : []),
         ...(config.reconciles ? [ReconciliationModule.forRoot()] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),

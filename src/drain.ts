@@ -4,6 +4,7 @@ import { Logger } from 'nestjs-pino';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
+import { AuditArchiver } from './history/audit-archiver.js';
 import { DailyReconciliation } from './history/reconciliation/daily-reconciliation.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
@@ -52,7 +53,10 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
     await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
   }
   // What the last of them has changed is archived by whoever is next.
-  if (config.hasRole('history')) await step('history', deadline, () => app.get(Archiver).stop());
+  if (config.hasRole('history')) {
+    await step('history', deadline, () => app.get(Archiver).stop());
+    await step('audit', deadline, () => app.get(AuditArchiver).stop());
+  }
   await step('process record', deadline, () => app.get(ProcessRegistry).stop());
   await step('closing', deadline, () => app.close());
   if (failures.length > 0) throw new AggregateError(failures, 'draining failed');

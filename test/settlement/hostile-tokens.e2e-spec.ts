@@ -115,9 +115,10 @@ describe('a hostile token', () => {
       redis = new Redis(world.redis.url);
       switches = new LaneSwitches(redis);
     });
-    beforeEach(() => switches.set('paused', lane(), world.chainId, { at: Date.now(), by: 'test' }));
+    const by = { at: Date.now(), by: 'test' };
+    beforeEach(() => switches.set('paused', lane(), world.chainId, by));
     afterAll(async () => {
-      await switches.clear('paused', lane(), world.chainId);
+      await switches.clear('paused', lane(), world.chainId, by);
       redis.disconnect();
     });
 
@@ -131,7 +132,7 @@ describe('a hostile token', () => {
         const honest = settle(await honestBody());
         await new Promise((resolve) => setTimeout(resolve, 500));
         await setMood(world.client, token, mood);
-        await switches.clear('paused', lane(), world.chainId);
+        await switches.clear('paused', lane(), world.chainId, by);
         const begunAt = Date.now();
         expect((await honest).body).toMatchObject({ success: true });
         expect(Date.now() - begunAt).toBeLessThan(2500);

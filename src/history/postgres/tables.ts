@@ -66,6 +66,14 @@ export interface Tables extends ReconciliationTables {
     readonly problem: Generated<string | null>;
     readonly answer: Generated<string | null>;
   };
+  readonly audit: {
+    readonly id: string;
+    readonly chain_id: number;
+    readonly happened_at: Date;
+    readonly actor: string;
+    readonly action: string;
+    readonly subject: string;
+  };
 }
 
 /** Everything of ours is in a schema of its own: the database may be shared. */

@@ -173,8 +173,9 @@ export class AdminService {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
     if (known === undefined) return undefined;
     const { switches } = this.parts;
-    if (isOn) await switches.set(which, lane, known.chainId, { at: Date.now(), by });
-    else await switches.clear(which, lane, known.chainId);
+    const switched = { at: Date.now(), by };
+    if (isOn) await switches.set(which, lane, known.chainId, switched);
+    else await switches.clear(which, lane, known.chainId, switched);
     return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
   }
 

@@ -42,6 +42,7 @@
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
  * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
+ * | `audit` `x402:{56:0}:audit` | stream | with a history: always | the 10 000 newest actions of operators: see `audit-entry.ts` |
  * | `archiver` | string | seconds | the process that archives them |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
@@ -94,6 +95,7 @@ export const listKey = (
     | 'funded',
 ): string => chainKey(chainId, list);
 export const outboxKey = (chainId: number): string => chainKey(chainId, 'outbox');
+export const auditKey = (chainId: number): string => chainKey(chainId, 'audit');
 export const archiverKey = (chainId: number): string => chainKey(chainId, 'archiver');
 export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);
 /** @param lane - `<chainId>:<signer>` */

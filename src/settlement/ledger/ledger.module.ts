@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
+import { type AuditTrail, RedisAuditTrail } from './audit-trail.js';
 import type { CooledSettlements } from './cooled-settlements.js';
 import { LedgerEpochs } from './epoch.js';
 import type { LabelStore } from './label-store.js';
@@ -35,6 +36,8 @@ export const LANE_QUERIES = Symbol('LANE_QUERIES');
 export const OUTBOX = Symbol('OUTBOX');
 /** {@link CooledSettlements}. */
 export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
+/** {@link AuditTrail}. */
+export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
 
 @Global()
 @Module({
@@ -97,14 +100,20 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
         new RedisCooledSettlements(redis, epochs),
     },
     {
+      provide: AUDIT_TRAIL,
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis): AuditTrail => new RedisAuditTrail(redis),
+    },
+    {
       provide: LaneBoard,
       inject: [LEDGER_REDIS],
       useFactory: (redis: Redis) => new LaneBoard(redis),
     },
     {
       provide: LaneSwitches,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LaneSwitches(redis),
+      inject: [LEDGER_REDIS, AppConfig],
+      useFactory: (redis: Redis, config: AppConfig) =>
+        new LaneSwitches(redis, config.history !== undefined),
     },
   ],
   exports: [
@@ -115,6 +124,7 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     LANE_QUERIES,
     OUTBOX,
     COOLED_SETTLEMENTS,
+    AUDIT_TRAIL,
     LedgerEpochs,
     LaneBoard,
     LaneSwitches,

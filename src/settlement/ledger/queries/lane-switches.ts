@@ -1,6 +1,8 @@
-import type { Redis } from 'ioredis';
-import { redisCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
-import { listKey, signerOf, workChannel } from '../keys.js';
+import { randomUUID } from 'node:crypto';
+import type { ChainableCommander, Redis } from 'ioredis';
+import { runTransaction } from '../../../platform/redis/redis-scripts.js';
+import type { AuditEntry } from '../audit-entry.js';
+import { auditKey, listKey, signerOf, workChannel } from '../keys.js';
 import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
 
 /**
@@ -10,16 +12,40 @@ import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
  * @throws RedisUnavailableError from every method.
  */
 export class LaneSwitches {
-  constructor(private readonly redis: Redis) {}
+  /** @param hasAudit - whether what is done is noted for a history. */
+  constructor(
+    private readonly redis: Redis,
+    private readonly hasAudit = false,
+  ) {}
 
   /** What is switched already stays as it is. */
   async set(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
-    const key = listKey(chainId, which);
-    await redisCall(which, this.redis.hsetnx(key, signerOf(lane), JSON.stringify(by)));
+    const setting = this.redis
+      .multi()
+      .hsetnx(listKey(chainId, which), signerOf(lane), JSON.stringify(by));
+    await runTransaction(which, this.#note(setting, chainId, entryOf(`lane_${which}`, lane, by)));
   }
 
-  async clear(which: LaneSwitch, lane: string, chainId: number): Promise<void> {
-    const clearing = this.redis.multi().hdel(listKey(chainId, which), signerOf(lane));
-    await runTransaction(`no longer ${which}`, clearing.publish(workChannel(chainId), ''));
+  async clear(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
+    const clearing = this.redis
+      .multi()
+      .hdel(listKey(chainId, which), signerOf(lane))
+      .publish(workChannel(chainId), '');
+    const entry = entryOf(`lane_not_${which}`, lane, by);
+    await runTransaction(`no longer ${which}`, this.#note(clearing, chainId, entry));
   }
+
+  /** In the step that does it: nothing is done unseen, and nothing is seen that was not done. */
+  #note(step: ChainableCommander, chainId: number, entry: AuditEntry): ChainableCommander {
+    if (!this.hasAudit) return step;
+    const fields = ['entry', JSON.stringify(entry)];
+    return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
+  }
+}
+
+/** More than operators do while the archive is away. */
+const NOTED_MOST = 10_000;
+
+function entryOf(action: string, subject: string, { at, by }: SwitchedBy): AuditEntry {
+  return { id: randomUUID(), at, by, action, subject };
 }

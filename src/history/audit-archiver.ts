@@ -1,0 +1,75 @@
+import { Signal } from '../platform/concurrency/signal.js';
+import { RedisUnavailableError } from '../protocol/errors.js';
+import type { AuditEntry } from '../settlement/ledger/audit-entry.js';
+import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
+
+/** Takes an entry once, however often it is given. @throws ArchiveError */
+export interface AuditTable {
+  add(chainId: number, entries: readonly AuditEntry[]): Promise<void>;
+}
+
+export interface AuditArchiverOptions {
+  readonly trail: AuditTrail;
+  readonly table: AuditTable;
+  readonly chainIds: readonly number[];
+  readonly failed: (error: unknown) => void;
+  /** Lets go of the database. */
+  readonly close: () => Promise<void>;
+}
+
+const LOOK_MS = 2000;
+
+/**
+ * Copies what operators did into the table of the audit. It forgets nothing in Redis, so any number of
+ * processes may do it at once, and one that dies leaves nothing undone.
+ */
+export class AuditArchiver {
+  readonly #copied = new Map<number, string>();
+  readonly #wake = new Signal();
+  #isStopping = false;
+  #isFailing = false;
+  #running: Promise<void> | undefined;
+
+  constructor(private readonly options: AuditArchiverOptions) {}
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wake.notify();
+    await this.#running;
+    await this.options.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      await this.round();
+      await this.#wake.wait(LOOK_MS);
+    }
+  }
+
+  /** Never fails; what could not be copied is copied the next time. */
+  async round(): Promise<void> {
+    try {
+      for (const chainId of this.options.chainIds) await this.#copy(chainId);
+      this.#isFailing = false;
+    } catch (error) {
+      // One line for an outage; that the ledger is away is told by others.
+      if (!this.#isFailing && !(error instanceof RedisUnavailableError)) {
+        this.options.failed(error);
+      }
+      this.#isFailing = true;
+    }
+  }
+
+  async #copy(chainId: number): Promise<void> {
+    const { trail, table } = this.options;
+    const newest = await trail.newest(chainId);
+    if (newest === undefined || newest === this.#copied.get(chainId)) return;
+    const entries = await trail.all(chainId);
+    if (entries.length > 0) await table.add(chainId, entries);
+    this.#copied.set(chainId, newest);
+  }
+}

@@ -1,0 +1,32 @@
+import type { Redis } from 'ioredis';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { type AuditEntry, readAuditEntry } from './audit-entry.js';
+import { auditKey } from './keys.js';
+
+/** What operators did lately, noted in the step that did it. @throws RedisUnavailableError */
+export interface AuditTrail {
+  /** Changes with every entry; `undefined` where there is none. */
+  newest(chainId: number): Promise<string | undefined>;
+  /** All that are kept, oldest first. */
+  all(chainId: number): Promise<readonly AuditEntry[]>;
+}
+
+/** {@link AuditTrail} in Redis. */
+export class RedisAuditTrail implements AuditTrail {
+  constructor(private readonly redis: Redis) {}
+
+  async newest(chainId: number): Promise<string | undefined> {
+    const [last] = await redisCall(
+      'audit',
+      this.redis.xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1),
+    );
+    return last && `${last[0]} ${last[1].join(' ')}`;
+  }
+
+  async all(chainId: number): Promise<readonly AuditEntry[]> {
+    const entries = await redisCall('audit', this.redis.xrange(auditKey(chainId), '-', '+'));
+    return entries
+      .map(([, [, text]]) => (text === undefined ? undefined : readAuditEntry(text)))
+      .filter((entry) => entry !== undefined);
+  }
+}
