@@ -52,8 +52,8 @@ export function compareTransaction(
   return [
     ...senders,
     ...logs.comparePaid(paid),
-    ...logs.compareUnpaid(unpaid),
-    ...(isOurs ? logs.leftOver() : []),
+    // What a stranger's transaction paid may be a failure of ours: it was presented elsewhere.
+    ...(isOurs ? [...logs.compareUnpaid(unpaid), ...logs.leftOver()] : []),
   ];
 }
 
@@ -130,11 +130,14 @@ class TransactionLogs {
   #compareOther(one: BookedSettlement): readonly Finding[] {
     const { hash } = this.transaction;
     const free = this.#free();
-    const same = isWhole(one) ? free.find((shown) => fits(one, shown)) : undefined;
+    const isKnown = one.logIndex !== undefined;
+    const same = isWhole(one) || !isKnown ? free.find((shown) => fits(one, shown)) : undefined;
+    // Claims that were made again after a loss do not know their log.
+    if (same !== undefined && !isKnown) return this.#take(one, same);
     if (same !== undefined) {
       return [
         finding('log_index_differs', one, hash, {
-          ...{ logIndex: same.logIndex, expected: String(one.logIndex ?? 'none') },
+          ...{ logIndex: same.logIndex, expected: String(one.logIndex) },
           found: String(same.logIndex),
         }),
         ...this.#take(one, same),
