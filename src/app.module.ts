@@ -9,6 +9,7 @@ import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
+import { ReconciliationModule } from './history/reconciliation.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';

@@ -50,6 +50,8 @@ describe('a scrape after a run', () => {
       PAYEES_DENY: DENIED,
       ROLES: 'all',
       DATABASE_URL: postgres.url,
+      // The first run is made at once.
+      RECONCILE_AT: '00:00',
       ...WalletWorld.settingsOf(world, mkdtempSync(join(tmpdir(), 'x402-wallet-'))),
       ...privy.settings,
       HUB_DATA_DIR: mkdtempSync(join(tmpdir(), 'x402-hub-')),
@@ -61,7 +63,8 @@ describe('a scrape after a run', () => {
       return (
         found.value('x402_settlements_total', ended) === SETTLED &&
         found.value('x402_settlements_live', { network: NETWORK }) === 0 &&
-        found.value('x402_history_waiting_changes', { network: NETWORK }) === 0
+        found.value('x402_history_waiting_changes', { network: NETWORK }) === 0 &&
+        found.names.has('x402_reconciliation_settlements')
       );
     });
   });
