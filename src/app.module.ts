@@ -14,7 +14,6 @@ import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
-import { ReconciliationModule } from './history/reconciliation.module.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -30,6 +29,7 @@ import { ChainModule } from './platform/chain/chain.module.js';
 import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { ConfigModule } from './platform/config/config.module.js';
+import { reconcilesDaily } from './platform/config/reconcile-config.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { OpsModule } from './platform/http/ops.module.js';
 import { logging } from './platform/observability/logging.js';
@@ -67,7 +67,7 @@ export class AppModule {
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
-        ...(config.reconciles ? [ReconciliationModule.forRoot()] : []),
+        ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config), FacilitatorModule.forRoot(config)] : []),

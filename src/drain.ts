@@ -3,12 +3,13 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
-import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
 import { AuditArchiver } from './history/audit-archiver.js';
 import { DailyReconciliation } from './history/reconciliation/daily-reconciliation.js';
+import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
 import { HealthService } from './operations/health/health.service.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
+import { reconcilesDaily } from './platform/config/reconcile-config.js';
 import { Lanes } from './settlement/lanes/lanes.js';
 import { ProcessRegistry } from './settlement/ledger/process-registry.js';
 
@@ -49,7 +50,7 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   await step('lanes', deadline, stopLanes);
   if (webhooks !== undefined) await step('webhooks', deadline - CLOSING_MS, () => webhooks);
   // A run that is not kept yet is made again by another process.
-  if (config.reconciles) {
+  if (reconcilesDaily(config)) {
     await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
   }
   // What the last of them has changed is archived by whoever is next.

@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { within } from '../platform/concurrency/timing.js';
-import { AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
+import { ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
+import { reconcileConfig } from '../platform/config/reconcile-config.js';
 import { connectLedger } from '../platform/redis/redis-connection.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { ArchiveError } from './archive.js';
@@ -29,7 +30,7 @@ async function main(): Promise<number> {
   const given = givenArguments();
   const window = given && readWindow(given, systemClock.now());
   if (given === undefined || window === undefined) return refuse(USAGE);
-  const config = AppConfig.forReconciliation();
+  const config = reconcileConfig();
   const networks = config.networks.filter(
     ({ network }) => given.network === undefined || network === given.network,
   );

@@ -4,13 +4,14 @@ import { Registry } from 'prom-client';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
+import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
 import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
 import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
-import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { HubStats } from '../../hub/hub-stats.js';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
+import { reconcilesDaily } from '../../platform/config/reconcile-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
@@ -76,7 +77,8 @@ const HUB_METRICS: Provider = {
 export class MetricsModule {
   /** What is counted follows the roles of this process. */
   static forRoot(config: AppConfig): DynamicModule {
-    const { settles, usesChains, reconciles, wallet } = config;
+    const { settles, usesChains, wallet } = config;
+    const reconciles = reconcilesDaily(config);
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
     const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;

@@ -253,16 +253,6 @@ export class AppConfig {
     return this.settles || this.wallet !== undefined;
   }
 
-  /** Whether this process holds the books against the chains every day. */
-  get reconciles(): boolean {
-    return this.roles.has('history') && this.history?.reconcilesAt !== undefined;
-  }
-
-  /** For the command that reconciles, whichever roles the environment names. @throws ConfigError */
-  static forReconciliation(env: NodeJS.ProcessEnv = process.env): AppConfig {
-    return AppConfig.fromEnv({ ...env, ROLES: 'history', RECONCILE_AT: '00:00' });
-  }
-
   /** @throws ConfigError naming every problem at once. */
   static fromEnv(env: NodeJS.ProcessEnv): AppConfig {
     const problems: string[] = [];
@@ -274,12 +264,11 @@ export class AppConfig {
     const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
     const hasWallet = roles.includes('wallet') && (given['WALLET_PROVIDER'] ?? 'off') !== 'off';
     const settles = roles.length === 0 || roles.some((role) => SETTLING_ROLES.includes(role));
-    const usesChains = settles || hasWallet;
+    const usesChains = settles || hasWallet || readsChains(given, roles);
     const usesLedger = settles || roles.includes('history');
     const namedChains = NETWORKS.safeParse(given['NETWORKS']).data ?? [];
-    const chainIds = new Set(usesChains || readsChains(given, roles) ? namedChains : []);
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
-    const networks = [...chainIds].map((chainId) =>
+    const networks = [...new Set(usesChains ? namedChains : [])].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
     if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
