@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -7,6 +7,7 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
+import { createApiKey } from '../../src/operations/access/api-key.js';
 import { tableRows } from '../docs/markdown.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, type Json, newAccount, v1Body } from '../support/payments.js';
@@ -31,6 +32,8 @@ describe('a scrape after a run', () => {
   let world: World;
   let service: Service;
   let found: Scrape;
+  /** Of the scraped process, and of one that sends webhooks: those need API keys, and the settles here have none. */
+  let names: ReadonlySet<string>;
   let privy: PrivyFixture;
   let postgres: SandboxPostgres;
   let usd: string;
@@ -67,12 +70,29 @@ describe('a scrape after a run', () => {
         found.names.has('x402_reconciliation_settlements')
       );
     });
+    names = new Set([...found.names, ...(await namesOfWebhooks())]);
   });
   afterAll(async () => {
     await world.stop();
     await postgres.stop();
     privy.stop();
   });
+
+  async function namesOfWebhooks(): Promise<ReadonlySet<string>> {
+    const keys = join(mkdtempSync(join(tmpdir(), 'x402-keys-')), 'keys.json');
+    const { record } = createApiKey('shop', ['history'], [newAccount().address]);
+    writeFileSync(keys, JSON.stringify({ version: 1, keys: [record] }));
+    const sender = await world.service({
+      ...{ ROLES: 'history', DATABASE_URL: postgres.url, RECONCILE_AT: 'off' },
+      ...{ API_KEYS_FILE: keys, WEBHOOK_KEY: 'w'.repeat(32) },
+    });
+    let seen: ReadonlySet<string> = new Set();
+    await eventually('webhooks are looked after', async () => {
+      ({ names: seen } = await scrape(sender.opsUrl));
+      return seen.has('x402_webhook_waiting');
+    });
+    return seen;
+  }
 
   /** Five settles that succeed, one of them asked for twice; refusals and verifies of each kind. */
   async function run(): Promise<void> {
@@ -218,7 +238,7 @@ describe('a scrape after a run', () => {
       type === 'histogram' ? `${name.replaceAll('`', '')}_count` : name.replaceAll('`', ''),
     );
     expect(promised).toContain(ONLY_WHILE_BEHIND);
-    const missing = promised.filter((name) => !found.names.has(name));
+    const missing = promised.filter((name) => !names.has(name));
     expect(missing).toEqual([ONLY_WHILE_BEHIND]);
   });
 
@@ -232,7 +252,7 @@ describe('a scrape after a run', () => {
     // Prometheus writes `up` by itself.
     wanted.delete('up');
     wanted.delete(ONLY_WHILE_BEHIND);
-    expect([...wanted].filter((name) => !found.names.has(name))).toEqual([]);
+    expect([...wanted].filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('comes as OpenMetrics to those who ask for it, with the same values', async () => {
