@@ -8,8 +8,20 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A TCP port of the loopback interface that is free now. */
-export function freePort(): Promise<number> {
+/** Who was given one may not listen on it yet. */
+const given = new Set<number>();
+
+/** A TCP port of the loopback interface that is free now, another one each time. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await someFreePort();
+    if (given.has(port)) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function someFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);
