@@ -238,7 +238,7 @@ describe('webhooks', () => {
     await told('/well-3', id, 'settlement.finalized', 8000);
     await told('/endless', id, 'settlement.finalized', 8000);
     expect(performance.now() - from).toBeLessThan(8000);
-    await eventually('the endless answer is cut off', () => isCutOff);
+    await eventually('the endless answer is cut off', () => isCutOff, PATIENCE_MS);
     const [answered] = await deliveriesOf(endless);
     expect(answered).toMatchObject({ state: 'delivered', answer: 'x'.repeat(256) });
     await eventually(
