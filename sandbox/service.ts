@@ -9,9 +9,10 @@ export interface Service extends Started {
   log(): string;
 }
 
+/** The built service, file by file. */
+export const BUILT_MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** The built service, or the same build in another form: the tests start it from one file. */
-export const SERVICE_MAIN =
-  process.env['SERVICE_MAIN'] ?? fileURLToPath(new URL('../dist/main.js', import.meta.url));
+export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
 
 /**
  * Starts the built service, or another build's `main`, with these settings, and with a port for operators unless they say otherwise.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../sandbox/processes.js';
-import { type Service, startService } from '../../../sandbox/service.js';
+import { BUILT_MAIN, type Service, startService } from '../../../sandbox/service.js';
 import { createApiKey } from '../../../src/operations/access/api-key.js';
 import type { Scope } from '../../../src/platform/config/access-settings.js';
 import { diagnosisOf } from '../../../src/protocol/diagnosis/diagnosis.js';
@@ -73,7 +73,9 @@ describe('verify and settle behind keys and limits', () => {
       ...{ API_KEYS_FILE: file, BODY_MAX_BYTES: String(BODY_MAX_BYTES) },
       ...{ RATE_LIMIT_VERIFY: String(LIMIT), RATE_LIMIT_SETTLE: String(LIMIT) },
     });
-    service = await startService(await freePort(), settings, ['--inspect=127.0.0.1:0']);
+    // The calls of a package are told by its files.
+    const options = ['--inspect=127.0.0.1:0'];
+    service = await startService(await freePort(), settings, options, BUILT_MAIN);
   });
   afterAll(async () => {
     await service.stop('SIGKILL');
