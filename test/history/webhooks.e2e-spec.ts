@@ -224,9 +224,7 @@ describe('webhooks', () => {
     const [stalling] = [await made('/stalling'), await made('/well-3')];
     const endless = await made('/endless');
     receiver.behave('/stalling', () => undefined);
-    let isCutOff = false;
     receiver.behave('/endless', (response) => {
-      response.on('close', () => (isCutOff = true));
       response.writeHead(200);
       const write = (): void => {
         if (!response.destroyed) setImmediate(() => response.write('x'.repeat(65_536), write));
@@ -238,7 +236,6 @@ describe('webhooks', () => {
     await told('/well-3', id, 'settlement.finalized', 8000);
     await told('/endless', id, 'settlement.finalized', 8000);
     expect(performance.now() - from).toBeLessThan(8000);
-    await eventually('the endless answer is cut off', () => isCutOff, PATIENCE_MS);
     const [answered] = await deliveriesOf(endless);
     expect(answered).toMatchObject({ state: 'delivered', answer: 'x'.repeat(256) });
     await eventually(

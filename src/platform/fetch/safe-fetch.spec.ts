@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BombServer, growthWhile, startBombServer } from './gzip-bomb.builder.js';
 import { compressionOf, type FetchRequest, SafeFetch } from './safe-fetch.js';
@@ -37,6 +39,34 @@ describe('an answer of few bytes that would become very many', () => {
     });
     await fetching.close();
     expect(growth).toBeLessThan(100 * 1024 * 1024);
+  });
+});
+
+describe('an answer without end', () => {
+  it('is read to the bound, and its connection is ended', async () => {
+    let [begun, ended] = [0, 0];
+    const server = createServer((_, response) => {
+      begun += 1;
+      response.on('close', () => (ended += 1));
+      response.writeHead(200);
+      const write = (): void => {
+        if (!response.destroyed) setImmediate(() => response.write('x'.repeat(65_536), write));
+      };
+      write();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const fetching = new SafeFetch({ userAgent: 'test', maxBytes: 1024, allow: new Set([host]) });
+    for (let count = 0; count < 20; count += 1) {
+      const answer = await fetching.fetch(wanted(`http://${host}/`), AbortSignal.timeout(5000));
+      expect(answer).toMatchObject({ status: 200, isCutOff: true });
+      expect(answer.body).toHaveLength(1024);
+    }
+    const until = Date.now() + 5000;
+    while (ended < begun && Date.now() < until) await new Promise((go) => setTimeout(go, 5));
+    expect([begun, ended]).toEqual([20, 20]);
+    await fetching.close();
+    server.close();
   });
 });
 
