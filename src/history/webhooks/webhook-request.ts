@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { isPublicAddress } from '../../platform/fetch/address-guard.js';
+import { isAllowedHost, isPrivateLiteral } from '../../platform/fetch/address-guard.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { EVENT_TYPES } from './webhook.js';
 
@@ -80,14 +79,12 @@ const RULES: Readonly<Record<string, string>> = {
  */
 export function problemOfUrl(text: string, allow: ReadonlySet<string>): string | undefined {
   if (!URL.canParse(text)) return 'url: it is not a URL.';
-  const { protocol, hostname, host, port, username, password, hash } = new URL(text);
+  const url = new URL(text);
+  const { protocol, username, password, hash } = url;
   if (protocol !== 'https:' && protocol !== 'http:') return 'url: https is expected.';
   if (username !== '' || password !== '') return 'url: it has credentials in it.';
   if (hash !== '') return 'url: it has a fragment, which is not sent.';
-  const withPort = port === '' ? `${host}:${protocol === 'http:' ? 80 : 443}` : host;
-  if ([hostname, host, withPort].some((name) => allow.has(name))) return undefined;
+  if (isAllowedHost(url, allow)) return undefined;
   if (protocol === 'http:') return 'url: https is expected.';
-  const literal = hostname.replace(/^\[|\]$/g, '');
-  const isPrivate = isIP(literal) !== 0 && !isPublicAddress(literal);
-  return isPrivate ? 'url: its address is not public.' : undefined;
+  return isPrivateLiteral(url) ? 'url: its address is not public.' : undefined;
 }

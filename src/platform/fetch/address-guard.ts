@@ -83,3 +83,20 @@ function isTranslated([first, second, ...rest]: readonly number[]): boolean {
 function isTunnelled(groups: readonly number[]): boolean {
   return groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x200);
 }
+
+/**
+ * Whether an http or https URL leads to a host that an operator has named: `host`, or `host:port` for one port.
+ */
+export function isAllowedHost(
+  { protocol, hostname, host, port }: URL,
+  allow: ReadonlySet<string>,
+): boolean {
+  const withPort = port === '' ? `${host}:${protocol === 'http:' ? 80 : 443}` : host;
+  return [hostname, host, withPort].some((name) => allow.has(name));
+}
+
+/** Whether the host of a URL is an address that is not public. What a name leads to is seen when it is resolved. */
+export function isPrivateLiteral({ hostname }: URL): boolean {
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  return isIP(literal) !== 0 && !isPublicAddress(literal);
+}

@@ -1,8 +1,8 @@
 import { lookup as lookUpName } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { FacilitatorError } from '../../protocol/errors.js';
-import { isPublicAddress } from './address-guard.js';
+import { isAllowedHost, isPrivateLiteral, isPublicAddress } from './address-guard.js';
 
 const REDIRECTS_MAX = 3;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -142,16 +142,13 @@ export class SafeFetch {
     return { url, status: response.statusCode, headers: answered, body: bytes, isCutOff };
   }
 
-  #dispatcherFor({ protocol, hostname, host, port, username, password }: URL): Dispatcher {
+  #dispatcherFor(url: URL): Dispatcher {
+    const { protocol, username, password } = url;
     if (protocol !== 'http:' && protocol !== 'https:') throw refused('only http and https are');
     if (username !== '' || password !== '') throw refused('it has credentials in it');
-    const withPort = port === '' ? `${host}:${protocol === 'http:' ? 80 : 443}` : host;
-    const { allow } = this.limits;
-    if (allow.has(hostname) || allow.has(host) || allow.has(withPort)) return this.#allowed;
+    if (isAllowedHost(url, this.limits.allow)) return this.#allowed;
     // A name is judged when it is resolved; an address in the URL never is resolved.
-    const address = hostname.replace(/^\[|\]$/g, '');
-    if (isIP(address) !== 0 && !isPublicAddress(address))
-      throw refused('its address is not public');
+    if (isPrivateLiteral(url)) throw refused('its address is not public');
     return this.#guarded;
   }
 
