@@ -1,4 +1,5 @@
 import type { Hex } from 'viem';
+import type { TransferMethod } from '../protocol/evm/transfer-method.js';
 import { type Reason, REASONS } from '../protocol/reasons.js';
 import { isMethodName } from '../protocol/schemes/registry.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
@@ -12,7 +13,10 @@ import { STATE_OF } from '../settlement/model/settlement-machine.js';
 import type { SettlementRow } from './settlement-row.js';
 
 /** As it is written, and as PostgreSQL gives it back: large numbers are texts then. */
-export type ArchivedRow = Omit<SettlementRow, 'chain_id' | 'epoch' | 'version_ms'> & {
+export type ArchivedRow = Omit<
+  SettlementRow,
+  'chain_id' | 'epoch' | 'version_ms' | 'version_sequence'
+> & {
   readonly chain_id: number | string;
 };
 
@@ -20,8 +24,8 @@ export type ArchivedRow = Omit<SettlementRow, 'chain_id' | 'epoch' | 'version_ms
 export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
   return {
     chainId: Number(row.chain_id),
-    view: viewOf(row),
-    details: detailsOf(row),
+    view: viewOfRow(row, stateOf(row.state)),
+    details: detailsOfRow(row, methodOf(row.method)),
     authorizationId: tagOf(row.authorization_id),
     isTold: row.is_told,
     isKept: row.is_kept,
@@ -34,10 +38,11 @@ export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
   };
 }
 
-function viewOf(row: ArchivedRow): SettlementView {
+/** @param state - as its reader takes the row's. */
+export function viewOfRow(row: ArchivedRow, state: SettlementState): SettlementView {
   return {
     id: tagOf(row.id),
-    state: stateOf(row.state),
+    state,
     isPaid: row.is_paid,
     sale: {
       state: row.sale === 'sold' ? 'sold' : 'open',
@@ -57,12 +62,17 @@ function viewOf(row: ArchivedRow): SettlementView {
   };
 }
 
-/** A record that the ledger made without its payment has none. */
-function detailsOf(row: ArchivedRow): SettlementDetails | undefined {
-  const { method } = row;
+/**
+ * A record that the ledger made without its payment has none.
+ *
+ * @param method - as its reader takes the row's.
+ */
+export function detailsOfRow(
+  row: ArchivedRow,
+  method: TransferMethod | undefined,
+): SettlementDetails | undefined {
   const [token, payer, payTo] = [hexOf(row.asset), hexOf(row.payer), hexOf(row.pay_to)];
-  if (row.scheme === null || method === null || !token || !payer || !payTo) return undefined;
-  if (!isMethodName(method)) throw new TypeError('a row holds an unknown method');
+  if (row.scheme === null || method === undefined || !token || !payer || !payTo) return undefined;
   return {
     scheme: row.scheme,
     method,
@@ -91,6 +101,13 @@ function stateOf(text: string): SettlementState {
   return state;
 }
 
+function methodOf(text: string | null): TransferMethod | undefined {
+  if (text === null) return undefined;
+  if (!isMethodName(text)) throw new TypeError('a row holds an unknown method');
+  return text;
+}
+
+/** A newer version may know reasons that this one does not. */
 function reasonOf(text: string | null): Reason | undefined {
   return text !== null && Object.hasOwn(REASONS, text) ? (text as Reason) : undefined;
 }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Hex } from 'viem';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
-import { type ReadRow, settlementOf } from '../sellers/archived-settlement.js';
+import type { ArchivedRow } from '../archived-row.js';
+import { settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementFilter } from '../sellers/settlement-filter.js';
 import type {
   ArchivedSettlement,
@@ -37,7 +38,7 @@ export class PostgresSettlementReader implements SettlementReader {
         sql`(claimed_at, id) < (${claimedAt}::timestamptz, ${id}::bytea)`,
       );
     }
-    const query = sql<ReadRow>`
+    const query = sql<ArchivedRow>`
       select newest.* from unnest(${payees}::bytea[]) as payee (address)
       cross join lateral (
         select * from x402.settlements where ${sql.join(conditions, sql` and `)}
@@ -51,7 +52,7 @@ export class PostgresSettlementReader implements SettlementReader {
   async byId(id: string): Promise<Settlement | undefined> {
     const bytes = Buffer.from(id, 'base64url');
     // The month it lies in first: one partition is read.
-    const query = sql<ReadRow>`
+    const query = sql<ArchivedRow>`
       select * from x402.settlements where id = ${bytes} and claimed_at =
         (select claimed_at from x402.settlement_ids where id = ${bytes})`;
     const { rows } = await asked(query.execute(this.database.db));
@@ -100,7 +101,7 @@ interface ReadTotal {
   readonly paid_amount: string;
 }
 
-function archived(row: ReadRow): ArchivedSettlement {
+function archived(row: ArchivedRow): ArchivedSettlement {
   return { position: { claimedAt: row.claimed_at, id: row.id }, settlement: settlementOf(row) };
 }
 
