@@ -1,4 +1,5 @@
 import { type Machine, machineLine, versionsLine } from './machine.js';
+import { processorMsOf } from './processor-time.js';
 import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 import { figure, textTable } from './text-table.js';
 import { rangeOf, type Table } from './verify-report.js';
@@ -67,16 +68,6 @@ export function accessCell(
     p99: percentile(latencies, 0.99),
     failed: runs.reduce((sum, { failed }) => sum + failed, 0),
   };
-}
-
-function processorMsOf(runs: readonly AccessRun[]): number | undefined {
-  let [total, completed] = [0, 0];
-  for (const run of runs) {
-    if (run.processorMs === undefined) return undefined;
-    total += run.processorMs;
-    completed += run.completed;
-  }
-  return completed === 0 ? undefined : total / completed;
 }
 
 export function accessTable({ cells }: AccessReport): Table {

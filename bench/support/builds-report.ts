@@ -1,4 +1,5 @@
 import { type Machine, machineLine, versionsLine } from './machine.js';
+import { processorMsOf } from './processor-time.js';
 import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 import { figure, textTable } from './text-table.js';
 import { rangeOf } from './verify-report.js';
@@ -55,16 +56,6 @@ export function buildRow(
     processorTimesOther: mine === undefined || its === undefined ? undefined : mine / its,
     p99: { this: p99(ours), other: p99(others) },
   };
-}
-
-function processorMsOf(runs: readonly BuildRun[]): number | undefined {
-  let [total, completed] = [0, 0];
-  for (const run of runs) {
-    if (run.processorMs === undefined) return undefined;
-    total += run.processorMs;
-    completed += run.completed;
-  }
-  return completed === 0 ? undefined : total / completed;
 }
 
 export function printBuildsReport(report: BuildsReport): void {

@@ -58,3 +58,21 @@ export function pidOf({ child }: Started): number {
   if (child.pid === undefined) throw new Error('a program without a process id');
   return child.pid;
 }
+
+/** Payments that a program has worked off. */
+interface Worked {
+  readonly completed: number;
+  /** Processor time of the program, ms; `undefined` where it cannot be told. */
+  readonly processorMs: number | undefined;
+}
+
+/** Milliseconds of processor time for each payment of all runs; `undefined` where it cannot be told. */
+export function processorMsOf(runs: readonly Worked[]): number | undefined {
+  let [total, completed] = [0, 0];
+  for (const run of runs) {
+    if (run.processorMs === undefined) return undefined;
+    total += run.processorMs;
+    completed += run.completed;
+  }
+  return completed === 0 ? undefined : total / completed;
+}
