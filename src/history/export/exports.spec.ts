@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import type { Address } from 'viem';
-import type { CodedError } from '../../platform/http/coded-error.js';
+import { codeOf } from '../../platform/http/coded-error.builder.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { ArchiveError } from '../archive.js';
@@ -57,16 +57,6 @@ async function fileOf(query: object, exports = new Exports(readerOf())): Promise
     file = await collected(bytes);
   });
   return file;
-}
-
-async function codeOf(work: Promise<unknown>): Promise<[number, string]> {
-  try {
-    await work;
-  } catch (error) {
-    const { status, code } = error as CodedError;
-    return [status, code];
-  }
-  throw new Error('it was answered');
 }
 
 describe('an export', () => {

@@ -4,7 +4,7 @@ import { type Address, recoverTypedDataAddress, verifyTypedData } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
 import { Secret } from '../../platform/config/secret.js';
-import type { CodedError } from '../../platform/http/coded-error.js';
+import { codeOf } from '../../platform/http/coded-error.builder.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
@@ -44,16 +44,6 @@ function receipts(found: Settlement | undefined, more: Partial<ReceiptsParts> = 
     evidence: { find: () => Promise.reject(new Error('the chain was asked')) },
     ...more,
   });
-}
-
-async function codeOf(work: Promise<unknown>): Promise<[number, string]> {
-  try {
-    await work;
-  } catch (error) {
-    const { status, code } = error as CodedError;
-    return [status, code];
-  }
-  throw new Error('it was answered');
 }
 
 async function given(work: Promise<SignedReceipt | undefined>): Promise<SignedReceipt> {

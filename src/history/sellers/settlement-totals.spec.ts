@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { CodedError } from '../../platform/http/coded-error.js';
+import { codeOf } from '../../platform/http/coded-error.builder.js';
 import { ArchiveError } from '../archive.js';
 import { CLAIMED_AT } from '../recorded-settlement.builder.js';
 import type { SettlementRow } from '../settlement-row.js';
@@ -32,16 +32,6 @@ const totals = (query: object, rows = ROWS, payees: ReadonlySet<Address> = MINE)
     { from: '2026-11-01', ...query },
     payees,
   );
-
-async function codeOf(work: Promise<unknown>): Promise<[number, string]> {
-  try {
-    await work;
-  } catch (error) {
-    const { status, code } = error as CodedError;
-    return [status, code];
-  }
-  throw new Error('it was answered');
-}
 
 describe('totals of a seller', () => {
   it('are exact, of each asset apart, with a count of each state', async () => {
