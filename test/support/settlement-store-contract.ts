@@ -15,10 +15,11 @@ import {
   anUptoAuthorization,
 } from '../../src/protocol/schemes/upto/upto.builder.js';
 import { credentialsOf, type Requester } from '../../src/settlement/ledger/requester.js';
-import type {
-  ClaimRef,
-  ClaimResult,
-  SettlementStore,
+import {
+  type ClaimRef,
+  type ClaimResult,
+  type SettlementStore,
+  UNSURE_MS,
 } from '../../src/settlement/ledger/settlement-store.js';
 
 /** A store, and what lanes and time do to it. */
@@ -32,8 +33,8 @@ export interface StoreWorld {
   revert(ref: ClaimRef): Promise<void>;
   /** Before anything was signed. */
   refuse(ref: ClaimRef, reason: Reason): Promise<void>;
-  /** The ledger went back, and lost that this claim was sold. */
-  goBackBeforeSale(ref: ClaimRef): Promise<void>;
+  /** The ledger went back, so many milliseconds ago, and lost that this claim was sold; all else is as much older. */
+  goBackBeforeSale(ref: ClaimRef, agoMs?: number): Promise<void>;
 }
 
 /** Milliseconds after the inclusion from which on everybody may have the sale, in every world. */
@@ -419,6 +420,23 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await world.pass(5);
       await world.goBackBeforeSale(ref);
       expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('unsure');
+    });
+
+    it('withdraws nothing older however long ago the ledger went back', async () => {
+      const first = aRequester();
+      const ref = await claimed(first);
+      await world.pass(5);
+      await world.goBackBeforeSale(ref, 2 * UNSURE_MS);
+      expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('unsure');
+      const later = await claimed(first);
+      expect((await store.leave(later, first, 'timeout', undefined)).kind).toBe('withdrawn');
+    });
+
+    it('withdraws nothing that was claimed soon after the ledger went back', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      await world.goBackBeforeSale(await claimed(first));
+      const ref = await claimed(second);
+      expect((await store.leave(ref, second, 'timeout', undefined)).kind).toBe('unsure');
     });
 
     it('adopts a payment of ours that the ledger lost, for one requester', async () => {

@@ -191,7 +191,7 @@ export class RedisSettlementStore implements SettlementStore {
       REQUESTER_SCRIPTS.takeBack,
       chainId,
       [keys.recordKey(chainId, id)],
-      [requester.id, tombstoneSeconds, retentionSeconds],
+      [requester.id, tombstoneSeconds, retentionSeconds, UNSURE_MS],
     );
     return reply === 1;
   }

@@ -193,8 +193,12 @@ export interface LedgerLimits {
 export const WAITING_MAX = 64;
 /** A waiter that has not shown itself for this long is gone. */
 export const WAITER_LIVES_MS = 5000;
-/** After a ledger went back: nothing older is withdrawn, and nothing older is sold, for this long. */
+/**
+ * What was claimed before a ledger went back, or this soon after, is not withdrawn: bytes that the ledger
+ * lost may have been sent for its authorization.
+ */
 export const UNSURE_MS = 10_000;
+/** After a ledger went back nothing older is sold for this long. */
 export const RESTATE_MS = 3000;
 /** A claim is made within this time of the binding of its idempotency key. */
 export const BINDING_RENEWED_MS = 100_000;

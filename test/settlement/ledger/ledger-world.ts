@@ -129,13 +129,15 @@ export class LedgerWorld {
   }
 
   /** As if a replica had been promoted that had not heard of this sale. */
-  async goBackBeforeSale({ id }: ClaimRef): Promise<void> {
+  async goBackBeforeSale({ id }: ClaimRef, agoMs = 0): Promise<void> {
+    await this.redis.hincrby(recordKey(CHAIN_ID, id), 't_claimed', -agoMs);
     await this.redis.hset(recordKey(CHAIN_ID, id), {
       ...{ sale: 'open', sold_to: '', sold_key: '', told: '' },
     });
     await this.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
     this.epochs.forget(CHAIN_ID, this.epochs.known(CHAIN_ID) ?? '');
     await this.epochs.of(CHAIN_ID);
+    await this.redis.hincrby(epochKey(CHAIN_ID), 'at', -agoMs);
   }
 
   asStoreWorld(): StoreWorld {
@@ -148,7 +150,7 @@ export class LedgerWorld {
       finalize: (ref) => this.end(ref, 'finalized'),
       revert: (ref) => this.end(ref, 'reverted'),
       refuse: (ref, reason) => this.refuse(ref, reason),
-      goBackBeforeSale: (ref) => this.goBackBeforeSale(ref),
+      goBackBeforeSale: (ref, agoMs) => this.goBackBeforeSale(ref, agoMs),
     };
   }
 

@@ -34,10 +34,10 @@ describeSettlementStore('MemorySettlementStore', () => {
       store.happens(id, 'refused', undefined, reason);
       return Promise.resolve();
     },
-    goBackBeforeSale: ({ id }) => {
-      now += 1;
+    goBackBeforeSale: ({ id }, agoMs) => {
+      now += 1 + (agoMs ?? 0);
       store.forgetSale(id);
-      store.goBack();
+      store.goBack(agoMs);
       return Promise.resolve();
     },
   });

@@ -21,7 +21,6 @@ import {
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
-  UNSURE_MS,
   WAITING_MAX,
 } from '../settlement-store.js';
 import { MemoryBindings } from './memory-bindings.js';
@@ -68,9 +67,9 @@ export class MemorySettlementStore implements SettlementStore {
     this.#settlements.happens(id, event, transaction, reason);
   }
 
-  /** The ledger went back: other processes and this one are told. */
-  goBack(): void {
-    this.#settlements.epochAt = this.now();
+  /** The ledger went back, so many milliseconds ago: other processes and this one are told. */
+  goBack(agoMs = 0): void {
+    this.#settlements.epochAt = this.now() - agoMs;
     for (const chainId of this.#chainIds) {
       for (const listener of [...this.#listeners]) listener(chainId);
     }
@@ -201,7 +200,7 @@ export class MemorySettlementStore implements SettlementStore {
       const isForKey = record.key === '' || record.key === requester.keyTag;
       if (!isForKey || !this.#settlements.isEligible(record, requester))
         return answer('not_eligible');
-      if (this.#settlements.isUnsure(record, RESTATE_MS)) return answer('not_yet');
+      if (this.#settlements.isJustBack(record, RESTATE_MS)) return answer('not_yet');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');
@@ -214,8 +213,8 @@ export class MemorySettlementStore implements SettlementStore {
       if (record?.soldTo !== requester.id || record.isKept) return false;
       this.#settlements.open(record);
       record.waiters.delete(requester.id);
-      if (canWithdraw(record) && this.#settlements.living(record) === 0)
-        this.#settlements.withdraw(record);
+      const isLeft = canWithdraw(record) && this.#settlements.living(record) === 0;
+      if (isLeft && !this.#settlements.isUnsure(record)) this.#settlements.withdraw(record);
       else this.#settlements.news(record, 'open');
       return true;
     });
@@ -237,8 +236,7 @@ export class MemorySettlementStore implements SettlementStore {
       }
       const isOver = cause === 'timeout' || this.#settlements.living(record) === 0;
       if (!canWithdraw(record) || !isOver) return { kind: 'left', view: viewOf(record) };
-      if (this.#settlements.isUnsure(record, UNSURE_MS))
-        return { kind: 'unsure', view: viewOf(record) };
+      if (this.#settlements.isUnsure(record)) return { kind: 'unsure', view: viewOf(record) };
       this.#settlements.withdraw(record);
       return { kind: 'withdrawn', view: viewOf(record) };
     });

@@ -11,7 +11,7 @@ import {
 } from '../../model/settlement-machine.js';
 import type { InFlight } from '../queries/in-flight.js';
 import type { Requester } from '../requester.js';
-import { type Claim, type PayerRef, WAITER_LIVES_MS } from '../settlement-store.js';
+import { type Claim, type PayerRef, UNSURE_MS, WAITER_LIVES_MS } from '../settlement-store.js';
 import { isEarly, isSold, type MemoryRecord } from './memory-record.js';
 
 /** Ids of the claims of one authorization. */
@@ -145,7 +145,13 @@ export class MemorySettlements {
     return credentials.some((one) => eligible.has(one));
   }
 
-  isUnsure({ claimedAt }: MemoryRecord, ms: number): boolean {
+  /** Whether the ledger may have lost that bytes were signed for its authorization. */
+  isUnsure({ claimedAt }: MemoryRecord): boolean {
+    return this.epochAt > 0 && claimedAt < this.epochAt + UNSURE_MS;
+  }
+
+  /** Whether it is older than the ledger's last going back, and that was less than `ms` ago. */
+  isJustBack({ claimedAt }: MemoryRecord, ms: number): boolean {
     return claimedAt < this.epochAt && this.now() - this.epochAt < ms;
   }
 

@@ -4,7 +4,7 @@
 -- time being up ends the claim for all; so does the leaving of the last.
 -- KEYS[1] epoch, KEYS[2] record
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] `timeout` or `closed`, ARGV[4] a hash the requester knows, or empty,
--- ARGV[5] ms after a ledger went back in which nothing older is withdrawn,
+-- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before,
 -- ARGV[6] seconds a finished record is kept, ARGV[7] seconds details are kept
 -- Returns {'withdrawn' | 'left' | 'unsure', view} | {'gone'}.
 local r = read_sale(KEYS[2])
@@ -17,7 +17,6 @@ if known_hash ~= '' and can(r, 'restored') and not string.find(r.hashes, known_h
 end
 if not is_early(r) or r.async or not can(r, 'withdrawn') then return { 'left', view(KEYS[2]) } end
 if ARGV[3] ~= 'timeout' and living_waiters(r.id) > 0 then return { 'left', view(KEYS[2]) } end
-local since = since_went_back(r)
-if since and since < tonumber(ARGV[5]) then return { 'unsure', view(KEYS[2]) } end
+if is_unsure(r, tonumber(ARGV[5])) then return { 'unsure', view(KEYS[2]) } end
 withdraw(r, { tombstone = ARGV[6], retention = ARGV[7] })
 return { 'withdrawn', view(KEYS[2]) }

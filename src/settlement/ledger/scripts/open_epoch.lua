@@ -11,5 +11,6 @@ local t = redis.call('TIME')
 local at = t[1] * 1000 + math.floor(t[2] / 1000)
 local id = ARGV[1] .. '.' .. t[1] .. string.format('%06d', t[2])
 redis.call('SET', KEYS[2], ARGV[2])
-redis.call('HSET', KEYS[1], 'run', ARGV[1], 'id', id, 'at', at)
+-- Where nothing was there before, nothing is known to be lost.
+redis.call('HSET', KEYS[1], 'run', ARGV[1], 'id', id, 'at', at, 'back', format and '1' or '')
 return { id, tostring(at) }

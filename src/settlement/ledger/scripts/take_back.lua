@@ -2,7 +2,8 @@
 
 -- A response that sold did not finish: the sale is open again, unless another was told by the same key.
 -- KEYS[1] epoch, KEYS[2] record
--- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,
+-- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before
 -- Returns 1 where it was taken back, else 0.
 local r = read_sale(KEYS[2])
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
@@ -15,7 +16,7 @@ if index[1] == r.id then
 end
 redis.call('ZREM', waiters_key(r.id), ARGV[2])
 r.async = false
-if is_early(r) and can(r, 'withdrawn') and living_waiters(r.id) == 0 then
+if is_early(r) and can(r, 'withdrawn') and living_waiters(r.id) == 0 and not is_unsure(r, tonumber(ARGV[5])) then
   withdraw(r, { tombstone = ARGV[3], retention = ARGV[4] })
 else
   publish(r.id, 'open')

@@ -12,7 +12,7 @@ local root, chain = string.match(prefix, '^([^{]*){(%d+):')
 -- The last key, where it is given: the stream that notes for the history what has changed.
 local outbox = KEYS[#KEYS] == prefix .. 'outbox' and table.remove(KEYS) or nil
 
-local epoch = redis.call('HMGET', KEYS[1], 'id', 'at')
+local epoch = redis.call('HMGET', KEYS[1], 'id', 'at', 'back')
 if epoch[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH the ledger is of another epoch')
 end
@@ -473,6 +473,13 @@ end
 -- Takes a settlement back of which nothing was ever signed and that nobody waits for.
 local function withdraw(r, life)
   return conclude(r, 'withdrawn', { reason = 'settlement_not_sent' }, life)
+end
+
+-- Whether bytes may have been signed for it that the ledger lost when it went back: for itself where it is older,
+-- and for an earlier claim of its authorization where it was made so soon that those bytes were not in a block yet.
+local function is_unsure(r, ms)
+  local from = tonumber(epoch[2] or '0') + (epoch[3] == '1' and ms or 0)
+  return r.claimed_at < from
 end
 
 -- How long ago the ledger went back to what it holds of this record; nil where it did not.
