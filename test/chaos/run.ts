@@ -49,7 +49,7 @@ export async function playRun(
 ): Promise<Played> {
   stage.beginRun();
   for (const fault of faults) await fault.prepare?.(stage, random);
-  const meaningless = new Set(faults.flatMap((fault) => fault.meaningless ?? []));
+  const meaningless = meaninglessAmong(faults);
   const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
@@ -109,6 +109,18 @@ async function undoInTime(
 ): Promise<void> {
   await within(UNDO_MS, playing);
   for (const fault of faults) await fault.undo?.(stage);
+}
+
+/** Reasons that say nothing about a payment while all of these go on. */
+function meaninglessAmong(faults: readonly Fault[]): ReadonlySet<string> {
+  const ofNodes = faults.filter(
+    ({ isOfNodes, meaninglessAlone }) => isOfNodes === true || meaninglessAlone !== undefined,
+  );
+  const alone = ofNodes.length > 1 ? ofNodes : [];
+  return new Set([
+    ...faults.flatMap(({ meaningless = [] }) => meaningless),
+    ...alone.flatMap(({ meaninglessAlone = [] }) => meaninglessAlone),
+  ]);
 }
 
 /** Whatever it was, once it is over an honest payment is settled in little time. */

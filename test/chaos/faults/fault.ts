@@ -16,6 +16,8 @@ export interface Fault {
   readonly areRequestsForgotten?: boolean;
   /** Reasons that say nothing about a payment while this goes on. */
   readonly meaningless?: readonly string[];
+  /** Reasons that say nothing about a payment where another fault takes the other node away: a liar is alone then. */
+  readonly meaninglessAlone?: readonly string[];
   /** Before any payment is made; nothing is on its way. */
   prepare?(stage: Stage, random: SeededRandom): Promise<void>;
   run(stage: Stage, random: SeededRandom): Promise<void>;

@@ -31,6 +31,13 @@ export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Fault => ({
   },
 });
 
+/** What is refused by the account of a payer, as the nodes show it. */
+const OF_ACCOUNTS = [
+  'erc20_approval_tx_nonce_mismatch',
+  'erc20_approval_tx_underpriced',
+  'erc20_approval_tx_too_expensive',
+];
+
 /**
  * One of two nodes is wrong about one thing. What both do not serve, or both tell in their own way, is
  * no lie.
@@ -39,6 +46,7 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   kind: `a node lies: ${about}`,
   name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
   isOfNodes: true,
+  meaninglessAlone: OF_ACCOUNTS,
   ...(about.startsWith('receipt_') && { expectations: { areUsesNamed: false } }),
   run: async (stage, random) => {
     // From the beginning, or once something is on its way.
@@ -54,6 +62,7 @@ export const MAY_BE_EVERYWHERE: readonly Lie[] = ['logs_refused', 'halts', 'rece
 export const nonceAtOpening: Fault = {
   kind: 'a node lies while lanes open',
   name: 'a node counts too many transactions while lanes open',
+  meaninglessAlone: OF_ACCOUNTS,
   run: async (stage, random) => {
     misbehave(stage, { kind: 'lies', about: 'nonce' }, random.between(0, 1));
     await Promise.all(stage.fleet.of('worker').map((slot) => slot.restart()));
