@@ -206,7 +206,7 @@ function wrongEnds(
   }
   if (end === 'gone') return isLedgerWhole && isPaid ? ['the place of a 202 is no more'] : [];
   if (end !== 'refused') return [];
-  const { reason, transaction, isHandedOut } = lastOf(heard);
+  const { reason, transaction, isHandedOut } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');
   if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];

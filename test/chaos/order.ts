@@ -78,6 +78,8 @@ export class Order {
   readonly requests: Request[] = [];
   end: End | undefined;
   place: Place | undefined;
+  /** The answer that it took for the end; others of the same moment may have come after it. */
+  refusal: Heard | undefined;
 
   constructor(readonly options: OrderOptions) {
     this.key = options.hasKey ? randomUUID() : undefined;
@@ -111,7 +113,8 @@ export class Order {
     }
   }
 
-  #endOf({ isSuccess, reason }: Heard): End | undefined {
+  #endOf(heard: Heard): End | undefined {
+    const { isSuccess, reason } = heard;
     const { isSoldElsewhere, isEasilyDiscouraged = false, meaningless } = this.options;
     if (isSuccess) return 'success';
     if (reason === undefined || ASK_AGAIN.has(reason) || meaningless?.has(reason)) return undefined;
@@ -120,6 +123,7 @@ export class Order {
       return this.key === undefined || isSoldElsewhere?.() === true ? 'duplicate' : undefined;
     }
     if (reason === 'settlement_not_sent') return isEasilyDiscouraged ? 'not_sent' : undefined;
+    this.refusal ??= heard;
     return 'refused';
   }
 
