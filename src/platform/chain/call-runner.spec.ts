@@ -67,8 +67,8 @@ const isControl = ({ call }: Asked): boolean => call['to'] === IDENTITY_PRECOMPI
 const call = { to: TOKEN, data: '0x95d89b41' } as const;
 
 describe('a call of foreign code', () => {
-  it('has not failed on a node in trouble that fails it twice, and not what is asked beside it', async () => {
-    let failures = 2;
+  it('has not failed on a node in trouble that fails it thrice, and not what is asked beside it', async () => {
+    let failures = 3;
     const { runner, conduct } = aNode((asked) => {
       if (isControl(asked)) return result('0x');
       failures -= 1;

@@ -25,6 +25,8 @@ import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 const GOOD_TRANSFER_GAS = 200_000n;
 /** Long enough for a slow node, short enough to learn that it is the node. */
 const CONTROL_TIMEOUT_MS = 1000;
+/** How often a call fails beside one that cannot, before the call is at fault and not the node. */
+const ROUNDS_TO_BE_SURE = 3;
 
 export interface CallRunnerParts {
   readonly chainId: number;
@@ -194,13 +196,13 @@ export class CallRunner {
         : this.#unavailable('eth_call');
     }
     if (outcome !== 'unclear') return outcome;
-    const [again, canRun] = await Promise.all([ask().then(readCallOutcome), this.#canRun(options)]);
-    if (!canRun || again === undefined) throw this.#unavailable('eth_call');
-    if (again !== 'unclear') return again;
-    // A node that fails every second call has perhaps failed this one twice, and not the one beside it.
-    const last = await ask().then(readCallOutcome);
-    if (last === undefined) throw this.#unavailable('eth_call');
-    return last === 'unclear' ? { status: 'halted' } : last;
+    // A node that fails every second call has now and then failed this one, and not the one beside it.
+    for (let round = 0; round < ROUNDS_TO_BE_SURE; round += 1) {
+      const [next, canRun] = await Promise.all([ask().then(readCallOutcome), this.#canRun(options)]);
+      if (!canRun || next === undefined) throw this.#unavailable('eth_call');
+      if (next !== 'unclear') return next;
+    }
+    return { status: 'halted' };
   }
 
   /** Whether a call that cannot fail succeeds under the same conditions. */
