@@ -65,6 +65,7 @@ export interface DealOptions {
   /** Whether lanes may be gone for good: then nothing is bound to one. */
   readonly areLanesTaken?: boolean;
   readonly meaningless?: ReadonlySet<string>;
+  readonly meaninglessAfterApproval?: ReadonlySet<string>;
 }
 
 const MISCHIEF_CHANCE = 0.3;
@@ -102,6 +103,10 @@ export async function makeDeal(
   }
   if (trick === 'is_charged_twice') payments.push(chargedAnother(random, payment));
   const manner = random.pick(MANNERS);
+  const meaningless = new Set([
+    ...(options.meaningless ?? []),
+    ...(method === 'approval' ? (options.meaninglessAfterApproval ?? []) : []),
+  ]);
   const orders: Order[] = [];
   const strangers: Order[] = [];
   // The claim may have taken so long that a stranger asked before the broadcast, as the sellers did.
@@ -111,7 +116,7 @@ export async function makeDeal(
     orders.push(
       new Order({
         ...order,
-        ...(options.meaningless !== undefined && { meaningless: options.meaningless }),
+        meaningless,
         isSoldElsewhere: () =>
           isSoldToEarlyStranger() ||
           orders.some(

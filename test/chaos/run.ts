@@ -50,11 +50,17 @@ export async function playRun(
   stage.beginRun();
   for (const fault of faults) await fault.prepare?.(stage, random);
   const meaningless = meaninglessAmong(faults);
+  const meaninglessAfterApproval = new Set(
+    faults.flatMap((fault) => fault.meaninglessAfterApproval ?? []),
+  );
   const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
     deals.push(
-      await makeDeal(stage, random, { isHonest, bringApprovals, meaningless, areLanesTaken }),
+      await makeDeal(stage, random, {
+        ...{ isHonest, bringApprovals, areLanesTaken },
+        ...{ meaningless, meaninglessAfterApproval },
+      }),
     );
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));

@@ -18,6 +18,8 @@ export interface Fault {
   readonly meaningless?: readonly string[];
   /** Reasons that say nothing about a payment where another fault takes the other node away: a liar is alone then. */
   readonly meaninglessAlone?: readonly string[];
+  /** The same, of a payment whose payer's own transaction comes before it. */
+  readonly meaninglessAfterApproval?: readonly string[];
   /** Before any payment is made; nothing is on its way. */
   prepare?(stage: Stage, random: SeededRandom): Promise<void>;
   run(stage: Stage, random: SeededRandom): Promise<void>;
