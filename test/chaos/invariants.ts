@@ -115,8 +115,11 @@ const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): bool
  * the key or by the address.
  */
 function toldToStrangers({ pool }: Stage, { orders, strangers, trick }: Deal): string[] {
-  // Where a payer makes an attempt fail, the next one has a first broadcast of its own.
+  // Where an attempt fails, by a payer or by a block that was replaced, the next one has a first broadcast of its own.
   if (trick !== undefined && trick !== 'is_copied') return [];
+  const hasFailed = ({ heard }: Order): boolean =>
+    heard.some(({ reason }) => reason === 'invalid_exact_evm_transaction_failed');
+  if (orders.some(hasFailed) || strangers.some(hasFailed)) return [];
   const all = [...orders, ...strangers].flatMap((order) =>
     order.requests.map((request) => ({ order, request })),
   );
