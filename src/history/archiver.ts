@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/concurrency/clock.js';
-import { Signal } from '../platform/concurrency/signal.js';
+import { Rounds } from '../platform/concurrency/rounds.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -34,13 +34,11 @@ const EVICT_MS = 1000;
  * processes may run one; of each chain one works and the others stand by.
  */
 export class Archiver {
-  readonly #wake = new Signal();
+  readonly #rounds = new Rounds(() => this.round());
   readonly #epochs = new Map<string, number>();
   #isOpen = false;
   #upkeepAt = -Infinity;
   readonly #evictedAt = new Map<number, number>();
-  #isStopping = false;
-  #running: Promise<void> | undefined;
   #trouble: ArchiveTrouble | undefined;
 
   constructor(private readonly options: ArchiverOptions) {}
@@ -51,24 +49,15 @@ export class Archiver {
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   /** Finishes what is under way and lets another process go on. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#wake.notify();
-    await this.#running;
+    await this.#rounds.stop();
     const { outbox, chainIds, processId, archive } = this.options;
     await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
     await archive.close();
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isStopping) {
-      const pause = await this.round();
-      if (pause > 0) await this.#wake.wait(pause);
-    }
   }
 
   /** Archives what it finds of each chain, and says how long to pause. Never fails. */

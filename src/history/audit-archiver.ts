@@ -1,4 +1,4 @@
-import { Signal } from '../platform/concurrency/signal.js';
+import { Rounds } from '../platform/concurrency/rounds.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { AuditEntry } from '../settlement/ledger/audit-entry.js';
 import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
@@ -25,33 +25,22 @@ const LOOK_MS = 2000;
  */
 export class AuditArchiver {
   readonly #copied = new Map<number, string>();
-  readonly #wake = new Signal();
-  #isStopping = false;
+  readonly #rounds = new Rounds(() => this.round());
   #isFailing = false;
-  #running: Promise<void> | undefined;
 
   constructor(private readonly options: AuditArchiverOptions) {}
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#wake.notify();
-    await this.#running;
+    await this.#rounds.stop();
     await this.options.close();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#isStopping) {
-      await this.round();
-      await this.#wake.wait(LOOK_MS);
-    }
-  }
-
-  /** Never fails; what could not be copied is copied the next time. */
-  async round(): Promise<void> {
+  /** Never fails; what could not be copied is copied the next time. @returns how long to pause. */
+  async round(): Promise<number> {
     try {
       for (const chainId of this.options.chainIds) await this.#copy(chainId);
       this.#isFailing = false;
@@ -62,6 +51,7 @@ export class AuditArchiver {
       }
       this.#isFailing = true;
     }
+    return LOOK_MS;
   }
 
   async #copy(chainId: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/concurrency/clock.js';
-import { Signal } from '../../platform/concurrency/signal.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
@@ -68,10 +68,12 @@ const MINUTE_MS = 60_000;
 export class DailyReconciliation {
   readonly #newest = new Map<number, NewestRun>();
   readonly #failedAt = new Map<number, number>();
-  readonly #wake = new Signal();
+  readonly #rounds = new Rounds(async () => {
+    await this.round();
+    return LOOK_MS;
+  });
   readonly #abort = new AbortController();
   #isAwayTold = false;
-  #running: Promise<void> | undefined;
 
   constructor(private readonly options: DailyOptions) {}
 
@@ -81,21 +83,13 @@ export class DailyReconciliation {
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
     this.#abort.abort(new Error('the process ends'));
-    this.#wake.notify();
-    await this.#running;
+    await this.#rounds.stop();
     await this.options.close();
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isStopping()) {
-      await this.round();
-      if (!this.#isStopping()) await this.#wake.wait(LOOK_MS);
-    }
   }
 
   /** Runs what is due. Never fails. */
