@@ -9,7 +9,7 @@ import {
   readQuery,
   type SettlementFilter,
 } from '../sellers/settlement-filter.js';
-import type { ArchivedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
+import type { ListedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
 import { ndjsonOf } from './ndjson.js';
 import { parquetOf } from './parquet.js';
@@ -97,7 +97,7 @@ export class Exports {
 async function* pagesOf(
   reader: Pick<SettlementReader, 'page'>,
   filter: SettlementFilter,
-  first: readonly ArchivedSettlement[],
+  first: readonly ListedSettlement[],
 ): AsyncGenerator<readonly Settlement[], void> {
   let page = first;
   for (;;) {

@@ -5,8 +5,8 @@ import type { ArchivedRow } from '../archived-row.js';
 import { settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementFilter } from '../sellers/settlement-filter.js';
 import type {
-  ArchivedSettlement,
   Grouping,
+  ListedSettlement,
   Position,
   SettlementReader,
   TotalRow,
@@ -27,7 +27,7 @@ export class PostgresSettlementReader implements SettlementReader {
     filter: SettlementFilter,
     after: Position | undefined,
     most: number,
-  ): Promise<readonly ArchivedSettlement[]> {
+  ): Promise<readonly ListedSettlement[]> {
     const payees = sql.val(filter.payees.map(bytesOf));
     const conditions = [sql`pay_to = payee.address`, ...conditionsOf(filter)];
     if (after !== undefined) {
@@ -46,7 +46,7 @@ export class PostgresSettlementReader implements SettlementReader {
       ) as newest
       order by ${NEWEST} limit ${most}`;
     const { rows } = await asked(query.execute(this.database.db));
-    return rows.map(archived);
+    return rows.map(listed);
   }
 
   async byId(id: string): Promise<Settlement | undefined> {
@@ -101,7 +101,7 @@ interface ReadTotal {
   readonly paid_amount: string;
 }
 
-function archived(row: ArchivedRow): ArchivedSettlement {
+function listed(row: ArchivedRow): ListedSettlement {
   return { position: { claimedAt: row.claimed_at, id: row.id }, settlement: settlementOf(row) };
 }
 

@@ -5,8 +5,8 @@ import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
 import type { SettlementFilter } from './settlement-filter.js';
 import type {
-  ArchivedSettlement,
   Grouping,
+  ListedSettlement,
   Position,
   SettlementReader,
   TotalRow,
@@ -20,7 +20,7 @@ export class MemorySettlementReader implements SettlementReader {
     filter: SettlementFilter,
     after: Position | undefined,
     most: number,
-  ): Promise<readonly ArchivedSettlement[]> {
+  ): Promise<readonly ListedSettlement[]> {
     const found = this.rows
       .filter((row) => isAsked(row, filter))
       .sort((a, b) => newestFirst(placeOf(a), placeOf(b)))

@@ -8,7 +8,8 @@ export interface Position {
   readonly id: Buffer;
 }
 
-export interface ArchivedSettlement {
+/** A settlement, and its place in the list that it was read for. */
+export interface ListedSettlement {
   readonly position: Position;
   readonly settlement: Settlement;
 }
@@ -45,7 +46,7 @@ export interface SettlementReader {
     filter: SettlementFilter,
     after: Position | undefined,
     most: number,
-  ): Promise<readonly ArchivedSettlement[]>;
+  ): Promise<readonly ListedSettlement[]>;
 
   /** @param id - as the ledger names it: 32 bytes in base64url. */
   byId(id: string): Promise<Settlement | undefined>;
