@@ -6,11 +6,13 @@ import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js'
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
 import { EventWriter } from '../../src/history/webhooks/event-writer.js';
 import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveries.js';
+import { PostgresLaneLevels } from '../../src/history/webhooks/postgres-lane-levels.js';
 import { PostgresWebhooks } from '../../src/history/webhooks/postgres-webhooks.js';
 import type { Webhook } from '../../src/history/webhooks/webhook.js';
 import { WebhookHealth } from '../../src/history/webhooks/webhook-health.js';
 import { type WebhookFields, WEBHOOKS_MAX } from '../../src/history/webhooks/webhook-store.js';
 import { Secret } from '../../src/platform/config/secret.js';
+import { RedisUnavailableError } from '../../src/protocol/errors.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
 
@@ -323,24 +325,30 @@ describe('webhooks in PostgreSQL', () => {
       await deliveries.record(webhook.id, sequence, { state: 'delivered' });
     }
     const payees = new Set([PAYEE]);
-    expect(await webhooks.replay(webhook, { after: all[0]?.eventId ?? '', payees })).toEqual({
+    expect(
+      await webhooks.replay(webhook, { after: all[0]?.eventId ?? '', payees, isOperator: false }),
+    ).toEqual({
       ...{ events: 2, next: undefined },
     });
     const again = await deliveries.heads(webhook.id, 10);
     expect(again.map(({ eventId }) => eventId)).toEqual(all.slice(1).map(({ eventId }) => eventId));
     expect(again.every(({ attempts }) => attempts === 0)).toBe(true);
     const since = new Date(Date.now() + 60_000);
-    expect(await webhooks.replay(webhook, { since, payees })).toMatchObject({ events: 0 });
+    expect(await webhooks.replay(webhook, { since, payees, isOperator: false })).toMatchObject({
+      events: 0,
+    });
     expect(
-      await webhooks.replay(webhook, { after: `evt_${'x'.repeat(32)}`, payees }),
+      await webhooks.replay(webhook, { after: `evt_${'x'.repeat(32)}`, payees, isOperator: false }),
     ).toBeUndefined();
     const others = new Set([STRANGER]);
-    expect(await webhooks.replay(webhook, { since: new Date(0), payees: others })).toMatchObject({
+    expect(
+      await webhooks.replay(webhook, { since: new Date(0), payees: others, isOperator: false }),
+    ).toMatchObject({
       events: 0,
     });
     // A webhook that came later hears of what happened before.
     const late = await create();
-    await webhooks.replay(late, { since: new Date(0), payees });
+    await webhooks.replay(late, { since: new Date(0), payees, isOperator: false });
     expect(await heads(late)).toEqual(['included', 'included', 'included']);
   });
 
@@ -353,9 +361,9 @@ describe('webhooks in PostgreSQL', () => {
       [Buffer.from(PAYEE.slice(2), 'hex')],
     );
     const payees = new Set([PAYEE]);
-    const first = await webhooks.replay(webhook, { since: new Date(0), payees });
+    const first = await webhooks.replay(webhook, { since: new Date(0), payees, isOperator: false });
     expect(first).toEqual({ events: 1000, next: 'evt_1000' });
-    const rest = await webhooks.replay(webhook, { after: 'evt_1000', payees });
+    const rest = await webhooks.replay(webhook, { after: 'evt_1000', payees, isOperator: false });
     expect(rest).toEqual({ events: 200, next: undefined });
     expect(await deliveries.heads(webhook.id, 2000)).toHaveLength(1200);
   });
@@ -371,6 +379,95 @@ describe('webhooks in PostgreSQL', () => {
     const next = (await webhooks.deliveries(webhook, 10, page[1]?.eventId)) ?? [];
     expect(next.map(({ settlementId }) => settlementId)).toEqual([idOf('b'), idOf('a')]);
     expect(await webhooks.deliveries(webhook, 10, 'evt_unknown')).toBeUndefined();
+  });
+
+  it('keeps that a lane is low together with its event, or neither', async () => {
+    const LANE = '56:0xd4';
+    const levels = new PostgresLaneLevels(database.db);
+    const low = { lane: LANE, isLow: true, body: '{"n":1}' };
+    const listening = await create({ events: ['lane.low'], payees: [] }, 'ops');
+    const seller = await create();
+    await query(`alter table x402.webhook_deliveries add constraint broken check (false)`);
+    await expect(levels.change(() => Promise.resolve([low]))).rejects.toMatchObject({
+      trouble: 'database_failed',
+    });
+    expect(await query('select * from x402.lane_levels')).toEqual([]);
+    expect(await events()).toEqual([]);
+    await query(`alter table x402.webhook_deliveries drop constraint broken`);
+    // Redis is away in the middle of it: that is no trouble of the database.
+    const away = new RedisUnavailableError('lanes', 'away');
+    await expect(levels.change(() => Promise.reject(away))).rejects.toBe(away);
+    await levels.change(() => Promise.resolve([low]));
+    await levels.change((known) => {
+      expect([...known]).toEqual([[LANE, true]]);
+      return Promise.resolve([{ lane: LANE, isLow: false, body: undefined }]);
+    });
+    await levels.change((known) => {
+      expect([...known]).toEqual([[LANE, false]]);
+      return Promise.resolve([]);
+    });
+    expect(await events()).toEqual(['lane.low']);
+    const [told, ...more] = await deliveries.heads(listening.id, 10);
+    expect(told).toMatchObject({ type: 'lane.low', body: '{"n":1}', payTo: undefined });
+    expect(more).toEqual([]);
+    expect(await heads(seller)).toEqual([]);
+  });
+
+  it('has lanes looked at by one process at a time, and goes on when that one is gone', async () => {
+    const lane = '56:0xd4';
+    const other = connectDatabase(new Secret(postgres.url));
+    const [one, two] = [new PostgresLaneLevels(database.db), new PostgresLaneLevels(other.db)];
+    let decisions = 0;
+    const decide = (isLow: ReadonlyMap<string, boolean>) => {
+      decisions += 1;
+      return Promise.resolve(isLow.get(lane) === true ? [] : [{ lane, isLow: true, body: '{}' }]);
+    };
+    await one.change(async (known) => {
+      // The other one must not decide by what this one is about to change.
+      await two.change(decide);
+      expect(decisions).toBe(0);
+      return decide(known);
+    });
+    await two.change(decide);
+    expect([decisions, await events()]).toEqual([2, ['lane.low']]);
+    // One whose connection is lost in the middle has kept nothing, and holds nobody back.
+    await query(`update x402.lane_levels set is_low = false`);
+    await expect(
+      two.change(async (known) => {
+        await query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where pid <> pg_backend_pid() and state = 'idle in transaction'`,
+        );
+        return decide(known);
+      }),
+    ).rejects.toMatchObject({ trouble: 'database_unreachable' });
+    expect(await events()).toEqual(['lane.low']);
+    await one.change(decide);
+    expect(await events()).toEqual(['lane.low', 'lane.low']);
+    await other.db.destroy();
+  });
+
+  it('sends events of lanes again to an operator, and to nobody else', async () => {
+    const levels = new PostgresLaneLevels(database.db);
+    const lane = '56:0xd4';
+    // Nobody listens yet.
+    await levels.change(() => Promise.resolve([{ lane, isLow: true, body: '{}' }]));
+    await create();
+    await store('a', 'included');
+    const wants = ['lane.low', 'settlement.included'] as const;
+    const [operator, seller] = [
+      await create({ events: wants }, 'ops'),
+      await create({ events: wants, payees: [STRANGER] }),
+    ];
+    const since = new Date(0);
+    const payees = new Set([PAYEE]);
+    await webhooks.replay(operator, { since, payees, isOperator: true });
+    expect(await heads(operator)).toEqual(['lane.low', 'included']);
+    await webhooks.replay(seller, { since, payees: new Set([STRANGER]), isOperator: false });
+    expect(await heads(seller)).toEqual([]);
+    const alone = await create({ events: ['lane.low'], payees: [] }, 'ops');
+    await webhooks.replay(alone, { since, payees: new Set(), isOperator: true });
+    expect(await heads(alone)).toEqual(['lane.low']);
   });
 
   it('belongs to its owner, who has ten at most, also of those asked for at once', async () => {

@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { SIGNER } from '../../sandbox/accounts.js';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
 import { type ApiKeyRecord, createApiKey } from '../../src/operations/access/api-key.js';
@@ -26,6 +27,7 @@ describe('webhooks', () => {
   const shop = createApiKey('shop', ['settle', 'history'], [shopPayee ?? '']);
   const other = createApiKey('other', ['history'], [otherPayee ?? '']);
   const till = createApiKey('till', ['verify', 'settle']);
+  const ops = createApiKey('ops', ['history', 'admin']);
   const file = join(mkdtempSync(join(tmpdir(), 'x402-webhooks-')), 'keys.json');
   let world: World;
   let postgres: SandboxPostgres;
@@ -36,7 +38,7 @@ describe('webhooks', () => {
   let api: ApiDescription;
 
   beforeAll(async () => {
-    writeKeys(shop.record, other.record, till.record);
+    writeKeys(shop.record, other.record, till.record, ops.record);
     [world, postgres, receiver] = await Promise.all([
       World.start(),
       startPostgres(),
@@ -55,7 +57,7 @@ describe('webhooks', () => {
     await Promise.all([world.stop(), postgres.stop()]);
   });
   afterEach(async () => {
-    writeKeys(shop.record, other.record, till.record);
+    writeKeys(shop.record, other.record, till.record, ops.record);
     const { body } = await ask('GET', '');
     for (const { id } of body['webhooks'] as { id: string }[]) await ask('DELETE', `/${id}`);
     expect(receiver.refused).toEqual([]);
@@ -403,6 +405,79 @@ describe('webhooks', () => {
     await made('/well-10');
     await told('/well-10', await settle());
     expect(receiver.at('/gone')).toHaveLength(before);
+  });
+
+  it('tell an operator once of each fall of a lane’s gas money, whoever dies, and no seller', async () => {
+    const lane = { url: receiver.url('/lane'), events: ['lane.low'] };
+    for (const key of [shop.key, other.key, till.key]) {
+      expect((await ask('POST', '', lane, key)).status).toBe(403);
+    }
+    const seller = await made('/seller');
+    expect((await ask('PATCH', `/${seller}`, { events: lane.events })).status).toBe(403);
+    // Without payees there are no settlements to be told of.
+    expect((await ask('POST', '', { url: lane.url }, ops.key)).status).toBe(403);
+    const created = await ask('POST', '', lane, ops.key);
+    expectDescribed('POST', '/v2/webhooks', created);
+    expect(created).toMatchObject({ status: 201, body: { payees: [], events: ['lane.low'] } });
+    const webhook = String(created.body['id']);
+    receiver.trust('/lane', String(created.body['secret']));
+    const both = { events: ['lane.low', 'settlement.included'] };
+    expect((await ask('PATCH', `/${webhook}`, both, ops.key)).status).toBe(403);
+    const heard = () => new Set(receiver.at('/lane').map(({ id }) => id)).size;
+    const isLow = async () =>
+      (await query<{ is_low: boolean }>('select is_low from x402.lane_levels'))[0]?.is_low;
+    const { address } = SIGNER;
+    const full = await world.client.getBalance({ address });
+    try {
+      await history.stop('SIGKILL');
+      await world.client.setBalance({ address, value: 0n });
+      history = await startHistory();
+      await eventually('it is told', () => heard() === 1, PATIENCE_MS);
+      expect(receiver.at('/lane')[0]).toMatchObject({
+        type: 'lane.low',
+        data: { signer: address, settlementsLeft: 0, lowBelow: 1000, balanceWei: '0' },
+      });
+      expect(history.log()).toContain('"event":"lane.low"');
+      // Another process finds the same lane, and tells nothing again.
+      await history.stop('SIGKILL');
+      history = await startHistory();
+      await world.client.setBalance({ address, value: full });
+      await eventually('it has recovered', async () => (await isLow()) === false, PATIENCE_MS);
+      expect(heard()).toBe(1);
+      await world.client.setBalance({ address, value: 0n });
+      await eventually('the next fall', () => heard() === 2, PATIENCE_MS);
+    } finally {
+      await world.client.setBalance({ address, value: full });
+    }
+    // A key that is an operator's no more is told nothing more.
+    await eventually('it has recovered again', async () => (await isLow()) === false, PATIENCE_MS);
+    writeKeys(shop.record, other.record, till.record, { ...ops.record, scopes: ['history'] });
+    await eventually(
+      'the key is read',
+      async () => (await ask('POST', '', lane, ops.key)).status === 403,
+    );
+    await world.client.setBalance({ address, value: 0n });
+    await eventually(
+      'it is withheld',
+      async () => {
+        const rows = await query<{ state: string }>(
+          `select state from x402.webhook_deliveries where endpoint_id = '${webhook}'`,
+        );
+        return rows.length === 3 && rows.some(({ state }) => state === 'withheld');
+      },
+      PATIENCE_MS,
+    );
+    await world.client.setBalance({ address, value: full });
+    expect([heard(), receiver.at('/seller')]).toEqual([2, []]);
+    writeKeys(shop.record, other.record, till.record, ops.record);
+    await eventually(
+      'the key is read again',
+      async () => (await ask('DELETE', `/${webhook}`, undefined, ops.key)).status === 204,
+    );
+    await eventually('the lane works again', async () => {
+      const { body } = await get(`${facilitator.opsUrl}/health`);
+      return !JSON.stringify(body).includes('no_gas');
+    });
   });
 
   it('tell nothing more to a key that may not list the payee', async () => {

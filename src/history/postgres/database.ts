@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Secret } from '../../platform/config/secret.js';
+import { FacilitatorError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
 import { SCHEMA, type Tables } from './tables.js';
 
@@ -75,8 +76,8 @@ export async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    // A fault of ours says nothing of the database.
-    if (error instanceof ArchiveError || error instanceof TypeError) throw error;
+    // A fault of ours says nothing of the database, and neither does something else that is away.
+    if (error instanceof FacilitatorError || error instanceof TypeError) throw error;
     const code = codeOf(error);
     if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || AWAY.test(code)) {
       throw new ArchiveError('database_unreachable', code, error);

@@ -66,6 +66,11 @@ export interface Tables extends ReconciliationTables {
     readonly problem: Generated<string | null>;
     readonly answer: Generated<string | null>;
   };
+  readonly lane_levels: {
+    readonly lane: string;
+    readonly is_low: boolean;
+    readonly changed_at: Generated<Date>;
+  };
   readonly audit: {
     readonly id: string;
     readonly chain_id: number;

@@ -31,12 +31,16 @@ describe('deliveries to a webhook', () => {
   let conduct: Conduct;
   let told: string[];
   let payees: Set<Address>;
+  let isOperator: boolean;
   const secrets = new WebhookSecrets(new Secret('k'.repeat(32)));
 
   const deliverer = (holder = 'one') =>
     new Deliverer({
       ...{ store, secrets, holder, now: () => now, random: () => 0 },
-      payees: { payeesOfOwner: (owner) => (owner === 'shop' ? payees : new Set()) },
+      payees: {
+        payeesOfOwner: (owner) => (owner === 'shop' ? payees : new Set()),
+        isOperator: (owner) => owner === 'shop' && isOperator,
+      },
       fetcher: {
         fetch: async (request) => {
           sent.push(request);
@@ -63,6 +67,7 @@ describe('deliveries to a webhook', () => {
     now = Date.now();
     store = new MemoryDeliveries(WEBHOOK, () => now);
     [sent, told, payees] = [[], [], new Set([PAYEE])];
+    isOperator = false;
     conduct = () => ({});
   });
 
@@ -203,6 +208,19 @@ describe('deliveries to a webhook', () => {
     expect(order()).toEqual([2]);
     expect(outcome()).toMatchObject({ state: 'withheld' });
     expect(told).toContain('withheld');
+  });
+
+  it('of lanes are withheld from a key that is no operator’s, or not any more', async () => {
+    const ofLane = { type: 'lane.low', payTo: undefined };
+    store.add(1, '56:0xd4', ofLane);
+    await deliverer().round('we_one');
+    expect(sent).toEqual([]);
+    expect(outcome()).toMatchObject({ state: 'withheld' });
+    isOperator = true;
+    payees.clear();
+    store.add(2, '56:0xd4', ofLane);
+    await deliverer().round('we_one');
+    expect(order()).toEqual([2]);
   });
 
   it('are made by one process at a time, and by the next when that one dies', async () => {

@@ -3,6 +3,7 @@ import { type FetchAnswer, FetchError, type SafeFetch } from '../../platform/fet
 import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { pauseAfter } from './backoff.js';
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import { LANE_EVENTS } from './lane-levels.js';
 import type { WebhookSecrets } from './signature.js';
 import type { Answered, Delivery, Webhook } from './webhook.js';
 import type { WebhookObserver } from './webhook-observer.js';
@@ -74,12 +75,10 @@ export class Deliverer {
 
   async #deliver(webhook: Webhook, delivery: Delivery): Promise<void> {
     const { store, payees, observer } = this.parts;
-    const { payTo } = delivery;
     // As the keys are now: what a key may not see any more is not told to its owner.
-    if (payTo !== undefined && !payees.payeesOfOwner(webhook.owner).has(payTo)) {
-      await store.record(webhook.id, delivery.sequence, {
-        ...{ state: 'withheld', problem: 'the API key may not see this payee' },
-      });
+    const problem = refusalOf(webhook.owner, delivery, payees);
+    if (problem !== undefined) {
+      await store.record(webhook.id, delivery.sequence, { state: 'withheld', problem });
       observer.attempted('withheld');
       return;
     }
@@ -116,6 +115,19 @@ export class Deliverer {
       ? { ...answered, state: 'failed' }
       : { ...answered, state: 'waiting', pauseMs };
   }
+}
+
+/** Why an owner may not be told; `undefined` where it may. */
+function refusalOf(
+  owner: string,
+  { type, payTo }: Delivery,
+  payees: PayeeAccess,
+): string | undefined {
+  const isOfLane = LANE_EVENTS.some((name) => name === type);
+  if (isOfLane && !payees.isOperator(owner)) return 'the API key is no operator’s';
+  return payTo === undefined || payees.payeesOfOwner(owner).has(payTo)
+    ? undefined
+    : 'the API key may not see this payee';
 }
 
 function readAnswer({ status, body }: FetchAnswer): Answered {

@@ -1,5 +1,6 @@
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { SettlementRow } from '../settlement-row.js';
+import type { LaneMoney } from './lane-levels.js';
 import type { SettlementEvent } from './settlement-events.js';
 
 /** What is sent of an event: the settlement as it was archived with it, in the form of a look-up. */
@@ -16,6 +17,12 @@ export function disabledBody(endpointId: string, url: string, reason: string, at
   const type = 'webhook.disabled';
   const data = { webhookId: endpointId, url, reason };
   return JSON.stringify({ type, timestamp: at.toISOString(), data });
+}
+
+export function laneLowBody(money: LaneMoney, lowBelow: number, at: Date): string {
+  const { chainId, signer, settlementsLeft, balanceWei } = money;
+  const data = { network: caip2Of(chainId), signer, settlementsLeft, lowBelow, balanceWei };
+  return JSON.stringify({ type: 'lane.low', timestamp: at.toISOString(), data });
 }
 
 function settlementOf(row: SettlementRow): Readonly<Record<string, unknown>> {

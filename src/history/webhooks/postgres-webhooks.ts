@@ -3,6 +3,7 @@ import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import { testBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
+import { LANE_EVENTS } from './lane-levels.js';
 import { bytesOf, newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
 import type { Webhook } from './webhook.js';
 import {
@@ -171,7 +172,7 @@ export class PostgresWebhooks implements WebhookStore {
         const start = await startOf(transaction, from);
         if (start === undefined) return undefined;
         const payees = webhook.payees.filter((payee) => from.payees.has(payee)).map(bytesOf);
-        if (payees.length === 0) return { events: 0, next: undefined };
+        const ofLanes = from.isOperator ? LANE_EVENTS : [];
         const found = await transaction
           .selectFrom('webhook_events')
           .select(['sequence', 'id', 'line'])
@@ -179,7 +180,12 @@ export class PostgresWebhooks implements WebhookStore {
           .$if(start.since !== undefined, (query) =>
             query.where('created_at', '>=', start.since ?? new Date(0)),
           )
-          .where('pay_to', 'in', payees)
+          .where((event) =>
+            event.or([
+              sql<boolean>`pay_to = any (${payees}::bytea[])`,
+              sql<boolean>`pay_to is null and type = any (${[...ofLanes]}::text[])`,
+            ]),
+          )
           .where('type', 'in', [...webhook.events])
           .orderBy('sequence')
           .limit(REPLAY_MAX + 1)

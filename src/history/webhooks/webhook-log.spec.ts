@@ -1,15 +1,28 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from '../archive.js';
-import { webhookLog } from './webhook-log.js';
+import { laneWatchLog, webhookLog } from './webhook-log.js';
 
 describe('webhooks in the log', () => {
-  const lines: string[] = [];
+  let lines: string[];
   const line =
     (level: string) =>
     (...args: unknown[]): void => {
       lines.push(`${level} ${JSON.stringify(args)}`);
     };
   const logger = { info: line('info'), warn: line('warn'), error: line('error') };
+
+  beforeEach(() => {
+    lines = [];
+  });
+
+  it('tell of a lane that runs low, with its name', () => {
+    const log = laneWatchLog(logger as unknown as Parameters<typeof laneWatchLog>[0]);
+    const money = { chainId: 56, signer: '0xd4', settlementsLeft: 12, balanceWei: '7' } as const;
+    log.low({ lane: '56:0xd4', ...money });
+    log.failed(new ArchiveError('schema_outdated', undefined));
+    expect(lines[0]).toMatch(/^warn .*"event":"lane.low","lane":"56:0xd4","settlementsLeft":12/);
+    expect(lines[1]).toMatch(/^error .*schema_outdated/);
+  });
 
   it('are one line for an outage, one for its end, and none for a delivery', () => {
     const log = webhookLog(logger as unknown as Parameters<typeof webhookLog>[0]);

@@ -1,5 +1,6 @@
 import type { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
+import type { LaneWatchObserver } from './lane-watch.js';
 import type { WebhookObserver } from './webhook-observer.js';
 
 /** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
@@ -25,6 +26,19 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
     recovered: () => {
       isTold = false;
       logger.info('webhooks are delivered again');
+    },
+  };
+}
+
+/** Lanes that run low in the log, also where nobody has a webhook for them. */
+export function laneWatchLog(logger: PinoLogger): LaneWatchObserver {
+  return {
+    low: ({ lane, settlementsLeft }) => {
+      logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane runs low on gas money');
+    },
+    failed: (error) => {
+      const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+      logger.error({ trouble, err: error }, 'nobody is told of lanes that run low now');
     },
   };
 }

@@ -44,7 +44,10 @@ export interface ReplayFrom {
   readonly after?: string;
   /** Events from this moment on. */
   readonly since?: Date;
+  /** Of the webhook's payees only these. */
   readonly payees: ReadonlySet<Address>;
+  /** Whether events of lanes are among them. */
+  readonly isOperator: boolean;
 }
 
 export interface Replayed {

@@ -1,8 +1,9 @@
 import type { Address } from 'viem';
+import { LANE_EVENTS } from './lane-levels.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 
 /** What an endpoint may be told of. `webhook.test` comes unasked for. */
-export const EVENT_TYPES = [...SETTLEMENT_EVENTS, 'webhook.disabled'] as const;
+export const EVENT_TYPES = [...SETTLEMENT_EVENTS, ...LANE_EVENTS, 'webhook.disabled'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Where the owner of an API key wants to be told. */
@@ -12,7 +13,7 @@ export interface Webhook {
   readonly owner: string;
   readonly url: string;
   readonly description: string;
-  /** Lower case. */
+  /** Lower case. None where an operator wants to hear of lanes alone. */
   readonly payees: readonly Address[];
   readonly events: readonly EventType[];
   /** The newest last. */
@@ -41,7 +42,7 @@ export interface Delivery {
   readonly eventId: string;
   readonly type: string;
   readonly body: string;
-  /** `undefined` for what is about an endpoint. */
+  /** `undefined` for what is about an endpoint or a lane. */
   readonly payTo: Address | undefined;
   /** That were made before. */
   readonly attempts: number;

@@ -15,16 +15,20 @@ import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { connectDatabase } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import { Deliverer } from './deliverer.js';
+import { LaneWatch } from './lane-watch.js';
 import { PostgresDeliveries } from './postgres-deliveries.js';
+import { PostgresLaneLevels } from './postgres-lane-levels.js';
 import { PostgresWebhooks } from './postgres-webhooks.js';
 import { WebhookSecrets } from './signature.js';
 import { WebhookHealth } from './webhook-health.js';
 import { WebhookJobs } from './webhook-jobs.js';
-import { webhookLog } from './webhook-log.js';
+import { laneWatchLog, webhookLog } from './webhook-log.js';
 import { WebhookObserver } from './webhook-observer.js';
 import { WebhooksV2Controller } from './webhooks.v2.controller.js';
 
@@ -96,6 +100,19 @@ interface JobParts {
   readonly logger: PinoLogger;
 }
 
+const LANE_WATCH = provide(
+  LaneWatch,
+  { config: AppConfig, db: DATABASE, lanes: LANE_QUERIES, logger: PinoLogger },
+  startedLaneWatch,
+);
+
+interface LaneWatchParts {
+  readonly config: AppConfig;
+  readonly db: Kysely<Tables>;
+  readonly lanes: LaneQueries;
+  readonly logger: PinoLogger;
+}
+
 /** Imported only where they are on: endpoints are made at the api, and told by the history. */
 @Global()
 @Module({})
@@ -109,7 +126,7 @@ export class WebhooksModule implements OnModuleDestroy {
       providers: [
         ...[DATABASE_PROVIDER, SECRETS],
         ...(isApi ? [STORE, JsonBodyReader] : []),
-        ...(delivers ? [FETCH, JOBS, HEALTH] : []),
+        ...(delivers ? [FETCH, JOBS, HEALTH, LANE_WATCH] : []),
       ],
       exports: delivers ? [WebhookHealth] : [],
     };
@@ -119,10 +136,12 @@ export class WebhooksModule implements OnModuleDestroy {
     @Inject(DATABASE) private readonly db: Kysely<Tables>,
     @Optional() private readonly jobs?: WebhookJobs,
     @Optional() @Inject(FETCHER) private readonly fetcher?: SafeFetch,
+    @Optional() private readonly laneWatch?: LaneWatch,
   ) {}
 
   /** Deliveries that are under way are finished; the others wait for another process. */
   async onModuleDestroy(): Promise<void> {
+    await this.laneWatch?.stop();
     await this.jobs?.stop();
     await this.fetcher?.close();
     await this.db.destroy();
@@ -146,4 +165,14 @@ function startedJobs(parts: JobParts): WebhookJobs {
   });
   jobs.start();
   return jobs;
+}
+
+function startedLaneWatch({ config, db, lanes, logger }: LaneWatchParts): LaneWatch {
+  const watch = new LaneWatch({
+    ...{ lanes, levels: new PostgresLaneLevels(db), now },
+    mark: config.webhooks?.laneLowSettlements ?? 0,
+    observer: laneWatchLog(logger),
+  });
+  watch.start();
+  return watch;
 }

@@ -41,7 +41,7 @@ const REFUSALS: Readonly<Record<number, JsonObject>> = {
   400: problem('Something is missing or is none.', 'url: https is expected.'),
   401: problem('No API key, or an unknown one.', 'There is no API key, or it is not known.'),
   403: problem(
-    'An API key without the scope `history`, without payees, or not for this payee.',
+    'An API key without the scope `history`, without payees, or not for this payee or event.',
     'The API key does not allow this.',
   ),
   404: problem('None of this API key has this name.', 'There is nothing here.'),
@@ -105,6 +105,7 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
         ...{ id: 'createWebhook', summary: 'Tell settlements to a URL', body: 'WebhookCreation' },
         description:
           `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
+          '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
           'The secret is in this answer and in no other.',
         answers: {
           201: jsonAnswer('Made.', 'NewWebhook', { ...WEBHOOK, secret: SECRET }, ['Location']),
@@ -263,7 +264,9 @@ function webhookSchema(more: JsonObject): JsonObject {
     type: 'object',
     required: ['id', 'url', 'payees', 'events', 'secrets', 'createdAt', 'status'],
     properties: {
-      ...{ id: text, url, description, payees, events },
+      ...{ id: text, url, description, events },
+      // An operator's that hears of lanes alone has none.
+      payees: { type: 'array', items: address, maxItems: PAYEES_MAX },
       secrets: {
         type: 'array',
         items: { type: 'object', required: ['id'], properties: { id: text } },

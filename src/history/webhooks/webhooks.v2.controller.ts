@@ -18,12 +18,20 @@ import {
 import type { Request, Response } from 'express';
 import type { Address } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { callerOf, payeesOf, RateLimited, RequireScope } from '../../platform/http/access.js';
+import {
+  type Audience,
+  audienceOf,
+  callerOf,
+  RateLimited,
+  RequireScope,
+} from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { LANE_EVENTS } from './lane-levels.js';
 import { PostgresWebhooks } from './postgres-webhooks.js';
+import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { WebhookSecrets } from './signature.js';
-import type { Webhook } from './webhook.js';
+import type { EventType, Webhook } from './webhook.js';
 import { WebhookErrorFilter } from './webhook-error.filter.js';
 import {
   EVENT_ID,
@@ -54,13 +62,14 @@ export class WebhooksV2Controller {
 
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const allowed = payeesOf(request, response);
+    const audience = audienceOf(request, response);
     const { url, description, events, payees } = accepted(
       readCreation(await this.bodies.json(request, response)),
     );
     this.#checkUrl(url);
-    const chosen = payees ?? [...allowed];
-    checkPayees(chosen, allowed);
+    const chosen = payees ?? [...audience.payees];
+    checkPayees(chosen, audience);
+    checkEvents(events, audience);
     const fields = { url, description, events, payees: chosen };
     const webhook = await this.store.create(ownerOf(request), fields);
     if (webhook === 'too_many') {
@@ -92,10 +101,16 @@ export class WebhooksV2Controller {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    const allowed = payeesOf(request, response);
+    const audience = audienceOf(request, response);
     const change = accepted(readChange(await this.bodies.json(request, response)));
-    if (change.url !== undefined) this.#checkUrl(change.url);
-    if (change.payees !== undefined) checkPayees(change.payees, allowed);
+    const { url, payees, events } = change;
+    if (url !== undefined) this.#checkUrl(url);
+    if (payees !== undefined) checkPayees(payees, audience);
+    if (events !== undefined) checkEvents(events, audience);
+    if (payees === undefined && events?.some(isOfSettlement) === true) {
+      const { payees: kept } = await this.#own(request, id);
+      if (kept.length === 0) throw new BadRequestException('payees: it has none to be told of.');
+    }
     sendJson(response, 200, viewOf(known(await this.store.change(ownerOf(request), id, change))));
   }
 
@@ -146,13 +161,13 @@ export class WebhooksV2Controller {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    const payees = payeesOf(request, response);
+    const { payees, isOperator } = audienceOf(request, response);
     const { after, since } = accepted(readReplay(await this.bodies.json(request, response)));
     const webhook = await this.#own(request, id);
     const replayed = await this.store.replay(webhook, {
       ...(after !== undefined && { after }),
       ...(since !== undefined && { since }),
-      payees,
+      ...{ payees, isOperator },
     });
     if (replayed === undefined) throw new BadRequestException('after: this event is not known.');
     const { events, next } = replayed;
@@ -192,8 +207,19 @@ export class WebhooksV2Controller {
 }
 
 /** @throws ForbiddenException for a payee that the key may not list. */
-function checkPayees(payees: readonly Address[], allowed: ReadonlySet<Address>): void {
+function checkPayees(payees: readonly Address[], { payees: allowed }: Audience): void {
   if (!payees.every((payee) => allowed.has(payee))) throw new ForbiddenException();
+}
+
+/** @throws ForbiddenException for what the key may not hear of. */
+function checkEvents(events: readonly EventType[], { payees, isOperator }: Audience): void {
+  const isOfLane = events.some((type) => LANE_EVENTS.some((name) => name === type));
+  if (isOfLane && !isOperator) throw new ForbiddenException();
+  if (events.some(isOfSettlement) && payees.size === 0) throw new ForbiddenException();
+}
+
+function isOfSettlement(type: EventType): boolean {
+  return SETTLEMENT_EVENTS.some((name) => name === type);
 }
 
 /** Where there are webhooks there are API keys, and a scope lets nobody in without one. */

@@ -81,6 +81,30 @@ describe('ApiKeyStore', () => {
     expect(store.payeesOfOwner('other')).toEqual(new Set());
   });
 
+  it('knows an operator by all keys of an id that may be told of settlements', async () => {
+    mount(
+      '..2',
+      fileOf(
+        createApiKey('ops', ['history', 'admin']).record,
+        // A page of operators is not a webhook of one.
+        createApiKey('ops', ['admin']).record,
+        createApiKey('page', ['admin']).record,
+        createApiKey('shop', ['history'], [`0x${'a1'.repeat(20)}`]).record,
+        // A seller that shares the id of an operator would hear what that one hears.
+        createApiKey('both', ['history', 'admin']).record,
+        createApiKey('both', ['history']).record,
+      ),
+    );
+    await store.reload();
+    const operators = ['ops', 'page', 'shop', 'both', 'nobody'].filter((id) =>
+      store.isOperator(id),
+    );
+    expect(operators).toEqual(['ops']);
+    mount('..3', fileOf(createApiKey('ops', ['history']).record));
+    await store.reload();
+    expect(store.isOperator('ops')).toBe(false);
+  });
+
   it('keeps the keys it has while the file cannot be used, says so once, and recovers', async () => {
     mount('..2', '{"version":1');
     await store.reload();

@@ -37,6 +37,7 @@ export class ApiKeyStore implements PayeeAccess {
   readonly #blinding = randomBytes(32);
   #keys: ReadonlyMap<string, ApiKey> = new Map();
   #payees: ReadonlyMap<string, ReadonlySet<Address>> = new Map();
+  #operators: ReadonlySet<string> = new Set();
   #text: string | undefined;
   #problem: string | undefined;
   #loadedAt = 0;
@@ -65,6 +66,10 @@ export class ApiKeyStore implements PayeeAccess {
   /** Of all keys of an id: several are how one is changed. */
   payeesOfOwner(owner: string): ReadonlySet<Address> {
     return this.#payees.get(owner) ?? new Set();
+  }
+
+  isOperator(owner: string): boolean {
+    return this.#operators.has(owner);
   }
 
   get status(): ApiKeyStatus {
@@ -99,6 +104,7 @@ export class ApiKeyStore implements PayeeAccess {
       ]),
     );
     this.#payees = payeesByOwner(records);
+    this.#operators = operatorsOf(records);
     this.#text = text;
     this.#loadedAt = Date.now();
     this.observer.loaded(this.#keys.size);
@@ -124,4 +130,12 @@ function payeesByOwner(keys: readonly ApiKey[]): ReadonlyMap<string, ReadonlySet
     if (scopes.has('history')) all.set(id, new Set([...(all.get(id) ?? []), ...payees]));
   }
   return all;
+}
+
+/** Ids of which a key lists settlements, and no such key is without the scope `admin`. */
+function operatorsOf(keys: readonly ApiKey[]): ReadonlySet<string> {
+  const listing = keys.filter(({ scopes }) => scopes.has('history'));
+  const operators = new Set(listing.map(({ id }) => id));
+  for (const { id, scopes } of listing) if (!scopes.has('admin')) operators.delete(id);
+  return operators;
 }

@@ -14,6 +14,7 @@ const SCOPES_OF: Readonly<Record<string, readonly Scope[]>> = {
   shop: ['verify', 'settle'],
   books: ['history'],
   checker: ['verify'],
+  ops: ['history', 'admin'],
 };
 const PAYEES: ReadonlySet<Address> = new Set([`0x${'c3'.repeat(20)}` as const]);
 /** A key here is the id of its owner. */
@@ -141,6 +142,24 @@ describe('whose settlements may be listed', () => {
     for (const headers of [{ 'x-api-key': 'shop' }, { 'x-api-key': 'stranger' }, {}]) {
       const { payees } = await free.decide(requestWith(headers), ruleOf());
       expect(payees).toBeUndefined();
+    }
+  });
+});
+
+describe('an operator', () => {
+  it('is who has the scope admin, counted or not', async () => {
+    const { access: free } = access({});
+    const { access: limited } = access({ limits: { verify: 0, settle: 0, lookup: 5 } });
+    for (const [name, isOperator] of [
+      ['ops', true],
+      ['books', undefined],
+      ['stranger', undefined],
+    ] as const) {
+      const request = requestWith({ 'x-api-key': name });
+      expect((await free.decide(request, ruleOf())).isOperator).toBe(isOperator);
+      expect((await limited.decide(request, ruleOf(undefined, 'lookup'))).isOperator).toBe(
+        isOperator,
+      );
     }
   });
 });

@@ -51,9 +51,12 @@ export class RequestAccess implements AccessPolicy {
     }
     // What the key may list, for routes that list.
     const payees = key?.scopes.has('history') === true ? key.payees : undefined;
+    const isOperator = key?.scopes.has('admin') === true || undefined;
     return bucket === undefined || limits[bucket] === 0
-      ? { refusal: undefined, caller, payees, headers: NO_HEADERS }
-      : this.#count(request, bucket, caller).then((counted) => ({ ...counted, payees }));
+      ? { refusal: undefined, caller, payees, isOperator, headers: NO_HEADERS }
+      : this.#count(request, bucket, caller).then((counted) => ({
+          ...{ ...counted, payees, isOperator },
+        }));
   }
 
   async #count(

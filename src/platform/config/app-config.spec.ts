@@ -328,11 +328,13 @@ describe('AppConfig', () => {
     expect(webhooks?.key.reveal()).toBe(key);
     expect(inspect(webhooks, { depth: 10 })).not.toContain('hunter2');
     expect([...(webhooks?.allow ?? [])]).toEqual(['hooks:80']);
+    expect(webhooks?.laneLowSettlements).toBe(1000);
     for (const name of Object.keys(needed)) {
       const without = { ...needed, [name]: '', WEBHOOK_KEY: key };
       expect(() => configOf(without)).toThrow(`${name}: WEBHOOK_KEY needs it`);
     }
     expect(() => configOf({ ...needed, WEBHOOK_KEY: 'hunter2' })).toThrow('WEBHOOK_KEY: must be');
+    expect(() => configOf({ LANE_LOW_SETTLEMENTS: '-1' })).toThrow('LANE_LOW_SETTLEMENTS: must');
   });
 
   it('reads prices and budgets in their units, addresses in any case', () => {

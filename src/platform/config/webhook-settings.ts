@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Secret } from './secret.js';
-import { type GivenSettings, listOf } from './settings.js';
+import { type GivenSettings, integerSetting, listOf } from './settings.js';
 
-/** Webhooks of sellers: off without a key. */
+/** Webhooks of sellers and operators: off without a key. */
 export const WEBHOOK_SETTINGS = {
   /** The secrets of all endpoints are made from it. The same for `api` and `history`. */
   WEBHOOK_KEY: z
@@ -13,11 +13,15 @@ export const WEBHOOK_SETTINGS = {
   WEBHOOK_ALLOW: listOf(
     z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
   ).default([]),
+  /** Operators are told of a lane whose gas money pays for fewer settlements; 0 turns that off. */
+  LANE_LOW_SETTLEMENTS: integerSetting(0, 1_000_000_000).default(1000),
 };
 
 export interface WebhookConfig {
   readonly key: Secret<string>;
   readonly allow: ReadonlySet<string>;
+  /** See `LANE_LOW_SETTLEMENTS`. */
+  readonly laneLowSettlements: number;
 }
 
 /** @returns `undefined` when it is off. */
@@ -26,7 +30,11 @@ export function webhookConfigOf(
 ): WebhookConfig | undefined {
   const { WEBHOOK_KEY: key, WEBHOOK_ALLOW: allow } = settings;
   if (key === undefined) return undefined;
-  return { key: new Secret(key), allow: new Set(allow.map((host) => host.toLowerCase())) };
+  return {
+    key: new Secret(key),
+    allow: new Set(allow.map((host) => host.toLowerCase())),
+    laneLowSettlements: settings.LANE_LOW_SETTLEMENTS,
+  };
 }
 
 /** Endpoints belong to API keys, and are kept in the database. */

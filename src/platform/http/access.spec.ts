@@ -6,6 +6,7 @@ import {
   type AccessDecision,
   type AccessRule,
   admit,
+  audienceOf,
   callerOf,
   payeesOf,
   RateLimited,
@@ -90,8 +91,9 @@ describe.each([
 
 describe('whose settlements a request may list', () => {
   const payee = `0x${'c3'.repeat(20)}` as const;
+  const other = `0x${'99'.repeat(20)}` as const;
 
-  function outcomeOf(decision: Partial<AccessDecision> | undefined) {
+  function outcomeOf(decision: Partial<AccessDecision> | undefined, read = payeesOf) {
     const headers: string[] = [];
     const response = {
       setHeader: (name: string) => headers.push(name),
@@ -107,7 +109,7 @@ describe('whose settlements a request may list', () => {
       );
     }
     try {
-      return { payees: [...payeesOf(request, response)], headers };
+      return { payees: [...read(request, response)], headers };
     } catch (error) {
       return { status: (error as HttpException).getStatus(), headers };
     }
@@ -128,5 +130,23 @@ describe('whose settlements a request may list', () => {
     const refused = { status: 403, headers: [] };
     expect(outcomeOf({ caller: 'shop' })).toEqual(refused);
     expect(outcomeOf({ caller: 'shop', payees: new Set() })).toEqual(refused);
+  });
+
+  it('may be none where an operator wants to hear of lanes', () => {
+    const read: typeof payeesOf = (...asked) => {
+      const { payees, isOperator } = audienceOf(...asked);
+      return isOperator ? payees : new Set([...payees, other]);
+    };
+    const heard = (decision: Partial<AccessDecision>) => outcomeOf(decision, read);
+    const none = new Set<typeof payee>();
+    expect(heard({ caller: 'ops', payees: none, isOperator: true })).toMatchObject({ payees: [] });
+    expect(heard({ caller: 'ops', payees: new Set([payee]), isOperator: true })).toMatchObject({
+      payees: [payee],
+    });
+    expect(heard({ caller: 'shop', payees: none })).toMatchObject({ status: 403 });
+    expect(heard({ caller: 'shop', payees: new Set([payee]) })).toMatchObject({
+      payees: [payee, other],
+    });
+    expect(heard({})).toMatchObject({ status: 401 });
   });
 });

@@ -29,6 +29,8 @@ export interface AccessDecision {
   readonly caller: string | undefined;
   /** Whose settlements the key may list, where it may list any. */
   readonly payees?: ReadonlySet<Address> | undefined;
+  /** Whether the key has the scope `admin`, whatever the route asks for. */
+  readonly isOperator?: boolean | undefined;
   /** For the answer, a refusal or not. */
   readonly headers: AnswerHeaders;
 }
@@ -85,7 +87,7 @@ export const CHALLENGE: AnswerHeaders = {
 };
 
 function apply(
-  { refusal, caller, payees, headers }: AccessDecision,
+  { refusal, caller, payees, isOperator, headers }: AccessDecision,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -93,6 +95,7 @@ function apply(
   setHeaders(headers, response);
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
   if (payees !== undefined) (request as KnownRequest)[PAYEES] = payees;
+  if (isOperator === true) (request as KnownRequest)[OPERATOR] = true;
 }
 
 function refuse(status: number, headers: AnswerHeaders, response: ServerResponse): never {
@@ -107,10 +110,12 @@ function setHeaders(headers: AnswerHeaders, response: ServerResponse): void {
 
 const CALLER = Symbol('caller');
 const PAYEES = Symbol('payees');
+const OPERATOR = Symbol('operator');
 
 interface KnownRequest extends IncomingMessage {
   [CALLER]?: string;
   [PAYEES]?: ReadonlySet<Address>;
+  [OPERATOR]?: boolean;
 }
 
 /** Id of the API key a request came with; `undefined` when there was none, or none is asked for. */
@@ -128,4 +133,19 @@ export function payeesOf(request: IncomingMessage, response: ServerResponse): Re
   if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
   const payees = (request as KnownRequest)[PAYEES];
   return payees === undefined || payees.size === 0 ? refuse(403, {}, response) : payees;
+}
+
+/** What may be heard of with the API key a request came with. */
+export interface Audience {
+  readonly payees: ReadonlySet<Address>;
+  /** Whether it is an operator's key: that may hear of lanes, and need not have payees. */
+  readonly isOperator: boolean;
+}
+
+/** @throws HttpException as {@link payeesOf} does; an operator's key needs no payees. */
+export function audienceOf(request: IncomingMessage, response: ServerResponse): Audience {
+  const known: KnownRequest = request;
+  const isOperator = known[OPERATOR] === true;
+  const payees = isOperator ? known[PAYEES] : undefined;
+  return { payees: payees ?? payeesOf(request, response), isOperator };
 }
