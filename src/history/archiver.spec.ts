@@ -3,7 +3,7 @@ import { TestClock } from '../platform/concurrency/clock.builder.js';
 import { ArchiveError } from './archive.js';
 import { Archiver } from './archiver.js';
 import type { Archived } from './history-observer.js';
-import { MemoryArchive } from './memory/memory-archive.js';
+import { MemoryArchive } from './memory-archive.builder.js';
 import { MemoryOutbox } from './memory-outbox.builder.js';
 import { aRecorded, idOf } from './recorded-settlement.builder.js';
 

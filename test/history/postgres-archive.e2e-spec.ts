@@ -1,12 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
-import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
+import { ArchiveError } from '../../src/history/archive.js';
+import {
+  connectDatabase,
+  connectReader,
+  type Database,
+} from '../../src/history/postgres/database.js';
 import { checkMigrated, migrate, migrations } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
+import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
+import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
+import { ARCHIVE_NOW, describeArchive } from '../support/archive-contract.js';
 
 const CHAIN_ID = 56;
 
@@ -15,7 +23,7 @@ describe('the archive in PostgreSQL', () => {
   let database: Database;
   let archive: PostgresArchive;
   let epoch: number;
-  const now = CLAIMED_AT;
+  const now = ARCHIVE_NOW;
 
   beforeAll(async () => {
     postgres = await startPostgres();
@@ -55,7 +63,20 @@ describe('the archive in PostgreSQL', () => {
       )
     ).map(({ relname }) => relname);
 
-  it('keeps every field of a settlement', async () => {
+  describeArchive('the archive in PostgreSQL', () => {
+    const { pool, db } = connectReader(new Secret(postgres.url), 500);
+    return Promise.resolve({
+      archive,
+      keeping: opened,
+      reader: new PostgresArchiveReader({ pool, db }),
+      lists: () => new PostgresSettlementReader({ pool, db }),
+      unreadable: async () =>
+        (await query<{ id: string }>('select id from x402.unreadable_records')).map(({ id }) => id),
+      close: () => db.destroy(),
+    });
+  });
+
+  it('keeps every field of a settlement in its column', async () => {
     const result = await archive.store(CHAIN_ID, epoch, [change(aRecorded('a', 'finalized'), 1)]);
     expect(result).toEqual({ written: 1, stale: 0, expired: 0, unreadable: 0 });
     expect(await query('select * from x402.settlements')).toMatchObject([
@@ -73,43 +94,6 @@ describe('the archive in PostgreSQL', () => {
         block_hash: Buffer.alloc(32, 0xcd),
         finished_at: new Date(CLAIMED_AT + 1500),
       },
-    ]);
-  });
-
-  it('never writes an older version over a newer one, and an equal one once', async () => {
-    const store = (state: 'broadcast' | 'included' | 'finalized', sequence: number, ms?: number) =>
-      archive.store(CHAIN_ID, epoch, [change(aRecorded('a', state), sequence, ms)]);
-    await store('included', 9);
-    expect(await store('broadcast', 8)).toMatchObject({ written: 0, stale: 1 });
-    expect(await store('broadcast', 9)).toMatchObject({ written: 0, stale: 1 });
-    expect(await store('broadcast', 99, 999)).toMatchObject({ written: 0, stale: 1 });
-    expect(await states()).toEqual(['included']);
-    // By number, not by text.
-    expect(await store('finalized', 10)).toMatchObject({ written: 1 });
-    expect(await states()).toEqual(['finalized']);
-  });
-
-  it('believes a later epoch, whatever its clock says', async () => {
-    await archive.store(CHAIN_ID, epoch, [change(aRecorded('a', 'finalized'), 5, 2000)]);
-    const later = await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'second' });
-    expect(await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'first' })).toBe(epoch);
-    expect(later).toBeGreaterThan(epoch);
-    await archive.store(CHAIN_ID, later, [change(aRecorded('a', 'broadcast'), 1, 1000)]);
-    expect(await states()).toEqual(['broadcast']);
-    await archive.store(CHAIN_ID, epoch, [change(aRecorded('a', 'included'), 6, 3000)]);
-    expect(await states()).toEqual(['broadcast']);
-  });
-
-  it('keeps one row of a claim that a ledger made again later, with its payment', async () => {
-    await archive.store(CHAIN_ID, epoch, [change(aRecorded('a', 'included'), 1)]);
-    const later = await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'second' });
-    const again = aRecorded('a', 'finalized', {
-      details: undefined,
-      times: { claimed: Date.UTC(2026, 11, 3), included: undefined, finished: undefined },
-    });
-    await archive.store(CHAIN_ID, later, [change(again, 1)]);
-    expect(await query('select state, claimed_at, payer from x402.settlements')).toEqual([
-      { state: 'finalized', claimed_at: new Date(CLAIMED_AT), payer: Buffer.alloc(20, 0xb2) },
     ]);
   });
 
@@ -175,6 +159,30 @@ describe('the archive in PostgreSQL', () => {
     await checkMigrated(database.pool);
     await database.pool.query(`update x402.migrations set digest = 'of another text'`);
     await expect(opened(undefined).open()).rejects.toMatchObject({ trouble: 'schema_outdated' });
+  });
+
+  it('is read by who changes nothing, and takes no longer than it may', async () => {
+    const { pool, db } = connectReader(new Secret(postgres.url), 200);
+    try {
+      await expect(pool.query('delete from x402.settlements')).rejects.toMatchObject({
+        code: '25006',
+      });
+      const from = performance.now();
+      await expect(pool.query('select pg_sleep(5)')).rejects.toThrow();
+      expect(performance.now() - from).toBeLessThan(2000);
+    } finally {
+      await db.destroy();
+    }
+  });
+
+  it('is read as away where it cannot be reached', async () => {
+    const { port } = new URL(postgres.url);
+    const elsewhere = postgres.url.replace(`:${port}`, ':1');
+    const away = new PostgresArchiveReader(connectReader(new Secret(elsewhere), 200));
+    await expect(away.find({ by: 'id', chainId: 56, ids: [idOf('a')] })).rejects.toThrow(
+      ArchiveError,
+    );
+    await away.close();
   });
 
   it('says by a code that the database cannot be reached, and never its password', async () => {

@@ -27,13 +27,32 @@ export class FakeArchive implements SettlementArchive {
   find(query: ArchiveQuery): Promise<ArchiveAnswer> {
     this.asked.push(query.by);
     if (this.isAway) return Promise.resolve({ kind: 'away' });
-    const settlements = this.settlements.filter((one) => isFoundBy(one, query));
-    return Promise.resolve({ kind: 'found', settlements });
+    return Promise.resolve({ kind: 'found', settlements: foundBy(this.settlements, query) });
   }
 }
 
+/** What an archive that holds these finds, in its order. */
+export function foundBy(
+  all: readonly ArchivedSettlement[],
+  query: ArchiveQuery,
+): readonly ArchivedSettlement[] {
+  const found = all.filter((one) => isFoundBy(one, query));
+  return query.by === 'time'
+    ? found.sort(newestFirst).slice(0, query.most)
+    : found.sort((a, b) => weightOf(b) - weightOf(a) || newestFirst(a, b));
+}
+
+/** One that was sold counts most, then one that is paid. */
+function weightOf({ view: { sale, isPaid } }: ArchivedSettlement): number {
+  return (sale.state === 'sold' ? 2 : 0) + (isPaid ? 1 : 0);
+}
+
+function newestFirst(a: ArchivedSettlement, b: ArchivedSettlement): number {
+  return b.times.claimed - a.times.claimed;
+}
+
 function isFoundBy(one: ArchivedSettlement, query: ArchiveQuery): boolean {
-  const { view, authorizationId } = one;
+  const { view, details, authorizationId } = one;
   if (query.by === 'key') {
     return [view.sale.soldKeyTag, view.sale.boundKeyTag].includes(query.keyTag);
   }
@@ -44,8 +63,10 @@ function isFoundBy(one: ArchivedSettlement, query: ArchiveQuery): boolean {
     case 'authorization':
       return query.authorizationIds.includes(authorizationId);
     case 'transaction':
-      return view.transaction === query.transaction;
+      return details === undefined
+        ? view.transaction === query.transaction
+        : details.hashes.includes(query.transaction);
     case 'time':
-      return true;
+      return query.payer === undefined || details?.payer === query.payer;
   }
 }
