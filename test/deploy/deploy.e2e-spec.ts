@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
@@ -28,6 +28,7 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace: string };
   readonly data?: Readonly<Record<string, string>>;
   readonly spec: {
+    readonly egress?: readonly { readonly ports?: readonly { readonly port: number | string }[] }[];
     readonly replicas?: number;
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
     readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
@@ -36,7 +37,10 @@ interface Manifest {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> };
       readonly spec: {
         readonly containers: readonly [Container];
-        readonly volumes: readonly { readonly name: string }[];
+        readonly volumes: readonly {
+          readonly name: string;
+          readonly secret?: { readonly secretName: string };
+        }[];
         readonly terminationGracePeriodSeconds: number;
         readonly securityContext: Readonly<Record<string, unknown>>;
       };
@@ -148,6 +152,41 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('components of kustomize', () => {
+  it('are each in an overlay, which are all checked', () => {
+    const kubernetes = `${ROOT}deploy/kubernetes`;
+    expect(readdirSync(`${kubernetes}/overlays`).sort()).toEqual([...OVERLAYS].sort());
+    const used = OVERLAYS.flatMap((overlay) => {
+      const { components = [] } = parse(
+        read(`deploy/kubernetes/overlays/${overlay}/kustomization.yaml`),
+      ) as { components?: string[] };
+      return components.map((path) => path.replace('../../components/', ''));
+    });
+    expect([...new Set(used)].sort()).toEqual(readdirSync(`${kubernetes}/components`).sort());
+  });
+
+  it('give the history its webhooks and its reconciliation, and ways out for both', () => {
+    const manifests = rendered('production-history');
+    const named = (kind: string, name: string) =>
+      manifests.find((one) => one.kind === kind && one.metadata.name === name);
+    const envOf = (name: string) =>
+      (named('Deployment', name)?.spec.template.spec.containers[0].env ?? []).map(
+        (one) => one.name,
+      );
+    expect(envOf('x402-history')).toEqual(
+      expect.arrayContaining(['API_KEYS_FILE', 'RECONCILE_AT', 'WEBHOOK_KEY_FILE']),
+    );
+    expect(envOf('x402-api')).toEqual(
+      expect.arrayContaining(['API_KEYS_FILE', 'WEBHOOK_KEY_FILE']),
+    );
+    expect(envOf('x402-worker')).not.toContain('WEBHOOK_KEY_FILE');
+    const ports = named('NetworkPolicy', 'x402-history')?.spec.egress?.flatMap(
+      ({ ports: open = [] }) => open.map(({ port }) => port),
+    );
+    expect(new Set(ports)).toEqual(new Set([53, 443, 5432, 6379]));
+  });
+});
+
 describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
   const manifests = rendered(overlay);
   const workloads = manifests.filter(({ kind }) => WORKLOADS.includes(kind));
@@ -236,6 +275,16 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       const claims = workload.spec.volumeClaimTemplates ?? [];
       const known = [...volumes, ...claims.map(({ metadata }) => metadata)].map(({ name }) => name);
       expect(volumeMounts.map(({ name }) => name).sort()).toEqual(known.sort());
+    }
+  });
+
+  it('mounts no secret that the page does not say how to make', () => {
+    const page = read('docs/kubernetes.md');
+    for (const { spec } of workloads) {
+      const { volumes } = spec.template.spec;
+      for (const { secret } of volumes) {
+        if (secret !== undefined) expect(page).toContain(secret.secretName);
+      }
     }
   });
 
