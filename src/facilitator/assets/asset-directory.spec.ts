@@ -15,7 +15,7 @@ const [MAINNET] = BUILT_IN_NETWORKS;
 const network = (knownTokens = MAINNET?.tokens ?? []): NetworkConfig =>
   ({ chainId: 56, network: 'eip155:56', knownTokens }) as unknown as NetworkConfig;
 const settings = (more: Partial<AssetSettings['admission']> = {}, safe: string[] = []) => ({
-  batchSafeAssets: new Set(safe),
+  lanes: { batchSafeAssets: new Set(safe) },
   admission: {
     ...{ assetsAllow: undefined, assetsDeny: new Set<string>(), minAmounts: new Map() },
     ...more,

@@ -2,6 +2,7 @@ import type { Address } from 'viem';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import type { BuiltInToken } from '../../platform/config/built-in-networks.js';
+import type { LaneConfig } from '../../platform/config/lane-settings.js';
 
 /** A token that this deployment knows of before it has asked the chain. */
 export interface KnownAsset {
@@ -15,18 +16,18 @@ const ASSETS_MAX = 64;
 
 /** Settings that name assets, `eip155:56/0x…`. */
 export interface AssetSettings {
-  readonly batchSafeAssets: ReadonlySet<string>;
+  readonly lanes: Pick<LaneConfig, 'batchSafeAssets'>;
   readonly admission: Pick<AdmissionLists, 'assetsAllow' | 'assetsDeny' | 'minAmounts'>;
 }
 
 /** The tokens of one chain that are built in or named by settings, and are taken here. */
 export function knownAssetsOf(
   { chainId, network, knownTokens }: NetworkConfig,
-  { batchSafeAssets, admission }: AssetSettings,
+  { lanes, admission }: AssetSettings,
 ): readonly KnownAsset[] {
   const { assetsAllow, assetsDeny, minAmounts } = admission;
   const prefix = `${network}/`;
-  const named = [...batchSafeAssets, ...(assetsAllow ?? []), ...minAmounts.keys()]
+  const named = [...lanes.batchSafeAssets, ...(assetsAllow ?? []), ...minAmounts.keys()]
     .filter((name) => name.startsWith(prefix))
     .map((name) => name.slice(prefix.length) as Address);
   const addresses = new Set([...knownTokens.map(({ address }) => address), ...named]);

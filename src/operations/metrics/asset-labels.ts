@@ -19,11 +19,11 @@ export class AssetLabels {
     this.#named = new Set([...new Set(names)].slice(0, NAMED_MAX));
   }
 
-  static of({ admission, batchSafeAssets, networks }: AppConfig): AssetLabels {
+  static of({ admission, lanes, networks }: AppConfig): AssetLabels {
     return new AssetLabels([
       ...(admission.assetsAllow ?? []),
       ...admission.minAmounts.keys(),
-      ...batchSafeAssets,
+      ...lanes.batchSafeAssets,
       ...networks.flatMap(({ chainId, knownTokens }) =>
         knownTokens.map(({ address }) => assetNameOf({ chainId, asset: address })),
       ),

@@ -20,7 +20,7 @@ async function startChains(
   const chains = config.networks.map(
     (network) => new EvmChain(network, { rpcObserver, observer: chainLog(network, logger) }),
   );
-  for (const chain of chains) chain.trust(tokensOf(chain, config.batchSafeAssets));
+  for (const chain of chains) chain.trust(tokensOf(chain, config.lanes.batchSafeAssets));
   await Promise.all(chains.map((chain) => chain.start()));
   await Promise.all(chains.map((chain) => warnOfMissingTokens(chain, logger)));
   return new ChainRegistry(chains);

@@ -46,11 +46,11 @@ describe('AppConfig', () => {
   it('knows the proxies of the schemes, and which signers are to be taken out', () => {
     const signer = `0x${'Ab'.repeat(20)}`;
     const proxy = `0x${'cD'.repeat(20)}`;
-    const { networks, retiringSigners } = configOf({
+    const { networks, lanes } = configOf({
       RETIRING_SIGNERS: signer,
       UPTO_PERMIT2_PROXY_56: proxy,
     });
-    expect([...retiringSigners]).toEqual([signer.toLowerCase()]);
+    expect([...lanes.retiringSigners]).toEqual([signer.toLowerCase()]);
     expect(networks.map(({ schemeContracts }) => schemeContracts.uptoProxy)).toEqual([
       proxy.toLowerCase(),
       '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002',
@@ -338,7 +338,7 @@ describe('AppConfig', () => {
   });
 
   it('reads prices and budgets in their units, addresses in any case', () => {
-    const { networks, admission, batchSafeAssets } = configOf({
+    const { networks, admission, lanes } = configOf({
       MAX_GAS_PRICE_GWEI_56: '0.05',
       GAS_BUDGET_DAILY_56: '1.5',
       MIN_AMOUNTS: `${ASSET}=1000`,
@@ -350,6 +350,6 @@ describe('AppConfig', () => {
       dailyPayeeGasBudgetWei: undefined,
     });
     expect([...admission.minAmounts]).toEqual([[ASSET.toLowerCase(), 1000n]]);
-    expect([...batchSafeAssets]).toEqual([ASSET.toLowerCase()]);
+    expect([...lanes.batchSafeAssets]).toEqual([ASSET.toLowerCase()]);
   });
 });

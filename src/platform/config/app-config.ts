@@ -12,12 +12,8 @@ import {
   readsChains,
 } from './history-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
-import {
-  builtInBatchSafeAssets,
-  ChainSettings,
-  type NetworkConfig,
-  readNetwork,
-} from './network-settings.js';
+import { LANE_SETTINGS, type LaneConfig, laneConfigOf } from './lane-settings.js';
+import { ChainSettings, type NetworkConfig, readNetwork } from './network-settings.js';
 import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
 import {
   RECEIPT_FILE_SETTINGS,
@@ -28,8 +24,6 @@ import {
 } from './receipt-settings.js';
 import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
 import {
-  addressSetting,
-  assetSetting,
   builderCodeSetting,
   chainIdSetting,
   describeIssues,
@@ -72,7 +66,6 @@ const Settings = z.object({
     .refine((chainIds) => chainIds.length > 0, 'must name at least one network')
     .default([56, 97]),
   SIGNER_KEYS: listOf(privateKeySetting).default([]),
-  RETIRING_SIGNERS: listOf(addressSetting).default([]),
   /** Milliseconds from the first byte of a settle request until it is answered. */
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
@@ -82,14 +75,8 @@ const Settings = z.object({
   ERC6492_FACTORIES: factoriesSetting.default(new Set()),
   BUILDER_CODE: builderCodeSetting.optional(),
   ...ADMISSION_SETTINGS,
-  /** Beyond 32 a batch saves little gas and loses more when it reverts. */
-  BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
-  BATCH_SAFE_ASSETS: listOf(assetSetting).optional(),
-  BATCH_OPT_OUT: listOf(addressSetting).default([]),
+  ...LANE_SETTINGS,
   QUEUE_MAX: integerSetting(1, 1_000_000).default(10_000),
-  /** Transactions in flight per signer. BNB nodes keep 200 of one account and drop what is beyond. */
-  LANE_WINDOW_MAX: integerSetting(1, 190).default(100),
-  LANE_LEASE_MS: integerSetting(1000, 60_000).default(3000),
   /** A chain whose newest block is older than this many milliseconds is not settled on. */
   HEAD_MAX_AGE_MS: integerSetting(0).default(30_000),
   /** Signatures are checked beside the event loop; of no use to a process with a single core. */
@@ -161,15 +148,8 @@ export class AppConfig {
   /** By which transactions are credited to this service (ERC-8021); `undefined`: they are to nobody. */
   readonly builderCode: string | undefined;
   readonly admission: AdmissionLists;
-  readonly batchMaxItems: number;
-  /** Assets (`eip155:56/0x…`) whose payments may share a transaction. */
-  readonly batchSafeAssets: ReadonlySet<string>;
-  readonly batchOptOut: ReadonlySet<Address>;
+  readonly lanes: LaneConfig;
   readonly queueMax: number;
-  readonly laneWindowMax: number;
-  /** Signers that serve only what names them. */
-  readonly retiringSigners: ReadonlySet<Address>;
-  readonly laneLeaseMs: number;
   readonly headMaxAgeMs: number;
   readonly hasRecoveryThread: boolean;
   readonly retentionSeconds: number;
@@ -207,13 +187,8 @@ export class AppConfig {
     this.walletFactories = settings.ERC6492_FACTORIES;
     this.builderCode = settings.BUILDER_CODE;
     this.admission = admissionListsOf(settings);
-    this.batchMaxItems = settings.BATCH_MAX_ITEMS;
-    this.batchSafeAssets = new Set(settings.BATCH_SAFE_ASSETS ?? builtInBatchSafeAssets());
-    this.batchOptOut = new Set(settings.BATCH_OPT_OUT);
+    this.lanes = laneConfigOf(settings);
     this.queueMax = settings.QUEUE_MAX;
-    this.laneWindowMax = settings.LANE_WINDOW_MAX;
-    this.retiringSigners = new Set(settings.RETIRING_SIGNERS);
-    this.laneLeaseMs = settings.LANE_LEASE_MS;
     this.headMaxAgeMs = settings.HEAD_MAX_AGE_MS;
     this.hasRecoveryThread = settings.RECOVERY_THREAD === 'true';
     this.retentionSeconds = settings.RETENTION_DAYS * SECONDS_A_DAY;

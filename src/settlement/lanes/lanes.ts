@@ -60,7 +60,7 @@ export class Lanes {
       store,
       workers: this.#workers,
       processId: processes.processId,
-      leaseMs: config.laneLeaseMs,
+      leaseMs: config.lanes.leaseMs,
       countWorkers: async () =>
         (await processes.live()).filter(({ roles }) => roles.includes('worker')).length,
       observer,
@@ -174,13 +174,13 @@ export class Lanes {
             },
           }),
         processId: processes.processId,
-        windowMax: config.laneWindowMax,
-        isRetiring: config.retiringSigners.has(address),
+        windowMax: config.lanes.windowMax,
+        isRetiring: config.lanes.retiringSigners.has(address),
         headMaxAgeMs: config.headMaxAgeMs,
         batchRules: {
-          maxItems: config.batchMaxItems,
-          safeAssets: config.batchSafeAssets,
-          optOut: config.batchOptOut,
+          maxItems: config.lanes.batchMaxItems,
+          safeAssets: config.lanes.batchSafeAssets,
+          optOut: config.lanes.batchOptOut,
         },
       });
     const worker: ChainWorker = new ChainWorker({

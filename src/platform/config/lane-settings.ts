@@ -1,0 +1,38 @@
+import type { Address } from 'viem';
+import { type z } from 'zod';
+import { builtInBatchSafeAssets } from './network-settings.js';
+import { addressSetting, assetSetting, integerSetting, listOf } from './settings.js';
+
+/** How lanes send, and what may share a transaction. */
+export const LANE_SETTINGS = {
+  RETIRING_SIGNERS: listOf(addressSetting).default([]),
+  /** Beyond 32 a batch saves little gas and loses more when it reverts. */
+  BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
+  BATCH_SAFE_ASSETS: listOf(assetSetting).optional(),
+  BATCH_OPT_OUT: listOf(addressSetting).default([]),
+  /** Transactions in flight per signer. BNB nodes keep 200 of one account and drop what is beyond. */
+  LANE_WINDOW_MAX: integerSetting(1, 190).default(100),
+  LANE_LEASE_MS: integerSetting(1000, 60_000).default(3000),
+};
+
+export interface LaneConfig {
+  /** Signers that serve only what names them. */
+  readonly retiringSigners: ReadonlySet<Address>;
+  readonly batchMaxItems: number;
+  /** Assets (`eip155:56/0x…`) whose payments may share a transaction. */
+  readonly batchSafeAssets: ReadonlySet<string>;
+  readonly batchOptOut: ReadonlySet<Address>;
+  readonly windowMax: number;
+  readonly leaseMs: number;
+}
+
+export function laneConfigOf(settings: z.infer<z.ZodObject<typeof LANE_SETTINGS>>): LaneConfig {
+  return {
+    retiringSigners: new Set(settings.RETIRING_SIGNERS),
+    batchMaxItems: settings.BATCH_MAX_ITEMS,
+    batchSafeAssets: new Set(settings.BATCH_SAFE_ASSETS ?? builtInBatchSafeAssets()),
+    batchOptOut: new Set(settings.BATCH_OPT_OUT),
+    windowMax: settings.LANE_WINDOW_MAX,
+    leaseMs: settings.LANE_LEASE_MS,
+  };
+}
