@@ -4,10 +4,11 @@ import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
-import { EventWriter } from '../../src/history/webhooks/event-writer.js';
+import { addDeliveries, EventWriter } from '../../src/history/webhooks/event-writer.js';
 import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveries.js';
 import { PostgresLaneLevels } from '../../src/history/webhooks/postgres-lane-levels.js';
 import { PostgresWebhooks } from '../../src/history/webhooks/postgres-webhooks.js';
+import { newEventId } from '../../src/history/webhooks/rows.js';
 import type { Webhook } from '../../src/history/webhooks/webhook.js';
 import { WebhookHealth } from '../../src/history/webhooks/webhook-health.js';
 import { type WebhookFields, WEBHOOKS_MAX } from '../../src/history/webhooks/webhook-store.js';
@@ -15,6 +16,7 @@ import { Secret } from '../../src/platform/config/secret.js';
 import { RedisUnavailableError } from '../../src/protocol/errors.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
+import { describeDeliveries } from '../support/deliveries-contract.js';
 
 const CHAIN_ID = 56;
 /** Of the settlements that `aRecorded` makes. */
@@ -86,6 +88,49 @@ describe('webhooks in PostgreSQL', () => {
     query(`update x402.webhook_deliveries set due_at = due_at - make_interval(secs => $1)`, [
       seconds,
     ]);
+
+  describeDeliveries('webhooks in PostgreSQL', async () => {
+    const { id } = await create();
+    const payTo = Buffer.from(PAYEE.slice(2), 'hex');
+    const columns = [
+      ['webhook_deliveries', 'due_at'],
+      ['webhook_endpoints', 'leased_until'],
+      ['webhook_endpoints', 'failing_since'],
+    ] as const;
+    return {
+      ...{ store: deliveries, id },
+      add: (name) =>
+        database.db.transaction().execute(async (transaction) => {
+          const line = Buffer.from(name);
+          const { sequence } = await transaction
+            .insertInto('webhook_events')
+            .values({
+              id: newEventId(),
+              type: 'settlement.included',
+              line,
+              pay_to: payTo,
+              body: '{}',
+            })
+            .returning('sequence')
+            .executeTakeFirstOrThrow();
+          await addDeliveries(transaction, [{ endpoint_id: id, sequence, line }]);
+          return sequence;
+        }),
+      pass: async (ms) => {
+        for (const [table, column] of columns) {
+          await query(
+            `update x402.${table} set ${column} = ${column} - make_interval(secs => $1)`,
+            [ms / 1000],
+          );
+        }
+      },
+      failingForMs: async () => {
+        const { failingSince } = (await webhooks.find('shop', id)) ?? {};
+        return failingSince && Date.now() - failingSince.getTime();
+      },
+      close: () => Promise.resolve(),
+    };
+  });
 
   it('notes what happened to a settlement once, whoever archives it how often', async () => {
     const webhook = await create();
@@ -230,41 +275,6 @@ describe('webhooks in PostgreSQL', () => {
     expect(await deliveries.nextInMs(webhook.id)).toBeUndefined();
   });
 
-  it('is delivered by one process at a time, until its lease is over', async () => {
-    const { id } = await create();
-    await store('a', 'included');
-    const taken = await Promise.all(
-      ['one', 'two', 'three'].map((holder) => deliveries.take(id, holder, 60_000)),
-    );
-    expect(taken.filter((one) => one !== undefined)).toHaveLength(1);
-    expect(await deliveries.due(10)).toEqual([]);
-    const holder = ['one', 'two', 'three'][taken.findIndex((one) => one !== undefined)] ?? '';
-    await deliveries.release(id, 'somebody else');
-    expect(await deliveries.take(id, 'next', 60_000)).toBeUndefined();
-    expect(await deliveries.take(id, holder, -1)).toBeDefined();
-    expect(await deliveries.due(10)).toEqual([id]);
-    expect(await deliveries.take(id, 'next', 60_000)).toBeDefined();
-    await deliveries.release(id, 'next');
-    expect(await deliveries.take(id, holder, 60_000)).toBeDefined();
-  });
-
-  it('notes what came of an attempt once: what was delivered stays that', async () => {
-    const webhook = await create();
-    await store('a', 'included');
-    const [head] = await deliveries.heads(webhook.id, 1);
-    const sequence = head?.sequence ?? '';
-    await deliveries.record(webhook.id, sequence, { state: 'delivered', status: 200 });
-    // Of a process that was frozen meanwhile.
-    await deliveries.record(webhook.id, sequence, {
-      state: 'waiting',
-      pauseMs: 1,
-      problem: 'late',
-    });
-    const [report] = (await webhooks.deliveries(webhook, 10)) ?? [];
-    expect(report).toMatchObject({ state: 'delivered', attempts: 1, status: 200 });
-    expect(report).not.toHaveProperty('problem');
-  });
-
   it('is disabled after a day in which nothing reached it, and tells those who ask for it', async () => {
     const webhook = await create();
     const watcher = await create({ events: ['webhook.disabled'] });
@@ -301,20 +311,6 @@ describe('webhooks in PostgreSQL', () => {
       ...{ disabled: undefined, failingSince: undefined },
     });
     expect(await heads(webhook)).toEqual(['included']);
-  });
-
-  it('is well again with the first delivery', async () => {
-    const webhook = await create();
-    await store('a', 'finalized');
-    const attempt = async (state: 'delivered' | 'waiting') => {
-      const [head] = await deliveries.heads(webhook.id, 1);
-      await deliveries.record(webhook.id, head?.sequence ?? '', { state });
-      return (await webhooks.find('shop', webhook.id))?.failingSince;
-    };
-    const since = await attempt('waiting');
-    expect(since).toBeDefined();
-    expect(await attempt('waiting')).toEqual(since);
-    expect(await attempt('delivered')).toBeUndefined();
   });
 
   it('sends again what is asked for, of payees that may still be heard of', async () => {

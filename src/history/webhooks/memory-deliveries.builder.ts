@@ -32,18 +32,20 @@ export class MemoryDeliveries implements DeliveryStore {
       ...{ type: 'settlement.included', payTo: this.webhook.payees[0], attempts: 0 },
       ...more,
     };
-    const base = { state: 'waiting', attempts: 0, dueAt: this.now(), outcome: undefined } as const;
-    this.kept.push({ delivery, line, ...base });
+    // What waits behind another one of its line is due when that one is.
+    const dueAt = Math.max(this.now(), ...this.#waiting(line).map((one) => one.dueAt));
+    this.kept.push({ delivery, line, state: 'waiting', attempts: 0, dueAt, outcome: undefined });
   }
 
   due(): Promise<readonly string[]> {
-    return Promise.resolve(this.#heads().length > 0 ? [this.webhook.id] : []);
+    const isFree = this.disabledFor === undefined && !this.#isLeased();
+    const isDue = this.#waiting().some(({ dueAt }) => dueAt <= this.now());
+    return Promise.resolve(isFree && isDue ? [this.webhook.id] : []);
   }
 
   take(id: string, holder: string, leaseMs: number): Promise<Webhook | undefined> {
-    const isHeld = this.lease !== undefined && this.lease.until > this.now();
     if (id !== this.webhook.id || this.disabledFor !== undefined) return Promise.resolve(undefined);
-    if (isHeld && this.lease?.holder !== holder) return Promise.resolve(undefined);
+    if (this.#isLeased() && this.lease?.holder !== holder) return Promise.resolve(undefined);
     this.lease = { holder, until: this.now() + leaseMs };
     return Promise.resolve(this.webhook);
   }
@@ -68,6 +70,9 @@ export class MemoryDeliveries implements DeliveryStore {
     kept.state = outcome.state;
     kept.outcome = outcome;
     kept.dueAt = this.now() + (outcome.pauseMs ?? 0);
+    if (outcome.state === 'waiting') {
+      for (const one of this.#waiting(kept.line)) one.dueAt = Math.max(one.dueAt, kept.dueAt);
+    }
     if (outcome.state === 'withheld') return Promise.resolve();
     kept.attempts += 1;
     this.failingSince =
@@ -84,7 +89,7 @@ export class MemoryDeliveries implements DeliveryStore {
   }
 
   nextInMs(): Promise<number | undefined> {
-    const waiting = this.kept.filter(({ state }) => state === 'waiting');
+    const waiting = this.#waiting();
     if (waiting.length === 0) return Promise.resolve(undefined);
     return Promise.resolve(
       Math.max(0, Math.min(...waiting.map(({ dueAt }) => dueAt)) - this.now()),
@@ -96,10 +101,21 @@ export class MemoryDeliveries implements DeliveryStore {
   }
 
   #heads(): readonly Kept[] {
-    const waiting = this.kept.filter(({ state }) => state === 'waiting');
-    return waiting.filter(
-      (one, index) =>
-        one.dueAt <= this.now() && waiting.findIndex(({ line }) => line === one.line) === index,
+    const waiting = this.#waiting();
+    const isFirst = (one: Kept) => waiting.find(({ line }) => line === one.line) === one;
+    return waiting
+      .filter((one) => one.dueAt <= this.now() && isFirst(one))
+      .sort((a, b) => a.dueAt - b.dueAt);
+  }
+
+  /** Of one line, or of all, the oldest first. */
+  #waiting(line?: string): readonly Kept[] {
+    return this.kept.filter(
+      (one) => one.state === 'waiting' && (line === undefined || one.line === line),
     );
+  }
+
+  #isLeased(): boolean {
+    return this.lease !== undefined && this.lease.until > this.now();
   }
 }
