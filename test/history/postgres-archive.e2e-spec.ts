@@ -9,12 +9,14 @@ import {
 import { checkMigrated, migrate, migrations } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
+import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
 import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
 import { ARCHIVE_NOW, describeArchive } from '../support/archive-contract.js';
+import { describeBooks } from '../support/books-contract.js';
 
 const CHAIN_ID = 56;
 
@@ -75,6 +77,27 @@ describe('the archive in PostgreSQL', () => {
       close: () => db.destroy(),
     });
   });
+
+  describeBooks('books in PostgreSQL', () =>
+    Promise.resolve({
+      books: new PostgresBooks(database.db),
+      book: async (entries) => {
+        const booked = new Map<number, Change[]>();
+        for (const { name, chainId, claimedAt: claimed, block: blockNumber } of entries) {
+          const base = aRecorded(name, blockNumber === undefined ? 'expired' : 'finalized');
+          const settlement = {
+            ...{ ...base, times: { ...base.times, claimed } },
+            view: { ...base.view, blockNumber },
+          };
+          const known = booked.get(chainId) ?? [];
+          known.push(change(settlement, 1));
+          booked.set(chainId, known);
+        }
+        for (const [chainId, changes] of booked) await archive.store(chainId, epoch, changes);
+      },
+      close: () => Promise.resolve(),
+    }),
+  );
 
   it('keeps every field of a settlement in its column', async () => {
     const result = await archive.store(CHAIN_ID, epoch, [change(aRecorded('a', 'finalized'), 1)]);
