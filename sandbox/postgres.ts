@@ -10,6 +10,7 @@ export interface SandboxPostgres extends Started {
   /** Of a database of its own, with user and password. */
   readonly url: string;
   readonly dir: string;
+  readonly settings: readonly string[];
   /** Ends it as a power cut would, without a checkpoint, and leaves none of its processes behind. */
   crash(): Promise<void>;
 }
@@ -18,6 +19,8 @@ interface Place {
   readonly port: number;
   readonly dir: string;
   readonly password: string;
+  /** Of the server, each `name=value`. */
+  readonly settings: readonly string[];
 }
 
 const USER = 'x402';
@@ -25,14 +28,25 @@ const DATABASE = 'x402';
 /** Where Debian keeps its servers, a folder for each major version; they are not on PATH. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** A private PostgreSQL on the loopback interface, as durable as its defaults. */
-export async function startPostgres(port?: number): Promise<SandboxPostgres> {
+/** Small: a database that is tried out has little in it. */
+const SETTINGS = ['shared_buffers=32MB', 'max_connections=50'];
+
+/**
+ * A private PostgreSQL on the loopback interface, as durable as its defaults.
+ *
+ * @param settings - of the server beyond the sandbox's, each `name=value`.
+ */
+export async function startPostgres(
+  port?: number,
+  settings: readonly string[] = [],
+): Promise<SandboxPostgres> {
   const dir = mkdtempSync(join(tmpdir(), 'x402-postgres-'));
   try {
     const place = {
       port: port ?? (await freePort()),
       dir,
       password: randomBytes(16).toString('hex'),
+      settings,
     };
     createCluster(place);
     const postgres = await run(place);
@@ -46,17 +60,19 @@ export async function startPostgres(port?: number): Promise<SandboxPostgres> {
 
 /** Starts it again on the data it left, at the same port. */
 export async function restartPostgres(stopped: SandboxPostgres): Promise<SandboxPostgres> {
-  const { port, dir, url } = stopped;
-  return run({ port, dir, password: new URL(url).password });
+  const { port, dir, url, settings } = stopped;
+  return run({ port, dir, password: new URL(url).password, settings });
 }
 
-async function run({ port, dir, password }: Place): Promise<SandboxPostgres> {
+async function run({ port, dir, password, settings }: Place): Promise<SandboxPostgres> {
   const started = await startProgram(
     serverProgram('postgres'),
     [
       ...['-D', join(dir, 'data'), '-p', String(port), '-h', '127.0.0.1'],
       // No socket file: nobody but us knows the port.
-      ...['-k', '', '-c', 'shared_buffers=32MB', '-c', 'max_connections=50'],
+      ...['-k', ''],
+      // Of two of one name the later counts.
+      ...[...SETTINGS, ...settings].flatMap((one) => ['-c', one]),
     ],
     (output) => output.includes('database system is ready to accept connections'),
     { cwd: dir, ...asServerUser() },
@@ -68,8 +84,7 @@ async function run({ port, dir, password }: Place): Promise<SandboxPostgres> {
     ...started,
     port,
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`,
-    dir,
-    crash,
+    ...{ dir, settings, crash },
     stop: async (signal = 'SIGINT') => {
       await started.stop(
         signal === 'SIGKILL' ? 'SIGQUIT' : signal === 'SIGTERM' ? 'SIGINT' : signal,

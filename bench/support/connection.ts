@@ -10,32 +10,46 @@ const PATIENCE_MS = 120_000;
 const HEAD_END = '\r\n\r\n';
 
 /**
- * One HTTP/1.1 connection that posts JSON, one request at a time. A general client takes as much
+ * One HTTP/1.1 connection that posts or gets JSON, one request at a time. A general client takes as much
  * processor time for a request as the service under test does, on the same cores; this one takes a
  * third of that. It understands answers with a Content-Length, as all of those measured here are.
  */
 export class JsonConnection {
-  readonly #head: string;
+  readonly #lines: string;
   #socket: Socket | undefined;
   #received = '';
   #settle: ((answer: HttpAnswer | Error) => void) | undefined;
 
   constructor(
     private readonly url: URL,
-    path: string,
+    private readonly path: string,
     headers: Readonly<Record<string, string>> = {},
   ) {
-    const all = { Host: url.host, 'Content-Type': 'application/json', ...headers };
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    this.#head = `POST ${path} HTTP/1.1\r\n${lines.join('')}Content-Length: `;
+    this.#lines = linesOf({ Host: url.host, ...headers });
   }
 
   /** @param body - ASCII. @throws Error when the connection breaks or stays silent. */
-  async post(body: string): Promise<HttpAnswer> {
+  post(body: string): Promise<HttpAnswer> {
+    const about = linesOf({
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+    });
+    return this.#ask(`POST ${this.path} HTTP/1.1\r\n${this.#lines}${about}\r\n${body}`);
+  }
+
+  /**
+   * @param query - comes after the path of the connection.
+   * @throws Error when the connection breaks or stays silent.
+   */
+  get(query: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
+    return this.#ask(`GET ${this.path}${query} HTTP/1.1\r\n${this.#lines}${linesOf(headers)}\r\n`);
+  }
+
+  async #ask(request: string): Promise<HttpAnswer> {
     const socket = (this.#socket ??= this.#open());
     const answer = await new Promise<HttpAnswer | Error>((resolve) => {
       this.#settle = resolve;
-      socket.write(`${this.#head}${body.length}${HEAD_END}${body}`, 'latin1');
+      socket.write(request, 'latin1');
     });
     if (answer instanceof Error) throw answer;
     return answer;
@@ -85,4 +99,10 @@ export class JsonConnection {
     this.#settle = undefined;
     settle?.(answer);
   }
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
 }

@@ -57,13 +57,9 @@ export class BenchStage {
     return new BenchStage(anvil, redis, client, factory, assets);
   }
 
-  /** @param main - of another build than this one. */
-  async ours(
-    more: Readonly<Record<string, string>> = {},
-    nodeOptions: readonly string[] = [],
-    main?: string,
-  ): Promise<Service> {
-    const settings = {
+  /** Of every process of ours. */
+  settings(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+    return {
       REDIS_URL: this.redis.url,
       ROLES: 'api,worker',
       NETWORKS: `eip155:${CHAIN_ID}`,
@@ -73,7 +69,15 @@ export class BenchStage {
       LOG_LEVEL: 'warn',
       ...more,
     };
-    const service = await startService(await freePort(), settings, nodeOptions, main);
+  }
+
+  /** @param main - of another build than this one. */
+  async ours(
+    more: Readonly<Record<string, string>> = {},
+    nodeOptions: readonly string[] = [],
+    main?: string,
+  ): Promise<Service> {
+    const service = await startService(await freePort(), this.settings(more), nodeOptions, main);
     this.started.push(service);
     return service;
   }
