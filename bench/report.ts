@@ -5,8 +5,21 @@ import { chartOf } from './support/chart.js';
 import { readArguments } from './support/command-line.js';
 import { costFacts, type CostReport, costTable } from './support/cost-report.js';
 import type { ProfileReport } from './support/cpu-profile.js';
+import {
+  exportTable,
+  historyFacts,
+  type HistoryReport,
+  indexTable,
+  readTable,
+} from './support/history-report.js';
 import { ledgerFacts, type LedgerReport } from './support/ledger-report.js';
 import { type Machine, machineLine, versionsLine } from './support/machine.js';
+import {
+  memoryChart,
+  memoryFacts,
+  type MemoryReport,
+  memoryTable,
+} from './support/memory-report.js';
 import { gasTable, settleFacts, type SettleReport, settleTable } from './support/settle-report.js';
 import { soakFacts, type SoakReport } from './support/soak-report.js';
 import { figure, markdownTable } from './support/text-table.js';
@@ -30,7 +43,9 @@ type Report =
   | SoakReport
   | LedgerReport
   | ProfileReport
-  | CostReport;
+  | CostReport
+  | HistoryReport
+  | MemoryReport;
 
 const PAGE = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url));
@@ -51,6 +66,15 @@ function bodyOf(report: Report): string {
       return list(ledgerFacts(report));
     case 'cost':
       return [markdownTable(...costTable(report)), list(costFacts(report))].join('\n\n');
+    case 'history':
+      return [
+        list(historyFacts(report)),
+        ...[readTable(report), exportTable(report), indexTable(report)].map((table) =>
+          markdownTable(...table),
+        ),
+      ].join('\n\n');
+    case 'memory':
+      return [list(memoryFacts(report)), markdownTable(...memoryTable(report))].join('\n\n');
     case 'profile':
       return markdownTable(
         ['part of the service', 'of its busy time'],
@@ -118,6 +142,7 @@ for (const file of positional) {
     const title = report.name === 'verify' ? 'Verify, EIP-3009' : 'Settle, EIP-3009, one signer';
     writeFileSync(`${IMAGES}${report.name}.svg`, chartOf(title, cells));
   }
+  if (report.name === 'memory') writeFileSync(`${IMAGES}memory.svg`, memoryChart(report));
   console.log(`${report.name}: ${file}`);
 }
 writeFileSync(PAGE, page);

@@ -84,3 +84,76 @@ function scale(from: number, to: number, start: number, end: number): (value: nu
   const span = Math.log(to / from);
   return (value) => Math.round((start + (Math.log(value / from) / span) * (end - start)) * 10) / 10;
 }
+
+/** One line of a curve. */
+export interface Curve {
+  readonly name: string;
+  readonly colour: string;
+  readonly isDashed?: boolean;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+export interface Axis {
+  readonly title: string;
+  /** What is written beside a line of the grid. */
+  readonly label: (value: number) => string;
+}
+
+const CURVE = { left: 80, top: 50, width: 780, height: 230 };
+const GRID_LINES = 5;
+
+/** Lines over linear axes that both begin at zero, as an SVG document. */
+export function curvesOf(
+  title: string,
+  { x: xAxis, y: yAxis }: { readonly x: Axis; readonly y: Axis },
+  curves: readonly Curve[],
+): string {
+  const points = curves.flatMap((curve) => curve.points);
+  const xMost = Math.max(...points.map(([x]) => x));
+  const yStep = roundStep(Math.max(...points.map(([, y]) => y)) / GRID_LINES);
+  const xStep = roundStep(xMost / GRID_LINES);
+  const yMost = Math.ceil(Math.max(...points.map(([, y]) => y)) / yStep) * yStep;
+  const { left, top, width, height } = CURVE;
+  const at = (value: number, most: number, length: number): number =>
+    Math.round((value / most) * length * 10) / 10;
+  const x = (value: number): number => left + at(value, xMost, width);
+  const y = (value: number): number => top + height - at(value, yMost, height);
+  const rows = stepsTo(yMost, yStep).map(
+    (value) =>
+      `<line x1="${left}" x2="${left + width}" y1="${y(value)}" y2="${y(value)}" stroke="#ddd"/><text x="${left - 6}" y="${y(value) + 4}" text-anchor="end">${yAxis.label(value)}</text>`,
+  );
+  const ticks = stepsTo(xMost, xStep).map(
+    (value) =>
+      `<text x="${x(value)}" y="${top + height + 18}" text-anchor="middle">${xAxis.label(value)}</text>`,
+  );
+  const lines = curves.map(({ points: own, colour, isDashed = false }) => {
+    const path = own.map((point) => `${x(point[0])},${y(point[1])}`).join(' ');
+    const dashes = isDashed ? ' stroke-dasharray="6 5"' : '';
+    return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"${dashes}/>`;
+  });
+  const legend = curves.map(({ name, colour }, index) => {
+    const from = left + index * 390;
+    return `<rect x="${from}" y="${HEIGHT - 22}" width="12" height="12" fill="${colour}"/><text x="${from + 18}" y="${HEIGHT - 12}">${name}</text>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#222">`,
+    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
+    `<text x="${left}" y="24" font-size="15" font-weight="bold">${title}</text>`,
+    `<text x="${left}" y="${top - 10}">${yAxis.title}</text>`,
+    `<text x="${left + width / 2}" y="${top + height + 36}" text-anchor="middle">${xAxis.title}</text>`,
+    ...[...rows, ...ticks, ...lines, ...legend],
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+/** The next of 1, 2 and 5 times a power of ten. */
+function roundStep(least: number): number {
+  if (!(least > 0)) return 1;
+  const decade = 10 ** Math.floor(Math.log10(least));
+  return decade * ([1, 2, 5, 10].find((one) => one * decade >= least) ?? 10);
+}
+
+function stepsTo(most: number, step: number): number[] {
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, index) => index * step);
+}

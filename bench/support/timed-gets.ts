@@ -1,0 +1,74 @@
+import { type HttpAnswer, JsonConnection } from './connection.js';
+import { ascending, percentile } from './statistics.js';
+
+/** One request whose answer is known beforehand. */
+export interface TimedGet {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is wrong with the answer; nothing where it is as it should be. */
+  readonly problemOf: (answer: HttpAnswer) => string | undefined;
+}
+
+/** How long the answers of one kind took. */
+export interface ReadCell {
+  readonly what: string;
+  /** Requests under way at a time. */
+  readonly concurrency: number;
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly most: number;
+}
+
+export interface TimedGets {
+  readonly cell: ReadCell;
+  readonly problems: readonly string[];
+}
+
+/** A closed loop: so many connections, each of which asks when it was answered. */
+export async function timeGets(
+  what: string,
+  url: string,
+  concurrency: number,
+  gets: readonly TimedGet[],
+): Promise<TimedGets> {
+  const latencies: number[] = [];
+  const problems = new Map<string, number>();
+  const left = gets.values();
+  const begun = performance.now();
+  const worker = async (): Promise<void> => {
+    const connection = new JsonConnection(new URL(url), '');
+    for (const { path, headers, problemOf } of left) {
+      const sentAt = performance.now();
+      const answer = await connection.get(path, headers).catch((error: unknown) => String(error));
+      latencies.push(performance.now() - sentAt);
+      const problem = typeof answer === 'string' ? answer : problemOf(answer);
+      if (problem !== undefined) problems.set(problem, (problems.get(problem) ?? 0) + 1);
+    }
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  const seconds = (performance.now() - begun) / 1000;
+  return {
+    cell: cellOf({ what, concurrency, seconds }, latencies),
+    problems: [...problems].map(([why, times]) => `${what} at ${concurrency}: ${times} ${why}`),
+  };
+}
+
+export function cellOf(
+  run: Pick<ReadCell, 'what' | 'concurrency'> & { readonly seconds: number },
+  latencies: readonly number[],
+): ReadCell {
+  const sorted = ascending(latencies);
+  return {
+    what: run.what,
+    concurrency: run.concurrency,
+    requests: sorted.length,
+    perSecond: run.seconds === 0 ? 0 : sorted.length / run.seconds,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    most: sorted.at(-1) ?? 0,
+  };
+}
