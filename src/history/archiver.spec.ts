@@ -53,6 +53,42 @@ describe('the archiver', () => {
     expect(told).toEqual([{ written: 2, stale: 0, expired: 0, unreadable: 0, gone: 0 }]);
   });
 
+  it('writes what has gathered once, though its entries are read apart', async () => {
+    const names = Array.from({ length: 250 }, (_, nth) => `s${nth}`);
+    for (const name of names) change(name);
+    for (const name of names) change(name, 'included');
+    const store = archive.store.bind(archive);
+    const stores: number[] = [];
+    archive.store = (chainId, epoch, changes) => {
+      stores.push(changes.length);
+      return store(chainId, epoch, changes);
+    };
+    const one = archiver();
+    await one.round();
+    // What changes after it was read is news again.
+    change('s0', 'finalized');
+    while (outbox.entries.length > 0) await one.round();
+    const sums = (outcome: 'written' | 'stale') =>
+      told.reduce((sum, result) => sum + result[outcome], 0);
+    expect([sums('written'), sums('stale')]).toEqual([251, 250]);
+    expect([stateOf('s0'), stateOf('s249')]).toEqual(['finalized', 'included']);
+    expect(stores).toEqual([200, 50, 1]);
+  });
+
+  it('writes all of it again once the archive was away: it may be another one', async () => {
+    const names = Array.from({ length: 200 }, (_, nth) => `s${nth}`);
+    for (const name of names) change(name);
+    change('s0', 'included');
+    const one = archiver();
+    await one.round();
+    archive.rows.clear();
+    archive.failsNext = 'before commit';
+    change('s1', 'included');
+    await one.round();
+    await one.round();
+    expect([stateOf('s0'), stateOf('s1')]).toEqual(['included', 'included']);
+  });
+
   it('looks once a second for what may leave, and again at once while there is more', async () => {
     const clock = new TestClock();
     const one = archiver('one', clock);

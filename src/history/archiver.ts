@@ -4,6 +4,7 @@ import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError, type ArchiveTrouble } from './archive.js';
+import { ArchivedVersions } from './archived-versions.js';
 import type { Evictor } from './evictor.js';
 import type { HistoryObserver } from './history-observer.js';
 import { newestOf } from './settlement-row.js';
@@ -36,6 +37,7 @@ const EVICT_MS = 1000;
 export class Archiver {
   readonly #rounds = new Rounds(() => this.round());
   readonly #epochs = new Map<string, number>();
+  readonly #archived = new ArchivedVersions();
   #isOpen = false;
   #upkeepAt = -Infinity;
   readonly #evictedAt = new Map<number, number>();
@@ -104,10 +106,13 @@ export class Archiver {
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
     if (read.kind === 'held') return false;
     if (read.last === undefined) return this.#evict(at);
-    const stored = await archive.store(chainId, epoch, newestOf(read.changes));
+    const news = this.#archived.news(at, read.changes);
+    const { stale, ...stored } = await archive.store(chainId, epoch, newestOf(news));
+    this.#archived.keep(at, news);
     // Only now may the ledger forget.
     await outbox.trim(at, read.last);
-    observer.archived(chainId, { ...stored, gone: read.gone });
+    const known = read.changes.length - news.length;
+    observer.archived(chainId, { ...stored, stale: stale + known, gone: read.gone });
     await this.#evict(at);
     return true;
   }
@@ -139,6 +144,7 @@ export class Archiver {
       // It may come back as another database, or without its tables.
       this.#isOpen = false;
       this.#epochs.clear();
+      this.#archived.forget();
     }
     this.options.observer.failed(trouble, error);
   }

@@ -3,7 +3,8 @@ import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type {
   ArchiverLease,
   Backlog,
-  Change,
+  ChangeVersion,
+  NotedChange,
   Outbox,
   OutboxRead,
 } from '../settlement/ledger/outbox.js';
@@ -44,12 +45,15 @@ export class MemoryOutbox implements Outbox {
       this.holder = processId;
       const read = this.entries.slice(0, most);
       const version = { ms: 1_700_000_000_000, sequence: this.#next - 1 };
-      const ids = [...new Set(read.map(({ id }) => id))];
-      const changes = ids.flatMap((id): Change[] => {
+      const noted = new Map(read.map(({ id, name }) => [id, versionOf(name)]));
+      const changes = [...noted].flatMap(([id, newest]): NotedChange[] => {
         const settlement = this.records.get(id);
-        return settlement === undefined ? [] : [{ kind: 'recorded', id, version, settlement }];
+        return settlement === undefined
+          ? []
+          : [{ kind: 'recorded', id, version, noted: newest, settlement }];
       });
-      return { kind: 'read', last: read.at(-1)?.name, changes, gone: ids.length - changes.length };
+      const gone = noted.size - changes.length;
+      return { kind: 'read', last: read.at(-1)?.name, changes, gone };
     });
   }
 
@@ -82,4 +86,9 @@ export class MemoryOutbox implements Outbox {
     if (this.isAway) return Promise.reject(new RedisUnavailableError('outbox', 'away'));
     return Promise.resolve().then(answer);
   }
+}
+
+function versionOf(name: string): ChangeVersion {
+  const [ms = 0, sequence = 0] = name.split('-').map(Number);
+  return { ms, sequence };
 }

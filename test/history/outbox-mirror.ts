@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { ArchivedVersions } from '../../src/history/archived-versions.js';
 import { LedgerEpochs } from '../../src/settlement/ledger/epoch.js';
 import { outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
@@ -13,6 +14,7 @@ export class OutboxMirror {
   readonly known = new Map<string, Change>();
 
   readonly #outbox: RedisOutbox;
+  readonly #archived = new ArchivedVersions();
 
   constructor(
     private readonly redis: Redis,
@@ -28,7 +30,9 @@ export class OutboxMirror {
       const read = await this.#outbox.read(at, LEASE, 3);
       if (read.kind === 'held') throw new Error('another one reads it');
       if (read.last === undefined) return;
-      for (const change of read.changes) {
+      // As the archiver does: what it leaves out must not be missed.
+      const news = this.#archived.news(at, read.changes);
+      for (const change of news) {
         const before = this.known.get(change.id);
         const isNewer =
           before === undefined ||
@@ -37,6 +41,7 @@ export class OutboxMirror {
             before.version.sequence <= change.version.sequence);
         if (isNewer) this.known.set(change.id, change);
       }
+      this.#archived.keep(at, news);
       await this.#outbox.trim(at, read.last);
     }
   }

@@ -11,7 +11,7 @@ export function historyMetrics(registry: Registry): HistoryObserver {
   const registers = [registry];
   const archived = new Counter({
     name: 'x402_history_archived_total',
-    help: 'Changes of settlements that were archived; stale: the archive knew a later one.',
+    help: 'Changes of settlements that were archived; stale: the archive knew it, or a later one.',
     labelNames: ['network', 'outcome'],
     registers,
   });

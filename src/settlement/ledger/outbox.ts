@@ -23,6 +23,9 @@ export type Change =
       readonly text: string;
     };
 
+/** A change, and the newest of the entries read that named it. What was archived as of that entry has it. */
+export type NotedChange = Change & { readonly noted: ChangeVersion };
+
 export type OutboxRead =
   /** Another process archives this chain. */
   | { readonly kind: 'held' }
@@ -30,7 +33,7 @@ export type OutboxRead =
       readonly kind: 'read';
       /** The last entry that was read; `undefined` where there is none. */
       readonly last: string | undefined;
-      readonly changes: readonly Change[];
+      readonly changes: readonly NotedChange[];
       /** Settlements that were noted by their id alone and have ended their life since. */
       readonly gone: number;
     };

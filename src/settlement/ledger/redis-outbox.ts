@@ -10,8 +10,8 @@ import { type LedgerAt, LedgerScripts } from './ledger-scripts.js';
 import type {
   ArchiverLease,
   Backlog,
-  Change,
   ChangeVersion,
+  NotedChange,
   Outbox,
   OutboxRead,
 } from './outbox.js';
@@ -87,15 +87,16 @@ export class RedisOutbox implements Outbox {
 }
 
 /** @returns `undefined` where the record is gone. */
-function readChange(reply: readonly ScriptReply[]): Change | undefined {
-  const [id, version] = [asText(reply[0]), readVersion(asText(reply[1]))];
+function readChange(reply: readonly ScriptReply[]): NotedChange | undefined {
+  const id = asText(reply[0]);
+  const [version, noted] = [readVersion(asText(reply[1])), readVersion(asText(reply[4]))];
   const [record, kept] = [reply[2], asText(reply[3])];
   try {
     const flat = typeof record === 'string' ? (JSON.parse(record) as ScriptReply) : record;
     const settlement = readRecorded(id, asPairs(flat), kept);
-    return settlement && { kind: 'recorded', id, version, settlement };
+    return settlement && { kind: 'recorded', id, version, noted, settlement };
   } catch {
-    return { kind: 'unreadable', id, version, text: JSON.stringify([record, kept]) };
+    return { kind: 'unreadable', id, version, noted, text: JSON.stringify([record, kept]) };
   }
 }
 

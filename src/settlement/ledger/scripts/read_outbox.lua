@@ -4,8 +4,8 @@
 -- KEYS[1] epoch, KEYS[2] lease of the archiver
 -- ARGV[1] epoch, ARGV[2] process, ARGV[3] lease, ms, ARGV[4] most entries
 -- Returns {'held'} while another process archives | {'read', id of the last entry read or empty, changes}, a change
--- {id, version, fields of the record: name, value, ..., or as JSON, details JSON or empty}; without fields where the
--- record is gone.
+-- {id, version, fields of the record: name, value, ..., or as JSON, details JSON or empty, id of the newest entry read
+-- that names it}; without fields where the record is gone.
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[2] then return { 'held' } end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
@@ -17,10 +17,13 @@ local changes, seen = {}, {}
 for _, entry in ipairs(entries) do
   local id, record, details = entry[2][2], entry[2][4], entry[2][6]
   if record then
-    changes[#changes + 1] = { id, entry[1], record, details }
-  elseif not seen[id] then
-    seen[id] = true
-    changes[#changes + 1] = { id, newest, redis.call('HGETALL', record_key(id)), redis.call('GET', prefix .. 'd:' .. id) or '' }
+    changes[#changes + 1] = { id, entry[1], record, details, entry[1] }
+  elseif seen[id] then
+    seen[id][5] = entry[1]
+  else
+    local kept = redis.call('GET', prefix .. 'd:' .. id) or ''
+    seen[id] = { id, newest, redis.call('HGETALL', record_key(id)), kept, entry[1] }
+    changes[#changes + 1] = seen[id]
   end
 end
 return { 'read', entries[#entries][1], changes }
