@@ -136,10 +136,10 @@ const MADE = `
       select n, ${bytes('id')} as id,
         {from} + n * {step} + (hashint8extended(n, 1) & 2147483647) % {step} as ms,
         (array['finalized', 'reverted', 'expired', 'foreign'])[
-          1 + width_bucket(${uniform(2)}, array[0.985, 0.991, 0.997])] as state,
+          1 + width_bucket(${uniform(2)}, array[0.985, 0.991, 0.997]::float8[])] as state,
         ${bytes('transaction', `(n / ${OF_ONE_TRANSACTION})`)} as transaction,
         case when n % 2 = 0 then ${tag(bytes('key'))} end as key,
-        width_bucket(${uniform(3)}, array[0.9, 0.98, 0.999]) as asset_rank,
+        width_bucket(${uniform(3)}, array[0.9, 0.98, 0.999]::float8[]) as asset_rank,
         ${address('payer', `floor(${PAYERS} * ${uniform(4)} ^ ${PAYER_POWER})::bigint`)} as payer,
         ${address('payee', `floor(${PAYEES} * ${uniform(5)} ^ ${PAYEE_POWER})::bigint`)} as pay_to,
         '1' || ${digits(8)} || ${digits(9)} || ${digits(10)} || ${digits(11)} as nonce,
@@ -147,7 +147,7 @@ const MADE = `
       from generate_series($1::bigint, $2::bigint) as n offset 0
     ) as drawn
     cross join lateral (
-      select case asset_rank when 0 then (select copied.asset from copied where nth = template)
+      select case asset_rank when 0 then (array[{assets}]::bytea[])[template]
         else ${address('asset', 'asset_rank')} end as asset offset 0
     ) as token offset 0
   ) as made join copied as one on one.nth = made.template`;
@@ -209,11 +209,10 @@ async function statementOf(client: pg.Client, history: LargeHistory): Promise<st
     `select column_name as name from information_schema.columns
       where table_schema = 'x402' and table_name = 'settlements' order by ordinal_position`,
   );
-  const { rows: counted } = await client.query<{ readonly templates: string }>(
-    'select count(*) as templates from copied',
+  const { rows: copied } = await client.query<{ readonly asset: string }>(
+    `select encode(asset, 'hex') as asset from copied order by nth`,
   );
-  const templates = Number(counted[0]?.templates ?? 0);
-  if (templates === 0) throw new Error('there is no settlement to copy');
+  if (copied.length === 0) throw new Error('there is no settlement to copy');
   const names = columns.map(({ name }) => name);
   const values = names.map((name) => `${OWN[name] ?? `one.${name}`} as ${name}`);
   const text = `
@@ -227,7 +226,8 @@ async function statementOf(client: pg.Client, history: LargeHistory): Promise<st
     permit2: PERMIT2,
     from: String(history.fromMs),
     step: String(stepOf(history)),
-    templates: String(templates),
+    templates: String(copied.length),
+    assets: copied.map(({ asset }) => `'\\x${asset}'`).join(', '),
   };
   return text.replace(/\{(\w+)\}/g, (_, name: string) => given[name] ?? '');
 }
