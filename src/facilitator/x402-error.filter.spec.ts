@@ -62,7 +62,7 @@ describe('errors of routes', () => {
   });
 
   it('say 503 where a look-up cannot be asked, and 500 where nobody thought of it', () => {
-    const away = new RedisUnavailableError('story', 'away');
+    const away = new RedisUnavailableError('look', 'away');
     expect(answerOf(new LookUpErrorFilter(logger), away)).toEqual({
       status: 503,
       body: { error: 'This cannot be looked up now; ask again.' },

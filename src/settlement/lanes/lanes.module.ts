@@ -10,8 +10,8 @@ import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import { LANE_QUERIES, LANE_STORE } from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
-import { LaneBoard } from '../ledger/queries/lane-board.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
+import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
 import { Lanes } from './lanes.js';
@@ -21,7 +21,7 @@ import { Lanes } from './lanes.js';
     provide(
       Lanes,
       {
-        ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, board: LaneBoard },
+        ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, statuses: LaneStatuses },
         ...{ processes: ProcessRegistry, laneQueries: LANE_QUERIES, subscriber: SUBSCRIBER_REDIS },
         ...{ logger: PinoLogger, observer: LaneObserver },
       },
@@ -36,7 +36,7 @@ interface Injected {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly store: LaneStore;
-  readonly board: LaneBoard;
+  readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
   readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;

@@ -9,8 +9,8 @@ import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { workChannel } from '../ledger/keys.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
-import type { LaneBoard } from '../ledger/queries/lane-board.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
+import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 import { ChainWorker } from './chain-worker.js';
 import { EvmLaneChain } from './evm-lane-chain.js';
@@ -34,7 +34,7 @@ export interface LanesOptions {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly store: LaneStore;
-  readonly board: LaneBoard;
+  readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
   readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;
@@ -51,7 +51,7 @@ export class Lanes {
   readonly #reporter: LaneReporter;
 
   constructor(private readonly options: LanesOptions) {
-    const { config, chains, store, processes, laneQueries, board, observer } = options;
+    const { config, chains, store, processes, laneQueries, statuses, observer } = options;
     this.#workers = config.networks.flatMap((network) => {
       const chain = chains.get(network.chainId);
       return chain === undefined ? [] : [this.#workerFor(network, chain)];
@@ -68,7 +68,7 @@ export class Lanes {
     this.#reporter = new LaneReporter({
       workers: this.#workers,
       switched: (which) => laneQueries.switched(which),
-      publish: (status) => board.publish(status),
+      publish: (status) => statuses.publish(status),
       observer,
     });
   }

@@ -109,7 +109,7 @@ export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') +
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
 export const labelKey = (tag: string): string => `${PREFIX}{p:${tag}}`;
-export const laneBoardKey = (): string => `${PREFIX}{deployment}:lanes`;
+export const laneStatusesKey = (): string => `${PREFIX}{deployment}:lanes`;
 export const processesKey = (): string => `${PREFIX}{deployment}:processes`;
 
 /** Pub/sub: news for the requesters of one process. */

@@ -8,8 +8,8 @@ import { LedgerEpochs } from './epoch.js';
 import type { LabelStore } from './label-store.js';
 import type { LaneStore } from './lane-store.js';
 import type { Outbox } from './outbox.js';
-import { LaneBoard } from './queries/lane-board.js';
 import type { LaneQueries } from './queries/lane-queries.js';
+import { LaneStatuses } from './queries/lane-statuses.js';
 import { LaneSwitches } from './queries/lane-switches.js';
 import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
@@ -105,9 +105,9 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
       useFactory: (redis: Redis): AuditTrail => new RedisAuditTrail(redis),
     },
     {
-      provide: LaneBoard,
+      provide: LaneStatuses,
       inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LaneBoard(redis),
+      useFactory: (redis: Redis) => new LaneStatuses(redis),
     },
     {
       provide: LaneSwitches,
@@ -126,7 +126,7 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     COOLED_SETTLEMENTS,
     AUDIT_TRAIL,
     LedgerEpochs,
-    LaneBoard,
+    LaneStatuses,
     LaneSwitches,
   ],
 })

@@ -27,7 +27,7 @@ export function aSettlementView(
   };
 }
 
-/** The story of an EIP-3009 payment that was claimed. */
+/** What is known of an EIP-3009 payment that was claimed. */
 export function aSettlementDetails(overrides: Partial<SettlementDetails> = {}): SettlementDetails {
   const { asset, payTo, amount, authorization } = anAcceptedPayment();
   return {

@@ -63,7 +63,7 @@ export interface SettlementView {
   readonly settledAmount: bigint | undefined;
 }
 
-/** The whole story of a settlement, as the status endpoint tells it; kept for the retention time. */
+/** All that is known of a settlement, as the status endpoint tells it; kept for the retention time. */
 export interface SettlementDetails {
   readonly scheme: string;
   readonly method: TransferMethod;

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
 import type { LaneStatus } from '../../model/lane-status.js';
-import { laneAttemptsKey, laneBoardKey, listKey, recordKey } from '../keys.js';
+import { laneAttemptsKey, laneStatusesKey, listKey, recordKey } from '../keys.js';
 import { asList, asText, asTexts } from '../reply.js';
 import { loadScript } from '../script-files.js';
 import {
@@ -82,7 +82,7 @@ export class RedisLaneQueries implements LaneQueries {
 
   async #statuses(): Promise<readonly PublishedStatus[]> {
     const [now, texts] = asList(
-      await runKeyedScript(this.redis, READ_STATUSES, [laneBoardKey()], [0]),
+      await runKeyedScript(this.redis, READ_STATUSES, [laneStatusesKey()], [0]),
     );
     return asTexts(texts).map((text) => {
       const bar = text.indexOf('|');

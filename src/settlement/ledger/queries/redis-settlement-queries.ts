@@ -11,7 +11,7 @@ import { loadScript } from '../script-files.js';
 import type { ArchiveQuery, SettlementArchive } from '../settlement-archive.js';
 import type { PastSettlement, Settlement, SettlementQueries } from './settlement-queries.js';
 
-const SCRIPTS = { byId: loadScript('story'), claimsOf: loadScript('claims_of') };
+const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('claims_of') };
 
 /** {@link SettlementQueries} in Redis, and in the archive for what is not there any more. */
 export class RedisSettlementQueries implements SettlementQueries {

@@ -1,5 +1,5 @@
 -- What a lane, or a process, says of itself, stamped by the clock of Redis: those of processes may differ.
--- KEYS[1] board
+-- KEYS[1] statuses of lanes
 -- ARGV[1] who, ARGV[2] what, JSON
 -- Returns 1.
 local t = redis.call('TIME')

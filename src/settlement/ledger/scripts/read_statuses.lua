@@ -1,6 +1,6 @@
 -- What lanes, or processes, last said of themselves. Those that are silent too long are forgotten; each comes back
 -- with its next word.
--- KEYS[1] board
+-- KEYS[1] statuses of lanes
 -- ARGV[1] ms after which one is forgotten, or 0 for never
 -- Returns {now, list of `<time>|<JSON>`}, times in milliseconds.
 local t = redis.call('TIME')

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import type { LaneStatus } from '../../model/lane-status.js';
-import { laneBoardKey } from '../keys.js';
+import { laneStatusesKey } from '../keys.js';
 import { loadScript } from '../script-files.js';
 
 const PUBLISH_STATUS = loadScript('publish_status');
@@ -11,7 +11,7 @@ const PUBLISH_STATUS = loadScript('publish_status');
  *
  * @throws RedisUnavailableError from every method.
  */
-export class LaneBoard {
+export class LaneStatuses {
   constructor(private readonly redis: Redis) {}
 
   /** Tells the other processes what a lane is and can. */
@@ -19,7 +19,7 @@ export class LaneBoard {
     await runKeyedScript(
       this.redis,
       PUBLISH_STATUS,
-      [laneBoardKey()],
+      [laneStatusesKey()],
       [status.lane, JSON.stringify(status)],
     );
   }
