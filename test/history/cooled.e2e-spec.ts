@@ -11,6 +11,7 @@ import type {
   PartingVerdict,
 } from '../../src/settlement/ledger/cooled-settlements.js';
 import {
+  archiverKey,
   authorizationKey,
   epochKey,
   listKey,
@@ -22,11 +23,13 @@ import {
 import type { LedgerAt } from '../../src/settlement/ledger/ledger-scripts.js';
 import { RedisCooledSettlements } from '../../src/settlement/ledger/redis-cooled-settlements.js';
 import { RedisLaneStore } from '../../src/settlement/ledger/redis-lane-store.js';
+import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
 import type { Requester } from '../../src/settlement/ledger/requester.js';
 import { FakeArchive } from '../../src/settlement/ledger/settlement-archive.builder.js';
 import type { ClaimRef } from '../../src/settlement/ledger/settlement-store.js';
 import { aSettlementView } from '../../src/settlement/model/settlement-view.builder.js';
 import { anAttempt, LedgerWorld, LIMITS } from '../settlement/ledger/ledger-world.js';
+import { describeCooled, describeOutbox } from '../support/leaving-contract.js';
 import { CHAIN_ID } from '../support/settlement-store-contract.js';
 
 let nonces = 0;
@@ -107,8 +110,57 @@ describe('settlements that leave a ledger', () => {
     return cooled.part(at, [{ id: one.id, digest: one.digest, verdict }]);
   }
 
+  async function fillOutbox(): Promise<void> {
+    const pipeline = world.redis.pipeline();
+    for (let i = 0; i < 1000; i += 1) pipeline.xadd(outboxKey(CHAIN_ID), '*', 'id', `other-${i}`);
+    await pipeline.exec();
+  }
+
   const isHeld = async ({ id }: ClaimRef) =>
     (await world.redis.exists(recordKey(CHAIN_ID, id))) === 1;
+
+  describeOutbox('an outbox in Redis', async () => {
+    await world.redis.del(archiverKey(CHAIN_ID));
+    return {
+      outbox: new RedisOutbox(world.redis, world.epochs),
+      chainId: CHAIN_ID,
+      broadcast: async () => {
+        const { ref } = await claim(aRequester());
+        await world.broadcast(ref, newHash());
+        return ref.id;
+      },
+      include: (id) => world.include({ chainId: CHAIN_ID, id }),
+      lose: async (id) => {
+        await world.redis.del(recordKey(CHAIN_ID, id));
+      },
+      goBack: async () => {
+        await world.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
+        world.epochs.forget(CHAIN_ID, world.epochs.known(CHAIN_ID) ?? '');
+        await world.epochs.of(CHAIN_ID);
+      },
+    };
+  });
+
+  describeCooled('settlements in Redis', () => {
+    const requesters = new Map<string, Requester>();
+    return Promise.resolve({
+      ...{ cooled, at },
+      end: async () => {
+        const { ref, requester } = await paid({ sell: false });
+        requesters.set(ref.id, requester);
+        await archiveAll();
+        return ref.id;
+      },
+      change: async (id) => {
+        const requester = requesters.get(id) ?? aRequester();
+        const sold = await world.store.redeem({ chainId: CHAIN_ID, id }, requester, 'finalized');
+        expect(sold.kind).toBe('sold');
+        await archiveAll();
+      },
+      isHeld: (id) => isHeld({ chainId: CHAIN_ID, id }),
+      fallBehind: fillOutbox,
+    });
+  });
 
   it('leave nothing behind', async () => {
     const kinds = async () =>
@@ -141,9 +193,7 @@ describe('settlements that leave a ledger', () => {
   it('are not read while too much waits to be archived', async () => {
     await paid();
     await archiveAll();
-    const pipeline = world.redis.pipeline();
-    for (let i = 0; i < 1000; i += 1) pipeline.xadd(outboxKey(CHAIN_ID), '*', 'id', `other-${i}`);
-    await pipeline.exec();
+    await fillOutbox();
     expect(await cooled.read(at, 0, 100)).toEqual({ kind: 'behind' });
   });
 
