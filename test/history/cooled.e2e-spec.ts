@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { usedBytes } from '../../bench/support/redis-memory.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../src/protocol/payment/accepted-payment.builder.js';
+import { hashOf } from '../../src/protocol/payment/hash.js';
 import { termsOf } from '../../src/protocol/payment/identity.js';
 import type {
   CooledSettlement,
@@ -21,7 +23,9 @@ import {
   transactionKey,
 } from '../../src/settlement/ledger/keys.js';
 import type { LedgerAt } from '../../src/settlement/ledger/ledger-scripts.js';
+import { RedisBindings } from '../../src/settlement/ledger/redis-bindings.js';
 import { RedisCooledSettlements } from '../../src/settlement/ledger/redis-cooled-settlements.js';
+import { RedisLabelStore } from '../../src/settlement/ledger/redis-label-store.js';
 import { RedisLaneStore } from '../../src/settlement/ledger/redis-lane-store.js';
 import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
 import type { Requester } from '../../src/settlement/ledger/requester.js';
@@ -293,6 +297,41 @@ describe('settlements that leave a ledger', () => {
     );
     expect([await isHeld(ref), await isHeld(lost.ref)]).toEqual([false, true]);
     expect(archive.asked).toEqual(['id']);
+  });
+
+  it('that had a key or an identifier leave some hundred bytes of each, and no more', async () => {
+    const COUNT = 20_000;
+    const DAY = 86_400;
+    const bindings = new RedisBindings(world.redis, 30 * DAY);
+    const labels = new RedisLabelStore(world.redis, 30 * DAY);
+    const bytesEach = async (make: (name: string) => Promise<unknown>): Promise<number> => {
+      const before = await usedBytes(world.redis);
+      for (let from = 0; from < COUNT; from += 1000) {
+        const names = Array.from({ length: 1000 }, (_, index) => String(from + index));
+        await Promise.all(names.map(make));
+      }
+      return ((await usedBytes(world.redis)) - before) / COUNT;
+    };
+    const of = (what: string, name: string) => hashOf([what, name]);
+    const ofKey = await bytesEach((name) =>
+      bindings.bind(
+        { ...aRequester(), id: `0123456789abcdef0123.${name}`, keyTag: of('key', name) },
+        {
+          ...{ chainId: CHAIN_ID, authorizationId: of('authorization', name) },
+          termsTag: of('terms', name),
+        },
+      ),
+    );
+    const ofLabel = await bytesEach((name) =>
+      labels.note(of('label', name), { chainId: CHAIN_ID, id: of('settlement', name) }),
+    );
+    // The figures of docs/history.md.
+    expect([ofKey > 100, ofKey < 350, ofLabel > 100, ofLabel < 270]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
   });
 
   // The last: it leaves the ledger with that epoch.

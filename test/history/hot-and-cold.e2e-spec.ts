@@ -111,7 +111,10 @@ describe('settlements that have left Redis', () => {
   const sentTransactions = () =>
     world.client.getTransactionCount({ address: SIGNER.address, blockTag: 'pending' });
 
-  it('leave nothing in Redis, and are looked up as before', async () => {
+  it('leave nothing in Redis but key and identifier, and are looked up as before', async () => {
+    // What every ledger has once something was settled, whatever has left.
+    await settleAndLeave();
+    const [there, bounded] = [new Set(await redis.keys('*')), /^bull:|:g:|^x402:q:/];
     const body = await aBody();
     body.paymentPayload['extensions'] = {
       'payment-identifier': { info: { required: true, id: LABEL } },
@@ -134,6 +137,16 @@ describe('settlements that have left Redis', () => {
     const left = await redis.keys(`*{${world.chainId}:0}:*`);
     const ofIt = left.filter((key) => key.includes(settled.id) || /:[sdwaxc]:/.test(key));
     expect(ofIt).toEqual([]);
+    const stay = (await redis.keys('*')).filter((key) => !there.has(key) && !bounded.test(key));
+    expect(stay.map((key) => key.slice(0, 'x402:{k:'.length)).sort()).toEqual([
+      ...['x402:{k:', 'x402:{p:'],
+    ]);
+    for (const key of stay) {
+      const days = (await redis.ttl(key)) / 86_400;
+      expect(days).toBeGreaterThan(0);
+      expect(days).toBeLessThanOrEqual(30);
+    }
+    expect(await redis.keys(`bull:*${settled.id}*`)).toEqual([]);
     const after = await lookUps();
     const said = JSON.stringify(before.map(({ body: one }) => one));
     expect(JSON.stringify(after.map(({ body: one }) => one))).toBe(
