@@ -435,7 +435,12 @@ describe('webhooks', () => {
       await eventually('it is told', () => heard() === 1, PATIENCE_MS);
       expect(receiver.at('/lane')[0]).toMatchObject({
         type: 'lane.low',
-        data: { signer: address, settlementsLeft: 0, lowBelow: 1000, balanceWei: '0' },
+        data: {
+          signer: address.toLowerCase(),
+          settlementsLeft: 0,
+          lowBelow: 1000,
+          balanceWei: '0',
+        },
       });
       expect(history.log()).toContain('"event":"lane.low"');
       // Another process finds the same lane, and tells nothing again.
