@@ -7,7 +7,7 @@ import { connectDatabase } from '../src/history/postgres/database.js';
 import { Partitions } from '../src/history/postgres/partitions.js';
 import { Secret } from '../src/platform/config/secret.js';
 import { readArguments } from './support/command-line.js';
-import { drain, reconcile, settleMany, sizesOf } from './support/history-archiving.js';
+import { childrenOf, drain, reconcile, settleMany, sizesOf } from './support/history-archiving.js';
 import {
   countTotals,
   exportAll,
@@ -20,6 +20,7 @@ import {
 import { type HistoryReport, printHistoryReport } from './support/history-report.js';
 import { fillHistory, type LargeHistory, spanOf } from './support/history-rows.js';
 import { describeMachine } from './support/machine.js';
+import { pidOf } from './support/processor-time.js';
 import { BenchStage } from './support/stage.js';
 
 /**
@@ -27,7 +28,7 @@ import { BenchStage } from './support/stage.js';
  * reconciles it, fills the history with copies, and times those who read it. `--rows 50000 --settlements 500` is quick.
  */
 const MONTHS = 5;
-const CONCURRENCY = 1000;
+const CONCURRENCY = 300;
 const LEVELS = [1, 8];
 const FILLING = 2;
 const DAY_MS = 86_400_000;
@@ -84,7 +85,9 @@ try {
     ...{ ROLES: 'api', DATABASE_URL: postgres.url, API_KEYS_FILE: keysFile },
   });
   const readings = await readingsOf(history, sellers, postgres.url, sizes.requests);
-  const read = await readAll(api.url, readings, LEVELS);
+  const server = pidOf(postgres);
+  const programs = () => ({ service: [pidOf(api)], postgres: [server, ...childrenOf(server)] });
+  const read = await readAll({ url: api.url, programs }, readings, LEVELS);
   problems.push(...read.problems);
   const targets = new Map(readings.map(({ what, targetMs }) => [what, targetMs]));
   const totals = await countTotals(api.url, history, sellers);

@@ -89,13 +89,18 @@ export async function drain(
     const begun = performance.now();
     const last = await outboxWhen(redis, ({ waiting }) => waiting <= CAUGHT_UP);
     const seconds = (performance.now() - begun) / 1000;
+    const cores = ends();
     const entries = last.added - last.waiting - (first.added - first.waiting);
+    problems.push(...((await trickle?.end()) ?? []));
+    // What is reconciled later has to be archived whole.
+    await allFinal(stage.redis.url);
+    await outboxWhen(redis, ({ waiting }) => waiting === 0);
     return {
-      ...{ beside, entries, seconds, cores: ends() },
+      ...{ beside, entries, seconds, cores },
       settlements: Math.round((entries * settlements) / gathered.waiting),
     };
   } finally {
-    problems.push(...((await trickle?.end()) ?? []));
+    await trickle?.end();
     await archiver.stop();
     redis.disconnect();
   }
@@ -155,7 +160,7 @@ function beginTrickle(stage: BenchStage, url: string): { end(): Promise<readonly
 }
 
 /** PostgreSQL has a process for each connection, and a few of its own. */
-function childrenOf(pid: number): readonly number[] {
+export function childrenOf(pid: number): readonly number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return text.split(' ').filter(Boolean).map(Number);

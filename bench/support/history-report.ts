@@ -108,10 +108,14 @@ export function archivedPerSecond({ settlements, seconds }: Drain): number {
 
 export function readTable({ reads }: Pick<HistoryReport, 'reads'>): Table {
   return [
-    ['asked', 'at once', 'answers', 'per second', 'p50 ms', 'p99 ms', 'most ms', 'target of p99'],
+    [
+      ...['asked', 'at once', 'answers', 'per second', 'p50 ms', 'p99 ms', 'most ms'],
+      ...['CPU ms each: service', 'PostgreSQL', 'target of p99'],
+    ],
     reads.map((cell) => [
       ...[cell.what, String(cell.concurrency), String(cell.requests), figure(cell.perSecond)],
       ...[figure(cell.p50), figure(cell.p99), figure(cell.most)],
+      ...['service', 'postgres'].map((name) => figure(cell.processorMs[name] ?? 0)),
       cell.targetMs === undefined
         ? ''
         : `${cell.targetMs} ms: ${cell.p99 < cell.targetMs ? 'met' : 'missed'}`,

@@ -1,4 +1,5 @@
 import { type HttpAnswer, JsonConnection } from './connection.js';
+import { type Busyness, watchProcessors } from './processor-time.js';
 import { ascending, percentile } from './statistics.js';
 
 /** One request whose answer is known beforehand. */
@@ -20,6 +21,8 @@ export interface ReadCell {
   readonly p50: number;
   readonly p99: number;
   readonly most: number;
+  /** Processor time of each answer, milliseconds, by program. */
+  readonly processorMs: Busyness;
 }
 
 export interface TimedGets {
@@ -27,16 +30,23 @@ export interface TimedGets {
   readonly problems: readonly string[];
 }
 
+/** Who answers, and what works for it. */
+export interface Answering {
+  readonly url: string;
+  readonly programs: () => Readonly<Record<string, readonly number[]>>;
+}
+
 /** A closed loop: so many connections, each of which asks when it was answered. */
 export async function timeGets(
   what: string,
-  url: string,
+  { url, programs }: Answering,
   concurrency: number,
   gets: readonly TimedGet[],
 ): Promise<TimedGets> {
   const latencies: number[] = [];
   const problems = new Map<string, number>();
   const left = gets.values();
+  const ends = watchProcessors(programs());
   const begun = performance.now();
   const worker = async (): Promise<void> => {
     const connection = new JsonConnection(new URL(url), '');
@@ -51,20 +61,24 @@ export async function timeGets(
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
   const seconds = (performance.now() - begun) / 1000;
+  const cores = Object.entries(ends());
+  const each = (seconds * 1000) / Math.max(1, latencies.length);
+  const processorMs = Object.fromEntries(cores.map(([name, busy]) => [name, busy * each]));
   return {
-    cell: cellOf({ what, concurrency, seconds }, latencies),
+    cell: cellOf({ what, concurrency, seconds, processorMs }, latencies),
     problems: [...problems].map(([why, times]) => `${what} at ${concurrency}: ${times} ${why}`),
   };
 }
 
 export function cellOf(
-  run: Pick<ReadCell, 'what' | 'concurrency'> & { readonly seconds: number },
+  run: Pick<ReadCell, 'what' | 'concurrency' | 'processorMs'> & { readonly seconds: number },
   latencies: readonly number[],
 ): ReadCell {
   const sorted = ascending(latencies);
   return {
     what: run.what,
     concurrency: run.concurrency,
+    processorMs: run.processorMs,
     requests: sorted.length,
     perSecond: run.seconds === 0 ? 0 : sorted.length / run.seconds,
     p50: percentile(sorted, 0.5),
