@@ -332,7 +332,11 @@ const TASKS = {
     },
   },
   chaos: {
-    needs: [installAnvil, findRedis, findFaketime, build],
+    needs: [
+      ...[installAnvil, findRedis, findFaketime],
+      ...(args.includes('--history') ? [findPostgres] : []),
+      build,
+    ],
     run: () =>
       args.includes('--wallet')
         ? tsx('test/chaos/wallet/main.ts', ...args.filter((one) => one !== '--wallet'))

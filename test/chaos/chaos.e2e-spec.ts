@@ -22,6 +22,9 @@ import {
   swallowReply,
 } from './faults/of-redis.js';
 import { fatBatch, hostileTokens } from './faults/of-tokens.js';
+import { crashPostgres, historySteps } from './history/faults.js';
+import { History } from './history/history.js';
+import { playHistoryEnd, playHistoryRun } from './history/run.js';
 import { LIES } from './rpc-lies.js';
 import { learnFlow, playRun, type RunOptions } from './run.js';
 import { Stage } from './stage.js';
@@ -146,5 +149,32 @@ describe('whatever goes wrong', () => {
 
   it('nothing is left in the queues', async () => {
     await play({ isHonest: true, expectations: { areJobsDone: true } });
+  });
+});
+
+/** The short form of `npm run test:chaos -- --history`. */
+describe('whatever goes wrong with a history', () => {
+  let stage: Stage;
+  const random = new SeededRandom(TEST_SEED);
+
+  beforeAll(async () => {
+    stage = await Stage.build({ history: await History.start(random, ['well']) });
+    stage.flow = await learnFlow(stage, random);
+  });
+  afterAll(() => stage.stop());
+
+  it('archive, ledger, chain and what sellers are told agree', async () => {
+    expect(historySteps(stage)).toContain('sql commit settlements');
+    const found: string[] = [];
+    const swallowed = swallowReply('sql commit settlements', 0);
+    for (const [name, faults] of [
+      ['a commit whose reply is lost', [swallowed]],
+      ['PostgreSQL and Redis killed', [crashPostgres, crashRedis]],
+    ] as const) {
+      const run = { name, payments: 3, faults };
+      found.push(...(await playHistoryRun(stage, random, run)).violations);
+    }
+    found.push(...(await playHistoryEnd(stage)));
+    if (found.length > 0) throw new Error([...found, stage.logs()].join('\n'));
   });
 });

@@ -4,7 +4,6 @@ import {
   type Body,
   charging,
   eip3009Body,
-  newAccount,
   newNonce,
   permit2Body,
   uptoBody,
@@ -178,12 +177,13 @@ function chargedAnother(random: SeededRandom, payment: Payment): Payment {
 }
 
 async function uptoPayment(
-  { world, signers }: Stage,
+  stage: Stage,
   random: SeededRandom,
   payer: PrivateKeyAccount,
   nonce: Hex,
 ): Promise<Payment> {
-  const payTo = newAccount().address;
+  const { world, signers } = stage;
+  const payTo = stage.newPayee();
   const amount = BigInt(random.between(UPTO_LEAST, UPTO_MOST));
   const body = await uptoBody({
     ...{ payer, chainId: world.chainId, payTo, token: world.coin, nonce: BigInt(nonce) },
@@ -196,12 +196,13 @@ async function uptoPayment(
 
 /** The first one of a wallet, which its factory has yet to make. */
 async function walletPayment(
-  { world: { chainId, usd: token } }: Stage,
+  stage: Stage,
   random: SeededRandom,
   { address: from, owner, factory, data }: FundedWallet,
   nonce: Hex,
 ): Promise<Payment> {
-  const payTo = newAccount().address;
+  const { chainId, usd: token } = stage.world;
+  const payTo = stage.newPayee();
   const amount = BigInt(random.between(1, 5000));
   const signed = await eip3009Body({ payer: owner, from, chainId, token, payTo, amount, nonce });
   const body = wrappedIn(signed, factory, data);
@@ -216,7 +217,7 @@ async function makePayment(
 ): Promise<Payment> {
   if (method === 'upto') return uptoPayment(stage, random, payer, nonce);
   const { world } = stage;
-  const payTo = newAccount().address;
+  const payTo = stage.newPayee();
   const amount = BigInt(random.between(1, 5000));
   const token = method === 'eip3009' ? world.usd : world.coin;
   const options = { payer, chainId: world.chainId, payTo, amount, token };
@@ -242,6 +243,7 @@ function ordersOf(
     urls: () => stage.urls(),
     random,
     from,
+    headersOf: (caller: string) => stage.headersOf(caller),
     hasKey: true,
     isEasilyDiscouraged: random.chance(0.2),
     ...(random.chance(0.2) && { hangsUpAfterMs: random.between(10, 1500) }),
@@ -300,6 +302,7 @@ function strangerTo(stage: Stage, random: SeededRandom, payment: Payment): Order
     urls: () => stage.urls(),
     random,
     from: newCallerAddress(),
+    headersOf: (caller) => stage.headersOf(caller),
     hasKey: false,
     rounds: 4,
   });

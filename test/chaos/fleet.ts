@@ -11,7 +11,7 @@ import { type Role, Slot, type Surroundings } from './slot.js';
  */
 export interface Moment {
   readonly when: 'before' | 'after';
-  /** A script of the service, or a JSON-RPC method. */
+  /** A script of the service, a statement that it sends to its database, or a JSON-RPC method. */
   readonly step: string;
 }
 
@@ -29,6 +29,8 @@ const EXECUTED_MS = 5;
 /** The processes of one deployment, each behind doors of its own to Redis and to the chain. */
 export class Fleet {
   readonly slots: Slot[] = [];
+  /** The moments that came while somebody waited for them. */
+  readonly reached: string[] = [];
   #kill: { readonly moment: Moment; readonly tell: (slot: Slot) => void } | undefined;
   readonly #ambushes = new Set<Ambush>();
 
@@ -63,20 +65,22 @@ export class Fleet {
     });
   }
 
-  /** The first process that runs this script never hears that Redis has done it. Resolves when it did. */
+  /** The first process that makes this step never hears that it is done. Resolves when it was. */
   swallow(step: string, silentMs: number): Promise<void> {
     return new Promise((resolve) => {
       this.#lieInWait(step, () => {
         resolve();
+        this.reached.push(`reply swallowed: ${step}`);
         return { kind: 'swallow', silentMs };
       });
     });
   }
 
-  /** Does something when a process is about to run this script, or has just run it. */
+  /** Does something when a process is about to make this step, or has just made it. */
   at({ when, step }: Moment, work: () => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.#lieInWait(step, async () => {
+        this.reached.push(`something else: ${describeMoment({ when, step })}`);
         const done = (when === 'before' ? work() : delay(EXECUTED_MS).then(work)).finally(resolve);
         if (when === 'before') await done;
         return PASS;
@@ -132,9 +136,10 @@ export class Fleet {
   }
 
   #watch(slot: Slot): void {
-    slot.redis.watcher = (step) => {
+    const watchStep = (step: string): Verdict | Promise<Verdict> => {
       const moment = this.#kill?.moment;
       if (moment?.step === step) {
+        this.reached.push(`killed: ${describeMoment(moment)}`);
         if (moment.when === 'before') {
           this.#end(slot);
           return { kind: 'withhold' };
@@ -152,6 +157,8 @@ export class Fleet {
       for (const ambush of this.#ambushes) if (ambush.step === step) return ambush.spring();
       return PASS;
     };
+    slot.redis.watcher = watchStep;
+    if (slot.database !== undefined) slot.database.watcher = watchStep;
     for (const rpc of slot.rpcs) {
       rpc.onTransaction = this.onTransaction;
       rpc.forge = this.forge;

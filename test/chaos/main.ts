@@ -6,6 +6,9 @@ import { parseArgs } from 'node:util';
 import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
+import { drawOne, faultsOf } from './history/faults.js';
+import { History } from './history/history.js';
+import { playHistoryEnd, playHistoryRun } from './history/run.js';
 import { learnFlow, type Played, playRun } from './run.js';
 import { Stage } from './stage.js';
 import { Tally } from './tally.js';
@@ -14,7 +17,10 @@ import { Tally } from './tally.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica']
+ *     [--fault 'reply|replica'] [--history]
+ *
+ * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
+ * and what sellers are told is compared as well.
  *
  * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
  * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
@@ -31,6 +37,7 @@ const { values } = parseArgs({
     job: { type: 'string' },
     /** Plays one fault a run, of a kind that this regular expression matches. */
     fault: { type: 'string' },
+    history: { type: 'boolean', default: false },
   },
 });
 
@@ -52,17 +59,20 @@ type News =
   | { readonly kind: 'broken'; readonly lines: readonly string[] };
 
 const CACHE = join('node_modules', '.cache');
-const PROGRESS = join(CACHE, 'chaos.json');
+const MODE = values.history ? 'chaos-history' : 'chaos';
+const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
 
 /** Each run has a seed of its own, so that any of them can be had again alone. */
 const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
 
-function drawFaults(stage: Stage, random: SeededRandom): readonly Fault[] {
-  const { fault } = values;
-  if (fault === undefined) return anyOf(stage, random);
+function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
+  const { fault, history } = values;
+  const draw = (): readonly Fault[] =>
+    history ? faultsOf(stage, random, run) : anyOf(stage, random);
+  if (fault === undefined) return draw();
   for (let tries = 0; tries < 10_000; tries += 1) {
-    const [drawn] = anyOf(stage, random);
+    const [drawn] = history ? [drawOne(stage, random)] : draw();
     if (drawn !== undefined && new RegExp(fault).test(drawn.kind)) return [drawn];
   }
   throw new Error(`no fault is called ${fault}`);
@@ -74,13 +84,14 @@ async function playOne(
   run: number,
 ): Promise<{ readonly played: Played; readonly faults: readonly Fault[]; readonly title: string }> {
   const random = diceOf(seed, run);
-  const faults = drawFaults(stage, random);
-  const payments = random.between(2, 8);
+  const faults = drawFaults(stage, random, run);
+  const payments = values.history ? random.between(2, 5) : random.between(2, 8);
   const startedAt = Date.now();
   const names = faults.map(({ name }) => name).join('; ');
-  const played = await playRun(stage, random, {
-    ...{ payments, faults, bringApprovals: true },
-  }).catch((error: unknown): Played => ({
+  const playing = values.history
+    ? playHistoryRun(stage, random, { name: `run ${run}`, payments, faults })
+    : playRun(stage, random, { payments, faults, bringApprovals: true });
+  const played = await playing.catch((error: unknown): Played => ({
     deals: [],
     violations: [`it broke off: ${String(error)}`],
   }));
@@ -97,6 +108,7 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
   };
   const tally = new Tally();
   let stage = await build(seed);
+  let hasFailed = false;
   // Whoever ends the sequence ends one process; nothing of it may stay behind.
   const leave = (): void => {
     void stage.stop().finally(() => process.exit(1));
@@ -107,6 +119,8 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
     for (const run of runs) {
       const { played, faults, title } = await playOne(stage, seed, run);
       tally.add(faults, played.deals);
+      const reached = stage.fleet.reached.splice(0);
+      if (values.history) tally.addReached(reached);
       const lines = [title, ...stage.notes.map((note) => `  (${note})`)];
       if (played.violations.length === 0) {
         tell({ kind: 'played', run, lines });
@@ -114,10 +128,17 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
       }
       lines.push(...played.violations.map((violation) => `  ${violation}`));
       tell({ kind: 'failed', run, lines, logs: stage.logs() });
-      if (!values['keep-going']) break;
+      if (!values['keep-going']) {
+        hasFailed = true;
+        break;
+      }
       // What one failure leaves behind must not be the next one's.
       await stage.stop();
       stage = await build(seed);
+    }
+    if (values.history && !hasFailed) {
+      const found = await playHistoryEnd(stage);
+      if (found.length > 0) tell({ kind: 'broken', lines: ['at the end:', ...found] });
     }
     const open = await jobsLeft(stage);
     if (open.length > 0) tell({ kind: 'broken', lines: [`queue tools show ${open.join(', ')}`] });
@@ -128,7 +149,9 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
 }
 
 async function build(seed: number): Promise<Stage> {
-  const stage = await Stage.build({ main: await packService() });
+  const history = values.history ? await History.start(new SeededRandom(seed)) : undefined;
+  const main = await packService();
+  const stage = await Stage.build({ main, ...(history !== undefined && { history }) });
   try {
     stage.flow = await learnFlow(stage, new SeededRandom(seed));
     return stage;
@@ -189,10 +212,10 @@ async function lead(): Promise<number> {
     done.add(news.run);
     if (news.kind === 'failed') {
       failed.push(news.run);
-      const file = join(CACHE, `chaos-${seed}-${news.run}.log`);
+      const file = join(CACHE, `${MODE}-${seed}-${news.run}.log`);
       writeFileSync(file, news.logs);
       console.log(
-        `  Again with: npm run test:chaos -- --seed ${seed} --only ${news.run}. Logs: ${file}`,
+        `  Again with: npm run test:chaos -- ${values.history ? '--history ' : ''}--seed ${seed} --only ${news.run}. Logs: ${file}`,
       );
       return;
     }

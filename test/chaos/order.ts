@@ -50,6 +50,8 @@ export interface OrderOptions {
   readonly random: SeededRandom;
   /** The caller's own address. */
   readonly from: string;
+  /** What it shows of itself besides. */
+  readonly headersOf?: (from: string) => Readonly<Record<string, string>>;
   /** Without one, each request stands for itself. */
   readonly hasKey: boolean;
   /** `Prefer: respond-async`, and looks at the place it is told. */
@@ -80,6 +82,8 @@ export class Order {
   place: Place | undefined;
   /** The answer that it took for the end; others of the same moment may have come after it. */
   refusal: Heard | undefined;
+  /** What it was told of a settlement that is on its way or landed, by the id of that. */
+  readonly told = new Map<string, Heard>();
 
   constructor(readonly options: OrderOptions) {
     this.key = options.hasKey ? randomUUID() : undefined;
@@ -128,13 +132,14 @@ export class Order {
   }
 
   async #ask(patienceMs: number, deadline: number): Promise<End | undefined> {
-    const { payment, urls, random, from, isAsync = false } = this.options;
+    const { payment, urls, random, from, headersOf, isAsync = false } = this.options;
     const request: Request = { askedAt: Date.now(), heard: undefined };
     this.requests.push(request);
     const url = random.pick(urls());
     const answer = await ask(`${url}/settle`, {
       method: 'POST',
       headers: {
+        ...headersOf?.(from),
         ...(this.key !== undefined && { 'idempotency-key': this.key }),
         ...(isAsync && { prefer: 'respond-async' }),
       },
@@ -144,6 +149,10 @@ export class Order {
     });
     if (answer === undefined) return undefined;
     request.heard = heardIn(answer);
+    const settlementId = answer.headers['settlement-id'];
+    if (typeof settlementId === 'string' && isUnderWay(request.heard)) {
+      this.told.set(settlementId, request.heard);
+    }
     if (!request.heard.isHandedOut) return this.#endOf(request.heard);
     return this.#look(String(answer.headers['location']), deadline);
   }
@@ -154,12 +163,15 @@ export class Order {
     while (Date.now() < deadline) {
       const url = this.options.random.pick(this.options.urls());
       const answer = await ask(`${url}${path}`, { patienceMs: LOOK_PATIENCE_MS });
-      if (answer?.status === 404) {
+      // What the archive alone knows, and no ledger works on, has no other end.
+      const isForgotten =
+        answer?.json['source'] === 'archive' && !OVER.has(String(answer.json['state']));
+      if (answer?.status === 404 || isForgotten) {
         unknownSince ??= Date.now();
         if (Date.now() - unknownSince > GONE_MS) return 'gone';
       }
       if (answer?.status === 200) {
-        unknownSince = undefined;
+        if (!isForgotten) unknownSince = undefined;
         this.place = placeIn(answer);
         if (OVER.has(this.place.state)) return this.place.isPaid ? 'success' : 'refused';
       }
@@ -168,6 +180,9 @@ export class Order {
     return undefined;
   }
 }
+
+const isUnderWay = ({ isSuccess, isHandedOut, reason }: Heard): boolean =>
+  isSuccess || isHandedOut || reason === 'settlement_pending';
 
 function heardIn({ status, json }: Answered): Heard {
   const { success, errorReason, transaction, network, amount } = json;

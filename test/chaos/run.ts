@@ -143,6 +143,7 @@ async function recover(
     urls: () => stage.urls(),
     random,
     from: newCallerAddress(),
+    headersOf: (from) => stage.headersOf(from),
     hasKey: true,
   });
   stage.otherRequests += 1;

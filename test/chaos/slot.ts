@@ -2,11 +2,13 @@ import { freePort, startProgram } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import type { World } from '../support/world.js';
 import { ask, delay } from './client.js';
+import type { Database } from './history/database.js';
+import { PostgresProxy } from './history/pg-proxy.js';
 import { RedisProxy } from './redis-proxy.js';
 import { RpcProxy } from './rpc-proxy.js';
 import type { StepCatalogue } from './steps.js';
 
-export type Role = 'api' | 'worker';
+export type Role = 'api' | 'worker' | 'history';
 
 const START_TRIES = 8;
 
@@ -14,6 +16,8 @@ const START_TRIES = 8;
 export interface Surroundings {
   readonly world: World;
   readonly redisPort: () => number;
+  /** Where there is a history. */
+  readonly database: Database | undefined;
   readonly steps: StepCatalogue;
   /** A node of another chain. */
   readonly strayNode: string;
@@ -44,6 +48,7 @@ export class Slot {
     readonly name: string,
     readonly role: Role,
     readonly redis: RedisProxy,
+    readonly database: PostgresProxy | undefined,
     /** Two doors to the same chain. */
     readonly rpcs: readonly RpcProxy[],
     private readonly ports: Ports,
@@ -52,8 +57,9 @@ export class Slot {
   ) {}
 
   static async open(name: string, role: Role, surroundings: Surroundings): Promise<Slot> {
-    const { world, redisPort, steps, strayNode, main } = surroundings;
+    const { world, redisPort, database, steps, strayNode, main } = surroundings;
     const redis = await RedisProxy.start(redisPort, steps);
+    const toDatabase = database && (await PostgresProxy.start(database.port, steps));
     const rpcs = [
       await RpcProxy.start(world.anvil.url, strayNode),
       await RpcProxy.start(world.anvil.url, strayNode),
@@ -62,10 +68,11 @@ export class Slot {
       REDIS_URL: redis.url,
       [`RPC_URLS_${world.chainId}`]: rpcs.map(({ url }) => url).join(','),
       ROLES: role,
+      ...(toDatabase && { DATABASE_URL: database.urlAt(toDatabase.port) }),
       ...surroundings.settings,
     });
     const own = role === 'worker' ? { ...open, SIGNER_KEYS: keys } : open;
-    return new Slot(name, role, redis, rpcs, await freePorts(), main, own);
+    return new Slot(name, role, redis, toDatabase, rpcs, await freePorts(), main, own);
   }
 
   get url(): string {
@@ -193,6 +200,7 @@ export class Slot {
     await this.#restarting;
     this.thaw();
     await this.service?.stop('SIGKILL');
-    await Promise.all([this.redis.stop(), ...this.rpcs.map((rpc) => rpc.stop())]);
+    const doors = [this.redis, ...(this.database ? [this.database] : []), ...this.rpcs];
+    await Promise.all(doors.map((door) => door.stop()));
   }
 }

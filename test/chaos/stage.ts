@@ -1,12 +1,14 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { SERVICE_MAIN } from '../../sandbox/service.js';
+import { newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { BlockMaker } from './block-maker.js';
 import { Fleet } from './fleet.js';
+import type { History } from './history/history.js';
 import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
 import { Ledger, type Replica } from './ledger.js';
 import { Pool } from './pool.js';
@@ -37,6 +39,8 @@ export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The file that starts the service. */
   readonly main?: string;
+  /** Then two processes more archive, and tell sellers. */
+  readonly history?: History;
 }
 
 /** A deployment of two answering and two settling processes, with two lanes, on one chain. */
@@ -71,9 +75,14 @@ export class Stage {
     readonly fat: Hex,
     /** With money and without code; each pays once, as a block that is replaced takes its code away. */
     readonly wallets: FundedWallet[],
+    readonly history: History | undefined,
   ) {}
 
-  static async build({ settings = {}, main = SERVICE_MAIN }: StageOptions = {}): Promise<Stage> {
+  static async build({
+    settings = {},
+    main = SERVICE_MAIN,
+    history,
+  }: StageOptions = {}): Promise<Stage> {
     const [world, stray, ledger] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
@@ -96,6 +105,7 @@ export class Stage {
       {
         world,
         redisPort: () => ledger.port,
+        database: history?.database,
         steps,
         strayNode: stray.url,
         main,
@@ -104,10 +114,9 @@ export class Stage {
           SETTLE_WAIT_MS: '5000',
           MAX_GAS_PER_SETTLE: String(GAS_MOST),
           BATCH_SAFE_ASSETS: assets.join(','),
-          [`APPROVAL_SPONSORING_${world.chainId}`]: '100',
-          [`APPROVAL_MAX_FEE_GWEI_${world.chainId}`]: '5',
-          [`APPROVAL_MAX_TOP_UP_${world.chainId}`]: '0.001',
+          ...approvalSettings(world.chainId),
           ERC6492_FACTORIES: world.walletFactory,
+          ...history?.settings,
           ...settings,
         },
       },
@@ -130,18 +139,23 @@ export class Stage {
       hostile,
       fat,
       wallets,
+      history,
     );
     const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),
       fleet.add('worker-2', 'worker'),
       fleet.add('api-1', 'api'),
       fleet.add('api-2', 'api'),
+      ...(history === undefined
+        ? []
+        : [fleet.add('history-1', 'history'), fleet.add('history-2', 'history')]),
     ]);
     const failed = started.find((one) => one.status === 'rejected');
     if (failed !== undefined) {
       await stage.stop();
       throw failed.reason;
     }
+    await history?.begin(stage);
     return stage;
   }
 
@@ -151,6 +165,16 @@ export class Stage {
     this.notes = [];
     this.losses = [];
     this.otherRequests = 0;
+  }
+
+  /** Somebody whom nobody has paid yet. */
+  newPayee(): Address {
+    return this.history?.newPayee() ?? newAccount().address;
+  }
+
+  /** What a caller at this address shows of itself, where the deployment wants to know. */
+  headersOf(from: string): Readonly<Record<string, string>> {
+    return this.history?.headersOf(from) ?? {};
   }
 
   /** Where requests go; a process that is down is asked too. */
@@ -174,9 +198,19 @@ export class Stage {
   async stop(): Promise<void> {
     await this.fleet.stop();
     await this.blocks.stop();
-    await Promise.all([this.world.stop(), this.ledger.stop(), this.stray.stop('SIGKILL')]);
+    await Promise.all([
+      ...[this.world.stop(), this.ledger.stop(), this.stray.stop('SIGKILL')],
+      this.history?.stop(),
+    ]);
   }
 }
+
+/** How approvals of payers without coins are paid for. */
+export const approvalSettings = (chainId: number): Readonly<Record<string, string>> => ({
+  [`APPROVAL_SPONSORING_${chainId}`]: '100',
+  [`APPROVAL_MAX_FEE_GWEI_${chainId}`]: '5',
+  [`APPROVAL_MAX_TOP_UP_${chainId}`]: '0.001',
+});
 
 /** Gas units one settlement may need. A batch of as many as fit is more than any node takes. */
 export const GAS_MOST = 700_000;

@@ -26,12 +26,16 @@ export class StepCatalogue {
 
   /** A script is about to run. */
   note(sha: string): string {
-    const name = this.#names.get(sha) ?? `script ${sha.slice(0, 8)}`;
+    return this.count(this.#names.get(sha) ?? `script ${sha.slice(0, 8)}`);
+  }
+
+  /** A step that is known by its name is about to be made. */
+  count(name: string): string {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     return name;
   }
 
-  /** How often each script ran so far, by name. */
+  /** How often each step was made so far, by name. */
   counts(): ReadonlyMap<string, number> {
     return new Map(this.#counts);
   }

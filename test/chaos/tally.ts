@@ -13,6 +13,11 @@ export class Tally {
     }
   }
 
+  /** Moments that came while somebody waited for them. */
+  addReached(moments: readonly string[]): void {
+    for (const moment of moments) this.#count(moment);
+  }
+
   merge(counts: Readonly<Record<string, number>>): void {
     for (const [name, count] of Object.entries(counts)) this.#count(name, count);
   }

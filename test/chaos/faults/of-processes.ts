@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delay, within } from '../client.js';
 import { describeMoment, type Moment } from '../fleet.js';
+import type { Role } from '../slot.js';
 import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
 
 /** A process dies at one moment. It may not be reached; then nothing happens. */
@@ -22,7 +23,7 @@ export const killAnyTime: Fault = {
   },
 };
 
-export const freeze = (ms: number, role: 'api' | 'worker'): Fault => ({
+export const freeze = (ms: number, role: Role): Fault => ({
   kind: `${role} frozen`,
   name: `${role} frozen for ${ms} ms`,
   run: async ({ fleet }, random) => {

@@ -1,5 +1,6 @@
 import { delay, within } from '../client.js';
 import { describeMoment, type Moment } from '../fleet.js';
+import type { Role } from '../slot.js';
 import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
 
 export const crashRedis: Fault = {
@@ -32,8 +33,8 @@ export const stallRedis: Fault = {
 };
 
 /** One process alone does not hear from Redis, longer than its leases last. */
-export const stallOne = (role: 'api' | 'worker'): Fault => ({
-  kind: `an ${role === 'api' ? 'api' : 'owner of lanes'} cut off from Redis`,
+export const stallOne = (role: Role): Fault => ({
+  kind: `an ${role === 'worker' ? 'owner of lanes' : role} cut off from Redis`,
   name: `one ${role} cut off from Redis`,
   run: async ({ fleet }, random) => {
     await delay(random.between(0, 800));

@@ -1,0 +1,47 @@
+import { connectDatabase } from '../../../src/history/postgres/database.js';
+import { PostgresBooks } from '../../../src/history/postgres/postgres-books.js';
+import { isNote } from '../../../src/history/reconciliation/difference.js';
+import { reconcileNetwork } from '../../../src/history/reconciliation/reconcile-network.js';
+import { systemClock } from '../../../src/platform/concurrency/clock.js';
+import { reconcileConfig } from '../../../src/platform/config/reconcile-config.js';
+import { approvalSettings, type Stage } from '../stage.js';
+import type { History } from './history.js';
+
+/** What a lost ledger leaves in the books. */
+const OF_A_LOSS: ReadonlySet<string> = new Set(['state_differs', 'log_without_settlement']);
+
+/**
+ * One more judge: what the service's own reconciliation says of a time.
+ *
+ * @param isLedgerWhole - no ledger was lost in this time; else what was lost is found, and nothing else.
+ */
+export async function reconciled(
+  { world, signers }: Stage,
+  { database }: History,
+  { fromMs, isLedgerWhole }: { readonly fromMs: number; readonly isLedgerWhole: boolean },
+): Promise<readonly string[]> {
+  const settings = world.settings({ DATABASE_URL: database.url });
+  const config = reconcileConfig({ ...settings, ...approvalSettings(world.chainId) });
+  const [network] = config.networks;
+  if (network === undefined || config.history === undefined) throw new Error('nothing to check');
+  const { db } = connectDatabase(config.history.databaseUrl);
+  try {
+    const { findings } = await reconcileNetwork(
+      {
+        network,
+        ledgerLanes: signers.map((address) => address.toLowerCase() as typeof address),
+        books: new PostgresBooks(db),
+        clock: systemClock,
+      },
+      { startedBy: 'command', window: { fromMs, toMs: Date.now() } },
+    );
+    return findings
+      .filter((one) => !isNote(one) && (isLedgerWhole || !OF_A_LOSS.has(one.name)))
+      .map(
+        ({ name, settlementId, transaction, expected, found }) =>
+          `reconciliation: ${name} ${settlementId ?? ''} ${transaction ?? ''} ${expected ?? ''} ${found ?? ''}`,
+      );
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,74 @@
+import type { SeededRandom } from '../../support/seeded-random.js';
+import { ask, delay, newCallerAddress } from '../client.js';
+import type { Stage } from '../stage.js';
+import type { Bought } from './memory.js';
+
+const PATIENCE_MS = 60_000;
+const ANSWER_MS = 12_000;
+const RETRY_MS = 300;
+const AT_ONCE_MOST = 2;
+/** Says nothing about the payment. */
+const ASK_AGAIN = new Set(['network_unavailable', 'queue_full', 'rate_limited']);
+
+/**
+ * Payments of earlier runs are presented once more, some of which have left the ledger: who bought one hears the
+ * same again, and nobody else does, whatever goes wrong meanwhile.
+ */
+export async function revisit(
+  stage: Stage,
+  random: SeededRandom,
+  bought: readonly Bought[],
+): Promise<readonly string[]> {
+  const chosen = random.some(bought, AT_ONCE_MOST);
+  const starts = chosen.map(() => random.between(200, 2000));
+  const found = await Promise.all(
+    chosen.map(async (one, index) => {
+      await delay(starts[index] ?? 0);
+      return [...(await asStranger(stage, one)), ...(await asBuyer(stage, one))];
+    }),
+  );
+  return found.flat();
+}
+
+async function asBuyer(stage: Stage, one: Bought): Promise<readonly string[]> {
+  const { key, from, transaction, run } = one;
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let count = 0; Date.now() < deadline; count += 1) {
+    const answer = await present(stage, one, { from, key, count });
+    const { success, errorReason, transaction: told } = answer?.json ?? {};
+    if (success === true && told === transaction) return [];
+    const isMute = answer === undefined || answer.status >= 500;
+    if (!isMute && !ASK_AGAIN.has(String(errorReason))) {
+      return [
+        `bought in ${run} by ${transaction}, and told ${String(errorReason)} ${String(told)}`,
+      ];
+    }
+    await delay(RETRY_MS);
+  }
+  return [`bought in ${run} by ${transaction}, and nobody says so any more`];
+}
+
+async function asStranger(stage: Stage, one: Bought): Promise<readonly string[]> {
+  const answer = await present(stage, one, { from: newCallerAddress(), key: undefined, count: 0 });
+  return answer?.json['success'] === true ? [`sold again what was bought in ${one.run}`] : [];
+}
+
+function present(
+  stage: Stage,
+  { payment }: Bought,
+  {
+    from,
+    key,
+    count,
+  }: { readonly from: string; readonly key: string | undefined; readonly count: number },
+) {
+  const urls = stage.urls();
+  stage.otherRequests += 1;
+  return ask(`${urls[count % urls.length]}/settle`, {
+    method: 'POST',
+    headers: { ...stage.headersOf(from), ...(key !== undefined && { 'idempotency-key': key }) },
+    body: payment.body,
+    from,
+    patienceMs: ANSWER_MS,
+  });
+}
