@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { Address } from 'viem';
 import { invalidCursor } from './history-problems.js';
-import type { SettlementFilter } from './settlement-filter.js';
+import type { Narrowing } from './settlement-filter.js';
 import type { Position } from './settlement-reader.js';
+
+/** What a list was asked for. */
+type Asked = Narrowing & { readonly payer?: Address | undefined };
 
 const VERSION = 1;
 const ID_BYTES = 32;
@@ -15,7 +19,7 @@ const LENGTH = 1 + 6 + ID_BYTES + TAG_BYTES;
  * nothing. It gives no right, so it is not signed; whose settlements are shown is decided by the key alone, each
  * time. One that belongs to another query is refused, for it would skip settlements in silence.
  */
-export function encodeCursor({ claimedAt, id }: Position, filter: SettlementFilter): string {
+export function encodeCursor({ claimedAt, id }: Position, filter: Asked): string {
   const bytes = Buffer.alloc(1 + 6);
   bytes.writeUInt8(VERSION, 0);
   bytes.writeUIntBE(claimedAt.getTime(), 1, 6);
@@ -23,7 +27,7 @@ export function encodeCursor({ claimedAt, id }: Position, filter: SettlementFilt
 }
 
 /** @throws CodedError `invalid_cursor` */
-export function decodeCursor(text: string, filter: SettlementFilter): Position {
+export function decodeCursor(text: string, filter: Asked): Position {
   const bytes = Buffer.from(text, 'base64url');
   const isWhole = bytes.length === LENGTH && bytes.toString('base64url') === text;
   if (!isWhole || bytes.readUInt8(0) !== VERSION) throw invalidCursor();
@@ -36,8 +40,8 @@ export function decodeCursor(text: string, filter: SettlementFilter): Position {
 }
 
 /** Of all that was asked for. What the key may see is not in it: a key may gain a payee, or lose one. */
-function tagOf({ payTo, from, to, state, asset, chainId }: SettlementFilter): Buffer {
-  const asked = [payTo, from, to, state, asset, chainId];
+function tagOf({ payTo, from, to, state, asset, chainId, payer }: Asked): Buffer {
+  const asked = [payTo, from, to, state, asset, chainId, ...(payer === undefined ? [] : [payer])];
   const text = JSON.stringify(asked.map((value) => value ?? null));
   return createHash('sha256').update(text).digest().subarray(0, TAG_BYTES);
 }

@@ -5,11 +5,9 @@ import { readAddress } from '../../protocol/payment/wire-values.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { invalidQuery } from './history-problems.js';
 
-/** Which settlements are asked for. */
-export interface SettlementFilter {
-  /** In order, each once; never empty. Lower case. */
-  readonly payees: readonly Address[];
-  /** The one that was named, if one was. */
+/** What of settlements was asked for. */
+export interface Narrowing {
+  /** The payee that was named, if one was. Lower case. */
   readonly payTo: Address | undefined;
   /** Of the claim, in milliseconds since the epoch; the first is in, the last is not. */
   readonly from: number | undefined;
@@ -17,6 +15,12 @@ export interface SettlementFilter {
   readonly state: SettlementState | undefined;
   readonly asset: Address | undefined;
   readonly chainId: number | undefined;
+}
+
+/** Which settlements a seller asks for. */
+export interface SettlementFilter extends Narrowing {
+  /** In order, each once; never empty. Lower case. */
+  readonly payees: readonly Address[];
 }
 
 /** What is in the history: before anything is signed there is no row. */
@@ -39,7 +43,7 @@ const when = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const addressText = z.string().transform((text, context) => {
+export const ADDRESS_QUERY = z.string().transform((text, context) => {
   const address = readAddress(text);
   if (address !== undefined) return address;
   context.addIssue('must be an address: 0x and 40 hex digits');
@@ -55,12 +59,23 @@ const network = z.string().transform((text, context) => {
 
 /** Parameters of every list, export and total. */
 export const FILTER_QUERY = {
-  payTo: addressText.optional(),
+  payTo: ADDRESS_QUERY.optional(),
   from: when.optional(),
   to: when.optional(),
   state: z.enum(STATES, { error: `must be one of ${STATES.join(', ')}` }).optional(),
-  asset: addressText.optional(),
+  asset: ADDRESS_QUERY.optional(),
   network: network.optional(),
+};
+
+/** How many are asked for at once. */
+export const limitQuery = (usual: number, most: number): z.ZodType<number> => {
+  const message = `must be a number from 1 to ${most}`;
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, message)
+    .transform(Number)
+    .refine((limit) => limit <= most, message)
+    .default(usual);
 };
 
 type FilterQuery = z.output<z.ZodObject<typeof FILTER_QUERY>>;
@@ -82,15 +97,20 @@ export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.o
  * @throws CodedError `invalid_query`
  */
 export function filterOf(
-  { payTo, from, to, state, asset, network: chainId }: FilterQuery,
+  query: FilterQuery,
   payees: ReadonlySet<Address>,
 ): SettlementFilter | undefined {
+  const narrowing = narrowingOf(query);
+  const { payTo } = narrowing;
+  if (payTo !== undefined && !payees.has(payTo)) return undefined;
+  return { payees: payTo === undefined ? [...payees].sort() : [payTo], ...narrowing };
+}
+
+/** @throws CodedError `invalid_query` */
+export function narrowingOf(query: FilterQuery): Narrowing {
+  const { payTo, from, to, state, asset, network: chainId } = query;
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalidQuery('from must be before to.');
   }
-  if (payTo !== undefined && !payees.has(payTo)) return undefined;
-  return {
-    payees: payTo === undefined ? [...payees].sort() : [payTo],
-    ...{ payTo, from, to, state, asset, chainId },
-  };
+  return { payTo, from, to, state, asset, chainId };
 }

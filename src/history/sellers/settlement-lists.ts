@@ -8,7 +8,7 @@ import type {
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { decodeCursor, encodeCursor } from './cursor.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
-import { FILTER_QUERY, filterOf, readQuery } from './settlement-filter.js';
+import { FILTER_QUERY, filterOf, limitQuery, readQuery } from './settlement-filter.js';
 import type { SettlementReader } from './settlement-reader.js';
 
 const LIMIT_MOST = 500;
@@ -16,12 +16,7 @@ const LIMIT = 100;
 
 const PAGE_QUERY = z.strictObject({
   ...FILTER_QUERY,
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, `must be a number from 1 to ${LIMIT_MOST}`)
-    .transform(Number)
-    .refine((limit) => limit <= LIMIT_MOST, `must be a number from 1 to ${LIMIT_MOST}`)
-    .default(LIMIT),
+  limit: limitQuery(LIMIT, LIMIT_MOST),
   cursor: z.string().optional(),
 });
 

@@ -25,10 +25,12 @@ export interface SettlementTotals {
 }
 
 const GROUPS = ['day', 'asset', 'payee'] as const;
+type GroupName = (typeof GROUPS)[number];
 const ROWS_MOST = 10_000;
-const RANGE_MOST_MS = 366 * 86_400_000;
+const DAYS_MOST = 366;
+const DAY_MS = 86_400_000;
 
-const TOTALS_QUERY = z.strictObject({
+export const TOTALS_QUERY = z.strictObject({
   ...FILTER_QUERY,
   groupBy: z
     .string()
@@ -36,6 +38,36 @@ const TOTALS_QUERY = z.strictObject({
     .pipe(z.array(z.enum(GROUPS, { error: `must be a list of ${GROUPS.join(', ')}` })))
     .default(['asset']),
 });
+
+/** @throws CodedError for a time without a beginning, or of too many days. */
+export function checkRange(
+  from: number | undefined,
+  to: number,
+  days = DAYS_MOST,
+): asserts from is number {
+  if (from === undefined) throw invalidQuery('from must be given.');
+  if (to - from > days * DAY_MS) {
+    throw invalidQuery(`from and to must be at most ${days} days apart.`);
+  }
+}
+
+/**
+ * Sums by group, each asset apart.
+ *
+ * @param read - at most so many rows.
+ * @throws CodedError
+ */
+export async function sumsBy(
+  groupBy: readonly GroupName[],
+  read: (grouping: Grouping, most: number) => Promise<readonly TotalRow[]>,
+): Promise<SettlementTotals> {
+  const grouping = { byDay: groupBy.includes('day'), byPayee: groupBy.includes('payee') };
+  const rows = await fromArchive(read(grouping, ROWS_MOST + 1));
+  if (rows.length > ROWS_MOST) {
+    throw new CodedError(400, 'too_many_groups', 'These are too many groups: ask for less.');
+  }
+  return { groupBy: [...new Set([...groupBy, 'asset'])], totals: totalsOf(rows, grouping) };
+}
 
 /** Exact sums over the settlements of a seller. */
 export class TotalsOfSellers {
@@ -49,18 +81,11 @@ export class TotalsOfSellers {
   async of(query: unknown, payees: ReadonlySet<Address>): Promise<SettlementTotals> {
     if (this.reader === undefined) throw historyOff();
     const { groupBy, ...asked } = readQuery(TOTALS_QUERY, query);
-    if (asked.from === undefined) throw invalidQuery('from must be given.');
-    if ((asked.to ?? this.now()) - asked.from > RANGE_MOST_MS) {
-      throw invalidQuery('from and to must be at most 366 days apart.');
-    }
+    checkRange(asked.from, asked.to ?? this.now());
     const filter = filterOf(asked, payees);
     if (filter === undefined) throw notYours();
-    const grouping = { byDay: groupBy.includes('day'), byPayee: groupBy.includes('payee') };
-    const rows = await fromArchive(this.reader.totals(filter, grouping, ROWS_MOST + 1));
-    if (rows.length > ROWS_MOST) {
-      throw new CodedError(400, 'too_many_groups', 'These are too many groups: ask for less.');
-    }
-    return { groupBy: [...new Set([...groupBy, 'asset'])], totals: totalsOf(rows, grouping) };
+    const { reader } = this;
+    return sumsBy(groupBy, (grouping, most) => reader.totals(filter, grouping, most));
   }
 }
 
