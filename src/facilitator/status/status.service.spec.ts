@@ -43,12 +43,17 @@ const labels = new MemoryLabelStore();
 function aStatus(
   found: Readonly<Record<string, readonly Settlement[]>>,
   chain?: UseChain,
+  troubles: ReadonlyMap<number, Error> = new Map(),
 ): StatusService {
   const at = (chainId: number, name: string): readonly Settlement[] =>
     found[`${chainId}/${name}`] ?? [];
+  const answer = <T>(chainId: number, value: T): Promise<T> => {
+    const trouble = troubles.get(chainId);
+    return trouble === undefined ? Promise.resolve(value) : Promise.reject(trouble);
+  };
   const queries: Pick<SettlementQueries, 'byId' | 'byTransaction' | 'claimsOf'> = {
-    byId: (chainId, id) => Promise.resolve(at(chainId, id)[0]),
-    byTransaction: (chainId, hash) => Promise.resolve(at(chainId, hash)),
+    byId: (chainId, id) => answer(chainId, at(chainId, id)[0]),
+    byTransaction: (chainId, hash) => answer(chainId, at(chainId, hash)),
     claimsOf: (chainId, ids) => Promise.resolve(ids.flatMap((id) => at(chainId, id))),
   };
   const chains = { all: [{ chainId: 97 }, { chainId: 56 }], get: () => chain?.chain };
@@ -74,6 +79,19 @@ describe('a look-up', () => {
     expect(await status.byId('unknown')).toBeUndefined();
     const carried = await status.byTransaction(TX);
     expect(carried.map(({ settlementId }) => settlementId)).toEqual(['b', 'c']);
+  });
+
+  it('by id and by transaction needs no archive for what the ledger of one chain has', async () => {
+    const away = new ArchiveUnavailableError('id');
+    const status = aStatus(
+      { '56/a': [ended('a')], [`56/${TX}`]: [ended('b')] },
+      undefined,
+      new Map([[97, away]]),
+    );
+    expect((await status.byId('a'))?.settlementId).toBe('a');
+    expect((await status.byTransaction(TX)).map(({ settlementId }) => settlementId)).toEqual(['b']);
+    await expect(status.byId('unknown')).rejects.toBe(away);
+    await expect(status.byTransaction(`0x${'ee'.repeat(32)}`)).rejects.toBe(away);
   });
 
   it('by label finds the claims that were made, newest first, each on its chain', async () => {

@@ -12,6 +12,7 @@ import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   type SettlementStatus,
@@ -48,19 +49,19 @@ export class StatusService {
 
   /** @throws RedisUnavailableError */
   async byId(id: string): Promise<SettlementStatus | undefined> {
-    const found = await Promise.all(
-      this.chains.all.map(({ chainId }) => this.settlements.byId(chainId, id)),
+    const [settlement] = await onAnyChain(this.#chainIds, (chainId) =>
+      this.settlements.byId(chainId, id),
     );
-    const settlement = found.find((one) => one !== undefined);
-    return settlement && statusOf(settlement);
+    return settlement && statusOf(settlement.found);
   }
 
   /** Every settlement a transaction carries, on whichever network served here. */
   async byTransaction(transaction: Hex): Promise<readonly SettlementStatus[]> {
-    const found = await Promise.all(
-      this.chains.all.map(({ chainId }) => this.settlements.byTransaction(chainId, transaction)),
-    );
-    return found.flat().map(statusOf);
+    const carried = await onAnyChain(this.#chainIds, async (chainId) => {
+      const found = await this.settlements.byTransaction(chainId, transaction);
+      return found.length === 0 ? undefined : found;
+    });
+    return carried.flatMap(({ found }) => found).map(statusOf);
   }
 
   /**
@@ -105,6 +106,10 @@ export class StatusService {
     const use = chain && (await onChain(chain, query));
     if (use === undefined && claims instanceof ArchiveUnavailableError) throw claims;
     return use ?? { source: 'chain', used: false };
+  }
+
+  get #chainIds(): readonly number[] {
+    return this.chains.all.map(({ chainId }) => chainId);
   }
 }
 

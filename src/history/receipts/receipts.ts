@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import type {
   Settlement,
   SettlementQueries,
@@ -66,8 +67,8 @@ export class Receipts {
   /** The ledger knows the newest; what it has let go of is in the archive. */
   async #find(id: string): Promise<Settlement | undefined> {
     const { queries, chainIds, reader } = this.parts;
-    const found = await Promise.all(chainIds.map((chainId) => queries.byId(chainId, id)));
-    const known = found.find((one) => one !== undefined);
+    const [answer] = await onAnyChain(chainIds, (chainId) => queries.byId(chainId, id));
+    const known = answer?.found;
     if (known?.details !== undefined || reader === undefined) return known;
     return (await fromArchive(reader.byId(id))) ?? known;
   }
