@@ -60,6 +60,11 @@ function connect(url: Secret<string>, options: pg.PoolConfig): Database {
   return { pool, db };
 }
 
+/** The driver gives a bigint as a text, whatever its column is said to be. */
+export function chainIdIn(column: number | string): number {
+  return Number(column);
+}
+
 /** Codes of the database and of connections: `08006`, `ECONNREFUSED`. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | undefined)?.code;

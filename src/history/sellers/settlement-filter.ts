@@ -109,8 +109,13 @@ export function filterOf(
 /** @throws CodedError `invalid_query` */
 export function narrowingOf(query: FilterQuery): Narrowing {
   const { payTo, from, to, state, asset, network: chainId } = query;
+  checkOrder(query);
+  return { payTo, from, to, state, asset, chainId };
+}
+
+/** @throws CodedError `invalid_query` */
+export function checkOrder({ from, to }: Pick<FilterQuery, 'from' | 'to'>): void {
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalidQuery('from must be before to.');
   }
-  return { payTo, from, to, state, asset, chainId };
 }

@@ -3,7 +3,7 @@ import type { Settlement } from '../../settlement/ledger/queries/settlement-quer
 import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.builder.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
-import type { SettlementFilter } from './settlement-filter.js';
+import type { Narrowing, SettlementFilter } from './settlement-filter.js';
 import type {
   Grouping,
   ListedSettlement,
@@ -21,13 +21,8 @@ export class MemorySettlementReader implements SettlementReader {
     after: Position | undefined,
     most: number,
   ): Promise<readonly ListedSettlement[]> {
-    const found = this.rows
-      .filter((row) => isAsked(row, filter))
-      .sort((a, b) => newestFirst(placeOf(a), placeOf(b)))
-      .filter((row) => after === undefined || newestFirst(after, placeOf(row)) < 0);
-    return Promise.resolve(
-      found.slice(0, most).map((row) => ({ position: placeOf(row), settlement: shown(row) })),
-    );
+    const asked = this.rows.filter((row) => isAsked(row, filter));
+    return Promise.resolve(pageIn(asked, after, most));
   }
 
   byId(id: string): Promise<Settlement | undefined> {
@@ -35,32 +30,50 @@ export class MemorySettlementReader implements SettlementReader {
     return Promise.resolve(row && shown(row));
   }
 
-  totals(
-    filter: SettlementFilter,
-    { byDay, byPayee }: Grouping,
-    most: number,
-  ): Promise<readonly TotalRow[]> {
-    const groups = new Map<string, TotalRow>();
-    for (const row of this.rows.filter((one) => isAsked(one, filter))) {
-      const day = byDay ? row.claimed_at.toISOString().slice(0, 10) : '';
-      const payTo = byPayee ? hexOf(row.pay_to) : '0x';
-      const asset = hexOf(row.asset);
-      // In the order of the days turned round, then of the others as they are.
-      const key = [row.chain_id, asset, payTo, row.state, day].join(' ');
-      const sum = groups.get(key) ?? NOTHING;
-      const amount = row.is_paid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
-      groups.set(key, {
-        ...{ day, chainId: row.chain_id, asset, payTo, state: row.state },
-        count: sum.count + 1n,
-        paidCount: sum.paidCount + (row.is_paid ? 1n : 0n),
-        paidAmount: sum.paidAmount + amount,
-      });
-    }
-    const rows = [...groups]
-      .sort(([a, { day: dayA }], [b, { day: dayB }]) => compare(dayB, dayA) || compare(a, b))
-      .map(([, row]) => row);
-    return Promise.resolve(rows.slice(0, most));
+  totals(filter: SettlementFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]> {
+    const asked = this.rows.filter((row) => isAsked(row, filter));
+    return Promise.resolve(totalsIn(asked, grouping, most));
   }
+}
+
+/** In the order of a list. */
+export function pageIn(
+  rows: readonly SettlementRow[],
+  after: Position | undefined,
+  most: number,
+): readonly ListedSettlement[] {
+  return [...rows]
+    .sort((a, b) => newestFirst(placeOf(a), placeOf(b)))
+    .filter((row) => after === undefined || newestFirst(after, placeOf(row)) < 0)
+    .slice(0, most)
+    .map((row) => ({ position: placeOf(row), settlement: shown(row) }));
+}
+
+export function totalsIn(
+  rows: readonly SettlementRow[],
+  { byDay, byPayee }: Grouping,
+  most: number,
+): readonly TotalRow[] {
+  const groups = new Map<string, TotalRow>();
+  for (const row of rows) {
+    const day = byDay ? row.claimed_at.toISOString().slice(0, 10) : '';
+    const payTo = byPayee ? hexOf(row.pay_to) : '0x';
+    const asset = hexOf(row.asset);
+    // In the order of the days turned round, then of the others as they are.
+    const key = [row.chain_id, asset, payTo, row.state, day].join(' ');
+    const sum = groups.get(key) ?? NOTHING;
+    const amount = row.is_paid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
+    groups.set(key, {
+      ...{ day, chainId: row.chain_id, asset, payTo, state: row.state },
+      count: sum.count + 1n,
+      paidCount: sum.paidCount + (row.is_paid ? 1n : 0n),
+      paidAmount: sum.paidAmount + amount,
+    });
+  }
+  return [...groups]
+    .sort(([a, { day: dayA }], [b, { day: dayB }]) => compare(dayB, dayA) || compare(a, b))
+    .map(([, row]) => row)
+    .slice(0, most);
 }
 
 const shown = (row: SettlementRow): Settlement =>
@@ -75,10 +88,18 @@ function newestFirst(a: Position, b: Position): number {
 }
 
 export function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
-  const { payees, from = -Infinity, to = Infinity, state, asset, chainId } = filter;
-  const at = row.claimed_at.getTime();
+  const { payees } = filter;
   return (
     payees.some((payee) => row.pay_to?.equals(Buffer.from(payee.slice(2), 'hex')) === true) &&
+    isOf(row, filter)
+  );
+}
+
+/** But for the payee. */
+export function isOf(row: SettlementRow, asked: Narrowing): boolean {
+  const { from = -Infinity, to = Infinity, state, asset, chainId } = asked;
+  const at = row.claimed_at.getTime();
+  return (
     at >= from &&
     at < to &&
     (state === undefined || row.state === state) &&

@@ -209,7 +209,7 @@ export class PostgresWebhooks implements WebhookStore {
   }
 
   async deliveries(
-    { id }: Webhook,
+    { id }: Pick<Webhook, 'id'>,
     most: number,
     before?: string,
   ): Promise<readonly DeliveryReport[] | undefined> {

@@ -1,0 +1,30 @@
+import { CodedError } from '../../platform/http/coded-error.js';
+import { ArchiveError } from '../archive.js';
+import { fromArchive } from '../sellers/history-problems.js';
+
+/** What PostgreSQL says of a statement that took longer than it may. */
+const CANCELLED = '57014';
+
+export const historyUnavailable = (cause: unknown): CodedError =>
+  new CodedError(
+    503,
+    'history_unavailable',
+    'The history cannot be asked now; ask again. What is in Redis is shown.',
+    cause,
+  );
+
+/** As for sellers; and what takes too long is told apart, for operators may ask for anything. */
+export async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await fromArchive(answer);
+  } catch (error) {
+    if (!(error instanceof CodedError && error.cause instanceof ArchiveError)) throw error;
+    if (error.cause.sqlState !== CANCELLED) throw error;
+    throw new CodedError(
+      503,
+      'history_too_slow',
+      'This took the history too long: ask for a shorter time, for a payee or for a payer.',
+      error.cause,
+    );
+  }
+}

@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ArchiveError } from '../archive.js';
+import { CLAIMED_AT, idOf } from '../recorded-settlement.builder.js';
+import { rowNamed } from '../sellers/settlement-reader.builder.js';
+import { MemoryOperatorArchive } from './operator-archive.builder.js';
+import { SettlementPasts } from './settlement-past.js';
+
+const HOUR_MS = 3_600_000;
+const NOW = CLAIMED_AT + 5 * HOUR_MS;
+
+describe('the past of a settlement', () => {
+  let archive: MemoryOperatorArchive;
+  let pasts: SettlementPasts;
+  const of = { id: idOf('a'), chainId: 56, claimedAt: CLAIMED_AT, finishedAt: CLAIMED_AT + 1000 };
+
+  beforeEach(() => {
+    archive = new MemoryOperatorArchive();
+    pasts = new SettlementPasts(archive, () => NOW);
+    const times = [-2 * HOUR_MS, -1000, 500, 2000];
+    archive.audit.push(
+      ...times.map((ms, index) => ({
+        ...{ id: `${index}`, chainId: 56, at: new Date(CLAIMED_AT + ms), by: 'night-shift' },
+        ...{ action: 'lane_paused', subject: '56:0x' },
+      })),
+      {
+        ...{ id: 'elsewhere', chainId: 97, at: new Date(CLAIMED_AT), by: 'night-shift' },
+        ...{ action: 'lane_paused', subject: '97:0x' },
+      },
+    );
+  });
+
+  const actionsOf = async (asked: typeof of | object): Promise<readonly unknown[]> => {
+    const past = await pasts.of({ ...of, ...asked });
+    if (past.status !== 'known') throw new Error(past.status);
+    return past.actions.map((action) => (action as { id: string }).id);
+  };
+
+  it('has what operators did on its network, from an hour before its claim to its end', async () => {
+    expect(await actionsOf({})).toEqual(['2', '1']);
+    expect(await actionsOf({ finishedAt: undefined })).toEqual(['3', '2', '1']);
+    expect(await actionsOf({ claimedAt: undefined })).toEqual([]);
+  });
+
+  it('says what was archived, and that nothing was', async () => {
+    expect(await pasts.of(of)).toMatchObject({ status: 'known', row: undefined, events: [] });
+    archive.rows.push(rowNamed('a', 0));
+    expect(await pasts.of(of)).toMatchObject({ row: { isTold: true } });
+  });
+
+  it('is told of where it cannot be asked, and takes nothing from the settlement', async () => {
+    archive.trouble = new ArchiveError('database_unreachable', 'ECONNREFUSED');
+    expect(await pasts.of(of)).toMatchObject({
+      status: 'unavailable',
+      code: 'history_unavailable',
+    });
+    archive.trouble = new TypeError('a fault of ours');
+    await expect(pasts.of(of)).rejects.toBe(archive.trouble);
+    expect(await new SettlementPasts(undefined, () => NOW).of(of)).toEqual({ status: 'off' });
+  });
+});

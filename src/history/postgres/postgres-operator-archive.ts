@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import type { ArchivedRow } from '../archived-row.js';
+import type {
+  ArchivedNote,
+  AuditFilter,
+  AuditRow,
+  KeptDifference,
+  LaneBook,
+  OperatorArchive,
+  ReconciliationRun,
+  SearchFilter,
+  ToldEvent,
+  WebhookFilter,
+  WebhookState,
+} from '../operators/operator-archive.js';
+import type {
+  Grouping,
+  ListedSettlement,
+  Position,
+  TotalRow,
+} from '../sellers/settlement-reader.js';
+import { PostgresWebhooks } from '../webhooks/postgres-webhooks.js';
+import type { DeliveryReport } from '../webhooks/webhook-store.js';
+import { auditRows } from './audit-rows.js';
+import { asked, type Database } from './database.js';
+import { differencesOf, differencesOfRun, lanesOf, runOf, runsBefore } from './kept-runs.js';
+import {
+  afterPlace,
+  bytesOf,
+  conditionsOf,
+  listed,
+  NEWEST,
+  totalsWhere,
+} from './settlement-sql.js';
+import { eventsOf, webhookStates } from './webhook-states.js';
+
+/** {@link OperatorArchive} in PostgreSQL. */
+export class PostgresOperatorArchive implements OperatorArchive {
+  constructor(
+    private readonly quick: Database,
+    /** For sums over many rows, which take their time and none of the lists'. */
+    private readonly patient: Database,
+  ) {}
+
+  async page(
+    filter: SearchFilter,
+    after: Position | undefined,
+    most: number,
+  ): Promise<readonly ListedSettlement[]> {
+    const conditions = [...whoseOf(filter), ...conditionsOf(filter), ...afterPlace(after)];
+    const query = sql<ArchivedRow>`
+      select * from x402.settlements where ${sql.join([sql`true`, ...conditions], sql` and `)}
+      order by ${NEWEST} limit ${most}`;
+    const { rows } = await asked(query.execute(this.quick.db));
+    return rows.map(listed);
+  }
+
+  totals(filter: SearchFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]> {
+    // A row without its payment is of no asset.
+    const conditions = [sql`asset is not null`, ...whoseOf(filter), ...conditionsOf(filter)];
+    return totalsWhere(this.patient, conditions, grouping, most);
+  }
+
+  async note(id: string): Promise<ArchivedNote | undefined> {
+    const bytes = Buffer.from(id, 'base64url');
+    const { db } = this.quick;
+    const row = await asked(
+      db
+        .selectFrom('settlements')
+        .select(['archived_at', 'is_told', 'is_kept'])
+        .where('id', '=', bytes)
+        .where('claimed_at', '=', (select) =>
+          select.selectFrom('settlement_ids').select('claimed_at').where('id', '=', bytes),
+        )
+        .executeTakeFirst(),
+    );
+    return row && { archivedAt: row.archived_at, isTold: row.is_told, isKept: row.is_kept };
+  }
+
+  webhooks(filter: WebhookFilter, most: number): Promise<readonly WebhookState[]> {
+    return asked(webhookStates(this.quick.db, filter, most));
+  }
+
+  deliveries(
+    webhookId: string,
+    before: string | undefined,
+    most: number,
+  ): Promise<readonly DeliveryReport[] | undefined> {
+    const store = new PostgresWebhooks(this.quick.db, () => Date.now());
+    return store.deliveries({ id: webhookId }, most, before);
+  }
+
+  eventsOf(settlementId: string, most: number): Promise<readonly ToldEvent[]> {
+    return asked(eventsOf(this.quick.db, Buffer.from(settlementId, 'base64url'), most));
+  }
+
+  runs(
+    chainId: number | undefined,
+    before: string | undefined,
+    most: number,
+  ): Promise<readonly ReconciliationRun[]> {
+    return asked(runsBefore(this.quick.db, { chainId, before, most }));
+  }
+
+  run(id: string): Promise<ReconciliationRun | undefined> {
+    return asked(runOf(this.quick.db, id));
+  }
+
+  lanesOf(runId: string, most: number): Promise<readonly LaneBook[]> {
+    return asked(lanesOf(this.quick.db, runId, most));
+  }
+
+  differencesIn(runId: string, after: number, most: number): Promise<readonly KeptDifference[]> {
+    return asked(differencesOfRun(this.quick.db, { runId, after, most }));
+  }
+
+  differencesOf(settlementId: string, most: number): Promise<readonly KeptDifference[]> {
+    return asked(differencesOf(this.quick.db, Buffer.from(settlementId, 'base64url'), most));
+  }
+
+  actions(
+    filter: AuditFilter,
+    before: string | undefined,
+    most: number,
+  ): Promise<readonly AuditRow[] | undefined> {
+    return asked(auditRows(this.quick.db, filter, before, most));
+  }
+}
+
+function whoseOf({ payTo, payer }: SearchFilter) {
+  return [
+    ...(payTo === undefined ? [] : [sql`pay_to = ${bytesOf(payTo)}`]),
+    ...(payer === undefined ? [] : [sql`payer = ${bytesOf(payer)}`]),
+  ];
+}
