@@ -140,7 +140,7 @@ export default {
       to: {
         path: '^src/(settlement/lanes|settlement/queue|facilitator|history|hub|wallet)/',
         pathNot:
-          '^src/facilitator/status/|-observer\\.ts$|hub-(stats|health\\.service)\\.ts$|(wallet|history|webhook|reconciliation)-health\\.ts$',
+          '^src/facilitator/status/|^src/history/operators/|-observer\\.ts$|hub-(stats|health\\.service)\\.ts$|(wallet|history|webhook|reconciliation)-health\\.ts$',
       },
     },
 

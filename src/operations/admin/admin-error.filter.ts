@@ -1,8 +1,18 @@
+import type { ServerResponse } from 'node:http';
 import { Catch } from '@nestjs/common';
+import { historyUnavailable } from '../../history/operators/operator-answers.js';
 import { ErrorFilter } from '../../platform/http/error.filter.js';
+import { ArchiveUnavailableError } from '../../protocol/errors.js';
 
-/** Errors of the operator page, which needs Redis for all it shows and does. */
+/** Errors of the operator page, which needs Redis for all it does, and the history for some of what it shows. */
 @Catch()
 export class AdminErrorFilter extends ErrorFilter {
   protected override readonly unavailable = 'Redis does not answer; ask again.';
+
+  override answer(error: unknown, response: ServerResponse): void {
+    super.answer(
+      error instanceof ArchiveUnavailableError ? historyUnavailable(error) : error,
+      response,
+    );
+  }
 }

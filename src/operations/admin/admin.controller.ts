@@ -13,11 +13,11 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
 import { AdminService, type LaneView } from './admin.service.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
+import { sendPrivate } from './send-private.js';
 
 const DONE = {
   paused: { set: 'paused', cleared: 'resumed' },
@@ -99,9 +99,4 @@ export class AdminController {
     this.logger.warn({ lane, by }, `lane ${DONE[which][isOn ? 'set' : 'cleared']}`);
     return changed;
   }
-}
-
-function sendPrivate(response: Response, body: unknown): void {
-  response.setHeader('Cache-Control', 'no-store');
-  sendJson(response, 200, body);
 }

@@ -4,20 +4,9 @@ import {
   KEY_ALWAYS,
   type OpenApiPart,
 } from '../../platform/http/openapi.js';
+import { ADMIN_HISTORY_PATHS, ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
+import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
 
-const NOT_LET_IN: JsonObject = {
-  401: jsonAnswer('No API key, or an unknown one.', 'Problem', {
-    error: 'An API key that is known here is required.',
-    reason: 'unauthorized',
-  }),
-  403: jsonAnswer('A key without the scope `admin`.', 'Problem', {
-    error: 'The API key does not allow this.',
-    reason: 'forbidden',
-  }),
-};
-const NO_REDIS = jsonAnswer('Redis does not answer.', 'Problem', {
-  error: 'Redis does not answer; ask again.',
-});
 const LANE = {
   name: 'lane',
   in: 'path',
@@ -37,7 +26,7 @@ function switchOf(operationId: string, summary: string, description: string): Js
       parameters: [LANE],
       responses: {
         200: jsonAnswer('The lane afterwards.', 'Lane'),
-        ...NOT_LET_IN,
+        ...ADMIN_REFUSALS,
         404: jsonAnswer('There is no such lane.', 'Problem', { error: 'There is nothing here.' }),
         503: NO_REDIS,
       },
@@ -66,7 +55,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         security: KEY_ALWAYS,
         responses: {
           200: jsonAnswer('As things stand.', 'Overview'),
-          ...NOT_LET_IN,
+          ...ADMIN_REFUSALS,
           503: NO_REDIS,
         },
       },
@@ -90,7 +79,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
           400: jsonAnswer('Not one short text.', 'Problem', {
             error: 'One settlement id, transaction hash or payer is expected.',
           }),
-          ...NOT_LET_IN,
+          ...ADMIN_REFUSALS,
           503: NO_REDIS,
         },
       },
@@ -115,8 +104,10 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       'Reinstates a lane',
       'It takes any work again, and `/supported` names it.',
     ),
+    ...ADMIN_HISTORY_PATHS,
   },
   schemas: {
+    ...ADMIN_HISTORY_SCHEMAS,
     Lane: object({
       lane: text,
       chainId: count,
@@ -160,6 +151,11 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         required: ['keys', 'loadedAt'],
         properties: { keys: count, loadedAt: count, code: text },
       },
+      history: object({
+        enabled: { type: 'boolean', description: 'Whether there is a database.' },
+        webhooks: { type: 'boolean' },
+        reconciles: { type: 'boolean', description: 'Every day, by itself.' },
+      }),
       processes: listOf(object({ process: text, roles: listOf(text), version: text })),
       networks: listOf(
         object({

@@ -40,6 +40,19 @@ export interface AttemptView {
   readonly ageMs: number;
 }
 
+/** An attempt, and the lane that it is of. */
+export interface LaneAttemptView extends AttemptView {
+  readonly lane: string;
+}
+
+/** What of the history there is to be asked for. */
+export interface HistoryFacts {
+  readonly enabled: boolean;
+  readonly webhooks: boolean;
+  /** Whether the books are held against the chains every day. */
+  readonly reconciles: boolean;
+}
+
 /** A process of the deployment, as the wire names it. */
 export interface ProcessView {
   readonly process: string;
@@ -82,6 +95,7 @@ export interface Overview {
   readonly version: string;
   readonly at: number;
   readonly apiKeys: ApiKeyStatus;
+  readonly history: HistoryFacts;
   readonly processes: readonly ProcessView[];
   readonly networks: readonly NetworkView[];
 }
@@ -95,6 +109,7 @@ export interface AdminParts {
   readonly processes: ProcessRegistry;
   readonly status: StatusService;
   readonly apiKeys: ApiKeyStore;
+  readonly history: HistoryFacts;
 }
 
 /** What a person on call wants to see and may do. */
@@ -122,6 +137,7 @@ export class AdminService {
     );
     return {
       ...{ version: VERSION, at, apiKeys: this.parts.apiKeys.status, networks },
+      history: this.parts.history,
       processes: processes.map(({ processId, roles, version }) => ({
         process: processId,
         roles,
@@ -158,6 +174,25 @@ export class AdminService {
       .map(statusOf)
       .sort((a, b) => (b.times?.['claimed'] ?? '').localeCompare(a.times?.['claimed'] ?? ''))
       .slice(0, SETTLEMENTS_SHOWN);
+  }
+
+  /**
+   * What carries a settlement now, on whichever lane.
+   *
+   * @throws RedisUnavailableError
+   */
+  async attemptsOf(chainId: number, settlementId: string): Promise<readonly LaneAttemptView[]> {
+    const now = Date.now();
+    const lanes = (await this.parts.laneQueries.all()).filter((one) => one.chainId === chainId);
+    const found = await Promise.all(
+      lanes.map(async ({ lane }) => {
+        const attempts = await this.parts.laneQueries.attempts(chainId, lane);
+        return attempts
+          .filter(({ settlementIds }) => settlementIds.includes(settlementId))
+          .map((attempt): LaneAttemptView => ({ lane, ...viewOf(attempt, now) }));
+      }),
+    );
+    return found.flat();
   }
 
   /**

@@ -1,0 +1,95 @@
+import { historyUnavailable } from '../../history/operators/operator-answers.js';
+import type { SettlementPast, SettlementPasts } from '../../history/operators/settlement-past.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ArchiveUnavailableError } from '../../protocol/errors.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import {
+  type SettlementStatus,
+  statusOf,
+} from '../../settlement/ledger/queries/settlement-status.js';
+import type { Sale } from '../../settlement/model/settlement.js';
+import type { AdminService, LaneAttemptView } from './admin.service.js';
+
+/** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
+export interface SaleView {
+  readonly state: Sale['state'];
+  /** Id of the request that was told of it: its process, and a number. */
+  readonly requester?: string;
+  readonly isBoundToKey: boolean;
+  readonly isSoldToKey: boolean;
+}
+
+/** Everything that is kept of one settlement. */
+export interface SettlementLife {
+  readonly network: string;
+  readonly settlement: SettlementStatus;
+  readonly sale: SaleView;
+  /** Handed out by a 202 answer. */
+  readonly isAsync: boolean;
+  /** Where it is not the amount that was signed. */
+  readonly settledAmount?: string;
+  /** That carry it now; what is final has none. */
+  readonly attempts: readonly LaneAttemptView[];
+  readonly history: SettlementPast;
+}
+
+export interface LifeParts {
+  readonly chains: ChainRegistry;
+  readonly settlementQueries: SettlementQueries;
+  readonly lanes: Pick<AdminService, 'attemptsOf'>;
+  readonly pasts: SettlementPasts;
+}
+
+/** The life of a settlement, from wherever it is kept. */
+export class SettlementLives {
+  constructor(private readonly parts: LifeParts) {}
+
+  /**
+   * @throws RedisUnavailableError; CodedError `history_unavailable` where the ledger does not know it and the
+   *   archive cannot be asked.
+   */
+  async of(id: string): Promise<SettlementLife | undefined> {
+    const { chains, settlementQueries, lanes, pasts } = this.parts;
+    const chainIds = chains.all.map(({ chainId }) => chainId);
+    const [known] = await onAnyChain(chainIds, (chainId) =>
+      settlementQueries.byId(chainId, id),
+    ).catch(unlessAway);
+    if (known === undefined) return undefined;
+    const { chainId, found } = known;
+    const { view, details } = found;
+    const [attempts, history] = await Promise.all([
+      lanes.attemptsOf(chainId, id),
+      pasts.of({
+        ...{ id, chainId },
+        claimedAt: details?.times.claimed,
+        finishedAt: details?.times.finished,
+      }),
+    ]);
+    return {
+      network: caip2Of(chainId),
+      settlement: statusOf(found),
+      sale: saleOf(view.sale),
+      isAsync: view.isAsync,
+      ...(view.settledAmount !== undefined && { settledAmount: view.settledAmount.toString() }),
+      attempts,
+      history,
+    };
+  }
+}
+
+function saleOf({ state, requester, boundKeyTag, soldKeyTag }: Sale): SaleView {
+  return {
+    state,
+    ...(requester !== undefined && { requester }),
+    isBoundToKey: isGiven(boundKeyTag),
+    isSoldToKey: isGiven(soldKeyTag),
+  };
+}
+
+const isGiven = (tag: string | undefined): boolean => tag !== undefined && tag !== '';
+
+function unlessAway(error: unknown): never {
+  throw error instanceof ArchiveUnavailableError ? historyUnavailable(error) : error;
+}
