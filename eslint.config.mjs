@@ -17,7 +17,7 @@ const BROWSER = Object.fromEntries(
       'confirm',
     ],
     ...['clearInterval', 'clearTimeout', 'navigator', 'URL', 'URLSearchParams'],
-    ...['TextEncoder', 'addEventListener'],
+    ...['TextEncoder', 'addEventListener', 'FormData', 'getComputedStyle'],
   ].map((name) => [name, 'readonly']),
 );
 

@@ -3,7 +3,25 @@
  * header of requests to this service. Plain JavaScript: there is no build.
  */
 
-const KEY = 'x402-admin-key';
+import {
+  ask,
+  byId,
+  code,
+  duration,
+  element,
+  forgetKey,
+  gwei,
+  number,
+  problemOf,
+  Refused,
+  settlementTable,
+  short,
+  storedKey,
+  storeKey,
+  table,
+} from './admin-common.js';
+import { clearHistory, openLife, showHistory } from './admin-history.js';
+
 const REFRESH_MS = 2000;
 
 /** What to make of a lane's trouble, for somebody who was asleep a minute ago. */
@@ -18,53 +36,6 @@ const TROUBLES = {
   head_stale: 'The newest block is too old: the chain or its endpoints stand still.',
   resyncing: 'It is learning from the chain where it stands. Wait.',
 };
-
-const byId = (id) => document.getElementById(id);
-
-/** Text is always a text node: nothing that comes from outside is read as HTML. */
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === 'onclick') node.addEventListener('click', value);
-    else node.setAttribute(name, value);
-  }
-  node.append(...children.filter((child) => child !== undefined));
-  return node;
-}
-
-function duration(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 100) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 100) return `${minutes} min`;
-  return `${Math.round(minutes / 60)} h`;
-}
-
-const number = (value) => (value >= Number.MAX_SAFE_INTEGER ? '∞' : value.toLocaleString('en'));
-const short = (text) => (text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text);
-const gwei = (wei) => `${(Number(wei) / 1e9).toPrecision(3)} gwei`;
-
-/** Short to read, whole to copy or to hover over. */
-function code(text) {
-  return element('code', { title: text }, short(text));
-}
-
-// ------------------------------------------------------------------ asking
-
-class Refused extends Error {}
-
-async function ask(path, options = {}) {
-  const response = await fetch(`admin/api/${path}`, {
-    ...options,
-    headers: { 'X-API-Key': sessionStorage.getItem(KEY) ?? '' },
-    cache: 'no-store',
-  });
-  if (response.status === 401) throw new Refused('This key is not one with the scope admin.');
-  const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error ?? `The service answered ${response.status}.`);
-  return body;
-}
 
 // ------------------------------------------------------------------ lanes
 
@@ -256,46 +227,12 @@ function alarms({ networks, processes, apiKeys }) {
 
 // ------------------------------------------------------------------ settlements and processes
 
-const GOOD_STATES = ['included', 'finalized'];
-const BAD_STATES = ['reverted', 'expired'];
-
-function table(columns, rows, empty) {
-  if (rows.length === 0) return element('p', { class: 'quiet' }, empty);
-  const head = element('tr', {}, ...columns.map((column) => element('th', {}, column)));
-  return element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows));
-}
-
-function settlementRow({ settlementId, state, sale, reason, transaction, payment, times }) {
-  const tone = GOOD_STATES.includes(state) ? 'good' : BAD_STATES.includes(state) ? 'bad' : 'warn';
-  return element(
-    'tr',
-    {},
-    element('td', {}, times?.claimed?.replace('T', ' ').slice(0, 19) ?? ''),
-    element('td', {}, code(settlementId)),
-    element(
-      'td',
-      {},
-      element('span', { class: `state ${tone}` }, state),
-      reason === undefined ? undefined : element('div', { class: 'quiet' }, reason),
-    ),
-    element('td', {}, sale),
-    element('td', {}, payment?.network ?? ''),
-    element('td', {}, payment === undefined ? '' : code(payment.payer)),
-    element('td', {}, payment === undefined ? '' : code(payment.payTo)),
-    element('td', { class: 'number' }, payment?.amount ?? ''),
-    element('td', {}, transaction === undefined ? '' : code(transaction)),
-  );
-}
-
-const SETTLEMENT_COLUMNS = [
-  ...['Claimed (UTC)', 'Id', 'State', 'Sale', 'Network'],
-  ...['Payer', 'Paid to', 'Amount', 'Transaction'],
-];
-
-function showSettlements(settlements) {
+function showSettlements({ settlements, error }) {
   const empty = searched === '' ? 'None yet.' : 'Nothing is known by this.';
   byId('settlements').replaceChildren(
-    table(SETTLEMENT_COLUMNS, settlements.map(settlementRow), empty),
+    error === undefined
+      ? settlementTable(settlements, empty, openLife)
+      : element('p', { class: 'bad', role: 'alert' }, error),
   );
 }
 
@@ -318,16 +255,23 @@ let searched = '';
 let timer;
 
 async function refresh() {
-  const [overview, { settlements }] = await Promise.all([
+  const [overview, found] = await Promise.all([
     ask('overview'),
-    ask(`settlements?search=${encodeURIComponent(searched)}`),
+    // A search may need what cannot be asked now; the rest of the page does not.
+    ask(`settlements?search=${encodeURIComponent(searched)}`).catch((error) => {
+      if (error instanceof Refused) throw error;
+      return { error: problemOf(error) };
+    }),
   ]);
+  // Whoever has left meanwhile is shown nothing.
+  if (storedKey() === null) return;
   byId('alarms').replaceChildren(...alarms(overview));
   byId('networks').replaceChildren(...overview.networks.map(networkSection));
-  showSettlements(settlements);
+  showSettlements(found);
   showProcesses(overview);
   byId('freshness').textContent = `as of ${new Date(overview.at).toISOString().slice(11, 19)} UTC`;
   byId('view').hidden = false;
+  showHistory(overview, stopped);
 }
 
 /** Shows a problem instead of hiding behind old numbers. */
@@ -337,17 +281,21 @@ async function attempt(task) {
     await task();
     problem.hidden = true;
   } catch (error) {
-    problem.textContent =
-      error instanceof TypeError ? 'The service does not answer.' : error.message;
-    problem.hidden = false;
-    byId('freshness').textContent = '';
-    if (error instanceof Refused) leave();
+    stopped(error);
   }
+}
+
+function stopped(error) {
+  const problem = byId('problem');
+  problem.textContent = problemOf(error);
+  problem.hidden = false;
+  byId('freshness').textContent = '';
+  if (error instanceof Refused) leave();
 }
 
 async function keepFresh() {
   if (!document.hidden) await attempt(refresh);
-  if (sessionStorage.getItem(KEY) !== null) timer = setTimeout(() => void keepFresh(), REFRESH_MS);
+  if (storedKey() !== null) timer = setTimeout(() => void keepFresh(), REFRESH_MS);
 }
 
 function enter() {
@@ -359,16 +307,17 @@ function enter() {
 
 function leave() {
   clearTimeout(timer);
-  sessionStorage.removeItem(KEY);
+  forgetKey();
   byId('enter').hidden = false;
   byId('leave').hidden = true;
   byId('view').hidden = true;
+  clearHistory();
   byId('key').focus();
 }
 
 byId('enter').addEventListener('submit', (event) => {
   event.preventDefault();
-  sessionStorage.setItem(KEY, byId('key').value.trim());
+  storeKey(byId('key').value.trim());
   byId('key').value = '';
   enter();
 });
@@ -379,8 +328,8 @@ byId('search').addEventListener('submit', (event) => {
   void attempt(refresh);
 });
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && sessionStorage.getItem(KEY) !== null) void attempt(refresh);
+  if (!document.hidden && storedKey() !== null) void attempt(refresh);
 });
 
-if (sessionStorage.getItem(KEY) === null) leave();
+if (storedKey() === null) leave();
 else enter();

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Response } from 'express';
 
 const FOLDER = new URL('../../../public/', import.meta.url);
+const packages = createRequire(import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -9,15 +11,23 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
 };
 
-/** A file of `public/`, read once: the pages are few, small and part of the service. */
+/** A file of `public/`, or of a package, read once: the pages are few, small and part of the service. */
 export class StaticFile {
   readonly #bytes: Buffer;
   readonly #type: string;
 
   /** @throws Error when there is no such file. */
-  constructor(name: string) {
-    this.#bytes = readFileSync(new URL(name, FOLDER));
+  constructor(name: string, path: URL | string = new URL(name, FOLDER)) {
+    this.#bytes = readFileSync(path);
     this.#type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+  }
+
+  /**
+   * @param name - of the package and the file in it: `uplot/dist/uPlot.min.css`.
+   * @throws Error when there is no such file.
+   */
+  static ofPackage(name: string): StaticFile {
+    return new StaticFile(name, packages.resolve(name));
   }
 
   send(response: Response): void {
