@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,11 @@ export class Browser {
     socket.addEventListener('message', ({ data }) => {
       this.#hear(JSON.parse(String(data)) as Reply);
     });
+  }
+
+  /** Whether there is one on this machine. */
+  static isThere(): boolean {
+    return spawnSync('chromium', ['--version']).status === 0;
   }
 
   static async start(width: number, height: number): Promise<Browser> {
