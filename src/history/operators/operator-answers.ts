@@ -2,16 +2,10 @@ import { CodedError } from '../../platform/http/coded-error.js';
 import { ArchiveError } from '../archive.js';
 import { fromArchive } from '../sellers/history-problems.js';
 
+export { historyUnavailable } from '../sellers/history-problems.js';
+
 /** What PostgreSQL says of a statement that took longer than it may. */
 const CANCELLED = '57014';
-
-export const historyUnavailable = (cause: unknown): CodedError =>
-  new CodedError(
-    503,
-    'history_unavailable',
-    'The history cannot be asked now; ask again. What is in Redis is shown.',
-    cause,
-  );
 
 /** As for sellers; and what takes too long is told apart, for operators may ask for anything. */
 export async function told<T>(answer: Promise<T>): Promise<T> {

@@ -14,6 +14,8 @@ const CONNECT_MS = 3000;
 /** What takes longer is given up, here and in the database. */
 const STATEMENT_MS = 10_000;
 
+const READ_ONLY = '-c default_transaction_read_only=on';
+
 /** How a connection is used. */
 export interface ConnectionUse {
   /** What the database calls it. */
@@ -21,6 +23,8 @@ export interface ConnectionUse {
   readonly most: number;
   readonly connectMs: number;
   readonly statementMs: number;
+  /** Whether the database refuses every change that comes by it. */
+  readonly isReadOnly?: boolean;
 }
 
 const ARCHIVING: ConnectionUse = {
@@ -34,6 +38,7 @@ export function connectDatabase(url: Secret<string>, use: ConnectionUse = ARCHIV
     connectionTimeoutMillis: use.connectMs,
     statement_timeout: use.statementMs,
     query_timeout: use.statementMs + 1000,
+    ...(use.isReadOnly === true && { options: READ_ONLY }),
   });
 }
 
@@ -45,7 +50,7 @@ export function connectReader(url: Secret<string>, boundMs: number): Database {
     connectionTimeoutMillis: boundMs,
     statement_timeout: boundMs,
     query_timeout: boundMs,
-    options: '-c default_transaction_read_only=on',
+    options: READ_ONLY,
   });
 }
 

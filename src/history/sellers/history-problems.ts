@@ -14,17 +14,15 @@ export const notYours = (): CodedError =>
 export const historyOff = (): CodedError =>
   new CodedError(501, 'history_off', 'This deployment keeps no history of settlements.');
 
+export const historyUnavailable = (cause: unknown): CodedError =>
+  new CodedError(503, 'history_unavailable', 'The history cannot be asked now; ask again.', cause);
+
 /** What the archive could not be asked is not unknown. Any other fault stays what it is. */
 export async function fromArchive<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
-    throw new CodedError(
-      503,
-      'history_unavailable',
-      'The history cannot be asked now; ask again.',
-      error,
-    );
+    throw historyUnavailable(error);
   }
 }

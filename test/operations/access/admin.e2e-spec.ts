@@ -173,6 +173,13 @@ describe('the operator page', () => {
     const isSent = (all: readonly Json[]): boolean =>
       all.some(({ settlementIds }) => (settlementIds as string[]).includes(id));
     await eventually('it is sent', async () => isSent(await attempts()));
+    const life = await admin(`settlements/${id}`);
+    expect(api.problemsOf('get', '/admin/api/settlements/{id}', 200, life.body)).toEqual([]);
+    expect(life.body).toMatchObject({
+      ...{ isAsync: true, history: { status: 'off' }, sale: { state: 'sold' } },
+      attempts: [{ lane, settlementIds: [id] }],
+    });
+    expect(JSON.stringify(life.body)).not.toContain('"raw"');
     await admin(`lanes/${lane}/pause`, 'POST');
     const url = `${service.url}/v2/settlements/${id}`;
     expect((await get(url)).body['state']).toBe('broadcast');
