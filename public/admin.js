@@ -227,7 +227,13 @@ function alarms({ networks, processes, apiKeys }) {
 
 // ------------------------------------------------------------------ settlements and processes
 
+let shownSettlements;
+
+/** What has not changed stays as it is: whoever is about to press a button keeps it. */
 function showSettlements({ settlements, error }) {
+  const text = JSON.stringify([searched, settlements, error]);
+  if (text === shownSettlements) return;
+  shownSettlements = text;
   const empty = searched === '' ? 'None yet.' : 'Nothing is known by this.';
   byId('settlements').replaceChildren(
     error === undefined
@@ -312,6 +318,8 @@ function leave() {
   byId('leave').hidden = true;
   byId('view').hidden = true;
   clearHistory();
+  shownSettlements = undefined;
+  for (const id of ['alarms', 'networks', 'settlements', 'processes']) byId(id).replaceChildren();
   byId('key').focus();
 }
 

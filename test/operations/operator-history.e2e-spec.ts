@@ -382,7 +382,10 @@ describe('the history for operators', () => {
 
     it('nothing stays when the key is forgotten', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
-      for (const id of ['found', 'life', 'totals', 'webhooks', 'deliveries', 'runs', 'actions']) {
+      for (const id of [
+        ...['found', 'life', 'totals', 'webhooks', 'deliveries', 'runs', 'run', 'actions'],
+        ...['networks', 'settlements', 'processes'],
+      ]) {
         expect([id, await textOf(id)]).toEqual([id, '']);
       }
     });
