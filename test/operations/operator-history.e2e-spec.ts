@@ -19,6 +19,8 @@ const PATIENCE_MS = 60_000;
 /** Runs where it is read as HTML, and turns round what follows it. */
 const HOSTILE = '<img src=x onerror="globalThis.isHit=true">\u202Etxt';
 const SHOWN = '<img src=x onerror="globalThis.isHit=true">⟨U+202E⟩txt';
+/** As the answer of a server is kept: without what is not seen. */
+const KEPT = '<img src=x onerror="globalThis.isHit=true">txt';
 const SINCE = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 const NOBODY = 'A'.repeat(43);
 
@@ -190,7 +192,7 @@ describe('the history for operators', () => {
     const { events } = life['history'] as { events: Json[] };
     expect(events.map(({ type }) => type)).toEqual(['settlement.included', 'settlement.finalized']);
     expect(events[0]?.['deliveries']).toMatchObject([
-      { webhookId: webhook, owner: 'shop', status: 500, answer: HOSTILE },
+      { webhookId: webhook, owner: 'shop', status: 500, answer: KEPT },
     ]);
     expect((await admin(`settlements/${NOBODY}`)).status).toBe(404);
     expect((await admin(`settlements/%00`)).status).toBe(404);
@@ -199,7 +201,7 @@ describe('the history for operators', () => {
   it('shows webhooks, runs and actions', async () => {
     const webhooks = listed(await told('webhooks', 'webhooks'), 'webhooks');
     expect(webhooks).toMatchObject([
-      { id: webhook, owner: 'shop', status: 'enabled', last: { status: 500, answer: HOSTILE } },
+      { id: webhook, owner: 'shop', status: 'enabled', last: { status: 500, answer: KEPT } },
     ]);
     expect(JSON.stringify(webhooks)).not.toContain('whsec_');
     await told(`webhooks/${webhook}/deliveries?limit=1`, 'webhooks/{id}/deliveries');
@@ -214,10 +216,10 @@ describe('the history for operators', () => {
   it.each([
     ['history/settlements', 'from'],
     ['history/settlements?from=-1', 'from'],
-    [`history/settlements?payTo=${'0x'.padEnd(5000, 'f')}`, 'payTo'],
-    [`history/settlements?payTo=${'0x'.padEnd(42, 'f')}&limit=1000000`, 'limit'],
-    [`history/settlements?payTo=${'0x'.padEnd(42, 'f')}&limit[]=1`, 'parameter'],
-    [`history/settlements?payTo=${'0x'.padEnd(42, 'f')}&cursor=${'A'.repeat(4000)}`, 'cursor'],
+    ['history/settlements?payTo=LONG', 'payTo'],
+    ['history/settlements?payTo=PAYEE&limit=1000000', 'limit'],
+    ['history/settlements?payTo=PAYEE&limit[]=1', 'parameter'],
+    ['history/settlements?payTo=PAYEE&cursor=LONG', 'cursor'],
     [`history/settlements?from=${SINCE}&network=eip155:9007199254740993`, 'network'],
     ['history/settlements?from=0001-01-01', 'from'],
     ['history/totals', 'from'],
@@ -234,7 +236,8 @@ describe('the history for operators', () => {
     ['audit?subject=%00', 'subject'],
     ['audit?limit=-1', 'limit'],
   ])('names what is wrong with %s', async (path, name) => {
-    const { status, body } = await admin(path);
+    const given = path.replace('LONG', '0x'.padEnd(5000, 'f')).replace('PAYEE', payTo);
+    const { status, body } = await admin(given);
     expect([path, status]).toEqual([path, 400]);
     expect(String(body['error'])).toContain(name);
   });
@@ -279,6 +282,9 @@ describe('the history for operators', () => {
       // No door takes this; the page must stand it from wherever it comes.
       await query(`update x402.webhook_endpoints
         set description = '${HOSTILE}', url = 'https://shop.example/${HOSTILE}'`);
+      await query(
+        `update x402.webhook_deliveries set answer = '${HOSTILE}', problem = '${HOSTILE}'`,
+      );
       browser = await Browser.start(1200, 1000);
     }, PATIENCE_MS);
     afterAll(() => browser.stop());
