@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
+import { holdsAllOf, settlementOfRow } from './archived-row.js';
 import { aRecorded, CLAIMED_AT, idOf } from './recorded-settlement.builder.js';
 import { newestOf, rowOf } from './settlement-row.js';
 
 const change = (settlement: RecordedSettlement, id = idOf('a'), sequence = 1) =>
   ({ kind: 'recorded', id, version: { ms: 5, sequence }, settlement }) as const;
+
+const signedAs = (signedTag: string) => ({ view: { ...aRecorded('a').view, signedTag } });
 
 describe('the row of a settlement', () => {
   it('holds hashes and addresses as bytes, amounts whole', () => {
@@ -32,7 +35,16 @@ describe('the row of a settlement', () => {
     expect(row).toMatchObject({ amount: null, payer: null, pay_to: null, transactions: null });
   });
 
+  it('has no signature of a record that a lane made again', () => {
+    const made = change(aRecorded('a', 'broadcast', signedAs('')));
+    const row = rowOf(56, 1, made);
+    expect(row.signed_tag).toHaveLength(0);
+    const read = settlementOfRow({ ...row, chain_id: '56' });
+    expect(holdsAllOf(read, made.settlement)).toBe(true);
+  });
+
   it.each([
+    ['a signature', change(aRecorded('a', 'broadcast', signedAs('no hash')))],
     ['an id', change(aRecorded('a'), 'no hash')],
     ['an authorization', change(aRecorded('a', 'broadcast', { authorizationId: '' }))],
     ['a block', change(aRecorded('a', 'broadcast', { blockHash: '0xabcd' }))],

@@ -84,7 +84,8 @@ export function rowOf(
     is_async: view.isAsync,
     authorization_id: wordOf(authorizationId),
     terms_tag: wordOf(view.termsTag),
-    signed_tag: wordOf(view.signedTag),
+    // Empty where a lane made the record again: it keeps no signature.
+    signed_tag: view.signedTag === '' ? Buffer.alloc(0) : wordOf(view.signedTag),
     scheme: details?.scheme ?? null,
     method: details?.method ?? null,
     asset: bytesOf(details?.token, ADDRESS),

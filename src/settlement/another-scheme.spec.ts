@@ -37,12 +37,16 @@ describe('a settlement of another scheme', () => {
   });
 
   it('is stored with its name, and read again', () => {
-    const written = paymentFields(anAcceptedNote, { termsTag: 't', signedTag: 's' }, 5);
+    const written = paymentFields(anAcceptedNote, { termsTag: 't', signedTag: 's', arrivedAt: 5 });
     const fields = new Map<string, string>();
     for (let i = 0; i < written.length; i += 2) fields.set(written[i] ?? '', written[i + 1] ?? '');
     expect(Object.fromEntries(fields)).toMatchObject({ scheme: 'toy', nonce: '7', kind: 'p' });
     expect(readDetails(fields, fields)).toMatchObject({ scheme: 'toy', method: 'note' });
-    const exact = paymentFields(anAcceptedPayment(), { termsTag: 't', signedTag: 's' }, 5);
+    const exact = paymentFields(anAcceptedPayment(), {
+      termsTag: 't',
+      signedTag: 's',
+      arrivedAt: 5,
+    });
     expect(exact).not.toContain('scheme');
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { usedBytes } from '../../bench/support/redis-memory.js';
+import { rowOf } from '../../src/history/settlement-row.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
@@ -332,6 +333,30 @@ describe('settlements that leave a ledger', () => {
       true,
       true,
     ]);
+  });
+
+  it('are archived when a lane has made them again, with all that is known of them', async () => {
+    const asked = aPayment();
+    const of = { ...asked, identity: { ...asked.identity, signedTag: hashOf(['signed']) } };
+    const [lost, kept] = [await claim(aRequester(), of), await claim(aRequester())];
+    const hash = newHash();
+    const held = await world.lane();
+    await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
+    const before = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
+    const lanes = new RedisLaneStore(world.redis, world.epochs, LIMITS, new FakeArchive());
+    const payments = new Map([lost, kept].map(({ ref, of: made }) => [ref.id, made.payment]));
+    const attempt = anAttempt(0, [...payments.keys()], hash);
+    await lanes.restoreAttempts(held, [{ attempt, payments }], 1);
+    const outbox = new RedisOutbox(world.redis, world.epochs);
+    const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);
+    if (found.kind === 'held') throw new Error('another one reads it');
+    const made = found.changes.find(({ id }) => id === lost.ref.id);
+    if (made?.kind !== 'recorded') throw new Error('it was not noted');
+    const row = rowOf(CHAIN_ID, 1, made);
+    expect(row).toMatchObject({ state: 'broadcast', amount: '1000', arrived_at: null });
+    // What another has of it is not made less.
+    const after = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
+    for (const name of ['signed', 't_arrived']) expect(after[name]).toBe(before[name]);
   });
 
   // The last: it leaves the ledger with that epoch.

@@ -120,7 +120,7 @@ describe('the payment of a record', () => {
       's',
     ],
   ])('with %s is whole, and its details are those of the payment', (_, payment, kind) => {
-    const fields = fieldsOf(paymentFields(payment, TAGS, 123));
+    const fields = fieldsOf(paymentFields(payment, { ...TAGS, arrivedAt: 123 }));
     expect(decodePayment(fields.get('payment') ?? '')).toEqual(payment);
     expect(fields.get('kind')).toBe(kind);
     const { authorization } = payment;
@@ -135,7 +135,7 @@ describe('the payment of a record', () => {
     const authorization = anEip3009Authorization({
       ...{ nonce: `0x${'ff'.repeat(32)}`, validBefore: 2n ** 256n - 1n },
     });
-    const fields = fieldsOf(paymentFields(anAcceptedPayment({ authorization }), TAGS, 0));
+    const fields = fieldsOf(paymentFields(anAcceptedPayment({ authorization }), TAGS));
     const details = readDetails(fields, new Map());
     expect(details.authorizationNonce).toBe(2n ** 256n - 1n);
     expect(details.deadline).toBe(99_999_999_999n);
@@ -143,7 +143,7 @@ describe('the payment of a record', () => {
 
   it('has the times of the record before those of its details', () => {
     const kept = new Map([
-      ...fieldsOf(paymentFields(anAcceptedPayment(), TAGS, 1)),
+      ...fieldsOf(paymentFields(anAcceptedPayment(), { ...TAGS, arrivedAt: 1 })),
       ['t_claimed', '2'],
     ]);
     const now = new Map([

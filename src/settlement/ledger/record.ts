@@ -27,7 +27,7 @@ import { asList } from './reply.js';
  * | `stage` | x | x | see `settlement-machine.ts` |
  * | `paid` | | x | `1` when the payee was paid by it |
  * | `auth` | x | x | authorization id |
- * | `terms`, `signed` | x | x | tags, see `identity.ts` |
+ * | `terms`, `signed` | x | x | tags, see `identity.ts`; `signed` is empty where a lane made the record again |
  * | `sale` | x | x | `open` or `sold` |
  * | `sold_to`, `sold_key` | x | x | the requester it was sold to, and the tag of its key |
  * | `kept` | x | x | `1`: two requesters of one key were told, it cannot be taken back |
@@ -179,17 +179,23 @@ export function parseDetails(text: string): Fields {
   );
 }
 
+/** What a lane does not remember of a claim is left out. */
+export interface ClaimFacts {
+  readonly termsTag: string;
+  readonly signedTag?: string;
+  readonly arrivedAt?: number;
+}
+
 /** The fields of a payment in its record: name, value, ... */
 export function paymentFields(
   payment: AcceptedPayment,
-  tags: { readonly termsTag: string; readonly signedTag: string },
-  arrivedAt: number,
+  { termsTag, signedTag, arrivedAt }: ClaimFacts,
 ): string[] {
   const { authorization, chainId, asset, payTo, amount } = payment;
   const settled = settledAmountOf(payment);
   const sender = soleSenderOf(payment);
   return [
-    ...['terms', tags.termsTag, 'signed', tags.signedTag],
+    ...['terms', termsTag, ...(signedTag === undefined ? [] : ['signed', signedTag])],
     ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
     ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
     ...['method', authorization.method, 'amount', amount.toString()],
@@ -197,7 +203,8 @@ export function paymentFields(
     ...(sender === undefined ? [] : ['sender', sender]),
     ...['nonce', authorizationNonceOf(payment).toString()],
     ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
-    ...['t_arrived', String(arrivedAt), 'payment', encodePayment(payment)],
+    ...(arrivedAt === undefined ? [] : ['t_arrived', String(arrivedAt)]),
+    ...['payment', encodePayment(payment)],
   ];
 }
 

@@ -100,7 +100,9 @@ export class RedisSettlementStore implements SettlementStore {
     const { identity, payment, means, isHandedOut } = claim;
     const { chainId, asset, authorization } = payment;
     const id = settlementIdOf(identity, requester.id);
-    const fields = paymentFields(payment, identity, requester.arrivedAt);
+    const { termsTag, signedTag } = identity;
+    const { arrivedAt } = requester;
+    const fields = paymentFields(payment, { termsTag, signedTag, arrivedAt });
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.claim,

@@ -79,7 +79,7 @@ export class RedisLaneLeases {
             payment.asset,
             payment.authorization,
           );
-          const fields = paymentFields(payment, { termsTag, signedTag: '' }, 0);
+          const fields = paymentFields(payment, { termsTag });
           return [{ id, fields: ['auth', authorizationId, ...fields] }];
         }),
       };

@@ -34,7 +34,7 @@ for _, one in ipairs(cjson.decode(ARGV[5])) do
       r = { redis_key = key, id = item.id, stage = 'none', auth = fields.auth, asset = fields.asset, payer = fields.payer,
         pay_to = fields.pay_to, deadline = fields.deadline, kind = fields.kind, amount = fields.amount, lane = lane,
         lane_nonce = nonce, hashes = '', claimed_at = at, again = 0 }
-      redis.call('HSET', key, 'sale', 'open', 't_claimed', at, unpack(item.fields))
+      redis.call('HSET', key, 'sale', 'open', 't_claimed', at, 'signed', '', unpack(item.fields))
     end
     if can(r, 'restored') and not is_bound(r, nonce) then
       redis.call('PERSIST', key)
