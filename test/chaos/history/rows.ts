@@ -71,7 +71,6 @@ export async function brokenTables(database: Database): Promise<string[]> {
       'settlements have more than one row',
       'select count(*) from (select id from x402.settlements group by id having count(*) > 1) twice',
     ],
-    ['records could not be read', 'select count(*) from x402.unreadable_records'],
     [
       'settlements have no place, or a place and no row',
       `select count(*) from x402.settlement_ids place full join x402.settlements row
@@ -83,6 +82,10 @@ export async function brokenTables(database: Database): Promise<string[]> {
   for (const [name, text] of counts) {
     const count = Number((await database.query<{ count: string }>(text))[0]?.count);
     if (count > 0) found.push(`${count} ${name}`);
+  }
+  const unreadable = 'select distinct record from x402.unreadable_records';
+  for (const { record } of await database.query<{ record: string }>(unreadable)) {
+    found.push(`a record could not be read: ${record}`);
   }
   return found;
 }
