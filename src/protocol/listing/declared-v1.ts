@@ -1,0 +1,47 @@
+import { isJsonObject, type JsonObject, readOptionalObject } from '../payment/wire-values.js';
+
+/** Names that sellers have for one field. */
+const QUERY = ['queryParams', 'query_params', 'query', 'params'];
+const BODY = ['bodyFields', 'body_fields', 'bodyParams', 'body', 'data', 'properties'];
+const HEADERS = ['headerFields', 'header_fields', 'headers'];
+const BODY_TYPE = ['bodyType', 'body_type'];
+
+/**
+ * `outputSchema` of V1 in the words of the extension of V2, for the same reader. `undefined` where it
+ * declares nothing, or the seller does not want to be found.
+ */
+export function infoOfOutputSchema(outputSchema: unknown): JsonObject | undefined {
+  const schema = readOptionalObject(outputSchema);
+  const input = readOptionalObject(schema?.['input']);
+  if (schema === undefined || input === undefined || input['discoverable'] === false) {
+    return undefined;
+  }
+  const { type, method: said } = input;
+  const method = typeof said === 'string' ? said.slice(0, 16).toUpperCase() : said;
+  const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
+  const [queryParams, body, headers] = [QUERY, BODY, HEADERS].map((names) => first(input, names));
+  return {
+    input: {
+      ...{ type, method },
+      ...(takesBody && { bodyType: bodyTypeOf(input), body: body ?? {} }),
+      ...(queryParams && { queryParams }),
+      ...(headers && { headers }),
+    },
+    ...(isJsonObject(schema['output']) && { output: { type: 'json', example: schema['output'] } }),
+  };
+}
+
+function first(input: JsonObject, names: readonly string[]): JsonObject | undefined {
+  for (const name of names) {
+    const value = readOptionalObject(input[name]);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function bodyTypeOf(input: JsonObject): string {
+  const [said] = BODY_TYPE.map((name) => input[name]).filter((one) => typeof one === 'string');
+  const type = said?.slice(0, 64).toLowerCase() ?? '';
+  if (type.includes('form') || type.includes('multipart')) return 'form-data';
+  return type.includes('text') || type.includes('plain') ? 'text' : 'json';
+}

@@ -1,0 +1,187 @@
+import { type JsonObject, readOptionalObject } from '../payment/wire-values.js';
+import { readInfo, readSchema } from './declared-info.js';
+import { infoOfOutputSchema } from './declared-v1.js';
+import type { Fault, ListedOffer, Listing, ListingNote, ReadDeclaration } from './listing.js';
+import {
+  type AllowedHosts,
+  iconUrlOf,
+  isFault,
+  readResourceUrl,
+  type ResourceUrl,
+  routeTemplateOf,
+} from './resource-url.js';
+import { mimeTypeOf, plainText, serviceNameOf, tagsOf } from './seller-words.js';
+
+/** The x402 extension by which sellers declare what they sell. */
+export const BAZAAR = 'bazaar';
+
+/** What was said of something that is sold, wherever it was said. */
+interface Said {
+  readonly x402Version: 1 | 2;
+  /** `url`, `description` and the like, and where they are. */
+  readonly resource: JsonObject;
+  readonly urlPath: string;
+  readonly info: unknown;
+  readonly infoPath: string;
+  readonly schema: unknown;
+  readonly routeTemplate: unknown;
+  readonly requirements: JsonObject;
+}
+
+/**
+ * What a settle request declares of what is sold, from the echo of the seller's declaration in a payload of
+ * V2, or from the requirements of V1. Bounded in time and size, whatever came.
+ */
+export function readDeclaration(
+  paymentPayload: JsonObject,
+  paymentRequirements: JsonObject,
+  allow: AllowedHosts,
+): ReadDeclaration {
+  if (paymentPayload['x402Version'] === 1) return readOffer(paymentRequirements, allow);
+  return readDeclared(paymentPayload, paymentRequirements, allow, 'paymentPayload.');
+}
+
+/** The same in a 402 of V2: `resource`, `extensions` and one of its offers. */
+export function readDeclared(
+  { resource, extensions }: JsonObject,
+  requirements: JsonObject,
+  allow: AllowedHosts,
+  at = '',
+): ReadDeclaration {
+  const said = readOptionalObject(extensions)?.[BAZAAR];
+  if (said === undefined || said === null) return { kind: 'none' };
+  const bazaar = readOptionalObject(said);
+  return read(
+    {
+      x402Version: 2,
+      resource: readOptionalObject(resource) ?? {},
+      urlPath: `${at}resource.url`,
+      info: bazaar?.['info'],
+      infoPath: `${at}extensions.bazaar.info`,
+      schema: bazaar?.['schema'],
+      routeTemplate: bazaar?.['routeTemplate'],
+      requirements,
+    },
+    allow,
+  );
+}
+
+/** The same in an offer of V1. */
+export function readOffer(
+  requirements: JsonObject,
+  allow: AllowedHosts,
+  at = 'paymentRequirements.',
+): ReadDeclaration {
+  const info = infoOfOutputSchema(requirements['outputSchema']);
+  if (info === undefined) return { kind: 'none' };
+  const { resource: url, description, mimeType } = requirements;
+  return read(
+    {
+      x402Version: 1,
+      resource: { url, description, mimeType },
+      urlPath: `${at}resource`,
+      info,
+      infoPath: `${at}outputSchema`,
+      schema: undefined,
+      routeTemplate: undefined,
+      requirements,
+    },
+    allow,
+  );
+}
+
+function read(said: Said, allow: AllowedHosts): ReadDeclaration {
+  const notes = new Set<ListingNote>();
+  const url = readResourceUrl(said.resource['url'], said.urlPath, allow);
+  if (isFault(url)) return refused(url, undefined);
+  const concrete = url.origin + url.path;
+  const info = readInfo(said.info, said.infoPath, notes);
+  if ('code' in info) return refused(info, concrete);
+  if (url.origin.startsWith('mcp:') && info.type !== 'mcp') {
+    const expected = 'an http: or https: URL for requests';
+    return refused({ code: 'resource_scheme', path: said.urlPath, expected }, concrete);
+  }
+  const routeTemplate = info.type === 'http' ? templateOf(said, url, notes) : undefined;
+  const schema = readSchema(said.schema, notes);
+  const { type, method, toolName } = info;
+  const listing: Listing = {
+    x402Version: said.x402Version,
+    type,
+    resource: routeTemplate === undefined ? concrete : url.origin + routeTemplate,
+    ...(routeTemplate !== undefined && { exampleUrl: concrete }),
+    ...(method !== undefined && { method }),
+    ...(toolName !== undefined && { toolName }),
+    ...wordsOf(said.resource, notes),
+    bazaar: {
+      info: info.info,
+      ...(schema && { schema }),
+      ...(routeTemplate !== undefined && { routeTemplate }),
+    },
+    offer: offerOf(said.requirements),
+  };
+  return { kind: 'listing', listing, notes: [...notes].sort() };
+}
+
+function refused(fault: Fault, resource: string | undefined): ReadDeclaration {
+  return { kind: 'fault', fault, resource };
+}
+
+function templateOf(
+  { routeTemplate }: Said,
+  { path }: ResourceUrl,
+  notes: Set<ListingNote>,
+): string | undefined {
+  if (routeTemplate === undefined) return undefined;
+  const template = routeTemplateOf(routeTemplate, path);
+  if (template === undefined) notes.add('route_template_left_out');
+  return template;
+}
+
+type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
+
+/** What is not as it should be is left out, and said to be. */
+function wordsOf(said: JsonObject, notes: Set<ListingNote>): Words {
+  const kept = <T>(value: T | undefined, name: string, note: ListingNote): T | undefined => {
+    if (value === undefined && isSaid(said[name])) notes.add(note);
+    return value;
+  };
+  const { text: description, isCut } = plainText(said['description']);
+  if (isCut && isSaid(said['description'])) notes.add('description_cut');
+  const mimeType = kept(mimeTypeOf(said['mimeType']), 'mimeType', 'mime_type_left_out');
+  const serviceName = kept(
+    serviceNameOf(said['serviceName']),
+    'serviceName',
+    'service_name_left_out',
+  );
+  const tags = kept(tagsOf(said['tags']), 'tags', 'tags_left_out');
+  const iconUrl = kept(iconUrlOf(said['iconUrl']), 'iconUrl', 'icon_left_out');
+  return {
+    ...(description !== undefined && { description }),
+    ...(mimeType !== undefined && { mimeType }),
+    ...(serviceName !== undefined && { serviceName }),
+    ...(tags && { tags }),
+    ...(iconUrl !== undefined && { iconUrl }),
+  };
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** A day: no payment waits longer. */
+const TIMEOUT_MAX = 86_400;
+const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
+
+function offerOf(requirements: JsonObject): ListedOffer {
+  const seconds = requirements['maxTimeoutSeconds'];
+  const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;
+  const said = readOptionalObject(requirements['extra']) ?? {};
+  const extra = EXTRA.flatMap((name) => {
+    const { text, isCut } = plainText(said[name], 128);
+    return text === undefined || isCut ? [] : [[name, text] as const];
+  });
+  return {
+    ...(isTime && { maxTimeoutSeconds: Math.min(Number(seconds), TIMEOUT_MAX) }),
+    ...(extra.length > 0 && { extra: Object.fromEntries(extra) }),
+  };
+}
