@@ -43,6 +43,8 @@
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
  * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
  * | `audit` `x402:{56:0}:audit` | stream | with a history: always | the 10 000 newest actions of operators: see `audit-entry.ts` |
+ * | `declared` `x402:{56:0}:declared` | stream | with a catalogue: until it is known whether the claim was paid, a day at most | claims that came with a declaration: see `declaration-notes.ts` |
+ * | `declared:texts`, `declared:uses` | hash | likewise | what was declared by the hash of it; how many claims name it, and the size of all |
  * | `archiver` | string | seconds | the process that archives them |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
@@ -95,6 +97,12 @@ export const listKey = (
     | 'funded',
 ): string => chainKey(chainId, list);
 export const outboxKey = (chainId: number): string => chainKey(chainId, 'outbox');
+/** Notes of declarations, their contents, and how often each is named. */
+export const declarationKeys = (chainId: number): readonly string[] => [
+  chainKey(chainId, 'declared'),
+  chainKey(chainId, 'declared:texts'),
+  chainKey(chainId, 'declared:uses'),
+];
 export const auditKey = (chainId: number): string => chainKey(chainId, 'audit');
 export const archiverKey = (chainId: number): string => chainKey(chainId, 'archiver');
 export const payerKey = (chainId: number, payer: string): string => chainKey(chainId, `y:${payer}`);

@@ -4,6 +4,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { type AuditTrail, RedisAuditTrail } from './audit-trail.js';
 import type { CooledSettlements } from './cooled-settlements.js';
+import type { DeclarationNotes } from './declaration-notes.js';
 import { LedgerEpochs } from './epoch.js';
 import type { LabelStore } from './label-store.js';
 import type { LaneStore } from './lane-store.js';
@@ -15,6 +16,7 @@ import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
 import type { SettlementQueries } from './queries/settlement-queries.js';
 import { RedisCooledSettlements } from './redis-cooled-settlements.js';
+import { RedisDeclarationNotes } from './redis-declaration-notes.js';
 import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
@@ -26,6 +28,8 @@ import type { SettlementStore } from './settlement-store.js';
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
 /** {@link LabelStore}. */
 export const LABEL_STORE = Symbol('LABEL_STORE');
+/** {@link DeclarationNotes}. */
+export const DECLARATION_NOTES = Symbol('DECLARATION_NOTES');
 /** {@link LaneStore}. */
 export const LANE_STORE = Symbol('LANE_STORE');
 /** {@link SettlementQueries}. */
@@ -62,6 +66,11 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
       inject: [LEDGER_REDIS, AppConfig],
       useFactory: (redis: Redis, { retentionSeconds }: AppConfig): LabelStore =>
         new RedisLabelStore(redis, retentionSeconds),
+    },
+    {
+      provide: DECLARATION_NOTES,
+      inject: [LEDGER_REDIS],
+      useFactory: (redis: Redis): DeclarationNotes => new RedisDeclarationNotes(redis),
     },
     {
       provide: LANE_STORE,
@@ -119,6 +128,7 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
   exports: [
     SETTLEMENT_STORE,
     LABEL_STORE,
+    DECLARATION_NOTES,
     LANE_STORE,
     SETTLEMENT_QUERIES,
     LANE_QUERIES,
