@@ -1,6 +1,6 @@
 /**
  * Who may know whom. `protocol` is pure, `platform` holds the tools of every room; `settlement` stands on
- * both; `facilitator`, `history`, `hub` and `wallet` stand beside each other on the ports of `settlement`; `operations`
+ * both; `facilitator`, `history`, `discovery`, `hub` and `wallet` stand beside each other on the ports of `settlement`; `operations`
  * sees all and is known by nobody.
  *
  * @type {import('dependency-cruiser').IConfiguration}
@@ -40,6 +40,12 @@ export default {
     knowsOnly('settlement-stands-on-both', 'settlement', 'settlement/|platform/|protocol/'),
     knowsOnly('facilitator', 'facilitator', 'facilitator/|settlement/|platform/|protocol/'),
     knowsOnly('history', 'history', 'history/|settlement/|platform/|protocol/'),
+    knowsOnly(
+      'discovery',
+      'discovery',
+      'discovery/|settlement/|platform/|protocol/|history/(archive|postgres/(database|tables))\\.ts$',
+      'the catalogue is in the database of the history, and learns from its rows',
+    ),
     knowsOnly('hub-stands-alone', 'hub', 'hub/|platform/|protocol/'),
     knowsOnly(
       'wallet-stands-alone',
@@ -100,7 +106,7 @@ export default {
       name: 'requesters-do-not-reach-into-lanes',
       comment: 'the ledger and the queue are all that the asking and the settling side share',
       severity: 'error',
-      from: { path: '^src/(facilitator|history)/|^src/settlement/admission' },
+      from: { path: '^src/(facilitator|history|discovery)/|^src/settlement/admission' },
       to: { path: '^src/settlement/lanes/' },
     },
 

@@ -1,5 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 import type { SettlementRow } from '../settlement-row.js';
+import type { CatalogueTables } from './catalogue-tables.js';
 import type { ReconciliationTables } from './reconciliation-tables.js';
 
 /**
@@ -10,7 +11,7 @@ import type { ReconciliationTables } from './reconciliation-tables.js';
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'withheld';
 
 /** The tables of `src/history/migrations`, in the schema `x402`. */
-export interface Tables extends ReconciliationTables {
+export interface Tables extends ReconciliationTables, CatalogueTables {
   readonly settlements: SettlementRow & { readonly archived_at: Generated<Date> };
   readonly settlement_ids: Pick<
     SettlementRow,

@@ -1,0 +1,133 @@
+import type { Address } from 'viem';
+import type { ListedOffer, Listing, ListingType } from '../protocol/listing/listing.js';
+import type { RefusalCode } from './codes.js';
+import type { Declared } from './declared.js';
+
+/** A payment that was made, as the history has it. */
+export interface Paid {
+  readonly chainId: number;
+  readonly payTo: Address;
+  readonly scheme: string;
+  readonly method: string;
+  readonly asset: Address;
+  /** What was signed, atomic units. */
+  readonly amount: bigint;
+  /** Whether anything was paid at all. */
+  readonly isWorthless: boolean;
+  readonly claimedAt: Date;
+  readonly paidAt: Date;
+}
+
+/** What became of a claim, as far as the history knows: nothing yet, nothing ever, or a payment. */
+export type ClaimOutcome = 'waiting' | 'over' | Paid;
+
+/** A payment, and what was declared with it. */
+export interface Lesson {
+  readonly paid: Paid;
+  readonly declared: Declared;
+}
+
+/** What came of lessons. */
+export interface Learnt {
+  readonly listed: number;
+  readonly refused: number;
+}
+
+/**
+ * Where the catalogue is written. What is learnt may be learnt again.
+ *
+ * @throws ArchiveError from every method.
+ */
+export interface CatalogueWriter {
+  /** @returns those the history knows. */
+  outcomes(chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>>;
+
+  learn(lessons: readonly Lesson[]): Promise<Learnt>;
+
+  /** Drops what was not paid for since. */
+  forget(before: Date): Promise<void>;
+}
+
+/** An offer that was paid. */
+export interface CatalogueOffer {
+  readonly scheme: string;
+  readonly asset: Address;
+  readonly amount: string;
+  readonly offer: ListedOffer;
+}
+
+export interface CatalogueEntry {
+  readonly chainId: number;
+  readonly payTo: Address;
+  readonly listing: Listing;
+  /** Newest first; never empty. */
+  readonly offers: readonly CatalogueOffer[];
+  readonly firstPaidAt: Date;
+  readonly lastPaidAt: Date;
+  /** Others that were paid for the same place, of whom one at most sells there. */
+  readonly otherPayees: number;
+  readonly position: EntryPosition;
+}
+
+/** A place in the list, for whoever goes on from there. */
+export interface EntryPosition {
+  readonly paidAt: number;
+  readonly id: string;
+}
+
+/** Which entries are asked for. */
+export interface CatalogueFilter {
+  readonly type?: ListingType | undefined;
+  readonly payTo?: Address | undefined;
+  readonly chainId?: number | undefined;
+  readonly scheme?: string | undefined;
+  readonly asset?: Address | undefined;
+  /** Atomic units. */
+  readonly maxAmount?: bigint | undefined;
+  readonly x402Version?: 1 | undefined;
+  /** Entries that were not paid for since are not shown. */
+  readonly since: Date;
+}
+
+/** Where a page begins: after so many, or after an entry. */
+export type PageStart = { readonly offset: number } | { readonly after: EntryPosition };
+
+export interface FoundEntries {
+  readonly entries: readonly CatalogueEntry[];
+  /** Whether words that are not spelled alike were looked for too. */
+  readonly method: 'text' | 'text+trigram';
+}
+
+/** What is known of a place, listed or not. */
+export interface Standing {
+  readonly chainId: number;
+  readonly payTo: Address;
+  readonly resource: string;
+  readonly call: string | undefined;
+  readonly code: 'listed' | 'expired' | RefusalCode;
+  readonly path: string | undefined;
+  /** When it was paid last, or refused. */
+  readonly at: Date;
+}
+
+/** @throws ArchiveError from every method. */
+export interface CatalogueReader {
+  /** Those paid last come first. */
+  page(filter: CatalogueFilter, start: PageStart, most: number): Promise<readonly CatalogueEntry[]>;
+
+  count(filter: CatalogueFilter): Promise<number>;
+
+  /** Those that fit best come first. */
+  search(
+    filter: CatalogueFilter,
+    text: string,
+    start: { readonly offset: number },
+    most: number,
+  ): Promise<FoundEntries>;
+
+  /** What is known of a resource, by its URL or by one that its template stands for. */
+  standings(
+    place: { readonly resource: string; readonly payTo?: Address | undefined },
+    since: Date,
+  ): Promise<readonly Standing[]>;
+}

@@ -1,0 +1,220 @@
+import type { Address } from 'viem';
+import type { Listing } from '../protocol/listing/listing.js';
+import type {
+  CatalogueEntry,
+  CatalogueFilter,
+  CatalogueOffer,
+  CatalogueReader,
+  CatalogueWriter,
+  ClaimOutcome,
+  FoundEntries,
+  Learnt,
+  Lesson,
+  PageStart,
+  Paid,
+  Standing,
+} from './catalogue.js';
+import type { RefusalCode } from './codes.js';
+import { callOf, entryIdOf, hostOf, placeOf, searchedOf } from './postgres/entry-rows.js';
+
+interface Kept {
+  readonly id: string;
+  readonly chainId: number;
+  readonly payTo: Address;
+  listing: Listing;
+  declaredAt: number;
+  firstPaidAt: number;
+  lastPaidAt: number;
+  readonly offers: Map<string, CatalogueOffer & { readonly paidAt: number }>;
+}
+
+interface Refused {
+  readonly chainId: number;
+  readonly payTo: Address;
+  readonly resource: string;
+  readonly code: RefusalCode;
+  readonly path: string | undefined;
+  readonly at: number;
+}
+
+/** A catalogue in memory, which keeps the contract of the one in PostgreSQL. */
+export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
+  readonly denied = new Set<string>();
+  /** What the history knows, by id. */
+  readonly history = new Map<string, ClaimOutcome>();
+  readonly #entries = new Map<string, Kept>();
+  readonly #refusals = new Map<string, Refused>();
+
+  constructor(private readonly entriesPerPayee = 500) {}
+
+  outcomes(_chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>> {
+    return Promise.resolve(
+      new Map(
+        ids.flatMap((id) => {
+          const outcome = this.history.get(id);
+          return outcome === undefined ? [] : [[id, outcome] as const];
+        }),
+      ),
+    );
+  }
+
+  learn(lessons: readonly Lesson[]): Promise<Learnt> {
+    const codes = lessons.map((lesson) => this.#learn(lesson));
+    const listed = codes.filter((code) => code === undefined).length;
+    return Promise.resolve({ listed, refused: codes.length - listed });
+  }
+
+  forget(before: Date): Promise<void> {
+    for (const [id, { lastPaidAt }] of this.#entries) {
+      if (lastPaidAt < before.getTime()) this.#entries.delete(id);
+    }
+    for (const [name, { at }] of this.#refusals) {
+      if (at < before.getTime()) this.#refusals.delete(name);
+    }
+    return Promise.resolve();
+  }
+
+  page(
+    filter: CatalogueFilter,
+    start: PageStart,
+    most: number,
+  ): Promise<readonly CatalogueEntry[]> {
+    const all = this.#fitting(filter);
+    const from =
+      'offset' in start
+        ? start.offset
+        : all.findIndex(({ position: { paidAt, id } }) =>
+            paidAt === start.after.paidAt ? id < start.after.id : paidAt < start.after.paidAt,
+          );
+    return Promise.resolve(from < 0 ? [] : all.slice(from, from + most));
+  }
+
+  count(filter: CatalogueFilter): Promise<number> {
+    return Promise.resolve(this.#fitting(filter).length);
+  }
+
+  search(
+    filter: CatalogueFilter,
+    text: string,
+    { offset }: { readonly offset: number },
+    most: number,
+  ): Promise<FoundEntries> {
+    const wanted = text.toLowerCase();
+    const entries = this.#fitting(filter).filter(({ listing }) =>
+      Object.values(searchedOf(listing)).some((said) => said.toLowerCase().includes(wanted)),
+    );
+    return Promise.resolve({ entries: entries.slice(offset, offset + most), method: 'text' });
+  }
+
+  standings(
+    { resource, payTo }: Parameters<CatalogueReader['standings']>[0],
+    since: Date,
+  ): Promise<readonly Standing[]> {
+    const isOf = (one: Address): boolean => payTo === undefined || payTo === one;
+    const entries = [...this.#entries.values()]
+      .filter(({ listing }) => [listing.resource, listing.exampleUrl].includes(resource))
+      .map((kept): Standing => {
+        const code = this.#isDenied(kept)
+          ? 'denied'
+          : kept.lastPaidAt < since.getTime()
+            ? 'expired'
+            : 'listed';
+        return {
+          ...{ chainId: kept.chainId, payTo: kept.payTo, resource: kept.listing.resource, code },
+          ...{ call: callOf(kept.listing), path: undefined, at: new Date(kept.lastPaidAt) },
+        };
+      });
+    const refusals = [...this.#refusals.values()]
+      .filter((refused) => refused.resource === resource)
+      .map((refused): Standing => ({ ...refused, call: undefined, at: new Date(refused.at) }));
+    return Promise.resolve([...entries, ...refusals].filter((one) => isOf(one.payTo)));
+  }
+
+  #learn({ paid, declared }: Lesson): RefusalCode | undefined {
+    if ('code' in declared) return this.#refuse(paid, declared);
+    const { listing } = declared;
+    const { resource } = listing;
+    const id = entryIdOf(paid, listing).toString('hex');
+    const isDenied = this.denied.has(paid.payTo) || this.denied.has(hostOf(resource));
+    if (isDenied) return this.#refuse(paid, { code: 'denied', resource });
+    const others = [...this.#entries.values()].filter(
+      (one) => one.id !== id && one.payTo === paid.payTo && one.chainId === paid.chainId,
+    );
+    if (others.length >= this.entriesPerPayee) {
+      return this.#refuse(paid, { code: 'payee_quota', resource });
+    }
+    const [claimedAt, paidAt] = [paid.claimedAt.getTime(), paid.paidAt.getTime()];
+    const kept: Kept = this.#entries.get(id) ?? {
+      ...{ id, chainId: paid.chainId, payTo: paid.payTo, listing, declaredAt: claimedAt },
+      ...{ firstPaidAt: paidAt, lastPaidAt: paidAt, offers: new Map() },
+    };
+    kept.firstPaidAt = Math.min(kept.firstPaidAt, paidAt);
+    kept.lastPaidAt = Math.max(kept.lastPaidAt, paidAt);
+    if (claimedAt >= kept.declaredAt) {
+      kept.listing = listing;
+      kept.declaredAt = claimedAt;
+    }
+    const { scheme, asset, method } = paid;
+    const name = `${scheme} ${asset} ${method}`;
+    if ((kept.offers.get(name)?.paidAt ?? 0) <= paidAt) {
+      const { offer } = listing;
+      kept.offers.set(name, { scheme, asset, amount: paid.amount.toString(), offer, paidAt });
+    }
+    this.#entries.set(id, kept);
+    this.#refusals.delete(`${paid.chainId} ${paid.payTo} ${resource}`);
+    return undefined;
+  }
+
+  #refuse(
+    { chainId, payTo, paidAt }: Paid,
+    { code, path, resource = '' }: { code: RefusalCode; path?: string; resource?: string },
+  ): RefusalCode {
+    const at = paidAt.getTime();
+    this.#refusals.set(`${chainId} ${payTo} ${resource}`, {
+      ...{ chainId, payTo, resource, code, path, at },
+    });
+    return code;
+  }
+
+  #isDenied({ payTo, listing }: Pick<Kept, 'payTo' | 'listing'>): boolean {
+    return this.denied.has(payTo) || this.denied.has(hostOf(listing.resource));
+  }
+
+  #fitting(filter: CatalogueFilter): CatalogueEntry[] {
+    const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
+    return [...this.#entries.values()]
+      .filter((kept) => kept.lastPaidAt >= since.getTime() && !this.#isDenied(kept))
+      .filter(({ listing }) => type === undefined || listing.type === type)
+      .filter(({ listing }) => x402Version === undefined || listing.x402Version === x402Version)
+      .filter((kept) => payTo === undefined || kept.payTo === payTo)
+      .filter((kept) => chainId === undefined || kept.chainId === chainId)
+      .filter(({ offers }) =>
+        [...offers.values()].some(
+          (offer) =>
+            (scheme === undefined || offer.scheme === scheme) &&
+            (asset === undefined || offer.asset === asset) &&
+            (maxAmount === undefined || BigInt(offer.amount) <= maxAmount),
+        ),
+      )
+      .sort((a, b) => b.lastPaidAt - a.lastPaidAt || (a.id < b.id ? 1 : -1))
+      .map((kept) => ({
+        ...{ chainId: kept.chainId, payTo: kept.payTo, listing: kept.listing },
+        offers: [...kept.offers.values()]
+          .sort((a, b) => b.paidAt - a.paidAt)
+          .map(({ scheme: ofScheme, asset: ofAsset, amount, offer }) => ({
+            ...{ scheme: ofScheme, asset: ofAsset, amount, offer },
+          })),
+        firstPaidAt: new Date(kept.firstPaidAt),
+        lastPaidAt: new Date(kept.lastPaidAt),
+        otherPayees: this.#otherPayees(kept),
+        position: { paidAt: kept.lastPaidAt, id: kept.id },
+      }));
+  }
+
+  #otherPayees({ listing, payTo }: Kept): number {
+    const others = [...this.#entries.values()]
+      .filter((one) => placeOf(one.listing).equals(placeOf(listing)))
+      .map((one) => one.payTo);
+    return new Set(others.filter((one) => one !== payTo)).size;
+  }
+}

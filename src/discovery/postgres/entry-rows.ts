@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import type { Address } from 'viem';
+import type { Listing } from '../../protocol/listing/listing.js';
+import type { Paid } from '../catalogue.js';
+
+/** SHA-256 over parts of which none can be taken for two. */
+function nameOf(parts: readonly (string | number)[]): Buffer {
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}
+
+/** The call at a place: the method of a request, or the name of a tool. */
+export function callOf({ method, toolName }: Listing): string {
+  return toolName ?? method ?? '';
+}
+
+/** Of a resource and its call, whoever is paid for it. */
+export function placeOf(listing: Listing): Buffer {
+  return nameOf([listing.type, listing.resource, callOf(listing)]);
+}
+
+/** Of an entry: a payee's own, so that nobody else's payment finds it. */
+export function entryIdOf(
+  { chainId, payTo }: Pick<Paid, 'chainId' | 'payTo'>,
+  listing: Listing,
+): Buffer {
+  return nameOf([chainId, payTo, listing.type, listing.resource, callOf(listing)]);
+}
+
+export function hostOf(resource: string): string {
+  try {
+    return new URL(resource).hostname.replace(/\.$/, '');
+  } catch {
+    return '';
+  }
+}
+
+/** What an entry is found by. */
+export function searchedOf(listing: Listing): Record<'names' | 'places' | 'words', string> {
+  const { serviceName, toolName, tags, resource, description, mimeType } = listing;
+  const { description: ofTool } = (listing.bazaar.info['input'] ?? {}) as Record<string, unknown>;
+  const spaced = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
+  const said = (values: readonly unknown[]): string =>
+    values.filter((one): one is string => typeof one === 'string').join(' ');
+  return {
+    names: spaced(said([serviceName, toolName, ...(tags ?? [])])),
+    places: spaced(resource.slice(0, 512).replace(/^\w+:\/\//, '')),
+    words: said([description, ofTool, mimeType]),
+  };
+}
+
+export function bytesOf(address: Address): Buffer {
+  return Buffer.from(address.slice(2), 'hex');
+}
+
+export function addressOf(bytes: Buffer): Address {
+  return `0x${bytes.toString('hex')}`;
+}

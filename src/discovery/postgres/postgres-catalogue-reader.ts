@@ -1,0 +1,227 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { asked } from '../../history/postgres/database.js';
+import type { Tables } from '../../history/postgres/tables.js';
+import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
+import type {
+  CatalogueEntry,
+  CatalogueFilter,
+  CatalogueOffer,
+  CatalogueReader,
+  FoundEntries,
+  PageStart,
+  Standing,
+} from '../catalogue.js';
+import type { RefusalCode } from '../codes.js';
+import { addressOf, bytesOf, callOf } from './entry-rows.js';
+
+interface EntryRow {
+  readonly id: Buffer;
+  readonly chain_id: string;
+  readonly pay_to: Buffer;
+  readonly listing: string;
+  readonly first_paid_at: Date;
+  readonly last_paid_at: Date;
+  readonly others: string;
+  readonly offers: readonly OfferRow[] | null;
+}
+
+interface OfferRow {
+  readonly scheme: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly offer: string;
+}
+
+/** Of entries and refusals of one place. */
+const STANDINGS_MAX = 50;
+/** What fits at all is put in order, and no more than this: a word that all have in common is no question. */
+const CANDIDATES_MAX = 2000;
+/** How much of a question has to be found in an entry, letter by letter. */
+const ALIKE = 0.5;
+
+/** {@link CatalogueReader} in the database of the history. */
+export class PostgresCatalogueReader implements CatalogueReader {
+  #trigrams: string | undefined;
+
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  async page(
+    filter: CatalogueFilter,
+    start: PageStart,
+    most: number,
+  ): Promise<readonly CatalogueEntry[]> {
+    const begin =
+      'after' in start
+        ? sql`and (entry.last_paid_at, entry.id) <
+            (${new Date(start.after.paidAt)}, ${Buffer.from(start.after.id, 'hex')})`
+        : sql``;
+    const offset = 'offset' in start ? start.offset : 0;
+    return this.#entries(sql`
+      select entry.*, row_number() over () as rank from (
+        select * from x402.catalogue_entries entry where ${conditionsOf(filter)} ${begin}
+        order by last_paid_at desc, id desc limit ${most} offset ${offset}) entry`);
+  }
+
+  async count(filter: CatalogueFilter): Promise<number> {
+    const { rows } = await asked(
+      sql<{ readonly count: string }>`
+        select count(*) as count from x402.catalogue_entries entry
+        where ${conditionsOf(filter)}`.execute(this.db),
+    );
+    return Number(rows[0]?.count ?? 0);
+  }
+
+  async search(
+    filter: CatalogueFilter,
+    text: string,
+    { offset }: { readonly offset: number },
+    most: number,
+  ): Promise<FoundEntries> {
+    const place = await asked(this.#placeOfTrigrams());
+    const words = sql`websearch_to_tsquery('simple', ${text})`;
+    const searched = sql`(names || ' ' || places || ' ' || words)`;
+    const alike =
+      place === undefined
+        ? undefined
+        : sql`${sql.ref(`${place}.word_similarity`)}(${text}, ${searched})`;
+    const rank = sql`ts_rank(search, ${words}) + ${alike ?? sql`0`}`;
+    // The operator finds by its index what the function puts in order.
+    const fits =
+      place === undefined
+        ? sql`search @@ ${words}`
+        : sql`(search @@ ${words} or ${text} operator(${sql.ref(place)}.<%) ${searched})`;
+    const entries = await asked(
+      this.db.transaction().execute(async (transaction) => {
+        if (place !== undefined) {
+          await sql`select set_config('pg_trgm.word_similarity_threshold', ${String(ALIKE)}, true)`.execute(
+            transaction,
+          );
+        }
+        return this.#entries(
+          sql`
+          select entry.*, row_number() over () as rank from (
+            select fitting.* from (
+              select * from x402.catalogue_entries entry
+              where ${fits} and ${conditionsOf(filter)} limit ${CANDIDATES_MAX}) fitting
+            order by ${rank} desc, last_paid_at desc, id desc limit ${most} offset ${offset}) entry`,
+          transaction,
+        );
+      }),
+    );
+    return { entries, method: place === undefined ? 'text' : 'text+trigram' };
+  }
+
+  async standings(
+    { resource, payTo }: Parameters<CatalogueReader['standings']>[0],
+    since: Date,
+  ): Promise<readonly Standing[]> {
+    const ofPayee = payTo === undefined ? sql`true` : sql`pay_to = ${bytesOf(payTo)}`;
+    const { rows } = await asked(
+      sql<{
+        readonly chain_id: string;
+        readonly pay_to: Buffer;
+        readonly resource: string;
+        readonly listing: string | null;
+        readonly code: string;
+        readonly path: string | null;
+        readonly at: Date;
+      }>`
+        (select chain_id, pay_to, resource, listing, case
+            when ${isDenied(sql`entry`)} then 'denied'
+            when last_paid_at < ${since} then 'expired' else 'listed' end as code,
+          null as path, last_paid_at as at
+        from x402.catalogue_entries entry
+        where (resource = ${resource} or example_url = ${resource}) and ${ofPayee}
+        order by last_paid_at desc, id limit ${STANDINGS_MAX})
+        union all
+        (select chain_id, pay_to, resource, null, code, path, happened_at
+        from x402.catalogue_refusals where resource = ${resource} and ${ofPayee}
+        order by happened_at desc, pay_to limit ${STANDINGS_MAX})`.execute(this.db),
+    );
+    return rows.map((row) => ({
+      chainId: Number(row.chain_id),
+      payTo: addressOf(row.pay_to),
+      resource: row.resource,
+      call: row.listing === null ? undefined : callOf(JSON.parse(row.listing) as Listing),
+      code: row.code as 'listed' | 'expired' | RefusalCode,
+      path: row.path ?? undefined,
+      at: row.at,
+    }));
+  }
+
+  /** @param page - entries with their rank in the answer. */
+  async #entries(
+    page: RawBuilder<unknown>,
+    db: Kysely<Tables> = this.db,
+  ): Promise<readonly CatalogueEntry[]> {
+    const { rows } = await asked(
+      sql<EntryRow>`
+        select id, chain_id, pay_to, listing, first_paid_at, last_paid_at,
+          (select count(distinct other.pay_to) from x402.catalogue_entries other
+            where other.place = entry.place and other.pay_to <> entry.pay_to) as others,
+          (select json_agg(json_build_object('scheme', scheme, 'asset', encode(asset, 'hex'),
+              'amount', amount::text, 'offer', offer) order by paid_at desc)
+            from x402.catalogue_offers where entry_id = entry.id) as offers
+        from (${page}) entry order by rank`.execute(db),
+    );
+    return rows.map(entryOf);
+  }
+
+  /** Where the database has its functions; it may be given them while this process runs. */
+  async #placeOfTrigrams(): Promise<string | undefined> {
+    if (this.#trigrams !== undefined) return this.#trigrams;
+    const { rows } = await sql<{ readonly nspname: string }>`
+      select nspname from pg_extension join pg_namespace namespace on namespace.oid = extnamespace
+      where extname = 'pg_trgm'`.execute(this.db);
+    this.#trigrams = rows[0]?.nspname;
+    return this.#trigrams;
+  }
+}
+
+function entryOf(row: EntryRow): CatalogueEntry {
+  return {
+    chainId: Number(row.chain_id),
+    payTo: addressOf(row.pay_to),
+    listing: JSON.parse(row.listing) as Listing,
+    offers: (row.offers ?? []).map(offerOf),
+    firstPaidAt: row.first_paid_at,
+    lastPaidAt: row.last_paid_at,
+    otherPayees: Number(row.others),
+    position: { paidAt: row.last_paid_at.getTime(), id: row.id.toString('hex') },
+  };
+}
+
+function offerOf({ scheme, asset, amount, offer }: OfferRow): CatalogueOffer {
+  return { scheme, asset: `0x${asset}`, amount, offer: JSON.parse(offer) as ListedOffer };
+}
+
+/** What is asked for, of what is shown to anybody. */
+function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
+  const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
+  const conditions = [
+    sql`entry.last_paid_at >= ${since}`,
+    sql`not ${isDenied(sql`entry`)}`,
+    ...(type === undefined ? [] : [sql`entry.type = ${type}`]),
+    ...(payTo === undefined ? [] : [sql`entry.pay_to = ${bytesOf(payTo)}`]),
+    ...(chainId === undefined ? [] : [sql`entry.chain_id = ${chainId}`]),
+    ...(x402Version === undefined ? [] : [sql`entry.x402_version = ${x402Version}`]),
+  ];
+  const ofOffer = [
+    ...(scheme === undefined ? [] : [sql`scheme = ${scheme}`]),
+    ...(asset === undefined ? [] : [sql`asset = ${bytesOf(asset)}`]),
+    ...(maxAmount === undefined ? [] : [sql`amount <= ${maxAmount.toString()}::numeric`]),
+  ];
+  if (ofOffer.length > 0) {
+    conditions.push(sql`exists (select from x402.catalogue_offers
+      where entry_id = entry.id and ${sql.join(ofOffer, sql` and `)})`);
+  }
+  return sql`${sql.join(conditions, sql` and `)}`;
+}
+
+/** The list is short, and read once for a page. */
+function isDenied(entry: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(
+    exists (select from x402.catalogue_denials where kind = 'host' and value = ${entry}.host)
+    or exists (select from x402.catalogue_denials
+      where kind = 'payee' and value = '0x' || encode(${entry}.pay_to, 'hex')))`;
+}

@@ -1,0 +1,46 @@
+import type { GeneratedAlways } from 'kysely';
+
+/** The tables of `0009_catalogue.sql`. */
+export interface CatalogueTables {
+  readonly catalogue_entries: {
+    readonly id: Buffer;
+    readonly chain_id: number;
+    readonly pay_to: Buffer;
+    readonly place: Buffer;
+    readonly type: string;
+    readonly x402_version: number;
+    readonly resource: string;
+    readonly example_url: string | null;
+    readonly host: string;
+    readonly listing: string;
+    readonly declared_at: Date;
+    readonly first_paid_at: Date;
+    readonly last_paid_at: Date;
+    readonly names: string;
+    readonly places: string;
+    readonly words: string;
+    readonly search: GeneratedAlways<string>;
+  };
+  readonly catalogue_offers: {
+    readonly entry_id: Buffer;
+    readonly scheme: string;
+    readonly asset: Buffer;
+    readonly method: string;
+    /** Larger than a number can be, and read as text. */
+    readonly amount: string;
+    readonly offer: string;
+    readonly paid_at: Date;
+  };
+  readonly catalogue_refusals: {
+    readonly chain_id: number;
+    readonly pay_to: Buffer;
+    readonly resource: string;
+    readonly code: string;
+    readonly path: string | null;
+    readonly happened_at: Date;
+  };
+  readonly catalogue_denials: {
+    readonly kind: 'payee' | 'host';
+    readonly value: string;
+  };
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { catalogueContract } from '../../src/discovery/catalogue-contract.builder.js';
+import { aLesson, aPaid, NOON } from '../../src/discovery/lesson.builder.js';
+import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
+import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
+import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
+import { migrate } from '../../src/history/postgres/migrator.js';
+import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
+import { Secret } from '../../src/platform/config/secret.js';
+
+let postgres: SandboxPostgres;
+let database: Database;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+beforeEach(async () => {
+  database = connectDatabase(new Secret(postgres.url));
+  await database.pool.query('drop schema if exists x402 cascade');
+  await migrate(database.pool);
+});
+afterEach(() => database.db.destroy());
+
+catalogueContract('in PostgreSQL', (entriesPerPayee) =>
+  Promise.resolve({
+    writer: new PostgresCatalogue(database.db, { entriesPerPayee }),
+    reader: new PostgresCatalogueReader(database.db),
+    deny: async (kind, value) => {
+      await database.pool.query(
+        'insert into x402.catalogue_denials (kind, value) values ($1, $2)',
+        [kind, value],
+      );
+    },
+  }),
+);
+
+describe('a catalogue in PostgreSQL', () => {
+  const search = (text: string) =>
+    new PostgresCatalogueReader(database.db).search({ since: new Date(0) }, text, { offset: 0 }, 9);
+  const writer = () => new PostgresCatalogue(database.db, { entriesPerPayee: 9 });
+
+  it('finds words that are not spelled alike, where it has pg_trgm', async () => {
+    await writer().learn([aLesson({ description: 'Weather of every city' })]);
+    const { entries, method } = await search('wether');
+    expect([entries.length, method]).toEqual([1, 'text+trigram']);
+    expect((await search(`'; drop table x402.catalogue_entries; --`)).entries).toEqual([]);
+    expect((await search('!!! & | <->')).entries).toEqual([]);
+  });
+
+  it('says that it finds whole words alone, where it has none', async () => {
+    await writer().learn([aLesson({ description: 'Weather of every city' })]);
+    await database.pool.query('drop extension pg_trgm cascade');
+    expect(await search('wether')).toEqual({ entries: [], method: 'text' });
+    expect((await search('weather')).entries).toHaveLength(1);
+  });
+
+  it('learns what it can, beside what no index takes', async () => {
+    const endless = `https://shop.example.com/${randomBytes(10_000).toString('hex')}`;
+    const lessons = [
+      ...[aLesson({ resource: endless }), aLesson({ description: 'good' }, { at: NOON + 1 })],
+    ];
+    expect(await writer().learn(lessons)).toEqual({ listed: 1, refused: 1 });
+    expect(await writer().learn(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
+  });
+
+  it('learns from two processes at once', async () => {
+    const lessons = Array.from({ length: 20 }, (_, n) =>
+      aLesson({ description: `the ${n}th` }, { at: NOON + n }),
+    );
+    await Promise.all(lessons.map((lesson) => writer().learn([lesson])));
+    const [entry] = await new PostgresCatalogueReader(database.db).page(
+      { since: new Date(0) },
+      { offset: 0 },
+      9,
+    );
+    expect(entry?.listing.description).toBe('the 19th');
+  });
+
+  it('knows of claims what the history knows', async () => {
+    const archive = new PostgresArchive({
+      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+    });
+    await archive.open();
+    const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
+    const states = ['queued', 'broadcast', 'included', 'finalized', 'reverted', 'foreign'] as const;
+    await archive.store(
+      56,
+      epoch,
+      states.map((state, n) => ({
+        kind: 'recorded',
+        id: idOf(state),
+        version: { ms: 1, sequence: n },
+        settlement: aRecorded(state, state),
+      })),
+    );
+    const ids = [...states, 'unheard of'].map(idOf);
+    const outcomes = await writer().outcomes(56, ids);
+    expect(ids.map((id) => kindOf(outcomes.get(id)))).toEqual([
+      ...['waiting', 'waiting', 'paid', 'paid', 'over', 'over', 'unknown'],
+    ]);
+    expect((await writer().outcomes(97, ids)).size).toBe(0);
+    expect(aPaid().isWorthless).toBe(false);
+  });
+});
+
+const kindOf = (outcome: unknown): unknown =>
+  typeof outcome === 'object' ? 'paid' : (outcome ?? 'unknown');
