@@ -129,6 +129,7 @@ async function start(): Promise<void> {
         BATCH_SAFE_ASSETS: `${NETWORK}/${usd},${NETWORK}/${coin}`,
         DOCTOR: 'true',
         DOCTOR_ALLOW: '127.0.0.1,localhost',
+        CATALOGUE_ALLOW: '127.0.0.1,localhost',
         ERC6492_FACTORIES: walletFactory,
         BUILDER_CODE: 'x402_sandbox',
         HUB_DATA_DIR: sandboxHubDir(),

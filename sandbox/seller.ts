@@ -4,6 +4,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { UptoEvmScheme } from '@x402/evm/upto/server';
 import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express';
 import {
+  declareDiscoveryExtension,
   declareEip2612GasSponsoringExtension,
   declareErc20ApprovalGasSponsoringExtension,
 } from '@x402/extensions';
@@ -57,6 +58,9 @@ export function demoSeller({
           accepts: accepts(usd, usdExtra),
           description: 'A report that costs 0.10 SUSD',
           mimeType: 'application/json',
+          extensions: declareDiscoveryExtension({
+            output: { example: { report: 'All is well.' } },
+          }),
         },
         'GET /premium': {
           accepts: accepts(usd, usdExtra, price * 10n),

@@ -2,6 +2,8 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import { DiscoveryModule } from './discovery/discovery.module.js';
+import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
 import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
@@ -65,6 +67,7 @@ export class AppModule {
         MetricsModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
+        ...(isApi || config.hasRole('history') ? [DiscoveryModule.forRoot(config)] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
@@ -77,6 +80,7 @@ export class AppModule {
         ...(config.wallet === undefined ? [] : [WalletModule]),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
+          ...(isApi ? [DISCOVERY_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),

@@ -1,6 +1,8 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
+import { learnsListings } from './discovery/discovery.module.js';
+import { Learner } from './discovery/learning/learner.js';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { AuditArchiver } from './history/audit-archiver.js';
@@ -53,6 +55,7 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   if (reconcilesDaily(config)) {
     await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
   }
+  if (learnsListings(config)) await step('catalogue', deadline, () => app.get(Learner).stop());
   // What the last of them has changed is archived by whoever is next.
   if (config.hasRole('history')) {
     await step('history', deadline, () => app.get(Archiver).stop());

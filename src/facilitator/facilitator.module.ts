@@ -9,6 +9,7 @@ import type { LabelStore } from '../settlement/ledger/label-store.js';
 import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
 import { SettlementEvents } from '../settlement/ledger/settlement-events.js';
+import { SETTLE_EXTENSION } from '../settlement/settle-extension.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { type FacilitatorParts, FacilitatorService } from './facilitator.service.js';
@@ -46,6 +47,7 @@ export class FacilitatorModule {
           {
             ...{ config: AppConfig, chains: ChainRegistry, logger: PinoLogger },
             ...{ verifier: VerifyService, settler: SettleService, observer: PaymentObserver },
+            extension: SETTLE_EXTENSION,
           },
           (parts: FacilitatorParts) => new FacilitatorService(parts),
         ),

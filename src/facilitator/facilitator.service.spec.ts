@@ -8,7 +8,9 @@ import {
   type Sent,
   STRANGER,
 } from '../protocol/schemes/exact/exact-payment.builder.js';
+import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import { aSettlementView } from '../settlement/model/settlement-view.builder.js';
+import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
 import {
   type FacilitatorParts,
   FacilitatorService,
@@ -32,12 +34,17 @@ describe('the facilitator', () => {
   let observed: unknown[][];
   let logged: unknown[];
   let isChainListBroken: boolean;
+  let claims: ClaimRef[];
+  const carried: CarriedExtension = {
+    beforeClaim: (ref) => claims.push(ref),
+    responseTo: ({ result, settlementId }) => `${result} ${settlementId ?? ''}`,
+  };
 
   beforeEach(() => {
     outcome = { isValid: true };
     settled = undefined;
     isChainListBroken = false;
-    [verifyKeys, requests, observed, logged] = [[], [], [], []];
+    [verifyKeys, requests, observed, logged, claims] = [[], [], [], [], []];
     service = new FacilitatorService({
       config: { settleFinality: 'finalized' },
       chains: {
@@ -58,6 +65,10 @@ describe('the facilitator', () => {
           requests.push(request);
           return settled instanceof Error ? Promise.reject(settled) : Promise.resolve(settled);
         },
+      },
+      extension: {
+        carriedBy: ({ paymentPayload }: ExtendedRequest) =>
+          paymentPayload['extensions'] === undefined ? undefined : carried,
       },
       logger: { error: (line: unknown) => logged.push(line) },
       observer: {
@@ -158,6 +169,18 @@ describe('the facilitator', () => {
       const answer = await settle();
       expect(observed).toEqual([[result, reason]]);
       expect(answer === undefined).toBe(result === 'hung_up');
+    });
+
+    it('tells what becomes of what it carries, and of nothing where it carries nothing', async () => {
+      const body = bodyOf();
+      const paymentPayload = { ...(body['paymentPayload'] as JsonObject), extensions: {} };
+      settled = answers.pending(TX);
+      const answer = await service.settle({ ...body, paymentPayload }, [2], terms());
+      expect(answer?.extensionResponses).toBe('pending c');
+      requests.at(-1)?.beforeClaim?.({ chainId: 56, id: 'c' });
+      expect(claims).toEqual([{ chainId: 56, id: 'c' }]);
+      expect(await settle()).not.toHaveProperty('extensionResponses');
+      expect(requests.at(-1)).not.toHaveProperty('beforeClaim');
     });
 
     it('tells the reason, and the hash, also where it cannot explain them', async () => {

@@ -16,6 +16,7 @@ import type { Payment, Purpose } from '../protocol/payment/payment.js';
 import type { Reason } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
+import type { CarriedExtension, SettleExtension } from '../settlement/settle-extension.js';
 import {
   type PaymentObserver,
   type RequestSubject,
@@ -66,6 +67,8 @@ export interface FacilitatorParts {
   readonly settler: SettleService;
   readonly logger: PinoLogger;
   readonly observer: PaymentObserver;
+  /** Sees to what settle requests carry beside their payment. */
+  readonly extension: SettleExtension;
 }
 
 /** From request bodies to answers, for every version alike. */
@@ -112,14 +115,20 @@ export class FacilitatorService {
     terms: SettleTerms,
   ): Promise<SettleAnswer | undefined> {
     const { request, subject } = this.#read(body, versions, 'settle');
-    const answer = await this.#settle(request.parsed, terms);
+    const carried = this.#carriedBy(request);
+    const answer = await this.#settle(request.parsed, terms, carried);
     this.parts.observer.settled(
       subject,
       resultOf(answer),
       answer?.body.errorReason,
       Date.now() - terms.arrivedAt,
     );
-    return answer && this.#explained(answer, request);
+    return answer && withExtension(this.#explained(answer, request), carried);
+  }
+
+  #carriedBy({ envelope, parsed }: ReadRequest): CarriedExtension | undefined {
+    if (!parsed.ok) return undefined;
+    return this.parts.extension.carriedBy({ ...envelope, payment: parsed.payment });
   }
 
   #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
@@ -129,7 +138,11 @@ export class FacilitatorService {
     return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
-  async #settle(parsed: ParsedPayment, terms: SettleTerms): Promise<SettleAnswer | undefined> {
+  async #settle(
+    parsed: ParsedPayment,
+    terms: SettleTerms,
+    carried: CarriedExtension | undefined,
+  ): Promise<SettleAnswer | undefined> {
     if (!parsed.ok) {
       const answers = new SettleAnswers(parsed.correspondent, terms.finality, undefined);
       return answers.failure(parsed.reason);
@@ -144,7 +157,14 @@ export class FacilitatorService {
         address: address === undefined ? undefined : addressGroup(address),
       });
       const labelTag = labelTagOf(payment.label, scopeOf(idempotencyKey.caller, payment));
-      return await this.parts.settler.settle({ ...rest, payment, keyTag, labelTag, credentials });
+      return await this.parts.settler.settle({
+        ...{ ...rest, payment, keyTag, labelTag, credentials },
+        ...(carried && {
+          beforeClaim: (ref) => {
+            carried.beforeClaim(ref);
+          },
+        }),
+      });
     } catch (error) {
       this.parts.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
       const answers = new SettleAnswers(payment, terms.finality, undefined);
@@ -192,6 +212,14 @@ function resultOf(answer: SettleAnswer | undefined): SettleResult {
   if (body.success) return 'success';
   if (body.errorReason === 'settlement_pending') return 'pending';
   return status === 202 ? 'accepted' : 'failure';
+}
+
+/** Whatever becomes of the rest, the answer about the payment stays as it is. */
+function withExtension(answer: SettleAnswer, carried: CarriedExtension | undefined): SettleAnswer {
+  const result = resultOf(answer);
+  if (carried === undefined || result === 'hung_up') return answer;
+  const { settlementId } = answer;
+  return { ...answer, extensionResponses: carried.responseTo({ result, settlementId }) };
 }
 
 /** For a log line about a failure, which may be that the payment cannot be named. */

@@ -25,6 +25,7 @@ export function connectionOf(response: ServerResponse): Connection {
  */
 export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer): void {
   const { takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
+  const { extensionResponses } = answer;
   if (takeBack !== undefined) {
     if (response.destroyed || response.socket?.writable !== true) {
       void takeBack();
@@ -36,6 +37,9 @@ export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer)
   }
   if (settlementId !== undefined) response.setHeader('Settlement-Id', settlementId);
   response.setHeader('Settle-Finality', finality);
+  if (extensionResponses !== undefined) {
+    response.setHeader('EXTENSION-RESPONSES', extensionResponses);
+  }
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
   if (status === 202 && settlementId !== undefined) {
     response.setHeader('Preference-Applied', 'respond-async');

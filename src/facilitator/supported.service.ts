@@ -5,6 +5,7 @@ import { AppConfig } from '../platform/config/app-config.js';
 import { approvalLimitsOf } from '../platform/config/network-settings.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { ContractName } from '../protocol/evm/contracts.js';
+import { BAZAAR } from '../protocol/listing/read-declaration.js';
 import { type ReadAccepts, readAccepts, type ServedKind } from '../protocol/payment/accepts.js';
 import { BUILDER_CODE } from '../protocol/payment/builder-code.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
@@ -40,7 +41,8 @@ export class SupportedService {
   constructor(
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
-    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks' | 'builderCode'>,
+    @Inject(AppConfig)
+    private readonly config: Pick<AppConfig, 'networks' | 'builderCode' | 'history'>,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -56,6 +58,7 @@ export class SupportedService {
       extensions: [
         ...this.#extensionsOn(chainIds),
         // Payloads of V1 have no extensions.
+        ...(versions.includes(2) && this.config.history?.catalogue ? [BAZAAR] : []),
         ...(versions.includes(2) ? [PAYMENT_IDENTIFIER, ...this.#ownExtensions] : []),
       ],
       signers: { 'eip155:*': signersOf(this.#offered) },

@@ -12,7 +12,7 @@ import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
-const SETTLE = ['Settlement-Id', 'Settle-Finality', 'Retry-After'];
+const SETTLE = ['Settlement-Id', 'Settle-Finality', 'Retry-After', 'EXTENSION-RESPONSES'];
 const EMPTY = 'The body is empty; a JSON object is expected.';
 const QUERY =
   'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';

@@ -73,6 +73,7 @@ export class Claiming {
     }
     const ref = { chainId: payment.chainId, id: settlementIdOf(identity, requester.id) };
     this.#label(context, ref);
+    request.beforeClaim?.(ref);
     // News of the claim may come before the claim's own reply.
     const wait = this.#waitFor(context, ref);
     try {

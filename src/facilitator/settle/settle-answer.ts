@@ -27,6 +27,8 @@ export interface SettleAnswer {
   /** The certainty at which this answer speaks. */
   readonly finality: Finality;
   readonly retryAfterSeconds?: number;
+  /** What becomes of what the request carried beside the payment. */
+  readonly extensionResponses?: string;
   /** Present when the answer sells: to be called when the response closes before it is finished. */
   readonly takeBack?: () => Promise<void>;
 }

@@ -23,6 +23,8 @@ export interface SettleRequest {
   /** Milliseconds since the epoch of the request's first byte. */
   readonly arrivedAt: number;
   readonly connection: Connection;
+  /** Told the name of a claim before it is made. It does not wait, and it may never be made. */
+  readonly beforeClaim?: (ref: ClaimRef) => void;
 }
 
 /** The scope of keys: the API key if there is one, else payee and payer; never the caller's address. */

@@ -168,6 +168,7 @@ describe('SettleService', () => {
     readonly address?: string;
     readonly isAsync?: boolean;
     readonly labelTag?: string;
+    readonly beforeClaim?: (ref: { readonly id: string }) => void;
     readonly connection?: SettleRequest['connection'];
   }
 
@@ -178,6 +179,7 @@ describe('SettleService', () => {
       payment,
       keyTag,
       ...(asked.labelTag !== undefined && { labelTag: asked.labelTag }),
+      ...(asked.beforeClaim && { beforeClaim: asked.beforeClaim }),
       credentials: credentialsOf({ keyTag, apiKeyId: undefined, address }),
       isAsync,
       finality: 'included',
@@ -226,6 +228,18 @@ describe('SettleService', () => {
     await pay(payment);
     await answering;
     expect(claim.mock.calls.map(([, { payment: kept }]) => kept.dataSuffix)).toEqual(['0x0a0b']);
+  });
+
+  it('tells the name of a claim before it is made, and of none that it only joins', async () => {
+    const payment = aPayment();
+    const claimed: string[] = [];
+    const answering = settle(payment, { beforeClaim: ({ id }) => claimed.push(id) });
+    await pass(0);
+    expect(claimed).toEqual([liveOf(payment)]);
+    const joining = settle(payment, { beforeClaim: () => claimed.push('joined') });
+    await pay(payment);
+    await Promise.all([answering, joining]);
+    expect(claimed).toEqual([liveOf(payment)]);
   });
 
   describe('a payment with a label', () => {

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import {
+  CATALOGUE_SETTINGS,
+  type CatalogueConfig,
+  catalogueConfigOf,
+} from './catalogue-settings.js';
 import { readFileSettings, withoutBlanks } from './given-settings.js';
 import { Secret } from './secret.js';
 import { describeIssues, type GivenSettings, integerSetting } from './settings.js';
@@ -24,6 +29,7 @@ export const HISTORY_SETTINGS = {
   /** A finished settlement that is archived leaves Redis so long after its last change. */
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
+  ...CATALOGUE_SETTINGS,
   /** When the books of the last day are held against the chain, by UTC. */
   RECONCILE_AT: z
     .string()
@@ -44,6 +50,8 @@ export interface HistoryConfig {
   readonly hotMs: number;
   /** `undefined` when they are off. */
   readonly webhooks: WebhookConfig | undefined;
+  /** `undefined` when it is off. */
+  readonly catalogue: CatalogueConfig | undefined;
   /** Minutes after midnight (UTC) of the daily reconciliation; `undefined` for none. */
   readonly reconcilesAt: number | undefined;
 }
@@ -60,6 +68,7 @@ export function historyConfigOf(
     months: months === 0 ? undefined : months,
     hotMs: settings.HOT_MINUTES * 60_000,
     webhooks: webhookConfigOf(settings),
+    catalogue: catalogueConfigOf(settings),
     reconcilesAt: minutesOf(settings.RECONCILE_AT),
   };
 }

@@ -2,7 +2,7 @@ import { isOps } from './ops.js';
 import type { Step } from './step.js';
 
 const EXPOSED = [
-  'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id',
+  'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
   'ETag, Accept-Ranges, Content-Range, Content-Disposition',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
 ].join(', ');

@@ -10,6 +10,11 @@ const HEADERS: JsonObject = {
     description: 'How certain the chain is at which this answer speaks.',
     schema: { type: 'string', enum: ['included', 'finalized'] },
   },
+  'EXTENSION-RESPONSES': {
+    description:
+      'What becomes of what was declared beside the payment: JSON in base64. Only where something was.',
+    schema: { type: 'string' },
+  },
   'Retry-After': {
     description: 'Seconds after which to ask again.',
     schema: { type: 'integer', minimum: 1 },

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import {
+  BadRequestException,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Req,
+  Res,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { RateLimited } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
+import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { type AskedVersion, Discovery } from './discovery.js';
+import { validate, type ValidationRules } from './validation.js';
+
+export const VALIDATION_RULES = Symbol('VALIDATION_RULES');
+
+/** What is listed shows within a second; whoever asks more often may be given the same. */
+const CACHE = 'public, max-age=1';
+
+/** The catalogue, the same at every path it is served at. Everybody may ask: buyers have no keys. */
+abstract class DiscoveryController {
+  protected abstract readonly version: AskedVersion;
+
+  constructor(
+    protected readonly discovery: Discovery,
+    protected readonly bodies: JsonBodyReader,
+    @Inject(VALIDATION_RULES) protected readonly rules: ValidationRules,
+  ) {}
+
+  @Get('resources')
+  async resources(@Req() request: Request, @Res() response: Response): Promise<void> {
+    send(request, response, await this.discovery.list(request.query, this.version));
+  }
+
+  @Get('search')
+  async search(@Req() request: Request, @Res() response: Response): Promise<void> {
+    send(request, response, await this.discovery.search(request.query, this.version));
+  }
+
+  @Get('merchant')
+  async merchant(@Req() request: Request, @Res() response: Response): Promise<void> {
+    send(request, response, await this.discovery.merchant(request.query, this.version));
+  }
+
+  @Get('status')
+  async status(@Req() request: Request, @Res() response: Response): Promise<void> {
+    send(request, response, await this.discovery.status(request.query));
+  }
+
+  @Post('validate')
+  @HttpCode(200)
+  async validate(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const answer = validate(await this.bodies.json(request, response), this.rules);
+    if (answer === undefined) {
+      throw new BadRequestException(
+        'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
+      );
+    }
+    sendJson(response, 200, answer);
+  }
+}
+
+@Controller('discovery')
+@RateLimited('lookup')
+export class DiscoveryRootController extends DiscoveryController {
+  protected readonly version = 2;
+}
+
+@Controller('v2/discovery')
+@RateLimited('lookup')
+export class DiscoveryV2Controller extends DiscoveryController {
+  protected readonly version = 2;
+}
+
+@Controller('v1/discovery')
+@RateLimited('lookup')
+export class DiscoveryV1Controller extends DiscoveryController {
+  protected readonly version = 1;
+}
+
+function send(request: IncomingMessage, response: Response, body: unknown): void {
+  const tag = createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 22);
+  response.setHeader('ETag', `"${tag}"`);
+  response.setHeader('Cache-Control', CACHE);
+  if (isKnown(request.headers['if-none-match'], tag)) {
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  sendJson(response, 200, body);
+}
+
+/** RFC 9110 §13.1.2: weakly compared. */
+function isKnown(header: string | undefined, tag: string): boolean {
+  const tags = header?.slice(0, 1024).split(',') ?? [];
+  return tags.some((one) => one.trim().replace(/^W\//, '') === `"${tag}"`);
+}

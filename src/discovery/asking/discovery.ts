@@ -1,0 +1,167 @@
+import type { Address } from 'viem';
+import { ArchiveError } from '../../history/archive.js';
+import { CodedError } from '../../platform/http/coded-error.js';
+import { readResourceUrl } from '../../protocol/listing/resource-url.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { CatalogueEntry, CatalogueFilter, CatalogueReader, Standing } from '../catalogue.js';
+import { type ListingCode, MEANINGS } from '../codes.js';
+import { itemOf } from './item.js';
+import {
+  type AskedFilter,
+  type AskedList,
+  cursorOf,
+  offsetCursorOf,
+  readList,
+  readMerchant,
+  readSearch,
+  readStatus,
+} from './query.js';
+
+export interface DiscoveryParts {
+  /** `undefined` where there is no catalogue. */
+  readonly reader: CatalogueReader | undefined;
+  readonly allow: ReadonlySet<string>;
+  readonly expiryMs: number;
+  readonly now: () => number;
+}
+
+/** The version a path speaks; a client of V1 can buy nothing of a seller that speaks V2 alone. */
+export type AskedVersion = 1 | 2;
+
+type Answer = Readonly<Record<string, unknown>>;
+
+interface Page {
+  readonly entries: readonly CatalogueEntry[];
+  readonly total: number;
+  readonly nextCursor: string | undefined;
+}
+
+const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
+
+/**
+ * What the catalogue answers. Without one every list is empty, which is true, and which clients that ask several
+ * facilitators can read.
+ *
+ * @throws CodedError from every method.
+ */
+export class Discovery {
+  constructor(private readonly parts: DiscoveryParts) {}
+
+  async list(query: unknown, version: AskedVersion): Promise<Answer> {
+    const asked = readList(query);
+    const { entries, ...rest } = await this.#page(asked, version);
+    return {
+      ...{ x402Version: version, items: entries.map(itemOf) },
+      pagination: paginationOf(asked, rest),
+    };
+  }
+
+  async merchant(query: unknown, version: AskedVersion): Promise<Answer> {
+    const { payTo, ...asked } = readMerchant(query);
+    const { entries, ...rest } = await this.#page(asked, version);
+    return {
+      ...{ x402Version: version, payTo, resources: entries.map(itemOf) },
+      pagination: paginationOf(asked, rest),
+    };
+  }
+
+  async search(query: unknown, version: AskedVersion): Promise<Answer> {
+    const asked = readSearch(query);
+    const { text, limit, offset } = asked;
+    // Without words it is a list, the newest first.
+    const { entries, method } = await this.#found(asked, version);
+    const shown = entries.slice(0, limit);
+    const next = entries.length > limit ? offsetCursorOf(offset + limit) : undefined;
+    return {
+      ...{ x402Version: version, resources: shown.map(itemOf), partialResults: false },
+      searchMethod: text === '' ? 'text' : method,
+      pagination: { limit, cursor: next ?? null },
+    };
+  }
+
+  /** Whether a resource is listed, and else why not. */
+  async status(query: unknown): Promise<Answer> {
+    const { resource: said, payTo } = readStatus(query);
+    const url = readResourceUrl(said, 'resource', this.parts.allow);
+    if ('code' in url) return standing(said, url.code, []);
+    const resource = url.origin + url.path;
+    const { reader } = this.parts;
+    if (reader === undefined) return standing(resource, 'catalogue_off', []);
+    const found = await asked(reader.standings({ resource, payTo }, this.#since));
+    const isListed = found.some(({ code }) => code === 'listed');
+    return standing(resource, isListed ? 'listed' : (found[0]?.code ?? 'unknown'), found);
+  }
+
+  async #found(
+    { filter, text, limit, offset }: ReturnType<typeof readSearch>,
+    version: AskedVersion,
+  ) {
+    const { reader } = this.parts;
+    if (reader === undefined || filter === undefined) return { entries: [], method: 'text' };
+    const whole = this.#filterOf(filter, version);
+    // One more says whether there is another page.
+    return text === ''
+      ? { entries: await asked(reader.page(whole, { offset }, limit + 1)), method: 'text' }
+      : asked(reader.search(whole, text, { offset }, limit + 1));
+  }
+
+  async #page({ filter, start, limit, offset }: AskedList, version: AskedVersion): Promise<Page> {
+    const { reader } = this.parts;
+    if (reader === undefined || filter === undefined) return NOTHING;
+    const whole = this.#filterOf(filter, version);
+    const [found, count] = await asked(
+      Promise.all([reader.page(whole, start, limit + 1), reader.count(whole)]),
+    );
+    const entries = found.slice(0, limit);
+    const last = entries.at(-1);
+    return {
+      entries,
+      // Counted beside the page: something may have been listed in between.
+      total: found.length === 0 ? count : Math.max(count, offset + found.length),
+      nextCursor: last === undefined || found.length <= limit ? undefined : cursorOf(last.position),
+    };
+  }
+
+  #filterOf(filter: AskedFilter, version: AskedVersion): CatalogueFilter {
+    return { ...filter, since: this.#since, ...(version === 1 && { x402Version: 1 as const }) };
+  }
+
+  get #since(): Date {
+    return new Date(this.parts.now() - this.parts.expiryMs);
+  }
+}
+
+function paginationOf(
+  { limit, offset }: AskedList,
+  { total, nextCursor }: Omit<Page, 'entries'>,
+): Answer {
+  return { limit, offset, total, ...(nextCursor !== undefined && { nextCursor }) };
+}
+
+function standing(resource: string, code: ListingCode, found: readonly Standing[]): Answer {
+  return {
+    ...{ resource, listed: code === 'listed', code, message: MEANINGS[code] },
+    known: found.map((one) => ({
+      ...{ payTo: one.payTo satisfies Address, network: caip2Of(one.chainId) },
+      ...{ resource: one.resource, ...(one.call !== undefined && { call: one.call }) },
+      ...{ listed: one.code === 'listed', code: one.code, message: MEANINGS[one.code] },
+      ...(one.path !== undefined && { path: one.path }),
+      at: one.at.toISOString(),
+    })),
+  };
+}
+
+/** What the catalogue could not be asked is neither listed nor unknown. */
+async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new CodedError(
+      503,
+      'catalogue_unavailable',
+      'The catalogue cannot be asked now; ask again.',
+      error,
+    );
+  }
+}

@@ -1,0 +1,77 @@
+import { getAddress } from 'viem';
+import type { Listing } from '../../protocol/listing/listing.js';
+import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
+import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** An entry as clients of catalogues read it, in the version its seller speaks. */
+export function itemOf(entry: CatalogueEntry): Item {
+  const { listing, chainId, payTo } = entry;
+  const { type, x402Version, resource, bazaar } = listing;
+  return {
+    ...{ resource, type, x402Version },
+    accepts: entry.offers.map((offer) =>
+      x402Version === 1 ? offerOfV1(offer, entry) : offerOfV2(offer, entry),
+    ),
+    lastUpdated: entry.lastPaidAt.toISOString(),
+    ...wordsOf(listing),
+    extensions: { bazaar },
+    discoveryInfo: bazaar.info,
+    ...{ network: caip2Of(chainId), payTo: getAddress(payTo) },
+    firstPaid: entry.firstPaidAt.toISOString(),
+    // Several that are paid for one place: who sells there is not shown by a payment.
+    otherPayees: entry.otherPayees,
+  };
+}
+
+type Words = Partial<
+  Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>
+> &
+  Partial<Pick<Listing, 'exampleUrl' | 'method' | 'toolName'>>;
+
+function wordsOf(listing: Listing): Words {
+  const { description, mimeType, serviceName, tags, iconUrl } = listing;
+  const { exampleUrl, method, toolName } = listing;
+  return {
+    ...(exampleUrl !== undefined && { exampleUrl }),
+    ...(method !== undefined && { method }),
+    ...(toolName !== undefined && { toolName }),
+    ...(description !== undefined && { description }),
+    ...(mimeType !== undefined && { mimeType }),
+    ...(serviceName !== undefined && { serviceName }),
+    ...(tags !== undefined && { tags }),
+    ...(iconUrl !== undefined && { iconUrl }),
+  };
+}
+
+/** Seconds; some clients take no offer without them. */
+const TIMEOUT = 60;
+
+function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
+  return {
+    ...{ scheme, network: caip2Of(entry.chainId), amount },
+    ...{ asset: getAddress(asset), payTo: getAddress(entry.payTo) },
+    maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
+    extra: offer.extra ?? {},
+  };
+}
+
+function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
+  const { chainId, payTo, listing } = entry;
+  const { input, output } = listing.bazaar.info;
+  return {
+    ...{ scheme, network: v1NameOf(chainId) ?? caip2Of(chainId), maxAmountRequired: amount },
+    ...{ resource: listing.resource, description: listing.description ?? '' },
+    mimeType: listing.mimeType ?? '',
+    ...{ payTo: getAddress(payTo), asset: getAddress(asset) },
+    maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
+    outputSchema: { input, ...(output !== undefined && { output: exampleOf(output) }) },
+    extra: offer.extra ?? {},
+  };
+}
+
+/** V1 has the example itself where the extension has it beside its type. */
+function exampleOf(output: unknown): unknown {
+  return (output as Item)['example'] ?? {};
+}

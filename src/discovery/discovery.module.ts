@@ -1,0 +1,170 @@
+import { type DynamicModule, Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import {
+  connectDatabase,
+  type ConnectionUse,
+  type Database,
+} from '../history/postgres/database.js';
+import { systemClock } from '../platform/concurrency/clock.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
+import { provide } from '../platform/nest/provide.js';
+import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
+import { DECLARATION_NOTES } from '../settlement/ledger/ledger.module.js';
+import { SETTLE_EXTENSION } from '../settlement/settle-extension.js';
+import {
+  DiscoveryRootController,
+  DiscoveryV1Controller,
+  DiscoveryV2Controller,
+  VALIDATION_RULES,
+} from './asking/discovery.controller.js';
+import { Discovery } from './asking/discovery.js';
+import type { ValidationRules } from './asking/validation.js';
+import { catalogueLog } from './learning/catalogue-log.js';
+import { DeclaredListings } from './learning/declared-listings.js';
+import { Learner } from './learning/learner.js';
+import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
+import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
+
+const DATABASES = Symbol('DISCOVERY_DATABASES');
+
+/** Neither is there without a catalogue; each only where it is used. */
+interface Databases {
+  readonly reading: Database | undefined;
+  readonly writing: Database | undefined;
+}
+
+/** Somebody waits for the answer. */
+const READING: ConnectionUse = {
+  ...{ name: 'x402-catalogue', most: 4, connectMs: 1000, statementMs: 3000 },
+};
+const WRITING: ConnectionUse = {
+  ...{ name: 'x402-catalogue-writer', most: 2, connectMs: 3000, statementMs: 10_000 },
+};
+
+interface NoteParts {
+  readonly config: AppConfig;
+  readonly notes: DeclarationNotes;
+  readonly rules: ValidationRules;
+  readonly logger: PinoLogger;
+}
+
+interface LearnerModuleParts {
+  readonly config: AppConfig;
+  readonly notes: DeclarationNotes;
+  readonly databases: Databases;
+  readonly logger: PinoLogger;
+}
+
+const RULES = provide(
+  VALIDATION_RULES,
+  { config: AppConfig },
+  ({ config }: { readonly config: AppConfig }): ValidationRules => {
+    const assets = assetsKnownTo(config);
+    return {
+      allow: config.history?.catalogue?.allow ?? new Set(),
+      isKnownAsset: (asset) => assets.has(asset),
+    };
+  },
+);
+
+const DISCOVERY = provide(
+  Discovery,
+  { config: AppConfig, databases: DATABASES },
+  ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
+    new Discovery({
+      reader: databases.reading && new PostgresCatalogueReader(databases.reading.db),
+      allow: config.history?.catalogue?.allow ?? new Set(),
+      expiryMs: config.history?.catalogue?.expiryMs ?? 0,
+      now: () => systemClock.now(),
+    }),
+);
+
+const DECLARED = provide(
+  SETTLE_EXTENSION,
+  { config: AppConfig, notes: DECLARATION_NOTES, rules: VALIDATION_RULES, logger: PinoLogger },
+  ({ config, notes, rules, logger }: NoteParts) =>
+    new DeclaredListings({
+      ...rules,
+      notes: config.history?.catalogue === undefined ? undefined : notes,
+      onTrouble: (error) => {
+        logger.warn({ err: error }, 'a declaration could not be noted');
+      },
+    }),
+);
+
+const LEARNER = provide(
+  Learner,
+  { config: AppConfig, notes: DECLARATION_NOTES, databases: DATABASES, logger: PinoLogger },
+  startedLearner,
+);
+
+/** The catalogue: it learns in processes with the role history, and is asked at those with the role api. */
+@Global()
+@Module({})
+export class DiscoveryModule implements OnModuleDestroy {
+  static forRoot(config: AppConfig): DynamicModule {
+    const isApi = config.hasRole('api');
+    const learns = learnsListings(config);
+    const { history } = config;
+    return {
+      module: DiscoveryModule,
+      controllers: isApi
+        ? [DiscoveryRootController, DiscoveryV1Controller, DiscoveryV2Controller]
+        : [],
+      providers: [
+        {
+          provide: DATABASES,
+          // Nothing is asked at the start: what settles must not depend on it.
+          useFactory: (): Databases => {
+            const url = history?.catalogue && history.databaseUrl;
+            return {
+              reading: url && isApi ? connectDatabase(url, READING) : undefined,
+              writing: url && learns ? connectDatabase(url, WRITING) : undefined,
+            };
+          },
+        },
+        ...(isApi ? [RULES, DISCOVERY, DECLARED, JsonBodyReader] : []),
+        ...(learns ? [LEARNER] : []),
+      ],
+      exports: [...(isApi ? [SETTLE_EXTENSION] : []), ...(learns ? [Learner] : [])],
+    };
+  }
+
+  constructor(@Inject(DATABASES) private readonly databases: Databases) {}
+
+  async onModuleDestroy(): Promise<void> {
+    const { reading, writing } = this.databases;
+    await Promise.all([reading?.db.destroy(), writing?.db.destroy()]);
+  }
+}
+
+/** Whether a process of these settings writes the catalogue. */
+export function learnsListings(config: AppConfig): boolean {
+  return config.hasRole('history') && config.history?.catalogue !== undefined;
+}
+
+/** Tokens that are built in or named by settings: any other may be made, and paid with, by anybody. */
+function assetsKnownTo({ networks, lanes, admission }: AppConfig): ReadonlySet<string> {
+  const builtIn = networks.flatMap(({ network, knownTokens }) =>
+    knownTokens.map(({ address }) => `${network}/${address}`),
+  );
+  const named = [...(admission.assetsAllow ?? []), ...admission.minAmounts.keys()];
+  return new Set([...builtIn, ...lanes.batchSafeAssets, ...named]);
+}
+
+function startedLearner({ config, notes, databases, logger }: LearnerModuleParts): Learner {
+  const { history, ledgerChainIds } = config;
+  const catalogue = history?.catalogue;
+  const { writing } = databases;
+  if (catalogue === undefined || writing === undefined) {
+    throw new Error('there is no database for a catalogue');
+  }
+  const learner = new Learner({
+    ...{ notes, chainIds: ledgerChainIds, expiryMs: catalogue.expiryMs, clock: systemClock },
+    catalogue: new PostgresCatalogue(writing.db, catalogue),
+    observer: catalogueLog(logger),
+  });
+  learner.start();
+  return learner;
+}

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
+import type { NotedContent } from '../../settlement/ledger/declaration-notes.js';
+import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
+import type { CarriedExtension, ExtendedOutcome } from '../../settlement/settle-extension.js';
+import { DeclaredListings } from './declared-listings.js';
+
+const TOKEN = `0x${'c3'.repeat(20)}`;
+const REF: ClaimRef = { chainId: 56, id: 'mine' };
+const GOOD = {
+  resource: { url: 'https://shop.example.com/a' },
+  extensions: { bazaar: { info: { input: { type: 'http', method: 'GET' } } } },
+};
+const BAD = { ...GOOD, resource: { url: 'javascript:alert(1)' } };
+
+describe('what a settle request declares', () => {
+  let noted: (ClaimRef & NotedContent)[];
+  let trouble: unknown[];
+  let reply: boolean | Error;
+  let isKnown: boolean;
+
+  beforeEach(() => {
+    [noted, trouble] = [[], []];
+    [reply, isKnown] = [true, true];
+  });
+
+  function carried(payload: JsonObject, isOn = true): CarriedExtension | undefined {
+    const notes = {
+      note: (ref: ClaimRef, content: NotedContent) => {
+        noted.push({ ...ref, ...content });
+        return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
+      },
+    };
+    return new DeclaredListings({
+      notes: isOn ? notes : undefined,
+      allow: new Set(),
+      isKnownAsset: () => isKnown,
+      onTrouble: (error) => trouble.push(error),
+    }).carriedBy({
+      paymentPayload: { x402Version: 2, ...payload },
+      paymentRequirements: {},
+      payment: { requirements: { network: 'eip155:56', asset: TOKEN } } as unknown as Payment,
+    });
+  }
+
+  async function told(
+    one: CarriedExtension | undefined,
+    result: ExtendedOutcome['result'] = 'success',
+    settlementId = 'mine',
+  ): Promise<unknown> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const header = one?.responseTo({ result, settlementId }) ?? '';
+    return (JSON.parse(Buffer.from(header, 'base64').toString()) as JsonObject)['bazaar'];
+  }
+
+  it('is nothing where nothing is declared', () => {
+    expect(carried({})).toBeUndefined();
+    expect(carried({ resource: GOOD.resource })).toBeUndefined();
+  });
+
+  it('is noted before the claim, and becomes of what the payment does', async () => {
+    const one = carried(GOOD);
+    one?.beforeClaim(REF);
+    expect(noted).toMatchObject([{ chainId: 56, id: 'mine' }]);
+    expect(JSON.parse(noted[0]?.content ?? '')).toMatchObject({
+      listing: { resource: 'https://shop.example.com/a' },
+    });
+    for (const result of ['success', 'pending', 'accepted'] as const) {
+      expect(await told(one, result)).toEqual({
+        ...{ status: 'processing', code: 'awaiting_outcome', status_url: '/discovery/status' },
+      });
+    }
+    expect(await told(one, 'failure')).toMatchObject({ status: 'rejected', code: 'not_settled' });
+  });
+
+  it('is kept once for all that declare the same', () => {
+    carried(GOOD)?.beforeClaim(REF);
+    carried({ ...GOOD })?.beforeClaim({ ...REF, id: 'another' });
+    carried({ ...GOOD, resource: { url: 'https://shop.example.com/b' } })?.beforeClaim(REF);
+    const [first, second, third] = noted.map(({ tag }) => tag);
+    expect([second === first, third === first]).toEqual([true, false]);
+  });
+
+  it('counts for nothing where another request has claimed the payment', async () => {
+    const joined = carried(GOOD);
+    expect(await told(joined)).toMatchObject({
+      status: 'processing',
+      code: 'first_request_counts',
+    });
+    const late = carried(GOOD);
+    late?.beforeClaim(REF);
+    expect(await told(late, 'success', 'theirs')).toMatchObject({ code: 'first_request_counts' });
+  });
+
+  it('is told what is wrong with it, whatever becomes of the payment', async () => {
+    const one = carried(BAD);
+    one?.beforeClaim(REF);
+    const wrong = {
+      ...{ status: 'rejected', code: 'resource_scheme', path: 'paymentPayload.resource.url' },
+      rejectedReason: expect.stringMatching(/^resource_scheme: /),
+    };
+    for (const result of ['success', 'failure'] as const) {
+      expect(await told(one, result)).toEqual(wrong);
+    }
+    // Whoever asks later is told the same.
+    expect(JSON.parse(noted[0]?.content ?? '')).toEqual({
+      ...{ code: 'resource_scheme', path: 'paymentPayload.resource.url' },
+    });
+  });
+
+  it('is not listed when it was paid in a token that nobody vouches for', async () => {
+    isKnown = false;
+    expect(await told(carried(GOOD))).toMatchObject({
+      status: 'rejected',
+      code: 'asset_not_known',
+    });
+  });
+
+  it('is not listed where there is no catalogue, and it says so', async () => {
+    const one = carried(GOOD, false);
+    one?.beforeClaim(REF);
+    expect(noted).toEqual([]);
+    expect(await told(one)).toMatchObject({ status: 'rejected', code: 'catalogue_off' });
+  });
+
+  it('is lost where there is no room, or no Redis, and it says so', async () => {
+    for (const trial of [false, new RedisUnavailableError('note_declaration', 'away')]) {
+      reply = trial;
+      const one = carried(GOOD);
+      one?.beforeClaim(REF);
+      expect(await told(one)).toMatchObject({ status: 'rejected', code: 'catalogue_busy' });
+    }
+    expect(trouble).toHaveLength(1);
+  });
+
+  it('keeps no payment from being settled, whatever it is', () => {
+    const thrower = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new TypeError('a bug');
+        },
+      },
+    );
+    expect(carried({ resource: thrower, extensions: GOOD.extensions })).toBeUndefined();
+    expect(trouble).toHaveLength(1);
+  });
+});

@@ -1,0 +1,100 @@
+import { readDeclaration } from '../../protocol/listing/read-declaration.js';
+import type { AllowedHosts } from '../../protocol/listing/resource-url.js';
+import { hashOf } from '../../protocol/payment/hash.js';
+import type { DeclarationNotes } from '../../settlement/ledger/declaration-notes.js';
+import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
+import type {
+  CarriedExtension,
+  ExtendedOutcome,
+  ExtendedRequest,
+  SettleExtension,
+} from '../../settlement/settle-extension.js';
+import type { ListingCode } from '../codes.js';
+import type { Declared } from '../declared.js';
+import { extensionResponses } from './extension-responses.js';
+
+export interface DeclaredListingsParts {
+  /** `undefined` where there is no catalogue. */
+  readonly notes: Pick<DeclarationNotes, 'note'> | undefined;
+  readonly allow: AllowedHosts;
+  /** `eip155:56/0x…`: tokens that anybody makes are paid with for nothing. */
+  readonly isKnownAsset: (asset: string) => boolean;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/**
+ * Reads what settle requests declare, and notes it before the payment is claimed: whoever dies behind that has
+ * lost nothing. A request that joins the claim of another notes nothing: once a payment is broadcast, everybody
+ * can present it, and would else write what they like under its payee.
+ */
+export class DeclaredListings implements SettleExtension {
+  constructor(private readonly parts: DeclaredListingsParts) {}
+
+  carriedBy(request: ExtendedRequest): CarriedExtension | undefined {
+    try {
+      const declared = this.#read(request);
+      return declared && new CarriedListing(declared, this.parts);
+    } catch (error) {
+      // Nothing that is declared may keep a payment from being settled.
+      this.parts.onTrouble(error);
+      return undefined;
+    }
+  }
+
+  #read({ paymentPayload, paymentRequirements, payment }: ExtendedRequest): Declared | undefined {
+    const read = readDeclaration(paymentPayload, paymentRequirements, this.parts.allow);
+    if (read.kind === 'none') return undefined;
+    if (read.kind === 'fault') {
+      const { fault, resource } = read;
+      const { code, path } = fault;
+      return { code, path, ...(resource !== undefined && { resource }) };
+    }
+    const { network, asset } = payment.requirements;
+    const { listing } = read;
+    return this.parts.isKnownAsset(`${network}/${asset}`)
+      ? { listing }
+      : { code: 'asset_not_known', path: 'paymentRequirements.asset', resource: listing.resource };
+  }
+}
+
+class CarriedListing implements CarriedExtension {
+  #claimed: string | undefined;
+  /** What became of the note; `undefined` while it is under way. */
+  #hasRoom: boolean | undefined;
+
+  constructor(
+    private readonly declared: Declared,
+    private readonly parts: DeclaredListingsParts,
+  ) {}
+
+  beforeClaim(ref: ClaimRef): void {
+    const { notes, onTrouble } = this.parts;
+    if (notes === undefined) return;
+    this.#claimed = ref.id;
+    const content = JSON.stringify(this.declared);
+    notes.note(ref, { tag: hashOf(['declared', content]), content }).then(
+      (hasRoom) => {
+        this.#hasRoom = hasRoom;
+      },
+      (error: unknown) => {
+        this.#hasRoom = false;
+        onTrouble(error);
+      },
+    );
+  }
+
+  responseTo(outcome: ExtendedOutcome): string {
+    const path = 'code' in this.declared ? this.declared.path : undefined;
+    return extensionResponses(this.#codeOf(outcome), path);
+  }
+
+  #codeOf({ result, settlementId }: ExtendedOutcome): ListingCode {
+    if (this.parts.notes === undefined) return 'catalogue_off';
+    // What is wrong with it is wrong whatever becomes of the payment.
+    if ('code' in this.declared) return this.declared.code;
+    if (result === 'failure') return 'not_settled';
+    if (this.#claimed === undefined || this.#claimed !== settlementId)
+      return 'first_request_counts';
+    return this.#hasRoom === false ? 'catalogue_busy' : 'awaiting_outcome';
+  }
+}

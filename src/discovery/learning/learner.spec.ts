@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryDeclarationNotes } from '../../settlement/ledger/memory/memory-declaration-notes.js';
+import type { CatalogueFilter, Learnt } from '../catalogue.js';
+import type { Declared } from '../declared.js';
+import { aListing, aPaid, NOON, PAYEE, RESOURCE } from '../lesson.builder.js';
+import { MemoryCatalogue } from '../memory-catalogue.builder.js';
+import { Learner } from './learner.js';
+
+const ALL: CatalogueFilter = { since: new Date(0) };
+const DAY_MS = 86_400_000;
+
+describe('the catalogue learns', () => {
+  let now: number;
+  let notes: MemoryDeclarationNotes;
+  let catalogue: MemoryCatalogue;
+  let learner: Learner;
+  let told: (Learnt | string)[];
+  let failing: 'outcomes' | 'learn' | 'forget' | undefined;
+
+  beforeEach(() => {
+    now = NOON;
+    failing = undefined;
+    told = [];
+    notes = new MemoryDeclarationNotes(undefined, () => now);
+    catalogue = new MemoryCatalogue();
+    learner = made();
+  });
+
+  const fail = (step: typeof failing): void => {
+    if (failing === step) throw new Error(`${step ?? ''} failed`);
+  };
+  const made = (): Learner =>
+    new Learner({
+      notes: {
+        read: (...args) => notes.read(...args),
+        contents: (...args) => notes.contents(...args),
+        forget: async (...args) => {
+          fail('forget');
+          await notes.forget(...args);
+        },
+      },
+      catalogue: {
+        outcomes: async (...args) => {
+          fail('outcomes');
+          return catalogue.outcomes(...args);
+        },
+        learn: async (lessons) => {
+          fail('learn');
+          return catalogue.learn(lessons);
+        },
+        forget: (before) => catalogue.forget(before),
+      },
+      ...{ chainIds: [56], expiryMs: 30 * DAY_MS },
+      observer: {
+        learnt: (_, learnt) => told.push(learnt),
+        troubled: () => told.push('troubled'),
+        recovered: () => told.push('recovered'),
+      },
+      clock: { now: () => now, steady: () => now, sleep: () => Promise.resolve() },
+    });
+  const note = (id: string, declared: Declared, chainId = 56) =>
+    notes.note({ chainId, id }, { tag: `tag of ${id}`, content: JSON.stringify(declared) });
+  const waiting = async () => (await notes.read(56, undefined, 99)).map((one) => one.settlementId);
+  const listed = async () =>
+    (await catalogue.page(ALL, { offset: 0 }, 99)).map(({ listing }) => listing.description);
+  const codes = async (resource = RESOURCE) =>
+    (await catalogue.standings({ resource }, new Date(0))).map(({ code }) => code);
+
+  it('of a payment that was made, and of none that was not', async () => {
+    for (const id of ['paid', 'lost', 'queued', 'unheard of']) {
+      await note(id, { listing: aListing({ description: id, resource: `${RESOURCE}/${id}` }) });
+    }
+    catalogue.history.set('paid', aPaid()).set('lost', 'over').set('queued', 'waiting');
+    await learner.round();
+    expect(await listed()).toEqual(['paid']);
+    expect(await waiting()).toEqual(['queued', 'unheard of']);
+    catalogue.history.set('queued', aPaid({ at: NOON + 1 }));
+    await learner.round();
+    expect(await listed()).toEqual(['queued', 'paid']);
+    expect(told).toEqual([
+      { listed: 1, refused: 0 },
+      { listed: 1, refused: 0 },
+    ]);
+  });
+
+  it('why something that was paid is not listed', async () => {
+    await note('a', { code: 'input_method', path: 'x.y', resource: RESOURCE });
+    catalogue.history.set('a', aPaid());
+    await learner.round();
+    expect([await listed(), await codes()]).toEqual([[], ['input_method']]);
+  });
+
+  it('nothing of a payment of nothing', async () => {
+    await note('a', { listing: aListing() });
+    catalogue.history.set('a', aPaid({ isWorthless: true }));
+    await learner.round();
+    expect([await listed(), await codes()]).toEqual([[], ['nothing_paid']]);
+  });
+
+  it.each(['outcomes', 'learn', 'forget'] as const)(
+    'the same once, where it died at "%s"',
+    async (step) => {
+      await note('a', { listing: aListing({ description: 'a' }) });
+      catalogue.history.set('a', aPaid());
+      failing = step;
+      expect(await learner.round()).toBe(1000);
+      await learner.round();
+      failing = undefined;
+      // Another process takes it over.
+      learner = made();
+      await learner.round();
+      await learner.round();
+      expect([await listed(), await waiting()]).toEqual([['a'], []]);
+      const [entry] = await catalogue.page(ALL, { offset: 0 }, 9);
+      expect([entry?.payTo, entry?.offers.length]).toEqual([PAYEE, 1]);
+      expect(told).toContain('troubled');
+    },
+  );
+
+  it('again after trouble, and says so once', async () => {
+    await note('a', { listing: aListing() });
+    failing = 'outcomes';
+    await learner.round();
+    failing = undefined;
+    await learner.round();
+    await learner.round();
+    expect(told).toEqual(['troubled', 'recovered']);
+  });
+
+  it('of what waits long less often, and gives it up after a day', async () => {
+    await note('slow', { listing: aListing({ description: 'slow' }) });
+    await note('never', { listing: aListing({ resource: `${RESOURCE}/never` }) });
+    await learner.round();
+    now += 40_000;
+    await learner.round();
+    catalogue.history.set('slow', aPaid());
+    now += 9000;
+    await learner.round();
+    expect(await listed()).toEqual([]);
+    now += 1000;
+    await learner.round();
+    expect([await listed(), await waiting()]).toEqual([['slow'], ['never']]);
+    now += DAY_MS;
+    await learner.round();
+    expect(await waiting()).toEqual([]);
+  });
+
+  it('of more than a page', async () => {
+    for (let n = 0; n < 1100; n += 1) {
+      await note(`${n}`, { listing: aListing({ resource: `${RESOURCE}/${n % 7}` }) });
+      catalogue.history.set(`${n}`, aPaid());
+    }
+    await learner.round();
+    expect([(await listed()).length, await waiting()]).toEqual([7, []]);
+  });
+
+  it('nothing of what it cannot read', async () => {
+    await notes.note({ chainId: 56, id: 'a' }, { tag: 't', content: 'no JSON' });
+    catalogue.history.set('a', aPaid());
+    await learner.round();
+    expect([await listed(), await waiting(), told]).toEqual([[], [], []]);
+  });
+});

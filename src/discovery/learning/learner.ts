@@ -1,0 +1,132 @@
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { Signal } from '../../platform/concurrency/signal.js';
+import {
+  type DeclarationNotes,
+  notedAt,
+  type NotedClaim,
+} from '../../settlement/ledger/declaration-notes.js';
+import type { CatalogueWriter, ClaimOutcome, Lesson } from '../catalogue.js';
+import { type Declared, readDeclared } from '../declared.js';
+import type { CatalogueObserver } from './catalogue-observer.js';
+
+export interface LearnerParts {
+  readonly notes: Pick<DeclarationNotes, 'read' | 'contents' | 'forget'>;
+  readonly catalogue: CatalogueWriter;
+  readonly chainIds: readonly number[];
+  /** After this time without a payment an entry is not shown any more, ms. */
+  readonly expiryMs: number;
+  readonly observer: CatalogueObserver;
+  readonly clock: Clock;
+}
+
+const PAGE = 500;
+const PAUSE_MS = 200;
+const RETRY_MS = 1000;
+/** Most payments are in a block by then; what waits for longer is looked at less often. */
+const YOUNG_MS = 30_000;
+const OLD_ROUND_MS = 10_000;
+/** What has no outcome by then never gets one here: the claim was not made, or its ledger was lost. */
+const WAITS_MS = 86_400_000;
+const UPKEEP_MS = 3_600_000;
+/** An entry that is not shown any more is kept once more as long, for who asks why. */
+const KEPT_TIMES = 2;
+
+/**
+ * Learns from payments that the history has: looks what became of the claims that came with a declaration,
+ * writes the catalogue, and only then forgets the declaration. Killed anywhere it does the same again, and what
+ * is learnt twice is learnt once. Any number of processes may do so.
+ */
+export class Learner {
+  readonly #wake = new Signal();
+  readonly #lookedAt = new Map<number, number>();
+  #upkeepAt = -Infinity;
+  #isStopping = false;
+  #isTroubled = false;
+  #running: Promise<void> | undefined;
+
+  constructor(private readonly parts: LearnerParts) {}
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Ends what is under way; another process goes on. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wake.notify();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) await this.#wake.wait(await this.round());
+  }
+
+  /** Learns what there is to learn, and says how long to pause. Never fails. */
+  async round(): Promise<number> {
+    let hasFailed = false;
+    for (const chainId of this.parts.chainIds) {
+      try {
+        await this.#learn(chainId);
+      } catch (error) {
+        // One chain's trouble delays no other.
+        hasFailed = true;
+        this.parts.observer.troubled(error);
+      }
+    }
+    if (this.#isTroubled && !hasFailed) this.parts.observer.recovered();
+    this.#isTroubled = hasFailed;
+    return hasFailed ? RETRY_MS : PAUSE_MS;
+  }
+
+  async #learn(chainId: number): Promise<void> {
+    const { notes, clock, catalogue, expiryMs } = this.parts;
+    const now = clock.steady();
+    const isOldRound = now - (this.#lookedAt.get(chainId) ?? -Infinity) >= OLD_ROUND_MS;
+    let after = isOldRound ? undefined : `${clock.now() - YOUNG_MS}-0`;
+    for (;;) {
+      const page = await notes.read(chainId, after, PAGE);
+      await this.#learnPage(chainId, page);
+      after = page.at(-1)?.entry;
+      if (page.length < PAGE || this.#isStopping) break;
+    }
+    if (isOldRound) this.#lookedAt.set(chainId, now);
+    if (now - this.#upkeepAt < UPKEEP_MS) return;
+    await catalogue.forget(new Date(clock.now() - KEPT_TIMES * expiryMs));
+    this.#upkeepAt = now;
+  }
+
+  async #learnPage(chainId: number, page: readonly NotedClaim[]): Promise<void> {
+    if (page.length === 0) return;
+    const { notes, catalogue, observer, clock } = this.parts;
+    const ids = page.map(({ settlementId }) => settlementId);
+    const outcomes = await catalogue.outcomes(chainId, [...new Set(ids)]);
+    const outcomeOf = ({ settlementId }: NotedClaim): ClaimOutcome =>
+      outcomes.get(settlementId) ?? 'waiting';
+    const isDone = (claim: NotedClaim): boolean =>
+      outcomeOf(claim) !== 'waiting' || clock.now() - notedAt(claim) > WAITS_MS;
+    const done = page.filter(isDone);
+    const paid = done.filter((claim) => typeof outcomeOf(claim) === 'object');
+    const contents = await notes.contents(chainId, [...new Set(paid.map(({ tag }) => tag))]);
+    const declared = new Map(
+      [...contents].map(([tag, content]) => [tag, readDeclared(content)] as const),
+    );
+    const lessons = paid.flatMap((claim) => lessonOf(outcomeOf(claim), declared.get(claim.tag)));
+    if (lessons.length > 0) observer.learnt(chainId, await catalogue.learn(lessons));
+    await notes.forget(chainId, done);
+  }
+}
+
+function lessonOf(outcome: ClaimOutcome, declared: Declared | undefined): readonly Lesson[] {
+  if (typeof outcome === 'string' || declared === undefined) return [];
+  return [
+    {
+      paid: outcome,
+      declared: outcome.isWorthless
+        ? {
+            code: 'nothing_paid',
+            ...('listing' in declared && { resource: declared.listing.resource }),
+          }
+        : declared,
+    },
+  ];
+}

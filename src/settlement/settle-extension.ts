@@ -1,0 +1,33 @@
+import type { Payment } from '../protocol/payment/payment.js';
+import type { JsonObject } from '../protocol/payment/wire-values.js';
+import type { ClaimRef } from './ledger/settlement-store.js';
+
+/** A settle request whose payment could be read, with all that it carries beside the payment. */
+export interface ExtendedRequest {
+  readonly paymentPayload: JsonObject;
+  readonly paymentRequirements: JsonObject;
+  readonly payment: Payment;
+}
+
+/** How a settle request was answered, as far as it decides what becomes of the rest. */
+export interface ExtendedOutcome {
+  readonly result: 'success' | 'accepted' | 'pending' | 'failure';
+  readonly settlementId: string | undefined;
+}
+
+/** What one settle request carries beside its payment, on its way. None of the methods throws or waits. */
+export interface CarriedExtension {
+  /** Called before the payment is claimed under this name; the claim may never be made. */
+  beforeClaim(ref: ClaimRef): void;
+
+  /** What the answer says of it: the value of `EXTENSION-RESPONSES`. */
+  responseTo(outcome: ExtendedOutcome): string;
+}
+
+/** Whoever sees to what requests carry beside the payment. It changes no answer but for a header. */
+export interface SettleExtension {
+  /** `undefined` where a request carries nothing of the kind. Never throws. */
+  carriedBy(request: ExtendedRequest): CarriedExtension | undefined;
+}
+
+export const SETTLE_EXTENSION = Symbol('SETTLE_EXTENSION');
