@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { learnsListings } from './discovery/discovery.module.js';
 import { Learner } from './discovery/learning/learner.js';
+import { Rater } from './discovery/quality/rater.js';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { AuditArchiver } from './history/audit-archiver.js';
@@ -55,7 +56,10 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   if (reconcilesDaily(config)) {
     await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
   }
-  if (learnsListings(config)) await step('catalogue', deadline, () => app.get(Learner).stop());
+  if (learnsListings(config)) {
+    await step('catalogue', deadline, () => app.get(Learner).stop());
+    await step('quality', deadline, () => app.get(Rater).stop());
+  }
   // What the last of them has changed is archived by whoever is next.
   if (config.hasRole('history')) {
     await step('history', deadline, () => app.get(Archiver).stop());

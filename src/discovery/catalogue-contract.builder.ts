@@ -146,7 +146,11 @@ export function catalogueContract(
         ),
       );
       const first = await page({}, FIRST, 2);
-      const second = await page({}, { after: first[1]?.position ?? { paidAt: 0, id: '' } }, 2);
+      const second = await page(
+        {},
+        { after: first[1]?.position ?? { score: 0, paidAt: 0, id: '' } },
+        2,
+      );
       const rest = await page({}, { offset: 4 }, 2);
       const read = [...first, ...second, ...rest].map(({ listing }) => listing.resource);
       expect(read.sort()).toEqual(names.map(at));

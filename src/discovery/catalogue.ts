@@ -2,6 +2,7 @@ import type { Address } from 'viem';
 import type { ListedOffer, Listing, ListingType } from '../protocol/listing/listing.js';
 import type { RefusalCode } from './codes.js';
 import type { Declared } from './declared.js';
+import type { Quality } from './quality/quality.js';
 
 /** A payment that was made, as the history has it. */
 export interface Paid {
@@ -66,11 +67,15 @@ export interface CatalogueEntry {
   readonly lastPaidAt: Date;
   /** Others that were paid for the same place, of whom one at most sells there. */
   readonly otherPayees: number;
+  /** `undefined` until it was rated. */
+  readonly quality: Quality | undefined;
   readonly position: EntryPosition;
 }
 
 /** A place in the list, for whoever goes on from there. */
 export interface EntryPosition {
+  /** In thousandths. */
+  readonly score: number;
   readonly paidAt: number;
   readonly id: string;
 }
@@ -112,7 +117,7 @@ export interface Standing {
 
 /** @throws ArchiveError from every method. */
 export interface CatalogueReader {
-  /** Those paid last come first. */
+  /** Those of the highest score come first, and of equal ones those paid last. */
   page(filter: CatalogueFilter, start: PageStart, most: number): Promise<readonly CatalogueEntry[]>;
 
   count(filter: CatalogueFilter): Promise<number>;

@@ -23,8 +23,11 @@ import type { ValidationRules } from './asking/validation.js';
 import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { Learner } from './learning/learner.js';
+import { PostgresCalls } from './postgres/postgres-calls.js';
 import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
+import { qualityLog } from './quality/quality-log.js';
+import { Rater } from './quality/rater.js';
 
 const DATABASES = Symbol('DISCOVERY_DATABASES');
 
@@ -99,6 +102,21 @@ const LEARNER = provide(
   startedLearner,
 );
 
+const RATER = provide(
+  Rater,
+  { databases: DATABASES, logger: PinoLogger },
+  ({ databases, logger }: { readonly databases: Databases; readonly logger: PinoLogger }) => {
+    const { writing } = databases;
+    if (writing === undefined) throw new Error('there is no database for a catalogue');
+    const rater = new Rater({
+      ...{ calls: new PostgresCalls(writing.db), clock: systemClock },
+      observer: qualityLog(logger),
+    });
+    rater.start();
+    return rater;
+  },
+);
+
 /** The catalogue: it learns in processes with the role history, and is asked at those with the role api. */
 @Global()
 @Module({})
@@ -125,9 +143,9 @@ export class DiscoveryModule implements OnModuleDestroy {
           },
         },
         ...(isApi ? [RULES, DISCOVERY, DECLARED, JsonBodyReader] : []),
-        ...(learns ? [LEARNER] : []),
+        ...(learns ? [LEARNER, RATER] : []),
       ],
-      exports: [...(isApi ? [SETTLE_EXTENSION] : []), ...(learns ? [Learner] : [])],
+      exports: [...(isApi ? [SETTLE_EXTENSION] : []), ...(learns ? [Learner, Rater] : [])],
     };
   }
 
@@ -163,6 +181,7 @@ function startedLearner({ config, notes, databases, logger }: LearnerModuleParts
   const learner = new Learner({
     ...{ notes, chainIds: ledgerChainIds, expiryMs: catalogue.expiryMs, clock: systemClock },
     catalogue: new PostgresCatalogue(writing.db, catalogue),
+    calls: new PostgresCalls(writing.db),
     observer: catalogueLog(logger),
   });
   learner.start();

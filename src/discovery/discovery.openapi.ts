@@ -44,6 +44,26 @@ const known = object(
   ['payTo', 'network', 'resource', 'listed', 'code', 'message', 'at'],
 );
 
+const quality = object(
+  {
+    l30DaysTotalCalls: { ...count, description: 'Paid, of the newest 10 000.' },
+    l30DaysUniquePayers: count,
+    l30DaysRepeatPayers: { ...count, description: 'Payers that bought on two days or more.' },
+    l30DaysExcludedCalls: {
+      ...count,
+      description: 'Paid by the payee or by whom it paid; in none of the other numbers.',
+    },
+    l30DaysSuccessRate: { type: 'number', minimum: 0, maximum: 1 },
+    l30DaysMedianSettleMs: { ...count, description: 'From the claim to the block.' },
+    lastCalledAt: time,
+    score: { type: 'number', minimum: 0, description: 'What lists are ordered by.' },
+  },
+  [
+    ...['l30DaysTotalCalls', 'l30DaysUniquePayers', 'l30DaysRepeatPayers'],
+    ...['l30DaysExcludedCalls', 'score'],
+  ],
+);
+
 const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   DiscoveredResource: object(
     {
@@ -56,6 +76,7 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       ...{ method: text, toolName: text, description: text, mimeType: text, serviceName: text },
       ...{ tags: { type: 'array', items: text }, iconUrl: text, extensions: free },
       ...{ discoveryInfo: free, network: text, payTo: address, firstPaid: time },
+      quality: schemaRef('DiscoveredQuality'),
       otherPayees: {
         ...count,
         description:
@@ -67,6 +88,7 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       ...['discoveryInfo', 'network', 'payTo', 'firstPaid', 'otherPayees'],
     ],
   ),
+  DiscoveredQuality: quality,
   DiscoveryList: object({ x402Version: version, items: listOf('DiscoveredResource'), pagination }),
   DiscoveryMerchant: object({
     ...{ x402Version: version, payTo: address, resources: listOf('DiscoveredResource') },

@@ -7,6 +7,7 @@ import type {
   CatalogueReader,
   CatalogueWriter,
   ClaimOutcome,
+  EntryPosition,
   FoundEntries,
   Learnt,
   Lesson,
@@ -16,6 +17,7 @@ import type {
 } from './catalogue.js';
 import type { RefusalCode } from './codes.js';
 import { callOf, entryIdOf, hostOf, placeOf, searchedOf } from './postgres/entry-rows.js';
+import { type Quality, thousandths } from './quality/quality.js';
 
 interface Kept {
   readonly id: string;
@@ -42,10 +44,16 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
   readonly denied = new Set<string>();
   /** What the history knows, by id. */
   readonly history = new Map<string, ClaimOutcome>();
+  readonly ratings = new Map<string, Quality>();
   readonly #entries = new Map<string, Kept>();
   readonly #refusals = new Map<string, Refused>();
 
   constructor(private readonly entriesPerPayee = 500) {}
+
+  /** Of an entry that is there. */
+  payTo(id: string): Address | undefined {
+    return this.#entries.get(id)?.payTo;
+  }
 
   outcomes(_chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>> {
     return Promise.resolve(
@@ -83,9 +91,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
     const from =
       'offset' in start
         ? start.offset
-        : all.findIndex(({ position: { paidAt, id } }) =>
-            paidAt === start.after.paidAt ? id < start.after.id : paidAt < start.after.paidAt,
-          );
+        : all.findIndex((entry) => compare(entry.position, start.after) > 0);
     return Promise.resolve(from < 0 ? [] : all.slice(from, from + most));
   }
 
@@ -196,7 +202,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
             (maxAmount === undefined || BigInt(offer.amount) <= maxAmount),
         ),
       )
-      .sort((a, b) => b.lastPaidAt - a.lastPaidAt || (a.id < b.id ? 1 : -1))
       .map((kept) => ({
         ...{ chainId: kept.chainId, payTo: kept.payTo, listing: kept.listing },
         offers: [...kept.offers.values()]
@@ -207,8 +212,13 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
         firstPaidAt: new Date(kept.firstPaidAt),
         lastPaidAt: new Date(kept.lastPaidAt),
         otherPayees: this.#otherPayees(kept),
-        position: { paidAt: kept.lastPaidAt, id: kept.id },
-      }));
+        quality: this.ratings.get(kept.id),
+        position: {
+          score: thousandths(this.ratings.get(kept.id)?.score ?? 0),
+          ...{ paidAt: kept.lastPaidAt, id: kept.id },
+        },
+      }))
+      .sort((a, b) => compare(a.position, b.position));
   }
 
   #otherPayees({ listing, payTo }: Kept): number {
@@ -217,4 +227,9 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
       .map((one) => one.payTo);
     return new Set(others.filter((one) => one !== payTo)).size;
   }
+}
+
+/** The first of a list comes first. */
+function compare(a: EntryPosition, b: EntryPosition): number {
+  return b.score - a.score || b.paidAt - a.paidAt || (a.id === b.id ? 0 : a.id < b.id ? 1 : -1);
 }

@@ -2,6 +2,7 @@ import { getAddress } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
+import { type Quality, thousandths } from '../quality/quality.js';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -22,7 +23,13 @@ export function itemOf(entry: CatalogueEntry): Item {
     firstPaid: entry.firstPaidAt.toISOString(),
     // Several that are paid for one place: who sells there is not shown by a payment.
     otherPayees: entry.otherPayees,
+    ...(entry.quality !== undefined && { quality: shownQuality(entry.quality) }),
   };
+}
+
+/** As exact as entries are ordered by it. */
+function shownQuality(quality: Quality): Quality {
+  return { ...quality, score: thousandths(quality.score) / 1000 };
 }
 
 type Words = Partial<

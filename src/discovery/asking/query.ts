@@ -144,17 +144,18 @@ function read<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
 const invalid = (message: string): CodedError => new CodedError(400, 'invalid_query', message);
 const badCursor = (): CodedError => invalid('cursor: must be a cursor of an answer to this query.');
 
-const POSITION = /^(\d{1,16})\.([0-9a-f]{64})$/;
+const POSITION = /^(\d{1,9})\.(\d{1,16})\.([0-9a-f]{64})$/;
 
-export function cursorOf({ paidAt, id }: EntryPosition): string {
-  return Buffer.from(`${paidAt}.${id}`).toString('base64url');
+export function cursorOf({ score, paidAt, id }: EntryPosition): string {
+  return Buffer.from(`${score}.${paidAt}.${id}`).toString('base64url');
 }
 
 function readCursor(cursor: string): EntryPosition {
-  const [, at, id] = POSITION.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const [, score, at, id] = POSITION.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   // No date is later than that.
-  if (at === undefined || id === undefined || Number(at) > 8.64e15) throw badCursor();
-  return { paidAt: Number(at), id };
+  if (score === undefined || at === undefined || id === undefined || Number(at) > 8.64e15)
+    throw badCursor();
+  return { score: Number(score), paidAt: Number(at), id };
 }
 
 /** Of a search, which has no order of its own that one could go on in. */

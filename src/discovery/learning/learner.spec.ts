@@ -4,6 +4,7 @@ import type { CatalogueFilter, Learnt } from '../catalogue.js';
 import type { Declared } from '../declared.js';
 import { aListing, aPaid, NOON, PAYEE, RESOURCE } from '../lesson.builder.js';
 import { MemoryCatalogue } from '../memory-catalogue.builder.js';
+import type { DeclaredCall } from '../quality/call-book.js';
 import { Learner } from './learner.js';
 
 const ALL: CatalogueFilter = { since: new Date(0) };
@@ -15,12 +16,14 @@ describe('the catalogue learns', () => {
   let catalogue: MemoryCatalogue;
   let learner: Learner;
   let told: (Learnt | string)[];
-  let failing: 'outcomes' | 'learn' | 'forget' | undefined;
+  let linked: DeclaredCall[];
+  let failing: 'outcomes' | 'learn' | 'link' | 'forget' | undefined;
 
   beforeEach(() => {
     now = NOON;
     failing = undefined;
     told = [];
+    linked = [];
     notes = new MemoryDeclarationNotes(undefined, () => now);
     catalogue = new MemoryCatalogue();
     learner = made();
@@ -50,6 +53,13 @@ describe('the catalogue learns', () => {
         },
         forget: (before) => catalogue.forget(before),
       },
+      calls: {
+        link: async (_, calls) => {
+          fail('link');
+          linked.push(...calls);
+          return Promise.resolve();
+        },
+      },
       ...{ chainIds: [56], expiryMs: 30 * DAY_MS },
       observer: {
         learnt: (_, learnt) => told.push(learnt),
@@ -74,6 +84,8 @@ describe('the catalogue learns', () => {
     await learner.round();
     expect(await listed()).toEqual(['paid']);
     expect(await waiting()).toEqual(['queued', 'unheard of']);
+    // Also what was not paid: it says how often settling fails.
+    expect(linked.map(({ settlementId }) => settlementId)).toEqual(['paid', 'lost']);
     catalogue.history.set('queued', aPaid({ at: NOON + 1 }));
     await learner.round();
     expect(await listed()).toEqual(['queued', 'paid']);
@@ -97,7 +109,7 @@ describe('the catalogue learns', () => {
     expect([await listed(), await codes()]).toEqual([[], ['nothing_paid']]);
   });
 
-  it.each(['outcomes', 'learn', 'forget'] as const)(
+  it.each(['outcomes', 'learn', 'link', 'forget'] as const)(
     'the same once, where it died at "%s"',
     async (step) => {
       await note('a', { listing: aListing({ description: 'a' }) });

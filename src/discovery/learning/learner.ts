@@ -7,11 +7,13 @@ import {
 } from '../../settlement/ledger/declaration-notes.js';
 import type { CatalogueWriter, ClaimOutcome, Lesson } from '../catalogue.js';
 import { type Declared, readDeclared } from '../declared.js';
+import type { CallWriter } from '../quality/call-book.js';
 import type { CatalogueObserver } from './catalogue-observer.js';
 
 export interface LearnerParts {
   readonly notes: Pick<DeclarationNotes, 'read' | 'contents' | 'forget'>;
   readonly catalogue: CatalogueWriter;
+  readonly calls: CallWriter;
   readonly chainIds: readonly number[];
   /** After this time without a payment an entry is not shown any more, ms. */
   readonly expiryMs: number;
@@ -97,7 +99,7 @@ export class Learner {
 
   async #learnPage(chainId: number, page: readonly NotedClaim[]): Promise<void> {
     if (page.length === 0) return;
-    const { notes, catalogue, observer, clock } = this.parts;
+    const { notes, catalogue, calls, observer, clock } = this.parts;
     const ids = page.map(({ settlementId }) => settlementId);
     const outcomes = await catalogue.outcomes(chainId, [...new Set(ids)]);
     const outcomeOf = ({ settlementId }: NotedClaim): ClaimOutcome =>
@@ -106,12 +108,21 @@ export class Learner {
       outcomeOf(claim) !== 'waiting' || clock.now() - notedAt(claim) > WAITS_MS;
     const done = page.filter(isDone);
     const paid = done.filter((claim) => typeof outcomeOf(claim) === 'object');
-    const contents = await notes.contents(chainId, [...new Set(paid.map(({ tag }) => tag))]);
+    // Also those that were not paid, which say how often settling fails.
+    const over = done.filter((claim) => outcomeOf(claim) !== 'waiting');
+    const contents = await notes.contents(chainId, [...new Set(over.map(({ tag }) => tag))]);
     const declared = new Map(
       [...contents].map(([tag, content]) => [tag, readDeclared(content)] as const),
     );
     const lessons = paid.flatMap((claim) => lessonOf(outcomeOf(claim), declared.get(claim.tag)));
     if (lessons.length > 0) observer.learnt(chainId, await catalogue.learn(lessons));
+    const linked = over.flatMap((claim) => {
+      const what = declared.get(claim.tag);
+      return what !== undefined && 'listing' in what
+        ? [{ settlementId: claim.settlementId, listing: what.listing }]
+        : [];
+    });
+    await calls.link(chainId, linked, new Date(clock.now()));
     await notes.forget(chainId, done);
   }
 }

@@ -12,6 +12,7 @@ import type {
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
+import type { Quality } from '../quality/quality.js';
 import { addressOf, bytesOf, callOf } from './entry-rows.js';
 
 interface EntryRow {
@@ -21,6 +22,8 @@ interface EntryRow {
   readonly listing: string;
   readonly first_paid_at: Date;
   readonly last_paid_at: Date;
+  readonly score: number;
+  readonly quality: string | null;
   readonly others: string;
   readonly offers: readonly OfferRow[] | null;
 }
@@ -52,14 +55,14 @@ export class PostgresCatalogueReader implements CatalogueReader {
   ): Promise<readonly CatalogueEntry[]> {
     const begin =
       'after' in start
-        ? sql`and (entry.last_paid_at, entry.id) <
-            (${new Date(start.after.paidAt)}, ${Buffer.from(start.after.id, 'hex')})`
+        ? sql`and (entry.score, entry.last_paid_at, entry.id) <
+            (${start.after.score}, ${new Date(start.after.paidAt)}, ${Buffer.from(start.after.id, 'hex')})`
         : sql``;
     const offset = 'offset' in start ? start.offset : 0;
     return this.#entries(sql`
       select entry.*, row_number() over () as rank from (
         select * from x402.catalogue_entries entry where ${conditionsOf(filter)} ${begin}
-        order by last_paid_at desc, id desc limit ${most} offset ${offset}) entry`);
+        order by score desc, last_paid_at desc, id desc limit ${most} offset ${offset}) entry`);
   }
 
   async count(filter: CatalogueFilter): Promise<number> {
@@ -103,7 +106,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
             select fitting.* from (
               select * from x402.catalogue_entries entry
               where ${fits} and ${conditionsOf(filter)} limit ${CANDIDATES_MAX}) fitting
-            order by ${rank} desc, last_paid_at desc, id desc limit ${most} offset ${offset}) entry`,
+            order by (${rank}) * (1 + ln(1 + score / 1000.0) / 10) desc, last_paid_at desc, id desc limit ${most} offset ${offset}) entry`,
           transaction,
         );
       }),
@@ -156,7 +159,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
   ): Promise<readonly CatalogueEntry[]> {
     const { rows } = await asked(
       sql<EntryRow>`
-        select id, chain_id, pay_to, listing, first_paid_at, last_paid_at,
+        select id, chain_id, pay_to, listing, first_paid_at, last_paid_at, score, quality,
           (select count(distinct other.pay_to) from x402.catalogue_entries other
             where other.place = entry.place and other.pay_to <> entry.pay_to) as others,
           (select json_agg(json_build_object('scheme', scheme, 'asset', encode(asset, 'hex'),
@@ -187,7 +190,8 @@ function entryOf(row: EntryRow): CatalogueEntry {
     firstPaidAt: row.first_paid_at,
     lastPaidAt: row.last_paid_at,
     otherPayees: Number(row.others),
-    position: { paidAt: row.last_paid_at.getTime(), id: row.id.toString('hex') },
+    quality: row.quality === null ? undefined : (JSON.parse(row.quality) as Quality),
+    position: { score: row.score, paidAt: row.last_paid_at.getTime(), id: row.id.toString('hex') },
   };
 }
 

@@ -9,7 +9,7 @@ import { outcomeOf } from './claim-outcome.js';
 import { bytesOf, entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */
-const WRITER_LOCK = 0x78343033;
+export const WRITER_LOCK = 0x78343033;
 /** Kinds of offers of one entry; the newest are kept. */
 const OFFERS_MAX = 16;
 /** A value that no column or index takes. */

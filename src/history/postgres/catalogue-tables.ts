@@ -1,6 +1,6 @@
-import type { GeneratedAlways } from 'kysely';
+import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`. */
+/** The tables of `0009_catalogue.sql` and `0011_quality.sql`. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -20,6 +20,15 @@ export interface CatalogueTables {
     readonly places: string;
     readonly words: string;
     readonly search: GeneratedAlways<string>;
+    readonly score: Generated<number>;
+    readonly quality: Generated<string | null>;
+    readonly rated_at: Generated<Date | null>;
+    readonly due_at: Generated<Date>;
+  };
+  readonly catalogue_calls: {
+    readonly settlement_id: Buffer;
+    readonly entry_id: Buffer;
+    readonly claimed_at: Date;
   };
   readonly catalogue_offers: {
     readonly entry_id: Buffer;

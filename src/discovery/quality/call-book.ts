@@ -1,0 +1,76 @@
+import type { Address } from 'viem';
+import type { Listing } from '../../protocol/listing/listing.js';
+import type { Call, Quality, Witnesses } from './quality.js';
+
+/** A settlement, and what was declared with it. */
+export interface DeclaredCall {
+  readonly settlementId: string;
+  readonly listing: Listing;
+}
+
+/** @throws ArchiveError. */
+export interface CallWriter {
+  /** Of settlements that are over; those of no entry are passed over. What is linked twice is linked once. */
+  link(chainId: number, calls: readonly DeclaredCall[], now: Date): Promise<void>;
+}
+
+/** An entry that is to be rated. */
+export interface DueEntry {
+  readonly id: string;
+  readonly payTo: Address;
+}
+
+export interface Rating {
+  readonly quality: Quality;
+  readonly ratedAt: Date;
+  /** As it was taken with: an entry that got a call since stays due. */
+  readonly takenUntil: Date;
+  /** `undefined`: not before its next call. */
+  readonly dueAt: Date | undefined;
+}
+
+/** What an entry's calls are rated from. @throws ArchiveError from every method. */
+export interface CallReader {
+  /** Due longest first; nobody else gets them before `until`. */
+  takeDue(now: Date, until: Date, most: number): Promise<readonly DueEntry[]>;
+
+  /** The newest that were paid or failed, and whether one may still change. */
+  calls(
+    entry: DueEntry,
+    since: Date,
+    now: Date,
+  ): Promise<{ readonly calls: readonly Call[]; readonly mayChange: boolean }>;
+
+  /** Whom any of these has paid, for whatever. */
+  paidBy(payers: readonly Address[], since: Date): Promise<readonly Address[]>;
+
+  /**
+   * Other payees that payers have bought listed things from, of which three others did so that are none of these
+   * payers: what only a ring pays for tells nobody of the ring apart.
+   *
+   * @param payers - those that are asked about.
+   * @param circle - payees that tell nothing.
+   * @param all - payers of the entry.
+   */
+  witnesses(
+    payers: readonly Address[],
+    circle: readonly Address[],
+    all: readonly Address[],
+    since: Date,
+  ): Promise<Witnesses>;
+
+  rate(entry: DueEntry, rating: Rating): Promise<void>;
+}
+
+/** Of one entry; its newest. */
+export const CALLS_MAX = 10_000;
+/** Of whom was paid by some. */
+export const FUNDED_MAX = 1000;
+/** Other payees of one payer. */
+export const WITNESSES_MAX = 4;
+/** Payers that a payee has to have beside those of the entry. */
+export const OUTSIDERS = 3;
+/** An entry is rated no more often. */
+export const PAUSE_MS = 60_000;
+/** What becomes of a claim that is younger may change. */
+export const YOUNG_MS = 3_600_000;

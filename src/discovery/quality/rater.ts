@@ -1,0 +1,91 @@
+import type { Address } from 'viem';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
+import { type CallReader, type DueEntry, PAUSE_MS } from './call-book.js';
+import { type Call, type Circle, PAYERS_MAX, payersOf, qualityOf, WINDOW_MS } from './quality.js';
+
+export interface RaterParts {
+  readonly calls: CallReader;
+  readonly observer: { troubled(error: unknown): void; recovered(): void };
+  readonly clock: Clock;
+}
+
+const PAGE = 20;
+const IDLE_MS = 1000;
+const RETRY_MS = 5000;
+/** Time alone changes a score, and takes calls out of the window. */
+const REFRESH_MS = 6 * 3_600_000;
+/** Who was paid by the payee this long ago is of its circle. */
+const CIRCLE_MS = 90 * 86_400_000;
+/** From payee to payer over buyers of the entry. */
+const CIRCLE_STEPS = 8;
+
+/**
+ * Rates entries from their calls: soon after a call, and now and then. What one round does is bounded, and any
+ * number of processes may do so. One that is killed leaves what it had taken to the next.
+ */
+export class Rater {
+  readonly #rounds = new Rounds(() => this.round());
+  #isTroubled = false;
+
+  constructor(private readonly parts: RaterParts) {}
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#rounds.stop();
+  }
+
+  /** Rates what is due, and says how long to pause. Never fails. */
+  async round(): Promise<number> {
+    try {
+      const now = this.parts.clock.now();
+      const takenUntil = new Date(now + PAUSE_MS);
+      const due = await this.parts.calls.takeDue(new Date(now), takenUntil, PAGE);
+      for (const entry of due) await this.#rate(entry, now, takenUntil);
+      if (this.#isTroubled) this.parts.observer.recovered();
+      this.#isTroubled = false;
+      return due.length < PAGE ? IDLE_MS : 0;
+    } catch (error) {
+      this.#isTroubled = true;
+      this.parts.observer.troubled(error);
+      return RETRY_MS;
+    }
+  }
+
+  async #rate(entry: DueEntry, now: number, takenUntil: Date): Promise<void> {
+    const since = new Date(now - WINDOW_MS);
+    const { calls, mayChange } = await this.parts.calls.calls(entry, since, new Date(now));
+    const circle = await this.#circle(entry.payTo, calls, new Date(now - CIRCLE_MS));
+    const payers = payersOf(calls, circle).map(({ address }) => address);
+    const witnesses =
+      payers.length === 0
+        ? new Map<Address, readonly Address[]>()
+        : await this.parts.calls.witnesses(
+            payers.slice(0, PAYERS_MAX),
+            [...circle],
+            [...new Set(calls.map(({ payer }) => payer))],
+            since,
+          );
+    const dueAt =
+      calls.length === 0 ? undefined : new Date(now + (mayChange ? PAUSE_MS : REFRESH_MS));
+    const quality = qualityOf(calls, circle, witnesses, now);
+    await this.parts.calls.rate(entry, { quality, ratedAt: new Date(now), takenUntil, dueAt });
+  }
+
+  /** The payee, whom it paid, whom those paid, and from there on whom buyers of the circle paid. */
+  async #circle(payTo: Address, calls: readonly Call[], since: Date): Promise<Circle> {
+    const buyers = new Set(calls.map(({ payer }) => payer));
+    const circle = new Set([payTo]);
+    let newest: readonly Address[] = buyers.size === 0 ? [] : [payTo];
+    for (let step = 1; newest.length > 0 && step <= CIRCLE_STEPS; step += 1) {
+      const paid = await this.parts.calls.paidBy(newest, since);
+      const others = paid.filter((one) => !circle.has(one));
+      for (const one of others) circle.add(one);
+      newest = step === 1 ? others : others.filter((one) => buyers.has(one));
+    }
+    return circle;
+  }
+}

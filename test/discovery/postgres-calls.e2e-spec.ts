@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { PostgresCalls } from '../../src/discovery/postgres/postgres-calls.js';
+import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
+import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
+import { callsContract } from '../../src/discovery/quality/calls-contract.builder.js';
+import {
+  type MadeSettlement,
+  SETTLE_MS,
+} from '../../src/discovery/quality/memory-calls.builder.js';
+import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
+import { migrate } from '../../src/history/postgres/migrator.js';
+import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
+import { aRecorded } from '../../src/history/recorded-settlement.builder.js';
+import { Secret } from '../../src/platform/config/secret.js';
+
+let postgres: SandboxPostgres;
+let database: Database;
+let version = 0;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+afterEach(() => database.db.destroy());
+
+async function fresh(): Promise<Database> {
+  database = connectDatabase(new Secret(postgres.url));
+  await database.pool.query('drop schema if exists x402 cascade');
+  await migrate(database.pool);
+  return database;
+}
+
+callsContract('in PostgreSQL', async () => {
+  const { db } = await fresh();
+  const archive = new PostgresArchive({
+    ...{ database, migrates: false, months: undefined, now: () => Date.now() },
+  });
+  const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
+  const writer = new PostgresCatalogue(db, { entriesPerPayee: 9 });
+  const reader = new PostgresCatalogueReader(db);
+  return {
+    catalogue: {
+      outcomes: (...args) => writer.outcomes(...args),
+      learn: (...args) => writer.learn(...args),
+      forget: (...args) => writer.forget(...args),
+      page: (...args) => reader.page(...args),
+    },
+    calls: new PostgresCalls(db),
+    settle: async (settlements) => {
+      await archive.store(
+        56,
+        epoch,
+        settlements.map((one) => {
+          version += 1;
+          return {
+            ...{ kind: 'recorded', id: one.id, version: { ms: version, sequence: 0 } },
+            settlement: recordedOf(one),
+          };
+        }),
+      );
+    },
+  };
+});
+
+function recordedOf({ id, payer, payTo, state, claimedAt }: MadeSettlement) {
+  const made = aRecorded(id, state);
+  const { details } = made;
+  if (details === undefined) throw new Error('a settlement has details');
+  const isPaid = state === 'included' || state === 'finalized';
+  return {
+    ...made,
+    details: { ...details, payer, payTo, amount: 1n },
+    times: {
+      ...{ claimed: claimedAt, included: isPaid ? claimedAt + SETTLE_MS : undefined },
+      finished: state === 'finalized' ? claimedAt + 1500 : undefined,
+    },
+  };
+}
+
+describe('a long list', () => {
+  it('is read in the order of scores by an index, beginning and middle', async () => {
+    const { db, pool } = await fresh();
+    await pool.query(`
+      insert into x402.catalogue_entries (id, chain_id, pay_to, place, type, x402_version, resource,
+        host, listing, declared_at, first_paid_at, last_paid_at, names, places, words, score)
+      select sha256(n::text::bytea), 56, substring(sha256((n % 5000)::text::bytea) for 20),
+        sha256(('p' || n)::bytea), 'http', 2, 'https://shop.example.com/' || n, 'shop.example.com',
+        '{"type":"http","resource":"https://shop.example.com/' || n || '"}', now(), now(),
+        now() - n * interval '1 second', 'shop', 'shop ' || n, 'words', (n * 7919) % 1000
+      from generate_series(1, 20000) n`);
+    await pool.query('analyze x402.catalogue_entries');
+    const reader = new PostgresCatalogueReader(db);
+    const filter = { since: new Date(Date.now() - 30 * 86_400_000) };
+    const times: number[] = [];
+    let after = { score: 500, paidAt: Date.now(), id: 'ff'.repeat(32) };
+    for (let n = 0; n < 100; n += 1) {
+      const at = performance.now();
+      const page = await reader.page(filter, n % 2 === 0 ? { offset: 0 } : { after }, 100);
+      times.push(performance.now() - at);
+      expect(page).toHaveLength(100);
+      after = page.at(-1)?.position ?? after;
+    }
+    times.sort((a, b) => a - b);
+    expect(times[94]).toBeLessThan(50);
+    const { rows } = await pool.query<{ 'QUERY PLAN': string }>(
+      `explain select * from x402.catalogue_entries where last_paid_at >= now() - interval '30 days'
+       order by score desc, last_paid_at desc, id desc limit 100`,
+    );
+    expect(rows.map((row) => row['QUERY PLAN']).join()).toContain('catalogue_entries_best');
+  });
+});
