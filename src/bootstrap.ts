@@ -13,8 +13,10 @@ import { limitServer } from './platform/http/server-limits.js';
 import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
 
-/** Pages for people, with what they load; the one at the root comes by itself. */
+/** Pages for people, with what they load. */
 const PAGES = ['/docs', '/admin', '/wallet', '/doctor'];
+/** Pages with answers for programs below them, which keep their own headers. */
+const SINGLE_PAGES = ['/', '/discovery', '/discovery/page.js', '/discovery/snippets.js'];
 
 /** What every instance of the application has, in production and in tests alike. */
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {
@@ -34,7 +36,7 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   // How long a settle may take counts from there.
   if (posts !== undefined) app.use([...posts.keys()], noteArrival);
   app.use(PAGES, pageHeaders);
-  app.getHttpAdapter().getInstance().get('/', pageHeaders);
+  app.getHttpAdapter().getInstance().get(SINGLE_PAGES, pageHeaders);
   const server: Server = app.getHttpServer();
   limitServer(server);
   if (posts !== undefined) answerDirectly(server, { posts, steps: [log, cors, noteArrival] });

@@ -20,6 +20,7 @@ import {
 } from './asking/discovery.controller.js';
 import { Discovery } from './asking/discovery.js';
 import type { ValidationRules } from './asking/validation.js';
+import { DiscoveryPageController } from './discovery-page.controller.js';
 import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { Learner } from './learning/learner.js';
@@ -128,7 +129,12 @@ export class DiscoveryModule implements OnModuleDestroy {
     return {
       module: DiscoveryModule,
       controllers: isApi
-        ? [DiscoveryRootController, DiscoveryV1Controller, DiscoveryV2Controller]
+        ? [
+            DiscoveryPageController,
+            DiscoveryRootController,
+            DiscoveryV1Controller,
+            DiscoveryV2Controller,
+          ]
         : [],
       providers: [
         {

@@ -18,6 +18,7 @@ answer. Version ${VERSION}.</p>
   <li><a href="health">/health</a>: whether it can settle now</li>
   <li><code>POST /verify</code>, <code>POST /settle</code>: V1 and V2; <a href="verify">how</a></li>
   <li><a href="docs">/docs</a>: every endpoint, with examples</li>
+  <li><a href="discovery">/discovery</a>: what is sold through it</li>
   <li>docs/README.md: in the repository of this service, with the pages for sellers and operators</li>
 </ul>
 </main>
