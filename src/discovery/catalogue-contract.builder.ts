@@ -11,10 +11,13 @@ import {
   RESOURCE,
   TOKEN,
 } from './lesson.builder.js';
+import type { Statement } from './owned/statement.js';
+import type { StatementStore } from './owned/statements.js';
 
 export interface CatalogueUnderTest {
   readonly writer: CatalogueWriter;
   readonly reader: CatalogueReader;
+  readonly statements: StatementStore;
   deny(kind: 'payee' | 'host', value: string): Promise<void>;
 }
 
@@ -222,6 +225,68 @@ export function catalogueContract(
       expect(await codes(at('new'))).toEqual(['denied']);
     });
 
+    describe('of which payees have a say', () => {
+      it('keeps what its payee takes back away, from every later payment, until it says otherwise', async () => {
+        await learn(aLesson());
+        await learn(aLesson({}, { payTo: OTHER_PAYEE }));
+        expect(await one.statements.write(aStatement())).toBe('written');
+        expect((await page()).map(({ payTo }) => payTo)).toEqual([OTHER_PAYEE]);
+        expect(await learn(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
+        expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual(['removed']);
+        const restore = aStatement({ action: 'restore', issuedAt: NOON + 1000 });
+        expect(await one.statements.write(restore)).toBe('written');
+        expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual([]);
+        expect(await learn(aLesson({}, { at: NOON + 2 }))).toEqual({ listed: 1, refused: 0 });
+        expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual(['listed']);
+      });
+
+      it('lists again what was taken back for a time that is over', async () => {
+        await learn(aLesson());
+        await one.statements.write(aStatement({ endsAt: NOON - 900_000_000 }));
+        expect(await resources()).toEqual([]);
+        expect(await codes(RESOURCE)).toEqual([]);
+        await learn(aLesson({}, { at: NOON + 1 }));
+        expect(await resources()).toEqual([RESOURCE]);
+      });
+
+      it('takes no statement twice, and none that was issued before another', async () => {
+        await learn(aLesson());
+        expect(await one.statements.write(aStatement())).toBe('written');
+        expect(await one.statements.write(aStatement())).toBe('stale');
+        const older = aStatement({ action: 'restore', issuedAt: NOON - 1000 });
+        expect(await one.statements.write(older)).toBe('stale');
+        expect(await one.statements.standing(older)).toEqual({ lastIssuedAt: NOON });
+        expect(await codes(RESOURCE)).toEqual(['removed']);
+      });
+
+      it('shows the words of the payee, whatever is declared then, and finds them', async () => {
+        await learn(aLesson({ description: 'Scam', serviceName: 'Weather' }));
+        const words = { description: 'Forecasts', tags: ['sky'] };
+        await one.statements.write(aStatement({ action: 'correct', words }));
+        await learn(aLesson({ description: 'Scam again', serviceName: 'Wx' }, { at: NOON + 5 }));
+        const [entry] = await page();
+        expect(entry?.listing).toMatchObject({ ...words, serviceName: 'Wx' });
+        const found = await one.reader.search(ALL, 'forecasts', { offset: 0 }, 9);
+        expect(found.entries).toHaveLength(1);
+        await one.statements.write(aStatement({ action: 'restore', issuedAt: NOON + 1000 }));
+        await learn(aLesson({ description: 'Declared' }, { at: NOON + 9 }));
+        expect((await page())[0]?.listing.description).toBe('Declared');
+      });
+
+      it('knows no entry of another payee, chain, resource or call', async () => {
+        await learn(aLesson());
+        const others: readonly Partial<Statement>[] = [
+          ...[{ payTo: OTHER_PAYEE }, { chainId: 97 }, { resource: at('x') }, { call: 'POST' }],
+          { type: 'mcp' },
+        ];
+        for (const other of others) {
+          expect(await one.statements.write(aStatement(other))).toBe('unknown');
+          expect(await one.statements.standing(aStatement(other))).toBeUndefined();
+        }
+        expect(await resources()).toEqual([RESOURCE]);
+      });
+    });
+
     it('forgets what was not paid for since', async () => {
       await learn(
         aLesson({ resource: at('old') }),
@@ -233,4 +298,13 @@ export function catalogueContract(
       expect([await codes(at('old')), await codes('')]).toEqual([[], []]);
     });
   });
+}
+
+/** Of the payee of {@link aLesson}, that it takes the entry back. */
+function aStatement(more: Partial<Statement> = {}): Statement {
+  return {
+    ...{ chainId: 56, payTo: PAYEE, type: 'http', resource: RESOURCE, call: 'GET' },
+    ...{ action: 'remove', words: {}, issuedAt: NOON, endsAt: undefined },
+    ...more,
+  };
 }

@@ -2,7 +2,7 @@ import type { DeclarationFault } from '../protocol/listing/listing.js';
 
 /** Why something that was paid and declared is not listed. */
 export type RefusalCode =
-  DeclarationFault | 'asset_not_known' | 'nothing_paid' | 'payee_quota' | 'denied';
+  DeclarationFault | 'asset_not_known' | 'nothing_paid' | 'payee_quota' | 'denied' | 'removed';
 
 /** What became of a listing, or will. */
 export type ListingCode =
@@ -39,6 +39,7 @@ export const MEANINGS: Readonly<Record<ListingCode, string>> = {
   nothing_paid: 'Nothing was paid: the settled amount is zero.',
   payee_quota: 'This payee has as many entries as one may have.',
   denied: 'The operator does not list this payee or host.',
+  removed: 'The payee has taken it back by a signed statement, and lists it again by another.',
   resource_missing: 'The declaration names no URL of the resource.',
   resource_invalid: 'The URL of the resource is not an absolute URL of at most 2048 characters.',
   resource_scheme: 'The URL of the resource is neither http: nor https:, nor mcp: of a tool.',

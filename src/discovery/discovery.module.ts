@@ -5,8 +5,10 @@ import {
   type ConnectionUse,
   type Database,
 } from '../history/postgres/database.js';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
@@ -24,9 +26,12 @@ import { DiscoveryPageController } from './discovery-page.controller.js';
 import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { Learner } from './learning/learner.js';
+import { signedBy } from './owned/signed-by.js';
+import { Statements } from './owned/statements.js';
 import { PostgresCalls } from './postgres/postgres-calls.js';
 import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
+import { PostgresStatements } from './postgres/postgres-statements.js';
 import { qualityLog } from './quality/quality-log.js';
 import { Rater } from './quality/rater.js';
 
@@ -38,7 +43,7 @@ interface Databases {
   readonly writing: Database | undefined;
 }
 
-/** Somebody waits for the answer. */
+/** Somebody waits for the answer; payees write by it too. */
 const READING: ConnectionUse = {
   ...{ name: 'x402-catalogue', most: 4, connectMs: 1000, statementMs: 3000 },
 };
@@ -80,6 +85,24 @@ const DISCOVERY = provide(
       reader: databases.reading && new PostgresCatalogueReader(databases.reading.db),
       allow: config.history?.catalogue?.allow ?? new Set(),
       expiryMs: config.history?.catalogue?.expiryMs ?? 0,
+      now: () => systemClock.now(),
+    }),
+);
+
+interface StatementParts {
+  readonly config: AppConfig;
+  readonly databases: Databases;
+  readonly chains: ChainRegistry;
+}
+
+const STATEMENTS = provide(
+  Statements,
+  { config: AppConfig, databases: DATABASES, chains: ChainRegistry },
+  ({ config, databases, chains }: StatementParts) =>
+    new Statements({
+      store: databases.reading && new PostgresStatements(databases.reading.db),
+      catalogueUrl: config.history?.catalogue?.url,
+      isSignedBy: signedBy(chains, loadSignerRecovery().recoverSigner),
       now: () => systemClock.now(),
     }),
 );
@@ -148,7 +171,7 @@ export class DiscoveryModule implements OnModuleDestroy {
             };
           },
         },
-        ...(isApi ? [RULES, DISCOVERY, DECLARED, JsonBodyReader] : []),
+        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, DECLARED, JsonBodyReader] : []),
         ...(learns ? [LEARNER, RATER] : []),
       ],
       exports: [...(isApi ? [SETTLE_EXTENSION] : []), ...(learns ? [Learner, Rater] : [])],

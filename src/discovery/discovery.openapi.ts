@@ -13,6 +13,7 @@ import {
 } from '../protocol/payment/wire-schemas.js';
 import { REASONS } from '../protocol/reasons.js';
 import { MEANINGS } from './codes.js';
+import { STATEMENT_SCHEMAS, statementOperation } from './owned/statements.openapi.js';
 
 const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 const free = { type: 'object', additionalProperties: true } as const;
@@ -110,6 +111,7 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     },
     ['valid', 'code', 'message', 'x402Version'],
   ),
+  ...STATEMENT_SCHEMAS,
   PaymentRequired: object(
     {
       x402Version: version,
@@ -177,6 +179,14 @@ const question = (
   },
 });
 
+const BODY_REFUSALS: JsonObject = {
+  408: problem('The body did not arrive in time.', { error: 'The body did not arrive in time.' }),
+  413: problem('Larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),
+  415: problem('A content encoding that is not gzip, deflate or br.', {
+    error: 'The content encoding is not supported.',
+  }),
+};
+
 const VALIDATE: JsonObject = {
   tags: ['Discovery'],
   summary: 'Whether what a 402 declares would be listed, and what is wrong with it',
@@ -191,11 +201,7 @@ const VALIDATE: JsonObject = {
     400: problem('No body of a 402.', {
       error: 'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
     }),
-    408: problem('The body did not arrive in time.', { error: 'The body did not arrive in time.' }),
-    413: problem('Larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),
-    415: problem('A content encoding that is not gzip, deflate or br.', {
-      error: 'The content encoding is not supported.',
-    }),
+    ...BODY_REFUSALS,
     429: LIMITED,
   },
 };
@@ -250,6 +256,9 @@ function pathsAt(prefix: string): OpenApiPart['paths'] {
       ),
     },
     [`${prefix}/discovery/validate`]: { post: named('validateDeclaration', VALIDATE) },
+    [`${prefix}/discovery/statements`]: {
+      post: named('stateOfEntry', statementOperation({ ...BODY_REFUSALS, 429: LIMITED })),
+    },
   };
 }
 

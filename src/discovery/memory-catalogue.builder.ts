@@ -16,7 +16,17 @@ import type {
   Standing,
 } from './catalogue.js';
 import type { RefusalCode } from './codes.js';
-import { callOf, entryIdOf, hostOf, placeOf, searchedOf } from './postgres/entry-rows.js';
+import type { EntryName, Statement } from './owned/statement.js';
+import type { StatementStore } from './owned/statements.js';
+import {
+  callOf,
+  entryIdNamed,
+  entryIdOf,
+  hostOf,
+  placeOf,
+  searchedOf,
+} from './postgres/entry-rows.js';
+import { correctedBy } from './postgres/statement-rows.js';
 import { type Quality, thousandths } from './quality/quality.js';
 
 interface Kept {
@@ -40,13 +50,14 @@ interface Refused {
 }
 
 /** A catalogue in memory, which keeps the contract of the one in PostgreSQL. */
-export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
+export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, StatementStore {
   readonly denied = new Set<string>();
   /** What the history knows, by id. */
   readonly history = new Map<string, ClaimOutcome>();
   readonly ratings = new Map<string, Quality>();
   readonly #entries = new Map<string, Kept>();
   readonly #refusals = new Map<string, Refused>();
+  readonly #statements = new Map<string, Statement>();
 
   constructor(private readonly entriesPerPayee = 500) {}
 
@@ -133,14 +144,46 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader {
     const refusals = [...this.#refusals.values()]
       .filter((refused) => refused.resource === resource)
       .map((refused): Standing => ({ ...refused, call: undefined, at: new Date(refused.at) }));
-    return Promise.resolve([...entries, ...refusals].filter((one) => isOf(one.payTo)));
+    const removed = [...this.#statements]
+      .filter(([id, one]) => one.resource === resource && this.#standing(id)?.action === 'remove')
+      .map(([, { chainId, payTo: of, call, issuedAt }]): Standing => {
+        const at = new Date(issuedAt);
+        return { chainId, payTo: of, resource, call, code: 'removed', path: undefined, at };
+      });
+    return Promise.resolve([...entries, ...refusals, ...removed].filter((one) => isOf(one.payTo)));
+  }
+
+  standing(entry: EntryName): ReturnType<StatementStore['standing']> {
+    const id = entryIdNamed(entry).toString('hex');
+    const lastIssuedAt = this.#statements.get(id)?.issuedAt;
+    const isKnown = lastIssuedAt !== undefined || this.#entries.has(id);
+    return Promise.resolve(isKnown ? { lastIssuedAt } : undefined);
+  }
+
+  write(statement: Statement): ReturnType<StatementStore['write']> {
+    const id = entryIdNamed(statement).toString('hex');
+    const last = this.#statements.get(id)?.issuedAt;
+    if (last === undefined && !this.#entries.has(id)) return Promise.resolve('unknown');
+    if (last !== undefined && last >= statement.issuedAt) return Promise.resolve('stale');
+    this.#statements.set(id, statement);
+    const kept = this.#entries.get(id);
+    if (statement.action === 'remove') this.#entries.delete(id);
+    if (kept !== undefined) kept.listing = correctedBy(kept.listing, statement);
+    return Promise.resolve('written');
+  }
+
+  #standing(id: string): Statement | undefined {
+    const statement = this.#statements.get(id);
+    return (statement?.endsAt ?? Infinity) > Date.now() ? statement : undefined;
   }
 
   #learn({ paid, declared }: Lesson): RefusalCode | undefined {
     if ('code' in declared) return this.#refuse(paid, declared);
-    const { listing } = declared;
+    const id = entryIdOf(paid, declared.listing).toString('hex');
+    const statement = this.#standing(id);
+    if (statement?.action === 'remove') return 'removed';
+    const listing = correctedBy(declared.listing, statement);
     const { resource } = listing;
-    const id = entryIdOf(paid, listing).toString('hex');
     const isDenied = this.denied.has(paid.payTo) || this.denied.has(hostOf(resource));
     if (isDenied) return this.#refuse(paid, { code: 'denied', resource });
     const others = [...this.#entries.values()].filter(

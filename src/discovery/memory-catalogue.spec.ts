@@ -6,6 +6,7 @@ catalogueContract('in memory', (entriesPerPayee) => {
   return Promise.resolve({
     writer: catalogue,
     reader: catalogue,
+    statements: catalogue,
     deny: (_kind, value) => {
       catalogue.denied.add(value);
       return Promise.resolve();

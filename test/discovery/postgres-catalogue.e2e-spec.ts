@@ -5,6 +5,7 @@ import { catalogueContract } from '../../src/discovery/catalogue-contract.builde
 import { aLesson, aPaid, NOON } from '../../src/discovery/lesson.builder.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
+import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { migrate } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
@@ -29,6 +30,7 @@ catalogueContract('in PostgreSQL', (entriesPerPayee) =>
   Promise.resolve({
     writer: new PostgresCatalogue(database.db, { entriesPerPayee }),
     reader: new PostgresCatalogueReader(database.db),
+    statements: new PostgresStatements(database.db),
     deny: async (kind, value) => {
       await database.pool.query(
         'insert into x402.catalogue_denials (kind, value) values ($1, $2)',

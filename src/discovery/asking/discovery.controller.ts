@@ -14,6 +14,7 @@ import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { Statements } from '../owned/statements.js';
 import { type AskedVersion, Discovery } from './discovery.js';
 import { validate, type ValidationRules } from './validation.js';
 
@@ -30,6 +31,7 @@ abstract class DiscoveryController {
     protected readonly discovery: Discovery,
     protected readonly bodies: JsonBodyReader,
     @Inject(VALIDATION_RULES) protected readonly rules: ValidationRules,
+    protected readonly statements: Statements,
   ) {}
 
   @Get('resources')
@@ -62,6 +64,14 @@ abstract class DiscoveryController {
       );
     }
     sendJson(response, 200, answer);
+  }
+
+  /** Whoever brings it: the signature says whose words they are. */
+  @Post('statements')
+  @HttpCode(200)
+  async state(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const body = await this.bodies.json(request, response);
+    sendJson(response, 200, await this.statements.accept(body));
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Address } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { Paid } from '../catalogue.js';
+import type { EntryName } from '../owned/statement.js';
 
 /** SHA-256 over parts of which none can be taken for two. */
 function nameOf(parts: readonly (string | number)[]): Buffer {
@@ -23,7 +24,12 @@ export function entryIdOf(
   { chainId, payTo }: Pick<Paid, 'chainId' | 'payTo'>,
   listing: Listing,
 ): Buffer {
-  return nameOf([chainId, payTo, listing.type, listing.resource, callOf(listing)]);
+  const { type, resource } = listing;
+  return entryIdNamed({ chainId, payTo, type, resource, call: callOf(listing) });
+}
+
+export function entryIdNamed({ chainId, payTo, type, resource, call }: EntryName): Buffer {
+  return nameOf([chainId, payTo, type, resource, call]);
 }
 
 export function hostOf(resource: string): string {

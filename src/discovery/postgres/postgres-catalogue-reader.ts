@@ -124,12 +124,13 @@ export class PostgresCatalogueReader implements CatalogueReader {
         readonly chain_id: string;
         readonly pay_to: Buffer;
         readonly resource: string;
+        readonly call: string | null;
         readonly listing: string | null;
         readonly code: string;
         readonly path: string | null;
         readonly at: Date;
       }>`
-        (select chain_id, pay_to, resource, listing, case
+        (select chain_id, pay_to, resource, null as call, listing, case
             when ${isDenied(sql`entry`)} then 'denied'
             when last_paid_at < ${since} then 'expired' else 'listed' end as code,
           null as path, last_paid_at as at
@@ -137,15 +138,21 @@ export class PostgresCatalogueReader implements CatalogueReader {
         where (resource = ${resource} or example_url = ${resource}) and ${ofPayee}
         order by last_paid_at desc, id limit ${STANDINGS_MAX})
         union all
-        (select chain_id, pay_to, resource, null, code, path, happened_at
+        (select chain_id, pay_to, resource, null, null, code, path, happened_at
         from x402.catalogue_refusals where resource = ${resource} and ${ofPayee}
-        order by happened_at desc, pay_to limit ${STANDINGS_MAX})`.execute(this.db),
+        order by happened_at desc, pay_to limit ${STANDINGS_MAX})
+        union all
+        (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at
+        from x402.catalogue_statements where resource = ${resource} and ${ofPayee}
+          and action = 'remove' and (ends_at is null or ends_at > now())
+        order by accepted_at desc, entry_id limit ${STANDINGS_MAX})`.execute(this.db),
     );
     return rows.map((row) => ({
       chainId: Number(row.chain_id),
       payTo: addressOf(row.pay_to),
       resource: row.resource,
-      call: row.listing === null ? undefined : callOf(JSON.parse(row.listing) as Listing),
+      call:
+        row.listing === null ? (row.call ?? undefined) : callOf(JSON.parse(row.listing) as Listing),
       code: row.code as 'listed' | 'expired' | RefusalCode,
       path: row.path ?? undefined,
       at: row.at,

@@ -7,6 +7,7 @@ import type { CatalogueWriter, ClaimOutcome, Learnt, Lesson, Paid } from '../cat
 import type { RefusalCode } from '../codes.js';
 import { outcomeOf } from './claim-outcome.js';
 import { bytesOf, entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
+import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */
 export const WRITER_LOCK = 0x78343033;
@@ -95,6 +96,7 @@ export class PostgresCatalogue implements CatalogueWriter {
           .deleteFrom('catalogue_refusals')
           .where('happened_at', '<', before)
           .execute();
+        await forgetStatements(transaction, before);
       }),
     );
   }
@@ -107,7 +109,9 @@ export class PostgresCatalogue implements CatalogueWriter {
       await this.#refuse(transaction, paid, declared);
       return declared.code;
     }
-    const { listing } = declared;
+    const statement = await standingStatement(transaction, entryIdOf(paid, declared.listing));
+    if (statement?.action === 'remove') return 'removed';
+    const listing = correctedBy(declared.listing, statement);
     const refusal = await this.#refusal(transaction, paid, listing);
     if (refusal !== undefined) {
       await this.#refuse(transaction, paid, { code: refusal, resource: listing.resource });

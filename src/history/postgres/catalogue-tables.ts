@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql` and `0011_quality.sql`. */
+/** The tables of `0009_catalogue.sql`, `0011_quality.sql` and `0012_owned.sql`. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -47,6 +47,18 @@ export interface CatalogueTables {
     readonly code: string;
     readonly path: string | null;
     readonly happened_at: Date;
+  };
+  readonly catalogue_statements: {
+    readonly entry_id: Buffer;
+    readonly chain_id: number;
+    readonly pay_to: Buffer;
+    readonly resource: string;
+    readonly call: string;
+    readonly action: 'remove' | 'correct' | 'restore';
+    readonly words: string;
+    readonly issued_at: Date;
+    readonly ends_at: Date | null;
+    readonly accepted_at: Generated<Date>;
   };
   readonly catalogue_denials: {
     readonly kind: 'payee' | 'host';

@@ -12,6 +12,11 @@ export const CATALOGUE_SETTINGS = {
   /** An entry is shown for so many days after its last payment. */
   CATALOGUE_DAYS: integerSetting(1, 3650).default(30),
   CATALOGUE_ENTRIES_PER_PAYEE: integerSetting(1, 100_000).default(500),
+  /** Where others reach the catalogue: payees sign it, so that a statement is good here alone. */
+  CATALOGUE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
 };
 
 export interface CatalogueConfig {
@@ -19,6 +24,8 @@ export interface CatalogueConfig {
   /** See `CATALOGUE_DAYS`, milliseconds. */
   readonly expiryMs: number;
   readonly entriesPerPayee: number;
+  /** See `CATALOGUE_URL`; without it no statements of payees are taken. */
+  readonly url: string | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -32,5 +39,6 @@ export function catalogueConfigOf(
     allow: new Set(settings.CATALOGUE_ALLOW.map((host) => host.toLowerCase())),
     expiryMs: settings.CATALOGUE_DAYS * DAY_MS,
     entriesPerPayee: settings.CATALOGUE_ENTRIES_PER_PAYEE,
+    url: settings.CATALOGUE_URL,
   };
 }

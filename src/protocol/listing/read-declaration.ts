@@ -137,7 +137,13 @@ function templateOf(
   return template;
 }
 
-type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
+/** What a listing says for people. */
+export type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
+
+/** {@link Words} as they are listed, wherever they were said. */
+export function readWords(said: JsonObject): Words {
+  return wordsOf(said, new Set());
+}
 
 /** What is not as it should be is left out, and said to be. */
 function wordsOf(said: JsonObject, notes: Set<ListingNote>): Words {

@@ -1,0 +1,56 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { asked } from '../../history/postgres/database.js';
+import type { Tables } from '../../history/postgres/tables.js';
+import type { Listing } from '../../protocol/listing/listing.js';
+import type { Words } from '../../protocol/listing/read-declaration.js';
+
+/** What the payee of an entry has said of it, as long as that is good. */
+export interface StandingStatement {
+  readonly action: 'remove' | 'correct' | 'restore';
+  readonly words: Words;
+}
+
+export async function standingStatement(
+  transaction: Transaction<Tables>,
+  entryId: Buffer,
+): Promise<StandingStatement | undefined> {
+  const row = await transaction
+    .selectFrom('catalogue_statements')
+    .select(['action', 'words'])
+    .where('entry_id', '=', entryId)
+    .where(sql<boolean>`(ends_at is null or ends_at > now())`)
+    .executeTakeFirst();
+  return row && { action: row.action, words: JSON.parse(row.words) as Words };
+}
+
+/** Words of the payee stand instead of those that a buyer's client brought. */
+export function correctedBy(listing: Listing, statement: StandingStatement | undefined): Listing {
+  return statement?.action === 'correct' ? { ...listing, ...statement.words } : listing;
+}
+
+/** When the newest statement of an entry was issued, which every later one has to be after. */
+export async function lastIssuedAt(
+  db: Kysely<Tables>,
+  entryId: Buffer,
+): Promise<number | undefined> {
+  const row = await asked(
+    db
+      .selectFrom('catalogue_statements')
+      .select('issued_at')
+      .where('entry_id', '=', entryId)
+      .executeTakeFirst(),
+  );
+  return row?.issued_at.getTime();
+}
+
+/** Those that say nothing any more, once they are older than any that would still be taken. */
+export async function forgetStatements(
+  transaction: Transaction<Tables>,
+  before: Date,
+): Promise<void> {
+  await transaction
+    .deleteFrom('catalogue_statements')
+    .where('issued_at', '<', before)
+    .where((where) => where.or([where('action', '=', 'restore'), where('ends_at', '<', before)]))
+    .execute();
+}
