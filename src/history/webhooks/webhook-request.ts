@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { isAllowedHost, isPrivateLiteral } from '../../platform/fetch/address-guard.js';
+import { isUrl } from '../../platform/http/urls.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { EVENT_TYPES } from './webhook.js';
 
@@ -78,7 +79,7 @@ const RULES: Readonly<Record<string, string>> = {
  * @param allow - hosts that may be private, and told by http.
  */
 export function problemOfUrl(text: string, allow: ReadonlySet<string>): string | undefined {
-  if (!URL.canParse(text)) return 'url: it is not a URL.';
+  if (!isUrl(text)) return 'url: it is not a URL.';
   const url = new URL(text);
   const { protocol, username, password, hash } = url;
   if (protocol !== 'https:' && protocol !== 'http:') return 'url: https is expected.';

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { isBelow } from '../../platform/http/urls.js';
+import { isBelow, isUrl } from '../../platform/http/urls.js';
 
 /** What of a sign-in message (ERC-4361) says whom it is for, who signs it and when. */
 export interface SignInMessage {
@@ -45,7 +45,7 @@ export function readSignInMessage(text: string): SignInMessage | undefined {
   const expiresAt = secondsOf(fields?.get('Expiration Time'));
   const notBefore = secondsOf(fields?.get('Not Before'));
   const isWhole = [issuedAt, expiresAt, notBefore].every((time) => !Number.isNaN(time));
-  if (uri === undefined || !URL.canParse(uri) || issuedAt === undefined || !isWhole) {
+  if (uri === undefined || !isUrl(uri) || issuedAt === undefined || !isWhole) {
     return undefined;
   }
   return {

@@ -1,6 +1,6 @@
 import { type Address, getAddress, zeroAddress } from 'viem';
 import { z } from 'zod';
-import { isBelow } from '../http/urls.js';
+import { isBelow, isUrl } from '../http/urls.js';
 import { Secret } from './secret.js';
 import { addressSetting, integerSetting } from './settings.js';
 
@@ -127,7 +127,7 @@ function isWalletWithinHub({
   HUB_PUBLIC_URL: hub = '',
   WALLET_PUBLIC_URL: wallet = '',
 }: Readonly<Record<string, string>>): boolean {
-  return URL.canParse(hub) && URL.canParse(wallet) && isBelow(new URL(wallet), new URL(hub));
+  return isUrl(hub) && isUrl(wallet) && isBelow(new URL(wallet), new URL(hub));
 }
 
 export function hubConfigOf(settings: HubSettings): HubConfig {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { isUrl } from '../http/urls.js';
 import { Secret } from './secret.js';
 
 /** Settings of `npm run mcp`, which runs on an agent's machine; those of the service are others. */
@@ -49,7 +50,7 @@ function readToken(file: string | undefined): Secret<string> | undefined {
 }
 
 function isSafe(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (!isUrl(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -2,6 +2,7 @@ import { lookup as lookUpName } from 'node:dns';
 import { type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { FacilitatorError } from '../../protocol/errors.js';
+import { isUrl } from '../http/urls.js';
 import { isAllowedHost, isPrivateLiteral, isPublicAddress } from './address-guard.js';
 
 const REDIRECTS_MAX = 3;
@@ -190,7 +191,7 @@ const lookUpPublic: LookupFunction = (hostname, options, callback) => {
 };
 
 function readRequest(wanted: FetchRequest): FetchRequest {
-  if (!URL.canParse(wanted.url)) throw refused('it is not a URL');
+  if (!isUrl(wanted.url)) throw refused('it is not a URL');
   for (const [name, value] of Object.entries(wanted.headers)) {
     if (FORBIDDEN_HEADERS.test(name)) throw refused(`the header ${name} may not be set`);
     if (!/^[\w!#$%&'*+.^`|~-]{1,64}$/.test(name) || !/^[\t\x20-\x7e]{0,4096}$/.test(value)) {
@@ -209,7 +210,7 @@ function redirectOf(
   const { location } = headers;
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   if (method !== 'GET' && method !== 'HEAD') return undefined;
-  if (!URL.canParse(location, url)) throw refused('it redirects to what is not a URL');
+  if (!isUrl(location, url)) throw refused('it redirects to what is not a URL');
   return new URL(location, url).href;
 }
 
