@@ -23,7 +23,7 @@ describe('a signed event', () => {
   it.each<[string, string, Record<string, string>]>([
     ['another body', `${body} `, {}],
     ['another id', body, { 'webhook-id': 'evt_2' }],
-    ['another time', body, { 'webhook-timestamp': String(now() + 1) }],
+    ['another time', body, { 'webhook-timestamp': String(now() + 60) }],
   ])('is refused with %s', (_, text, changed) => {
     const headers = { ...headersOf(['first']), ...changed };
     expect(() => receiver('first').verify(text, headers)).toThrow('No matching signature');

@@ -198,7 +198,10 @@ export class CallRunner {
     if (outcome !== 'unclear') return outcome;
     // A node that fails every second call has now and then failed this one, and not the one beside it.
     for (let round = 0; round < ROUNDS_TO_BE_SURE; round += 1) {
-      const [next, canRun] = await Promise.all([ask().then(readCallOutcome), this.#canRun(options)]);
+      const [next, canRun] = await Promise.all([
+        ask().then(readCallOutcome),
+        this.#canRun(options),
+      ]);
       if (!canRun || next === undefined) throw this.#unavailable('eth_call');
       if (next !== 'unclear') return next;
     }
