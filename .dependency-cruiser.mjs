@@ -85,7 +85,7 @@ export default {
     knowsOnly(
       'fetch-is-below-every-room',
       'platform/fetch',
-      'platform/(fetch/|http/ipv6)|protocol/errors',
+      'platform/(fetch/|http/(ipv6|urls))|protocol/errors',
       'one guard for whoever fetches what strangers name',
     ),
     knowsOnly(
