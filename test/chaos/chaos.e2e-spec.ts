@@ -163,18 +163,22 @@ describe('whatever goes wrong with a history', () => {
   });
   afterAll(() => stage.stop());
 
-  it('archive, ledger, chain and what sellers are told agree', async () => {
-    expect(historySteps(stage)).toContain('sql commit settlements');
-    const found: string[] = [];
-    const swallowed = swallowReply('sql commit settlements', 0);
-    for (const [name, faults] of [
-      ['a commit whose reply is lost', [swallowed]],
-      ['PostgreSQL and Redis killed', [crashPostgres, crashRedis]],
-    ] as const) {
-      const run = { name, payments: 3, faults };
-      found.push(...(await playHistoryRun(stage, random, run)).violations);
-    }
-    found.push(...(await playHistoryEnd(stage)));
-    if (found.length > 0) throw new Error([...found, stage.logs()].join('\n'));
-  });
+  it(
+    'archive, ledger, chain and what sellers are told agree',
+    async () => {
+      expect(historySteps(stage)).toContain('sql commit settlements');
+      const found: string[] = [];
+      const swallowed = swallowReply('sql commit settlements', 0);
+      for (const [name, faults] of [
+        ['a commit whose reply is lost', [swallowed]],
+        ['PostgreSQL and Redis killed', [crashPostgres, crashRedis]],
+      ] as const) {
+        const run = { name, payments: 3, faults };
+        found.push(...(await playHistoryRun(stage, random, run)).violations);
+      }
+      found.push(...(await playHistoryEnd(stage)));
+      if (found.length > 0) throw new Error([...found, stage.logs()].join('\n'));
+    },
+    GRACE_AND_MORE_MS,
+  );
 });

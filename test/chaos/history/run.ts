@@ -87,7 +87,9 @@ export async function playHistoryEnd(stage: Stage): Promise<readonly string[]> {
   // Once more, of everything: a repeat may have come late.
   for (const [id, { run }] of memory.known) memory.unheard.set(id, run);
   found.push(...(await wrongTellings(history)).violations);
-  found.push(...(await wrongDeliveries(history)));
+  // What was taken may be noted only by whoever comes after one that died.
+  const noted = await atRest(async () => ({ violations: await wrongDeliveries(history) }), TOLD_MS);
+  found.push(...noted.violations);
   for (const { row, run, isOver } of memory.known.values()) {
     const said = await atRest(async () => ({ violations: await againstLookUps(stage, row) }));
     if (isOver) found.push(...said.violations.map((what) => `${run} ${describeRow(row)}: ${what}`));
@@ -111,8 +113,9 @@ const aging = (beforeMs: number): Fault => ({
 /** Looks until nothing is wrong any more, or for long enough. */
 async function atRest<T extends { readonly violations: readonly string[] }>(
   look: () => Promise<T>,
+  patienceMs = ARCHIVED_MS,
 ): Promise<T> {
-  const deadline = Date.now() + ARCHIVED_MS;
+  const deadline = Date.now() + patienceMs;
   for (;;) {
     const found = await look();
     if (found.violations.length === 0 || Date.now() > deadline) return found;
