@@ -29,9 +29,9 @@ describeSettlementStore('RedisSettlementStore with an outbox', async () => {
     finalize: (ref) => inner.finalize(ref),
     revert: (ref) => inner.revert(ref),
     refuse: (ref, reason) => inner.refuse(ref, reason),
-    goBackBeforeSale: async (ref) => {
+    goBackBeforeSale: async (ref, agoMs) => {
       gone.add(ref.id);
-      await inner.goBackBeforeSale(ref);
+      await inner.goBackBeforeSale(ref, agoMs);
     },
   };
 });
