@@ -24,6 +24,8 @@ import { BenchStage, CHAIN_ID, OUR_SIGNER } from './support/stage.js';
 const SLICE_SECONDS = 15;
 const CONCURRENCY = 600;
 const SAMPLE_MS = 2000;
+/** Of the node, in blocks: half a minute. With all of them it takes more memory than the machine has. */
+const STATES = 64;
 /** Beyond `HOT_MINUTES`: until the last one is final, archived, and looked at. */
 const PATIENCE_SECONDS = 120;
 
@@ -32,7 +34,7 @@ const { sizes, seed } = options;
 const machine = describeMachine();
 const problems: string[] = [];
 const postgres = await startPostgres(await freePort());
-const stage = await BenchStage.build(seed);
+const stage = await BenchStage.build(seed, { statesMost: STATES });
 const redis = new Redis(stage.redis.url);
 
 const samples: MemorySample[] = [];

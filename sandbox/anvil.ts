@@ -6,6 +6,8 @@ export interface AnvilOptions {
   readonly chainId: number;
   /** Seconds between blocks; a block for each transaction when absent. */
   readonly blockTime?: number;
+  /** Blocks whose state is kept; as many as the node likes when absent. Each holds a copy of everything. */
+  readonly statesMost?: number;
   /** The loopback interface when absent. */
   readonly host?: string;
 }
@@ -20,6 +22,7 @@ export async function startAnvil({
   port,
   chainId,
   blockTime,
+  statesMost,
   host = '127.0.0.1',
 }: AnvilOptions): Promise<Anvil> {
   const started = await startProgram(
@@ -29,7 +32,9 @@ export async function startAnvil({
       ...['--slots-in-an-epoch', '1', '--accounts', '20', '--gas-price', '50000000'],
       ...['--block-base-fee-per-gas', '0', '--gas-limit', '140000000'],
       // Else it writes every old state into the home folder, and leaves it there when it is killed.
-      ...['--max-persisted-states', '0'],
+      ...(statesMost === undefined
+        ? ['--max-persisted-states', '0']
+        : ['--prune-history', String(statesMost)]),
       ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
     ],
     (output) => output.includes(`Listening on ${host}:${port}`),

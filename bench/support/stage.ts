@@ -21,6 +21,13 @@ export interface Server extends Started {
   readonly url: string;
 }
 
+interface StageOptions {
+  readonly payers?: number;
+  readonly payees?: number;
+  /** Of the node, for long runs: see `AnvilOptions`. */
+  readonly statesMost?: number;
+}
+
 /** Both facilitators on one chain, each in a process of its own. */
 export class BenchStage {
   private readonly started: Started[] = [];
@@ -33,11 +40,14 @@ export class BenchStage {
     readonly assets: string,
   ) {}
 
-  static async build(seed: string, { payers = 1000, payees = 50 } = {}): Promise<BenchStage> {
+  static async build(
+    seed: string,
+    { payers = 1000, payees = 50, statesMost }: StageOptions = {},
+  ): Promise<BenchStage> {
     const anvil = await startAnvil({
       port: await freePort(),
-      chainId: CHAIN_ID,
-      blockTime: BLOCK_TIME,
+      ...{ chainId: CHAIN_ID, blockTime: BLOCK_TIME },
+      ...(statesMost !== undefined && { statesMost }),
     });
     const redis = await startRedis(await freePort());
     const { usd, coin } = await deploySandbox(anvil.url);
