@@ -25,7 +25,15 @@ export interface ConnectionUse {
   readonly statementMs: number;
   /** Whether the database refuses every change that comes by it. */
   readonly isReadOnly?: boolean;
+  /** Rows are read in the order of an index: see {@link IN_ORDER}. */
+  readonly readsInOrder?: boolean;
 }
+
+/**
+ * For lists that are read page by page. The planner knows how much a payee has on the average, and for one that has
+ * much more it would read and sort all of it for each page.
+ */
+const IN_ORDER = '-c enable_bitmapscan=off';
 
 const ARCHIVING: ConnectionUse = {
   ...{ name: 'x402-history', most: 4, connectMs: CONNECT_MS, statementMs: STATEMENT_MS },
@@ -38,7 +46,9 @@ export function connectDatabase(url: Secret<string>, use: ConnectionUse = ARCHIV
     connectionTimeoutMillis: use.connectMs,
     statement_timeout: use.statementMs,
     query_timeout: use.statementMs + 1000,
-    ...(use.isReadOnly === true && { options: READ_ONLY }),
+    options: [use.isReadOnly === true ? READ_ONLY : '', use.readsInOrder === true ? IN_ORDER : '']
+      .join(' ')
+      .trim(),
   });
 }
 

@@ -24,6 +24,7 @@ interface ReadArchive {
   readonly reader?: SettlementReader;
   /** For what reads much: it has connections of its own, so that it delays no list. */
   readonly patientReader?: SettlementReader;
+  readonly summingReader?: SettlementReader;
 }
 
 interface ReceiptParts {
@@ -38,9 +39,15 @@ const READ_ARCHIVE = Symbol('READ_ARCHIVE');
 /** Somebody waits for the answer: what takes longer is told as trouble. */
 const READING: ConnectionUse = {
   ...{ name: 'x402-lists', most: 4, connectMs: 1000, statementMs: 3000 },
+  readsInOrder: true,
 };
 const READING_MUCH: ConnectionUse = {
   ...{ name: 'x402-exports', most: 2, connectMs: 1000, statementMs: 15_000 },
+  readsInOrder: true,
+};
+/** A sum has no order: the database reads as it likes. */
+const SUMMING: ConnectionUse = {
+  ...{ name: 'x402-totals', most: 2, connectMs: 1000, statementMs: 15_000 },
 };
 
 /** What sellers see of the history, in processes that answer them. */
@@ -59,13 +66,14 @@ export class SellersModule implements OnModuleDestroy {
           // Nothing is asked at the start: what settles must not depend on it.
           useFactory: (): ReadArchive => {
             if (history === undefined) return { databases: [] };
-            const [quick, patient] = [READING, READING_MUCH].map((use) =>
+            const [quick, patient, summing] = [READING, READING_MUCH, SUMMING].map((use) =>
               connectDatabase(history.databaseUrl, use),
-            ) as [Database, Database];
+            ) as [Database, Database, Database];
             return {
-              databases: [quick, patient],
+              databases: [quick, patient, summing],
               reader: new PostgresSettlementReader(quick),
               patientReader: new PostgresSettlementReader(patient),
+              summingReader: new PostgresSettlementReader(summing),
             };
           },
         },
@@ -78,8 +86,8 @@ export class SellersModule implements OnModuleDestroy {
         {
           provide: TotalsOfSellers,
           inject: [READ_ARCHIVE],
-          useFactory: ({ patientReader }: ReadArchive) =>
-            new TotalsOfSellers(patientReader, () => systemClock.now()),
+          useFactory: ({ summingReader }: ReadArchive) =>
+            new TotalsOfSellers(summingReader, () => systemClock.now()),
         },
         {
           provide: Exports,
