@@ -348,6 +348,8 @@ describe('settlements that leave a ledger', () => {
     const attempt = anAttempt(0, [...payments.keys()], hash);
     await lanes.restoreAttempts(held, [{ attempt, payments }], 1);
     const outbox = new RedisOutbox(world.redis, world.epochs);
+    // Whoever archived before is gone.
+    await world.redis.del(archiverKey(CHAIN_ID));
     const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);
     if (found.kind === 'held') throw new Error('another one reads it');
     const made = found.changes.find(({ id }) => id === lost.ref.id);
