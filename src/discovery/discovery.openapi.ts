@@ -124,7 +124,8 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ),
 };
 
-const limit = { type: 'integer', minimum: 1, maximum: 100 } as const;
+/** A page has at most 100, whatever is asked for. */
+const limit = { type: 'integer', minimum: 0, maximum: 999_999_999 } as const;
 const FILTERS: Readonly<Record<string, JsonObject>> = {
   type,
   payTo: address,
