@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { ResponseObserver } from '../../platform/observability/response-observer.js';
+import { isFault, type ResponseObserver } from '../../platform/observability/response-observer.js';
 import type { CountError } from './error-metrics.js';
 
 /** Counts answers by route pattern, never by path: anybody can ask for any path. */
@@ -13,8 +13,7 @@ export function responseMetrics(registry: Registry, countError: CountError): Res
   return {
     responded: (route = 'unmatched', status) => {
       responses.inc({ route, status: status === undefined ? 'closed' : String(status) });
-      // 503 says that something near is away; health and look-ups answer it on purpose.
-      if (status !== undefined && status >= 500 && status !== 503) countError('http');
+      if (status !== undefined && isFault(status)) countError('http');
     },
   };
 }

@@ -6,7 +6,7 @@ import { routeOf } from '../http/route.js';
 import type { Step } from '../http/step.js';
 import { describeError } from './error-description.js';
 import { type LineDecision, LogThrottle } from './log-throttle.js';
-import type { ResponseObserver } from './response-observer.js';
+import { isFault, type ResponseObserver } from './response-observer.js';
 
 /**
  * Structured lines on standard output. nestjs-pino's own request middleware stays out: it keeps each
@@ -86,11 +86,6 @@ export function requestLog(logger: PinoLogger, observer: ResponseObserver): Step
     });
     next();
   };
-}
-
-/** 503 says what is known and reported elsewhere; 599 is what the original file hub says for 4xx. */
-function isFault(status: number): boolean {
-  return status >= 500 && status !== 503 && status !== 599;
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {
