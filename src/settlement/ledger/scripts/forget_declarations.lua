@@ -1,6 +1,6 @@
 -- Forgets notes, and contents that no note names any more.
 -- KEYS[1] notes, KEYS[2] contents by tag, KEYS[3] notes that name a tag, and `characters` of all contents
--- ARGV entry and tag of each note in turn
+-- ARGV[1], ARGV[2] entry and tag of a note; and so on for each
 -- Returns how many were forgotten; one that is gone already counts for nothing.
 local forgotten = 0
 for index = 1, #ARGV, 2 do
