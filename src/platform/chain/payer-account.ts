@@ -8,6 +8,27 @@ import { countPending } from './transaction-counts.js';
 
 type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'agree' | 'transactionCountAt'>;
 
+/** Of a payer, at one block. */
+export interface ConfirmedAccount {
+  /** Account nonces below this are used. */
+  readonly used: number;
+  readonly balanceWei: bigint;
+}
+
+/**
+ * What two endpoints say of a payer at the newest block, where there are two.
+ *
+ * @throws ChainUnavailableError, EndpointsDisagreeError
+ */
+export async function confirmedAccount(chain: Asked, payer: Address): Promise<ConfirmedAccount> {
+  const block = await chain.withView((view) => view.latestBlock());
+  const [used, balanceWei] = await Promise.all([
+    chain.transactionCountAt(payer, block),
+    balanceAt(chain, payer, block.hash),
+  ]);
+  return { used, balanceWei };
+}
+
 /**
  * The account of a payer as two endpoints see it, where there are two: they have to agree about one block. What
  * waits in the pool of one alone does not count, and the lower one of two prices does.
@@ -22,11 +43,9 @@ export async function confirmedPayer(
 ): Promise<PayerAccount> {
   const { chainId } = chain;
   const views = chain.views();
-  const block = await chain.withView((view) => view.latestBlock());
-  const [used, pending, balanceWei, offers, known] = await Promise.all([
-    chain.transactionCountAt(payer, block),
+  const [{ used, balanceWei }, pending, offers, known] = await Promise.all([
+    confirmedAccount(chain, payer),
     countPending({ chainId, views }, payer),
-    balanceAt(chain, payer, block.hash),
     eachAnswer(views, offerOf),
     eachAnswer(views, (view) => view.transaction(hash)),
   ]);
