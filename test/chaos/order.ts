@@ -173,7 +173,11 @@ export class Order {
       if (answer?.status === 200) {
         if (!isForgotten) unknownSince = undefined;
         this.place = placeIn(answer);
-        if (OVER.has(this.place.state)) return this.place.isPaid ? 'success' : 'refused';
+        if (OVER.has(this.place.state)) {
+          if (this.place.isPaid) return 'success';
+          const isMeaningless = this.options.meaningless?.has(String(answer.json['reason']));
+          return isMeaningless === true ? undefined : 'refused';
+        }
       }
       await delay(200);
     }
