@@ -95,7 +95,9 @@ async function againstChain(
     .catch(() => undefined);
   if (receipt?.status !== 'success') return [`${transaction} is not on the chain`];
   const found: string[] = [];
-  if (receipt.blockHash !== blockHash)
+  // Of a use by a transaction that is not ours the number of the block is kept, and not its hash.
+  const isNumbered = row.state === 'foreign' && blockHash === undefined;
+  if (receipt.blockHash !== blockHash && !isNumbered)
     found.push(`in block ${receipt.blockHash}, not ${blockHash}`);
   if (receipt.blockNumber.toString() !== blockNumber) {
     found.push(`in block ${receipt.blockNumber}, not ${blockNumber}`);

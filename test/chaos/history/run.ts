@@ -25,13 +25,15 @@ export interface HistoryRun {
   readonly name: string;
   readonly payments: number;
   readonly faults: readonly Fault[];
+  /** Nobody plays tricks. */
+  readonly isHonest?: boolean;
 }
 
 /** A run of payments, and then archive, ledger, chain and all that anybody was told against each other. */
 export async function playHistoryRun(
   stage: Stage,
   random: SeededRandom,
-  { name, payments, faults }: HistoryRun,
+  { name, payments, faults, isHonest = false }: HistoryRun,
 ): Promise<Played> {
   const history = historyOf(stage);
   const memory = (history.memory ??= new Memory());
@@ -42,7 +44,7 @@ export async function playHistoryRun(
   const { timestamp } = await stage.world.client.getBlock();
   const [{ deals, violations }, revisited] = await Promise.all([
     playRun(stage, random, {
-      ...{ payments, bringApprovals: true },
+      ...{ payments, isHonest, bringApprovals: !isHonest },
       faults: [...faults, aging(startedAt)],
       // How fast is for the mode without a history.
       expectations: { isUndisturbed: false },
