@@ -1,4 +1,3 @@
-import type { Hex } from 'viem';
 import type { TransferMethod } from '../protocol/evm/transfer-method.js';
 import { type Reason, REASONS } from '../protocol/reasons.js';
 import { isMethodName } from '../protocol/schemes/registry.js';
@@ -10,6 +9,7 @@ import type {
   SettlementView,
 } from '../settlement/model/settlement.js';
 import { STATE_OF } from '../settlement/model/settlement-machine.js';
+import { hexOf } from './postgres/bytea.js';
 import type { SettlementRow } from './settlement-row.js';
 
 /** As it is written, and as PostgreSQL gives it back: large numbers are texts then. */
@@ -83,7 +83,7 @@ export function detailsOfRow(
     amount: BigInt(row.amount ?? 0),
     authorizationNonce: BigInt(row.authorization_nonce ?? 0),
     deadline: BigInt(row.deadline ?? 0),
-    hashes: (row.transactions ?? []).flatMap((hash) => hexOf(hash) ?? []),
+    hashes: (row.transactions ?? []).map((hash) => hexOf(hash)),
     blockHash: hexOf(row.block_hash),
     times: {
       arrived: row.arrived_at?.getTime(),
@@ -114,10 +114,6 @@ function reasonOf(text: string | null): Reason | undefined {
 
 function tagOf(bytes: Buffer): string {
   return bytes.toString('base64url');
-}
-
-function hexOf(bytes: Buffer | null): Hex | undefined {
-  return bytes === null ? undefined : `0x${bytes.toString('hex')}`;
 }
 
 /**

@@ -1,5 +1,5 @@
+import { hexOf } from '../../history/postgres/bytea.js';
 import type { ClaimOutcome } from '../catalogue.js';
-import { addressOf } from './entry-rows.js';
 
 /** Nothing becomes of these any more. */
 const OVER: ReadonlySet<string> = new Set(['reverted', 'expired', 'foreign', 'withdrawn']);
@@ -27,7 +27,7 @@ export function outcomeOf(chainId: number, row: OutcomeRow): ClaimOutcome {
   if (scheme === null || asset === null || pay_to === null || amount === null) return 'over';
   return {
     chainId,
-    ...{ payTo: addressOf(pay_to), scheme, method: method ?? '', asset: addressOf(asset) },
+    ...{ payTo: hexOf(pay_to), scheme, method: method ?? '', asset: hexOf(asset) },
     amount: BigInt(amount),
     isWorthless: BigInt(row.settled_amount ?? amount) === 0n,
     claimedAt: claimed_at,

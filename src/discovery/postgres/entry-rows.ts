@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Address } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { Paid } from '../catalogue.js';
 import type { EntryName } from '../owned/statement.js';
@@ -52,12 +51,4 @@ export function searchedOf(listing: Listing): Record<'names' | 'places' | 'words
     places: spaced(resource.slice(0, 512).replace(/^\w+:\/\//, '')),
     words: said([description, ofTool, mimeType]),
   };
-}
-
-export function bytesOf(address: Address): Buffer {
-  return Buffer.from(address.slice(2), 'hex');
-}
-
-export function addressOf(bytes: Buffer): Address {
-  return `0x${bytes.toString('hex')}`;
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Address } from 'viem';
+import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import {
@@ -16,7 +17,7 @@ import {
   YOUNG_MS,
 } from '../quality/call-book.js';
 import { thousandths, WINDOW_MS, type Witnesses } from '../quality/quality.js';
-import { addressOf, bytesOf, entryIdOf } from './entry-rows.js';
+import { entryIdOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 
 /** Newest purchases that are read of one payer, or of one payee. */
@@ -45,7 +46,7 @@ export class PostgresCalls implements CallWriter, CallReader {
         const linked = rows.flatMap((row) => {
           const listing = listings.get(row.id.toString('base64url'));
           if (listing === undefined) return [];
-          return [{ ...row, entry: entryIdOf({ chainId, payTo: addressOf(row.pay_to) }, listing) }];
+          return [{ ...row, entry: entryIdOf({ chainId, payTo: hexOf(row.pay_to) }, listing) }];
         });
         if (linked.length === 0) return;
         const entries = linked.map(({ entry }) => entry);
@@ -74,7 +75,7 @@ export class PostgresCalls implements CallWriter, CallReader {
           order by due_at limit ${most} for update skip locked)
         returning id, pay_to`.execute(this.db),
     );
-    return rows.map((row) => ({ id: row.id.toString('hex'), payTo: addressOf(row.pay_to) }));
+    return rows.map((row) => ({ id: row.id.toString('hex'), payTo: hexOf(row.pay_to) }));
   }
 
   async calls(
@@ -105,7 +106,7 @@ export class PostgresCalls implements CallWriter, CallReader {
         (is_paid && state !== 'foreign') || FAILED.has(state)
           ? [
               {
-                ...{ payer: addressOf(payer), isPaid: is_paid, claimedAt: claimed_at },
+                ...{ payer: hexOf(payer), isPaid: is_paid, claimedAt: claimed_at },
                 includedAt: included_at ?? undefined,
               },
             ]
@@ -128,7 +129,7 @@ export class PostgresCalls implements CallWriter, CallReader {
           order by claimed_at desc limit ${FUNDED_MAX}) paid
         limit ${FUNDED_MAX}`.execute(this.db),
     );
-    return rows.map((row) => addressOf(row.pay_to));
+    return rows.map((row) => hexOf(row.pay_to));
   }
 
   async witnesses(
@@ -166,8 +167,8 @@ export class PostgresCalls implements CallWriter, CallReader {
     );
     const found = new Map<Address, Address[]>();
     for (const row of rows) {
-      const payer = addressOf(row.payer);
-      found.set(payer, [...(found.get(payer) ?? []), addressOf(row.pay_to)]);
+      const payer = hexOf(row.payer);
+      found.set(payer, [...(found.get(payer) ?? []), hexOf(row.pay_to)]);
     }
     return found;
   }

@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
@@ -13,7 +14,7 @@ import type {
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
 import type { Quality } from '../quality/quality.js';
-import { addressOf, bytesOf, callOf } from './entry-rows.js';
+import { callOf } from './entry-rows.js';
 
 interface EntryRow {
   readonly id: Buffer;
@@ -149,7 +150,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
     );
     return rows.map((row) => ({
       chainId: Number(row.chain_id),
-      payTo: addressOf(row.pay_to),
+      payTo: hexOf(row.pay_to),
       resource: row.resource,
       call:
         row.listing === null ? (row.call ?? undefined) : callOf(JSON.parse(row.listing) as Listing),
@@ -191,7 +192,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
 function entryOf(row: EntryRow): CatalogueEntry {
   return {
     chainId: Number(row.chain_id),
-    payTo: addressOf(row.pay_to),
+    payTo: hexOf(row.pay_to),
     listing: JSON.parse(row.listing) as Listing,
     offers: (row.offers ?? []).map(offerOf),
     firstPaidAt: row.first_paid_at,

@@ -1,12 +1,13 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { ArchiveError } from '../../history/archive.js';
+import { bytesOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { CatalogueWriter, ClaimOutcome, Learnt, Lesson, Paid } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
 import { outcomeOf } from './claim-outcome.js';
-import { bytesOf, entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
+import { entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
 import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */

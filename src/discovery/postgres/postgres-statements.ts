@@ -1,10 +1,11 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { bytesOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { EntryName, Statement } from '../owned/statement.js';
 import type { StatementStore } from '../owned/statements.js';
-import { bytesOf, entryIdNamed, searchedOf } from './entry-rows.js';
+import { entryIdNamed, searchedOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 import { lastIssuedAt } from './statement-rows.js';
 

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
-import { bytesToHex, type Hex } from 'viem';
 import type { KeptDifference, LaneBook, ReconciliationRun } from '../operators/operator-archive.js';
+import { hexOf } from './bytea.js';
 import { chainIdIn } from './database.js';
 import type { Tables } from './tables.js';
 
@@ -51,7 +51,7 @@ export async function lanesOf(
     .limit(most)
     .execute();
   return rows.map((row) => ({
-    lane: bytesToHex(row.lane),
+    lane: hexOf(row.lane),
     nonceBefore: row.nonce_before ?? undefined,
     nonceAfter: row.nonce_after ?? undefined,
     balanceBeforeWei: row.balance_before ?? undefined,
@@ -117,8 +117,4 @@ function differenceOf(row: Selectable<Tables['reconciliation_differences']>): Ke
     lane: hexOf(row.lane),
     ...{ expected: row.expected ?? undefined, found: row.found ?? undefined },
   };
-}
-
-function hexOf(bytes: Buffer | null): Hex | undefined {
-  return bytes === null ? undefined : bytesToHex(bytes);
 }

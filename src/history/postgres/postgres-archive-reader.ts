@@ -1,11 +1,11 @@
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely';
-import type { Hex } from 'viem';
 import type {
   ArchivedSettlement,
   ArchiveQuery,
 } from '../../settlement/ledger/settlement-archive.js';
 import type { ArchiveReader } from '../archive-reader.js';
 import { type ArchivedRow, settlementOfRow } from '../archived-row.js';
+import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';
 import type { Tables } from './tables.js';
 
@@ -113,7 +113,3 @@ export class PostgresArchiveReader implements ArchiveReader {
 }
 
 const IS_SOLD = sql`settlements.sale = 'sold'`;
-
-function bytesOf(hex: Hex): Buffer {
-  return Buffer.from(hex.slice(2), 'hex');
-}

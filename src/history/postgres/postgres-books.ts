@@ -1,5 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import { type Address, bytesToHex, type Hex } from 'viem';
+import type { Address } from 'viem';
 import type { BookedSettlement } from '../reconciliation/books.js';
 import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
 import type { BlockSpan } from '../reconciliation/search-logs.js';
@@ -12,6 +12,7 @@ import type {
   TimeSpan,
 } from '../reconciliation/settlement-books.js';
 import type { SettlementRow } from '../settlement-row.js';
+import { hexOf } from './bytea.js';
 import { asked } from './database.js';
 import { newestRun, saveRun } from './reconciliation-rows.js';
 import type { Tables } from './tables.js';
@@ -98,7 +99,7 @@ export class PostgresBooks implements SettlementBooks, DailyRuns {
         .where('chain_id', '=', chainId)
         .execute(),
     );
-    return rows.map(({ lane }) => bytesToHex(lane));
+    return rows.map(({ lane }) => hexOf(lane));
   }
 
   save(run: Reconciliation): Promise<void> {
@@ -162,12 +163,8 @@ function bookedOf(row: Row): BookedSettlement {
     payTo: hexOf(row.pay_to),
     amount: numberOf(amount),
     nonce: numberOf(row.authorization_nonce),
-    transactions: row.transactions?.map((hash) => bytesToHex(hash)) ?? [],
+    transactions: row.transactions?.map((hash) => hexOf(hash)) ?? [],
   };
-}
-
-function hexOf(bytes: Buffer | null): Hex | undefined {
-  return bytes === null ? undefined : bytesToHex(bytes);
 }
 
 function numberOf(text: string | null): bigint | undefined {

@@ -22,16 +22,10 @@ import type {
 import { PostgresWebhooks } from '../webhooks/postgres-webhooks.js';
 import type { DeliveryReport } from '../webhooks/webhook-store.js';
 import { auditRows } from './audit-rows.js';
+import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';
 import { differencesOf, differencesOfRun, lanesOf, runOf, runsBefore } from './kept-runs.js';
-import {
-  afterPlace,
-  bytesOf,
-  conditionsOf,
-  listed,
-  NEWEST,
-  totalsWhere,
-} from './settlement-sql.js';
+import { afterPlace, conditionsOf, listed, NEWEST, totalsWhere } from './settlement-sql.js';
 import { eventsOf, webhookStates } from './webhook-states.js';
 
 /** {@link OperatorArchive} in PostgreSQL. */

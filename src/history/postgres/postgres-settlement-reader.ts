@@ -10,15 +10,9 @@ import type {
   SettlementReader,
   TotalRow,
 } from '../sellers/settlement-reader.js';
+import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';
-import {
-  afterPlace,
-  bytesOf,
-  conditionsOf,
-  listed,
-  NEWEST,
-  totalsWhere,
-} from './settlement-sql.js';
+import { afterPlace, conditionsOf, listed, NEWEST, totalsWhere } from './settlement-sql.js';
 
 /** {@link SettlementReader} in PostgreSQL. */
 export class PostgresSettlementReader implements SettlementReader {

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
-import { bytesToHex, type Hex } from 'viem';
+import type { Hex } from 'viem';
 import type { NewestRun } from '../reconciliation/daily-reconciliation.js';
 import { differencesIn, type Finding, isNote } from '../reconciliation/difference.js';
 import type { Checkpoint, Reconciliation } from '../reconciliation/settlement-books.js';
+import { bytesOf, hexOf } from './bytea.js';
 import type { Tables } from './tables.js';
 
 const ROWS_AT_ONCE = 500;
@@ -71,13 +72,13 @@ async function newestCheckpoint(
     .execute();
   return {
     lastBlock: BigInt(run.last_block),
-    lastHash: bytesToHex(run.last_block_hash),
+    lastHash: hexOf(run.last_block_hash),
     toMs: run.window_to.getTime(),
     lanes: new Map(
       lanes.flatMap(({ lane, nonce_after: nonce, balance_after: balance }) =>
         nonce === null || balance === null
           ? []
-          : [[bytesToHex(lane), { nonce: Number(nonce), balanceWei: BigInt(balance) }] as const],
+          : [[hexOf(lane), { nonce: Number(nonce), balanceWei: BigInt(balance) }] as const],
       ),
     ),
   };
@@ -91,7 +92,7 @@ function runRow(run: Reconciliation) {
     ...{ window_from: new Date(window.fromMs), window_to: new Date(window.toMs) },
     first_block: blocks?.from.toString() ?? null,
     last_block: blocks?.to.toString() ?? null,
-    last_block_hash: bytesOf(blocks?.lastHash),
+    last_block_hash: bytesOrNull(blocks?.lastHash),
     counts: JSON.stringify(Object.fromEntries(counts)),
     ...{ started_at: run.startedAt, finished_at: run.finishedAt },
   };
@@ -102,10 +103,10 @@ function differenceRow(id: string) {
     ...{ reconciliation_id: id, number: index + 1, name: one.name, is_note: isNote(one) },
     settlement_id:
       one.settlementId === undefined ? null : Buffer.from(one.settlementId, 'base64url'),
-    transaction: bytesOf(one.transaction),
+    transaction: bytesOrNull(one.transaction),
     log_index: one.logIndex ?? null,
     block_number: one.blockNumber?.toString() ?? null,
-    lane: bytesOf(one.lane),
+    lane: bytesOrNull(one.lane),
     expected: one.expected ?? null,
     found: one.found ?? null,
   });
@@ -113,7 +114,7 @@ function differenceRow(id: string) {
 
 function laneRow(id: string) {
   return (account: Reconciliation['lanes'][number]) => ({
-    ...{ reconciliation_id: id, lane: Buffer.from(account.lane.slice(2), 'hex') },
+    ...{ reconciliation_id: id, lane: bytesOf(account.lane) },
     nonce_before: account.before?.nonce ?? null,
     nonce_after: account.after?.nonce ?? null,
     balance_before: account.before?.balanceWei.toString() ?? null,
@@ -133,6 +134,6 @@ function chunksOf<T>(rows: readonly T[]): T[][] {
   return chunks;
 }
 
-function bytesOf(hex: Hex | undefined): Buffer | null {
-  return hex === undefined ? null : Buffer.from(hex.slice(2), 'hex');
+function bytesOrNull(hex: Hex | undefined): Buffer | null {
+  return hex === undefined ? null : bytesOf(hex);
 }

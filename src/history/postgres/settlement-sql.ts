@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Hex } from 'viem';
 import type { ArchivedRow } from '../archived-row.js';
 import { settlementOf } from '../sellers/archived-settlement.js';
 import type { Narrowing } from '../sellers/settlement-filter.js';
@@ -9,6 +8,7 @@ import type {
   Position,
   TotalRow,
 } from '../sellers/settlement-reader.js';
+import { bytesOf, hexOf } from './bytea.js';
 import { asked, type Database } from './database.js';
 
 /** The order of every list. */
@@ -81,12 +81,4 @@ interface ReadTotal {
 
 export function listed(row: ArchivedRow): ListedSettlement {
   return { position: { claimedAt: row.claimed_at, id: row.id }, settlement: settlementOf(row) };
-}
-
-export function bytesOf(hex: Hex): Buffer {
-  return Buffer.from(hex.slice(2), 'hex');
-}
-
-function hexOf(bytes: Buffer): Hex {
-  return `0x${bytes.toString('hex')}`;
 }

@@ -1,10 +1,11 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { hexOf } from '../postgres/bytea.js';
 import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
 import { disabledBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
-import { addressOf, newEventId, webhookOf } from './rows.js';
+import { newEventId, webhookOf } from './rows.js';
 import type { Delivery, DisabledReason, Webhook } from './webhook.js';
 
 /** Nothing has reached an endpoint for so long: it is not asked any more. */
@@ -84,7 +85,7 @@ export class PostgresDeliveries implements DeliveryStore {
     );
     return rows.map(({ sequence, attempts, id: eventId, type, body, pay_to }) => ({
       ...{ sequence, attempts, eventId, type, body },
-      payTo: pay_to === null ? undefined : addressOf(pay_to),
+      payTo: pay_to === null ? undefined : hexOf(pay_to),
     }));
   }
 

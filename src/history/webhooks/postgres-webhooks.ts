@@ -1,10 +1,11 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { bytesOf } from '../postgres/bytea.js';
 import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import { testBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
 import { LANE_EVENTS } from './lane-levels.js';
-import { bytesOf, newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
+import { newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
 import type { Webhook } from './webhook.js';
 import {
   type AddedSecret,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Selectable } from 'kysely';
-import type { Address } from 'viem';
+import { hexOf } from '../postgres/bytea.js';
 import type { Tables } from '../postgres/tables.js';
 import type { DisabledReason, EventType, Webhook } from './webhook.js';
 
@@ -8,7 +8,7 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
   const { disabled_at, disabled_reason } = row;
   return {
     ...{ id: row.id, owner: row.owner, url: row.url, description: row.description },
-    payees: row.payees.map(addressOf),
+    payees: row.payees.map((payee) => hexOf(payee)),
     events: row.event_types as EventType[],
     secretNames: row.secret_names,
     createdAt: row.created_at,
@@ -19,9 +19,6 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
         : { at: disabled_at, reason: disabled_reason as DisabledReason },
   };
 }
-
-export const addressOf = (bytes: Buffer): Address => `0x${bytes.toString('hex')}`;
-export const bytesOf = (address: Address): Buffer => Buffer.from(address.slice(2), 'hex');
 
 /** Of what happened once and is found out once; nobody can guess it. */
 export const newEventId = (): string => `evt_${randomBytes(24).toString('base64url')}`;
