@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/concurrency/clock.js';
-import { Signal } from '../../platform/concurrency/signal.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
 import {
   type DeclarationNotes,
   notedAt,
@@ -39,28 +39,20 @@ const KEPT_TIMES = 2;
  * is learnt twice is learnt once. Any number of processes may do so.
  */
 export class Learner {
-  readonly #wake = new Signal();
+  readonly #rounds = new Rounds(() => this.round());
   readonly #lookedAt = new Map<number, number>();
   #upkeepAt = -Infinity;
-  #isStopping = false;
   #isTroubled = false;
-  #running: Promise<void> | undefined;
 
   constructor(private readonly parts: LearnerParts) {}
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   /** Ends what is under way; another process goes on. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#wake.notify();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isStopping) await this.#wake.wait(await this.round());
+    await this.#rounds.stop();
   }
 
   /** Learns what there is to learn, and says how long to pause. Never fails. */
@@ -89,7 +81,7 @@ export class Learner {
       const page = await notes.read(chainId, after, PAGE);
       await this.#learnPage(chainId, page);
       after = page.at(-1)?.entry;
-      if (page.length < PAGE || this.#isStopping) break;
+      if (page.length < PAGE || this.#rounds.isStopping) break;
     }
     if (isOldRound) this.#lookedAt.set(chainId, now);
     if (now - this.#upkeepAt < UPKEEP_MS) return;

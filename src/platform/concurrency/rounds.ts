@@ -9,6 +9,11 @@ export class Rounds {
   /** @param round - never fails. Says how many milliseconds to pause after it; none for 0. */
   constructor(private readonly round: () => Promise<number>) {}
 
+  /** A long round looks at it, and ends where it may. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
   start(): void {
     this.#running ??= this.#run();
   }
