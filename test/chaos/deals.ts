@@ -63,6 +63,8 @@ export interface DealOptions {
   readonly bringApprovals?: boolean;
   /** Whether lanes may be gone for good: then nothing is bound to one. */
   readonly areLanesTaken?: boolean;
+  /** Whether the chain may take a success back: it is collected again then, from a payer who has the money. */
+  readonly hasReorgs?: boolean;
   readonly meaningless?: ReadonlySet<string>;
   readonly meaninglessAfterApproval?: ReadonlySet<string>;
 }
@@ -81,8 +83,9 @@ export async function makeDeal(
     options.areLanesTaken === true
       ? PAYER_TRICKS.filter((one) => one !== 'is_charged_twice')
       : PAYER_TRICKS;
-  const trick =
+  const drawn =
     !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(tricks) : undefined;
+  const trick = drawn === 'spends' && options.hasReorgs ? 'spends_for_a_while' : drawn;
   // Who plays tricks is not met again.
   const method = methodOf(random, trick, options);
   const payer =

@@ -54,11 +54,12 @@ export async function playRun(
     faults.flatMap((fault) => fault.meaninglessAfterApproval ?? []),
   );
   const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
+  const hasReorgs = faults.some((fault) => fault.expectations?.hasReorgs === true);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
     deals.push(
       await makeDeal(stage, random, {
-        ...{ isHonest, bringApprovals, areLanesTaken },
+        ...{ isHonest, bringApprovals, areLanesTaken, hasReorgs },
         ...{ meaningless, meaninglessAfterApproval },
       }),
     );
