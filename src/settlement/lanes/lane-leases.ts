@@ -230,6 +230,7 @@ export class LaneLeases {
       // A lease that could not be renewed in time is lost when a script says so.
       if (error instanceof LeaseLostError) {
         if (slot.held === held) slot.held = undefined;
+        this.options.observer.lost(runner.lane, error);
         runner.stop();
       } else {
         this.#report(runner.lane, 'renew', error);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { turns } from '../../platform/concurrency/clock.builder.js';
+import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import type { LaneStatus } from '../model/lane-status.js';
@@ -35,6 +35,7 @@ describe('LaneReporter', () => {
   let published: string[];
   let publish: (lane: string) => Promise<void>;
   let told: string[];
+  let clock: TestClock;
   let reporter: LaneReporter;
 
   beforeEach(() => {
@@ -45,6 +46,7 @@ describe('LaneReporter', () => {
     }));
     [published, told, sweeps] = [[], [], 0];
     sweep = () => Promise.resolve();
+    clock = new TestClock();
     paused = () => Promise.resolve(new Set());
     retiring = new Set();
     publish = () => Promise.resolve();
@@ -63,6 +65,7 @@ describe('LaneReporter', () => {
         published.push(lane);
       },
       observer: recordingObserver(told),
+      clock,
     });
   });
 
@@ -139,18 +142,47 @@ describe('LaneReporter', () => {
     expect([published, told]).toEqual([['a', 'b'], ['failed']]);
   });
 
-  it('begins no round while one is under way', async () => {
+  it('sweeps a chain again once its sweep has ended, and reports its lanes meanwhile', async () => {
     let end: () => void = () => undefined;
     sweep = () => new Promise((resolve) => (end = resolve));
     const first = reporter.report();
     await turns();
-    await reporter.report();
-    expect(sweeps).toBe(1);
+    const second = reporter.report();
+    await turns();
+    expect([sweeps, published]).toEqual([1, ['a', 'b', 'a', 'b']]);
     end();
-    await first;
+    await Promise.all([first, second]);
     sweep = () => Promise.resolve();
     await reporter.report();
     expect(sweeps).toBe(2);
+  });
+
+  it('reports a lane whose balance takes long, and does not ask for it twice', async () => {
+    let asked = 0;
+    runners.a.refresh = () => {
+      asked += 1;
+      return new Promise(() => undefined);
+    };
+    for (let round = 1; round <= 3; round += 1) {
+      const reporting = reporter.report();
+      await turns();
+      await clock.pass(1000);
+      await reporting;
+      expect([asked, published.filter((lane) => lane === 'a').length]).toEqual([1, round]);
+    }
+  });
+
+  it('does not report a lane twice at once', async () => {
+    let end: () => void = () => undefined;
+    publish = (lane) =>
+      lane === 'a' ? new Promise((resolve) => (end = resolve)) : Promise.resolve();
+    const first = reporter.report();
+    await turns();
+    await reporter.report();
+    expect(published).toEqual(['b', 'b']);
+    end();
+    await first;
+    expect(published).toEqual(['b', 'b', 'a']);
   });
 
   describe('each second', () => {

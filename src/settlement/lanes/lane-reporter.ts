@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/concurrency/clock.js';
 import type { LaneSwitch } from '../ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { ChainWorker } from './chain-worker.js';
@@ -11,14 +12,16 @@ export interface LaneReporterOptions {
   readonly switched: (which: LaneSwitch) => Promise<{ has(lane: string): boolean }>;
   readonly publish: (status: LaneStatus) => Promise<void>;
   readonly observer: LaneObserver;
+  readonly clock: Clock;
 }
 
 const REPORT_INTERVAL_MS = 1000;
+const BALANCE_PATIENCE_MS = 1000;
 
 /** Says every second how the lanes of this process are, and has what nobody brought picked up. */
 export class LaneReporter {
   #timer: NodeJS.Timeout | undefined;
-  #isReporting = false;
+  readonly #underWay = new Set<object>();
 
   constructor(private readonly options: LaneReporterOptions) {}
 
@@ -32,20 +35,21 @@ export class LaneReporter {
     clearInterval(this.#timer);
   }
 
+  /**
+   * One chain, or one lane, that does not answer says nothing about the others. What still waits since a round
+   * before holds up itself alone: a lane that is silent counts as nobody's.
+   */
   async report(): Promise<void> {
-    if (this.#isReporting) return;
-    this.#isReporting = true;
-    try {
-      const { workers } = this.options;
-      await this.#guard('switches', () => this.#readSwitches());
-      // One chain, or one lane, that does not answer says nothing about the others.
-      await Promise.all([
-        ...workers.map((worker) => this.#guard('sweep', () => worker.sweep())),
-        ...this.#slots.map((slot) => this.#guard('report', () => this.#reportLane(slot))),
-      ]);
-    } finally {
-      this.#isReporting = false;
-    }
+    const { workers } = this.options;
+    await this.#once(this, () => this.#guard('switches', () => this.#readSwitches()));
+    await Promise.all([
+      ...workers.map((worker) =>
+        this.#once(worker, () => this.#guard('sweep', () => worker.sweep())),
+      ),
+      ...this.#slots.map((slot) =>
+        this.#once(slot, () => this.#guard('report', () => this.#reportLane(slot))),
+      ),
+    ]);
   }
 
   /** What a lane says of itself has changed in a way that others should hear of now. */
@@ -69,8 +73,23 @@ export class LaneReporter {
 
   async #reportLane(slot: LaneSlot): Promise<void> {
     if (slot.held === undefined) return;
-    await this.#guard('balance', () => slot.runner.refresh());
+    const refreshed = this.#once(slot.runner, () =>
+      this.#guard('balance', () => slot.runner.refresh()),
+    );
+    // The balance is in what is said, unless the node takes its time.
+    await Promise.race([refreshed, this.options.clock.sleep(BALANCE_PATIENCE_MS)]);
     await this.#publish(slot);
+  }
+
+  /** Nothing where it is still under way. */
+  async #once(what: object, work: () => Promise<void>): Promise<void> {
+    if (this.#underWay.has(what)) return;
+    this.#underWay.add(what);
+    try {
+      await work();
+    } finally {
+      this.#underWay.delete(what);
+    }
   }
 
   async #publish({ held, runner }: LaneSlot): Promise<void> {

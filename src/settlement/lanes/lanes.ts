@@ -51,7 +51,7 @@ export class Lanes {
   readonly #reporter: LaneReporter;
 
   constructor(private readonly options: LanesOptions) {
-    const { config, chains, store, processes, laneQueries, statuses, observer } = options;
+    const { config, chains, store, processes, laneQueries, statuses, observer, clock } = options;
     this.#workers = config.networks.flatMap((network) => {
       const chain = chains.get(network.chainId);
       return chain === undefined ? [] : [this.#workerFor(network, chain)];
@@ -70,6 +70,7 @@ export class Lanes {
       switched: (which) => laneQueries.switched(which),
       publish: (status) => statuses.publish(status),
       observer,
+      clock,
     });
   }
 
