@@ -1,9 +1,9 @@
 import type { Hex } from 'viem';
 import { delay } from './client.js';
 import type { Ledger, Replica } from './ledger.js';
-import type { Verdict } from './redis-proxy.js';
 import type { Forger } from './rpc-lies.js';
 import { type Role, Slot, type Surroundings } from './slot.js';
+import type { Verdict } from './tcp-proxy.js';
 
 /**
  * A moment in the life of a settlement: `before` a step means that the step never reached Redis or the
