@@ -30,6 +30,23 @@ export async function readHealth(stage: Stage): Promise<HealthView | undefined> 
   return undefined;
 }
 
+/** Whether a process says of every endpoint of the network that it answers; `undefined` where it says nothing of them. */
+export async function reachesEveryNode(
+  healthUrls: readonly string[],
+  chainId: number,
+): Promise<boolean | undefined> {
+  for (const url of healthUrls) {
+    const answer = await ask(url, { patienceMs: PATIENCE_MS }).catch(() => undefined);
+    const details = answer?.json['details'] ?? answer?.json['info'];
+    if (!isObject(details)) continue;
+    const endpoints = [...objectsIn(details, `eip155:${chainId}`)].filter(
+      (node) => typeof node['endpoint'] === 'number' && 'lagBlocks' in node,
+    );
+    if (endpoints.length > 0) return endpoints.every(({ code }) => code === undefined);
+  }
+  return undefined;
+}
+
 type Node = Record<string, unknown>;
 
 /** Finds what it needs by its own fields, wherever it stands; networks served once are left out. */

@@ -5,6 +5,7 @@ import { type Deal, makeDeal, type Payment, play } from './deals.js';
 import type { Fault } from './faults/index.js';
 import { LAG_MOST_BLOCKS } from './faults/of-nodes.js';
 import { Purse } from './gas.js';
+import { reachesEveryNode } from './health.js';
 import { type Expectations, violationsOf } from './invariants.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';
@@ -37,6 +38,9 @@ const UNDO_MS = 40_000;
 const RECOVERY_MS = 30_000;
 const RECOVERY_FROM_NODES_MS = 10_000;
 const HELD_UP_MOST_MS = 2000;
+/** A node that is well again is asked again within this time. */
+const NODES_PATIENCE_MS = 20_000;
+const NODES_LOOK_MS = 250;
 
 /**
  * Payments on their way while something goes wrong, until every seller has its answer and every line of
@@ -82,6 +86,7 @@ export async function playRun(
       .then(() => recover(stage, random, faults)),
   ]);
   await stage.fleet.recovered();
+  await nodesReached(stage);
   const areForgotten = faults.some(({ areRequestsForgotten }) => areRequestsForgotten === true);
   const expected: Expectations = {
     // What a replica has missed is known to who asked for it, and to nobody when that process is gone too.
@@ -155,6 +160,24 @@ async function recover(
     const said = order.heard.map(({ reason }) => reason ?? 'success').join(' ');
     stage.found.push(`not settling again after ${ms} ms: ${said} -> ${order.end ?? 'no end'}`);
   }
+}
+
+/**
+ * Waits until each process reaches every node again: else the liar of the next run would be the only one that a
+ * process hears, and it would be right to believe it.
+ */
+async function nodesReached({ fleet, world, found }: Stage): Promise<void> {
+  const deadline = Date.now() + NODES_PATIENCE_MS;
+  const waiting = fleet.slots.map(async ({ name, healthUrls }) => {
+    while ((await reachesEveryNode(healthUrls, world.chainId)) === false) {
+      if (Date.now() > deadline) {
+        found.push(`${name}: does not reach a node that has been well for ${NODES_PATIENCE_MS} ms`);
+        return;
+      }
+      await delay(NODES_LOOK_MS);
+    }
+  });
+  await Promise.all(waiting);
 }
 
 async function probe({ world, prober }: Stage): Promise<Payment> {
