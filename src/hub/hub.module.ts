@@ -15,6 +15,7 @@ import { ApiDownloadController } from './api/api-download.controller.js';
 import { ApiInfoController } from './api/api-info.controller.js';
 import { ApiListController } from './api/api-list.controller.js';
 import { ApiObjectController } from './api/api-object.controller.js';
+import { ApiSharedController } from './api/api-shared.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { type HubParts, HubService } from './hub.service.js';
@@ -24,6 +25,8 @@ import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
+import { LinkBook } from './links/link-book.js';
+import { ShareLinks } from './links/share-links.service.js';
 import { createStorage } from './storage/create-storage.js';
 import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
@@ -38,6 +41,7 @@ import { StorageProvider } from './storage/storage-provider.js';
     ApiListController,
     ApiInfoController,
     ApiObjectController,
+    ApiSharedController,
   ],
   providers: [
     {
@@ -77,6 +81,12 @@ import { StorageProvider } from './storage/storage-provider.js';
     HubAccess,
     HubLimits,
     HubHealth,
+    {
+      provide: LinkBook,
+      inject: [HUB_REDIS],
+      useFactory: (redis: Redis) => new LinkBook(redis),
+    },
+    ShareLinks,
   ],
   exports: [HubHealth, HubStats],
 })

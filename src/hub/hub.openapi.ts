@@ -51,6 +51,8 @@ const PAGE: Json = [
   query('length', 'Rows at most: 32 if absent, 1024 if more.'),
 ];
 
+const LINK = query('link', 'Base64url of JSON: the fields of `HubLink` and `signature`.', true);
+
 /** Fields may come in a form instead of the query, under their names in any case. */
 const FORM: JsonObject = {
   required: false,
@@ -67,6 +69,11 @@ const BYTES: JsonObject = {
     'text/plain': { schema: { type: 'string' } },
     'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },
   },
+};
+
+const SHARED_BYTES: JsonObject = {
+  description: 'The bytes, as an attachment.',
+  content: { 'text/plain': { schema: { type: 'string' } } },
 };
 
 function operation(operationId: string, summary: string, more: JsonObject): JsonObject {
@@ -196,6 +203,30 @@ export const HUB_OPENAPI: OpenApiPart = {
         },
       }),
     },
+    '/api/shared': {
+      get: operation('hubShared', 'Serves what a share link opens. Knows ranges and ETags.', {
+        security: [],
+        parameters: [LINK],
+        responses: {
+          200: SHARED_BYTES,
+          206: { description: 'The range that was asked for.' },
+          304: { description: 'It has the ETag that was given.' },
+          410: refusal('The link is over, used up or taken back.', 'the link is over'),
+          416: refusal('No such range.', 'no such range'),
+          ...NOT_FOUND,
+        },
+      }),
+      delete: operation('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {
+        parameters: [query('link', 'The one; every link of the signer where it is absent.'), OWNER],
+        responses: {
+          200: jsonAnswer('It opens nothing any more.', 'HubLinksTakenBack', {
+            Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
+            Links: 'one',
+          }),
+          ...NOT_FOUND,
+        },
+      }),
+    },
     '/api/info': {
       get: operation('hubInfo', 'What this is.', {
         responses: { 200: jsonAnswer('The fields of the original.', 'HubInfo') },
@@ -237,6 +268,14 @@ export const HUB_OPENAPI: OpenApiPart = {
       type: 'object',
       required: ['Owner', 'Name'],
       properties: { Owner: { type: 'string' }, Name: { type: 'string' } },
+    },
+    HubLinksTakenBack: {
+      type: 'object',
+      required: ['Owner', 'Links'],
+      properties: {
+        Owner: { type: 'string' },
+        Links: { type: 'string', enum: ['one', 'all'] },
+      },
     },
     HubInfo: {
       type: 'object',

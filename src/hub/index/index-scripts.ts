@@ -142,7 +142,9 @@ export const PUBLISH = script(
   'hub publish',
   String.raw`${PRELUDE}
 if redis.call('GET', 'hub:rebuild') ~= ARGV[1] then return 0 end
-redis.call('HSET', I .. 'meta', 'store', ARGV[2], 'generation', ARGV[3], 'last', ARGV[4])
+-- What was noted of share links before may be lost with the index: see links/link-book.ts.
+local since = redis.call('TIME')[1]
+redis.call('HSET', I .. 'meta', 'store', ARGV[2], 'generation', ARGV[3], 'last', ARGV[4], 'since', since)
 redis.call('DEL', 'hub:rebuild')
 return 1
 `,

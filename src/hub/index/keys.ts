@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
- * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format), `last`: greatest order applied |
+ * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format), `last`: greatest order applied, `since` when it was made (Unix seconds) |
  * | `hub:i:total` | hash | always | `objects`: payloads that can be found |
  * | `hub:i:a` | zset | always | owners by their first entry |
  * | `hub:i:o:<owner>` | hash | always | entry of the newest payload by id: `<order>\|<JSON>` |
@@ -23,6 +23,8 @@ import { createHash } from 'node:crypto';
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
+ * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
+ * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
  *
  * One hub per Redis database: an index of another store is taken for a lost one.
  */
@@ -62,3 +64,5 @@ export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
 export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;
+export const spentLinksKey = (owner: string): string => `hub:links:spent:${owner}`;
+export const voidedLinksKey = (owner: string): string => `hub:links:void:${owner}`;

@@ -24,6 +24,11 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 404, true);
   }
 
+  /** What was asked for by a link that is over. */
+  static gone(message: string): HubRefusal {
+    return new HubRefusal(message, 410, false);
+  }
+
   static tooLarge(): HubRefusal {
     return new HubRefusal('http: request body too large', 413, true);
   }

@@ -8,18 +8,23 @@ import { limitSilence } from './slow-reader.js';
 
 export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
 
-/** Sends a payload, or the part of it that was asked for. */
+/**
+ * Sends a payload, or the part of it that was asked for.
+ *
+ * @param isWhole - for a payload that is handed out once: conditions and ranges are passed over.
+ */
 export async function sendPayload(
   request: Request,
   response: Response,
   object: StoredObject,
   read: ReadPart,
+  isWhole = false,
 ): Promise<void> {
   const { size, sha256, id } = object;
   const tag = `"${sha256}"`;
-  const isGet = request.method === 'GET' || request.method === 'HEAD';
+  const isGet = !isWhole && (request.method === 'GET' || request.method === 'HEAD');
   response.setHeader('ETag', tag);
-  response.setHeader('Accept-Ranges', 'bytes');
+  response.setHeader('Accept-Ranges', isWhole ? 'none' : 'bytes');
   // The newest payload of a name may be another one the next moment.
   response.setHeader('Cache-Control', 'no-cache');
   if (isGet && hasTag(request.headers['if-none-match'], tag)) {

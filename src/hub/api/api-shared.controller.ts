@@ -1,0 +1,82 @@
+import { Controller, Delete, Get, Req, Res, UseFilters } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { RequireScope } from '../../platform/http/access.js';
+import { sendJson } from '../../platform/http/json.js';
+import { HubAccess } from '../auth/hub-access.service.js';
+import { HubService } from '../hub.service.js';
+import { HubLimits } from '../limits/hub-limits.service.js';
+import type { ShareLink } from '../links/share-link.js';
+import { isShared, ShareLinks } from '../links/share-links.service.js';
+import type { StoredObject } from '../storage/storage-provider.js';
+import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
+import { type Fields, readFormFields, textOf } from '../wire/fields.js';
+import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import { sendPayload } from '../wire/payload-response.js';
+
+/** Files that their owners have shared by a link. Not part of the original. */
+@Controller('api')
+@UseFilters(HubErrorFilter)
+export class ApiSharedController {
+  constructor(
+    private readonly hub: HubService,
+    private readonly access: HubAccess,
+    private readonly limits: HubLimits,
+    private readonly links: ShareLinks,
+  ) {}
+
+  /** HEAD, too, which uses nothing up. No API key is asked for: the owner vouches for who reads. */
+  @Get('shared')
+  async read(@Req() request: Request, @Res() response: Response): Promise<void> {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    await this.limits.takeAddress(request, response);
+    const link = await this.links.open(
+      textOf(readFormFields(Buffer.alloc(0), request.query), 'link'),
+    );
+    const object = await this.hub.find(link.owner, link.name);
+    if (!isShared(link, object.sha256))
+      throw HubRefusal.gone('the file is not the one that was shared');
+    const release = this.limits.takeStream(request);
+    try {
+      const read = (from: number, length: number): AsyncGenerator<Uint8Array> =>
+        this.#bytes(link, object, from, length);
+      await sendPayload(request, response, object, read, link.once);
+    } finally {
+      release();
+    }
+  }
+
+  /** Takes back `link`, or every link of the signer where none is named. Signed by the owner. */
+  @Delete('shared')
+  @RequireScope('hub')
+  async takeBack(@Req() request: Request, @Res() response: Response): Promise<void> {
+    await this.limits.takeAddress(request, response);
+    const caller = await this.access.callerOf(request, 'remove');
+    const body = await readBody(request, FORM_MAX_BYTES);
+    caller.assertBody(body);
+    await this.limits.takeSigner(caller, response);
+    const fields: Fields = readFormFields(body, request.query);
+    const owner = caller.ownerOfRead(textOf(fields, 'owner'));
+    const link = textOf(fields, 'link');
+    await (link === '' ? this.links.takeAllBack(owner) : this.links.takeBack(owner, link));
+    sendJson(response, 200, { Owner: owner, Links: link === '' ? 'all' : 'one' });
+  }
+
+  /** A link for one answer is used up when its first bytes were read and found whole, before they are sent. */
+  async *#bytes(
+    link: ShareLink,
+    object: StoredObject,
+    from: number,
+    length: number,
+  ): AsyncGenerator<Uint8Array> {
+    const pieces = this.hub.read(object, from, length);
+    try {
+      const first = await pieces.next();
+      await this.links.use(link);
+      if (first.done !== true) yield first.value;
+      yield* pieces;
+    } finally {
+      await pieces.return(undefined);
+    }
+  }
+}

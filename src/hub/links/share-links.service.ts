@@ -1,0 +1,113 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { zeroAddress } from 'viem';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { RecoverHubSigner } from '../auth/hub-access.service.js';
+import type { RecoverSigner } from '../auth/hub-signature.js';
+import { HubListing } from '../index/hub-listing.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import { LinkBook, type LinkState } from './link-book.js';
+import { ANY_CONTENT, readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
+
+/**
+ * Share links: an owner's signature over one of its files, which whoever has it may read until it is over,
+ * used up or taken back. The hub makes none and keeps none; it remembers those that were spent.
+ */
+@Injectable()
+export class ShareLinks {
+  constructor(
+    private readonly config: AppConfig,
+    @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
+    private readonly book: LinkBook,
+    private readonly listing: HubListing,
+  ) {}
+
+  /**
+   * The link in a request, if it may be used now.
+   *
+   * @param text - as it stands in the address.
+   * @throws HubRefusal, RedisUnavailableError
+   */
+  async open(text: string): Promise<ShareLink> {
+    const link = this.#signed(text);
+    assertOpen(await this.book.state(link, nowSeconds()));
+    return link;
+  }
+
+  /**
+   * A link that is good for one answer is used up by this.
+   *
+   * @throws HubRefusal when somebody else was first; RedisUnavailableError when nobody knows.
+   */
+  async use(link: ShareLink): Promise<void> {
+    if (link.once) assertOpen(await this.book.spend(link, nowSeconds()));
+  }
+
+  /**
+   * Takes a link back; one that is over, used up or taken back stays so.
+   *
+   * @param owner - who asks.
+   * @throws HubRefusal when it is another's link, or too many of this owner were spent.
+   */
+  async takeBack(owner: string, text: string): Promise<void> {
+    const link = this.#signed(text, 'over too');
+    if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
+    await this.#assertKnown(owner);
+    const now = nowSeconds();
+    if (link.until > now && (await this.book.spend(link, now)) === 'full') throw fullRefusal();
+  }
+
+  /** Takes back every link that an owner issued until now. @throws HubRefusal */
+  async takeAllBack(owner: string): Promise<void> {
+    this.#assertShares();
+    await this.#assertKnown(owner);
+    await this.book.voidAll(owner, nowSeconds());
+  }
+
+  #signed(text: string, whichTimes: 'good' | 'over too' = 'good'): ShareLink {
+    this.#assertShares();
+    const link = readShareLink(text);
+    if (link === undefined) throw HubRefusal.malformed('link is not a share link');
+    const verdict = verifyShareLink(link, this.config.hub.address, this.recover, nowSeconds());
+    if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
+    if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
+    return link;
+  }
+
+  /** Else a signature for one hub would open the files of another. */
+  #assertShares(): void {
+    const { isPrivate, address } = this.config.hub;
+    if (!isPrivate) throw HubRefusal.forbidden('a public hub needs no links: it shows all it has');
+    if (address === zeroAddress) throw HubRefusal.forbidden('this hub has no HUB_ADDRESS');
+  }
+
+  /** Who keeps nothing here has nothing to take back: what is remembered is bounded by what is stored. */
+  async #assertKnown(owner: string): Promise<void> {
+    const { bytes } = await this.listing.usageOf(owner);
+    if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
+  }
+}
+
+/** Whether the content is the one that was shared. */
+export function isShared(link: ShareLink, sha256: string): boolean {
+  return link.sha256 === ANY_CONTENT || link.sha256 === `0x${sha256}`;
+}
+
+function assertOpen(state: LinkState): void {
+  if (state === 'open') return;
+  if (state === 'full') throw fullRefusal();
+  throw HubRefusal.gone(
+    state === 'spent'
+      ? 'the link was used up or taken back'
+      : 'the link was taken back, or is older than what this hub remembers: ask for a new one',
+  );
+}
+
+function fullRefusal(): HubRefusal {
+  return HubRefusal.forbidden(
+    'too many links of this owner were used up or taken back and are not over',
+  );
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,206 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Address, Hex } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
+import { ANY_CONTENT, LINK_TYPES, type ShareLink } from '../../src/hub/links/share-link.js';
+import { type Hub, HUB_ADDRESS, type HubAnswer, HubWorld } from '../support/hub-world.js';
+import { newAccount } from '../support/payments.js';
+
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`;
+const sha256 = (text: string): Hex => `0x${createHash('sha256').update(text).digest('hex')}`;
+
+/** As an owner makes a link: nothing is asked of the hub. */
+async function linkOf(
+  account: PrivateKeyAccount,
+  name: string,
+  more: Partial<ShareLink> & { readonly hub?: Address } = {},
+): Promise<string> {
+  const { hub = HUB_ADDRESS, ...rest } = more;
+  const now = nowSeconds();
+  const link: ShareLink = {
+    ...{ owner: account.address, name, sha256: ANY_CONTENT, issuedAt: now, until: now + 600 },
+    ...{ once: false, nonce: randomNonce() },
+    ...rest,
+  };
+  const signature = await account.signTypedData({
+    domain: strictDomain(hub),
+    types: LINK_TYPES,
+    primaryType: 'HubLink',
+    message: { ...link, issuedAt: BigInt(link.issuedAt), until: BigInt(link.until) },
+  });
+  return Buffer.from(JSON.stringify({ ...link, signature })).toString('base64url');
+}
+
+/** A request in the strict form. */
+async function strict(
+  account: PrivateKeyAccount,
+  method: string,
+  path: string,
+  body = '',
+): Promise<Record<string, string>> {
+  const owner = account.address;
+  const bodySha256 = sha256(body);
+  const [expiry, nonce] = [nowSeconds() + 60, randomNonce()];
+  const signature = await account.signTypedData({
+    domain: strictDomain(HUB_ADDRESS),
+    types: STRICT_TYPES,
+    primaryType: 'HubRequest',
+    message: { method, path, owner, bodySha256, expiry: BigInt(expiry), nonce },
+  });
+  const parts = JSON.stringify({ owner, bodySha256, expiry, nonce, signature });
+  return { authorization: `Hub-EIP712 ${Buffer.from(parts).toString('base64url')}` };
+}
+
+const messageOf = ({ json }: HubAnswer): unknown => (json as { Message?: unknown }).Message;
+
+describe('share links', () => {
+  const PRIVATE = { HUB_MODE: 'private', HUB_AUTH: 'strict' };
+  let world: HubWorld;
+  let hub: Hub;
+  const me = newAccount();
+  const stranger = newAccount();
+
+  const store = async (id: string, message: string, account = me): Promise<void> => {
+    const body = JSON.stringify({ owner: account.address, id, message });
+    const headers = await strict(account, 'POST', '/api/upload', body);
+    expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
+  };
+  const read = (link: string, headers: Record<string, string> = {}): Promise<HubAnswer> =>
+    hub.get(`/api/shared?link=${link}`, headers);
+  const takeBack = async (query: string, account = me): Promise<HubAnswer> => {
+    const path = `/api/shared${query}`;
+    return hub.ask(path, { method: 'DELETE', headers: await strict(account, 'DELETE', path) });
+  };
+
+  beforeAll(async () => {
+    world = await HubWorld.start();
+    hub = await world.hub(PRIVATE);
+    await store('note', 'for whoever I say');
+  });
+  afterAll(() => world.stop());
+
+  it('opens one file to whoever has the link, and nothing else of its owner', async () => {
+    expect((await hub.get(`/api/download?owner=${me.address}&name=note`)).status).toBe(401);
+    const link = await linkOf(me, 'note');
+    const answer = await read(link);
+    expect([answer.status, answer.text]).toEqual([200, 'for whoever I say']);
+    expect(answer.headers.get('content-disposition')).toContain('attachment');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    const part = await read(link, { range: 'bytes=4-11' });
+    expect([part.status, part.text]).toEqual([206, 'whoever ']);
+    const etag = answer.headers.get('etag') ?? '';
+    expect((await read(link, { 'if-none-match': etag })).status).toBe(304);
+    expect((await read(await linkOf(me, 'other'))).status).toBe(404);
+  });
+
+  it('refuses what its owner has not signed for this hub and this time', async () => {
+    await store('note', 'mine, not yours', stranger);
+    const theirs = await linkOf(stranger, 'note', { owner: me.address });
+    expect([(await read(theirs)).status]).toEqual([401]);
+    const elsewhere = await linkOf(me, 'note', { hub: `0x${'22'.repeat(20)}` });
+    expect((await read(elsewhere)).status).toBe(401);
+    const now = nowSeconds();
+    const over = await read(await linkOf(me, 'note', { issuedAt: now - 60, until: now - 1 }));
+    expect([over.status, messageOf(over)]).toEqual([410, 'the link is over']);
+    const long = await linkOf(me, 'note', { until: now + 31 * 86_400 });
+    expect((await read(long)).status).toBe(401);
+    expect((await read('nonsense')).status).toBe(400);
+    expect((await read('A'.repeat(5000))).status).toBe(400);
+    expect((await hub.get('/api/shared')).status).toBe(400);
+  });
+
+  it('of a hundred readers at once gives a link for one answer to one, whole', async () => {
+    const link = await linkOf(me, 'note', { once: true });
+    const head = await hub.ask(`/api/shared?link=${link}`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('accept-ranges')]).toEqual([200, 'none']);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => read(link, { range: 'bytes=0-2' })),
+    );
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.map(({ text }) => text)).toEqual(['for whoever I say']);
+    const others = answers.filter(({ status }) => status !== 200);
+    expect(others).toHaveLength(99);
+    for (const { status } of others) expect([410, 429]).toContain(status);
+    const late = await read(link);
+    expect([late.status, messageOf(late)]).toEqual([410, 'the link was used up or taken back']);
+  });
+
+  it('of a file that is not there yet, or damaged, uses no link up', async () => {
+    const link = await linkOf(me, 'later', { once: true });
+    expect((await read(link)).status).toBe(404);
+    await store('later', 'here now');
+    const shown = await read(await linkOf(me, 'later'));
+    expect(shown.text).toBe('here now');
+    const volumes = join(world.dir, 'volumes', me.address.toLowerCase());
+    const [damaged] = readdirSync(volumes).filter((file) =>
+      readFileSync(join(volumes, file)).includes('here now'),
+    );
+    const path = join(volumes, damaged ?? '');
+    const whole = readFileSync(path);
+    writeFileSync(path, Buffer.from(whole.toString('latin1').replace('here', 'HERE'), 'latin1'));
+    expect((await read(link)).status).toBe(500);
+    writeFileSync(path, whole);
+    const answer = await read(link);
+    expect([answer.status, answer.text]).toEqual([200, 'here now']);
+    expect((await read(link)).status).toBe(410);
+  });
+
+  it('for one content is over when the name has another', async () => {
+    await store('report', 'first');
+    const link = await linkOf(me, 'report', { sha256: sha256('first') });
+    const newest = await linkOf(me, 'report');
+    expect((await read(link)).text).toBe('first');
+    await store('report', 'second');
+    expect((await read(link)).status).toBe(410);
+    expect((await read(newest)).text).toBe('second');
+  });
+
+  it('are taken back by their owner alone, one or all', async () => {
+    const [one, two] = [await linkOf(me, 'note'), await linkOf(me, 'note')];
+    expect((await takeBack(`?link=${one}`, stranger)).status).toBe(403);
+    expect((await hub.ask(`/api/shared?link=${one}`, { method: 'DELETE' })).status).toBe(401);
+    expect((await read(one)).status).toBe(200);
+    const answer = await takeBack(`?link=${one}`);
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { Owner: me.address.toLowerCase(), Links: 'one' },
+    ]);
+    expect((await takeBack(`?link=${one}`)).status).toBe(200);
+    expect([(await read(one)).status, (await read(two)).status]).toEqual([410, 200]);
+    expect((await takeBack('')).status).toBe(200);
+    expect((await read(two)).status).toBe(410);
+    expect((await read(await linkOf(me, 'note', { issuedAt: nowSeconds() + 5 }))).status).toBe(200);
+    expect((await takeBack('', newAccount())).status).toBe(404);
+  });
+
+  it('from before Redis lost everything are refused, as nobody knows which were used up', async () => {
+    const issuedAt = nowSeconds() + 10;
+    const link = await linkOf(me, 'note', { once: true, issuedAt: nowSeconds() - 5 });
+    const redis = new Redis(world.redis.url);
+    await redis.flushall();
+    redis.disconnect();
+    // The index is made anew from the journal; until then it is 503.
+    const deadline = Date.now() + 20_000;
+    let answer = await read(link);
+    while (answer.status === 503 && Date.now() < deadline) answer = await read(link);
+    expect([answer.status, messageOf(answer)]).toEqual([
+      410,
+      expect.stringContaining('older than what this hub remembers'),
+    ]);
+    expect((await read(await linkOf(me, 'note', { issuedAt }))).status).toBe(200);
+  });
+
+  it('are none where there is nothing to keep from anybody', async () => {
+    const open = await world.hub({ HUB_MODE: 'public' });
+    const answer = await open.get(`/api/shared?link=${await linkOf(me, 'note')}`);
+    expect([answer.status, messageOf(answer)]).toEqual([
+      403,
+      'a public hub needs no links: it shows all it has',
+    ]);
+  });
+});
