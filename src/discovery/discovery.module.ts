@@ -9,6 +9,7 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import { SafeFetch } from '../platform/fetch/safe-fetch.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
@@ -23,6 +24,9 @@ import {
 import { Discovery } from './asking/discovery.js';
 import type { ValidationRules } from './asking/validation.js';
 import { DiscoveryPageController } from './discovery-page.controller.js';
+import { Federation } from './federation/federation.js';
+import { ANSWER_MAX_BYTES } from './federation/source.js';
+import { sourceLog } from './federation/source-log.js';
 import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { Learner } from './learning/learner.js';
@@ -31,6 +35,7 @@ import { Statements } from './owned/statements.js';
 import { PostgresCalls } from './postgres/postgres-calls.js';
 import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
+import { PostgresOwnPlaces } from './postgres/postgres-own-places.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 import { qualityLog } from './quality/quality-log.js';
 import { Rater } from './quality/rater.js';
@@ -77,16 +82,51 @@ const RULES = provide(
   },
 );
 
+const SOURCE_FETCH = Symbol('SOURCE_FETCH');
+
+/** `undefined` where no other catalogue is asked. */
+type SourceFetch = SafeFetch | undefined;
+
+const SOURCE_FETCHER = provide(
+  SOURCE_FETCH,
+  { config: AppConfig },
+  ({ config: { sources } }: { readonly config: AppConfig }): SourceFetch =>
+    sources &&
+    new SafeFetch({
+      ...{ userAgent: 'x402-catalogue', maxBytes: ANSWER_MAX_BYTES, allow: sources.allow },
+    }),
+);
+
+interface DiscoveryModuleParts {
+  readonly config: AppConfig;
+  readonly databases: Databases;
+  readonly fetcher: SourceFetch;
+  readonly logger: PinoLogger;
+}
+
+function federationOf(parts: DiscoveryModuleParts): Federation | undefined {
+  const { config, databases, fetcher, logger } = parts;
+  if (config.sources === undefined || fetcher === undefined) return undefined;
+  return new Federation({
+    ...{ sources: config.sources.sources, fetcher, clock: systemClock },
+    places: databases.reading && new PostgresOwnPlaces(databases.reading.db),
+    observer: sourceLog(logger),
+  });
+}
+
 const DISCOVERY = provide(
   Discovery,
-  { config: AppConfig, databases: DATABASES },
-  ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
-    new Discovery({
+  { config: AppConfig, databases: DATABASES, fetcher: SOURCE_FETCH, logger: PinoLogger },
+  (parts: DiscoveryModuleParts) => {
+    const { config, databases } = parts;
+    return new Discovery({
       reader: databases.reading && new PostgresCatalogueReader(databases.reading.db),
+      federation: federationOf(parts),
       allow: config.history?.catalogue?.allow ?? new Set(),
       expiryMs: config.history?.catalogue?.expiryMs ?? 0,
       now: () => systemClock.now(),
-    }),
+    });
+  },
 );
 
 interface StatementParts {
@@ -171,6 +211,7 @@ export class DiscoveryModule implements OnModuleDestroy {
             };
           },
         },
+        SOURCE_FETCHER,
         ...(isApi ? [RULES, DISCOVERY, STATEMENTS, DECLARED, JsonBodyReader] : []),
         ...(learns ? [LEARNER, RATER] : []),
       ],
@@ -178,11 +219,14 @@ export class DiscoveryModule implements OnModuleDestroy {
     };
   }
 
-  constructor(@Inject(DATABASES) private readonly databases: Databases) {}
+  constructor(
+    @Inject(DATABASES) private readonly databases: Databases,
+    @Inject(SOURCE_FETCH) private readonly fetcher: SourceFetch,
+  ) {}
 
   async onModuleDestroy(): Promise<void> {
     const { reading, writing } = this.databases;
-    await Promise.all([reading?.db.destroy(), writing?.db.destroy()]);
+    await Promise.all([reading?.db.destroy(), writing?.db.destroy(), this.fetcher?.close()]);
   }
 }
 

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { catalogueContract } from '../../src/discovery/catalogue-contract.builder.js';
-import { aLesson, aPaid, NOON } from '../../src/discovery/lesson.builder.js';
+import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/lesson.builder.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
+import { PostgresOwnPlaces } from '../../src/discovery/postgres/postgres-own-places.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { migrate } from '../../src/history/postgres/migrator.js';
@@ -67,6 +68,35 @@ describe('a catalogue in PostgreSQL', () => {
     ];
     expect(await writer().learn(lessons)).toEqual({ listed: 1, refused: 1 });
     expect(await writer().learn(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
+  });
+
+  it('knows what others are not to show: what is its own, taken back, or denied', async () => {
+    const at = (name: string) => `https://shop.example.com/${name}`;
+    await writer().learn(['ours', 'gone', 'old'].map((name) => aLesson({ resource: at(name) })));
+    const since = new Date(NOON - 30 * 86_400_000);
+    await database.pool.query(
+      `update x402.catalogue_entries set last_paid_at = $1 where resource like '%/old'`,
+      [new Date(since.getTime() - 1)],
+    );
+    await new PostgresStatements(database.db).write({
+      ...{ action: 'remove', chainId: 56, payTo: PAYEE, type: 'http', resource: at('gone') },
+      ...{ call: 'GET', words: {}, issuedAt: NOON, endsAt: undefined },
+    });
+    await database.pool.query(
+      `insert into x402.catalogue_denials (kind, value) values ('host', 'bad.example.com'), ('payee', $1)`,
+      [OTHER_PAYEE],
+    );
+    const place = (resource: string, more: object = {}) => ({
+      ...{ chainId: 56, payTo: PAYEE, resource, ...more },
+    });
+    const places = [
+      ...[place(at('ours')), place(at('gone')), place('https://bad.example.com/a')],
+      ...[place(at('any'), { payTo: OTHER_PAYEE }), place(at('old')), place(at('new'))],
+      ...[place(at('ours'), { chainId: 97 }), place(at('ours'), { payTo: `0x${'e5'.repeat(20)}` })],
+      place(`${at('ours')}'"\\`),
+    ];
+    const own = new PostgresOwnPlaces(database.db);
+    expect([...(await own.withheld(places, since))].sort()).toEqual([0, 1, 2, 3]);
   });
 
   it('learns from two processes at once', async () => {

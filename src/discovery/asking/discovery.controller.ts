@@ -14,6 +14,7 @@ import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { OWN_ONLY } from '../federation/source.js';
 import { Statements } from '../owned/statements.js';
 import { type AskedVersion, Discovery } from './discovery.js';
 import { validate, type ValidationRules } from './validation.js';
@@ -36,12 +37,14 @@ abstract class DiscoveryController {
 
   @Get('resources')
   async resources(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.list(request.query, this.version));
+    const isAsked = this.#isAskedByCatalogue(request, response);
+    send(request, response, await this.discovery.list(request.query, this.version, isAsked));
   }
 
   @Get('search')
   async search(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.search(request.query, this.version));
+    const isAsked = this.#isAskedByCatalogue(request, response);
+    send(request, response, await this.discovery.search(request.query, this.version, isAsked));
   }
 
   @Get('merchant')
@@ -72,6 +75,13 @@ abstract class DiscoveryController {
   async state(@Req() request: Request, @Res() response: Response): Promise<void> {
     const body = await this.bodies.json(request, response);
     sendJson(response, 200, await this.statements.accept(body));
+  }
+
+  /** One that we ask too would ask us again, and so on, where only its parameter was lost on the way. */
+  #isAskedByCatalogue(request: Request, response: Response): boolean {
+    if (!this.discovery.readsOthers) return false;
+    response.vary(OWN_ONLY.header);
+    return request.headers[OWN_ONLY.header] === OWN_ONLY.value;
   }
 }
 

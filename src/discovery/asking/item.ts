@@ -2,6 +2,7 @@ import { getAddress } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
+import type { MarkedEntry } from '../federation/federation.js';
 import { type Quality, thousandths } from '../quality/quality.js';
 
 type Item = Readonly<Record<string, unknown>>;
@@ -24,6 +25,28 @@ export function itemOf(entry: CatalogueEntry): Item {
     // Several that are paid for one place: who sells there is not shown by a payment.
     otherPayees: entry.otherPayees,
     ...(entry.quality !== undefined && { quality: shownQuality(entry.quality) }),
+  };
+}
+
+/**
+ * An entry of another catalogue, in the same words and marked as theirs. Nothing of it was paid here, so that it
+ * has nothing that we count: no quality, no first payment.
+ */
+export function itemOfSource({ source, listing, offers, updatedAt }: MarkedEntry): Item {
+  const { type, x402Version, resource, bazaar } = listing;
+  const [first] = offers;
+  return {
+    ...{ resource, type, x402Version, source },
+    accepts: offers.map(({ chainId, payTo, amount, ...offer }) => {
+      const of = { ...offer, amount: amount.toString() };
+      const entry = { chainId, payTo, listing };
+      return x402Version === 1 ? offerOfV1(of, entry) : offerOfV2(of, entry);
+    }),
+    lastUpdated: updatedAt.toISOString(),
+    ...wordsOf(listing),
+    extensions: { bazaar },
+    discoveryInfo: bazaar.info,
+    ...(first && { network: caip2Of(first.chainId), payTo: getAddress(first.payTo) }),
   };
 }
 
@@ -52,10 +75,13 @@ function wordsOf(listing: Listing): Words {
   };
 }
 
+/** Whose offer it is, and of what. */
+type Offering = Pick<CatalogueEntry, 'chainId' | 'payTo' | 'listing'>;
+
 /** Seconds; some clients take no offer without them. */
 const TIMEOUT = 60;
 
-function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
+function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offering): Item {
   return {
     ...{ scheme, network: caip2Of(entry.chainId), amount },
     ...{ asset: getAddress(asset), payTo: getAddress(entry.payTo) },
@@ -64,7 +90,7 @@ function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: Cata
   };
 }
 
-function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
+function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offering): Item {
   const { chainId, payTo, listing } = entry;
   const { input, output } = listing.bazaar.info;
   return {

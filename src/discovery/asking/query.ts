@@ -52,6 +52,8 @@ const FILTER = {
     .transform(BigInt)
     .optional(),
   extensions: z.string(TEXT).max(64, 'must be at most 64 characters').optional(),
+  /** `own` leaves out other catalogues. */
+  sources: z.enum(['own', 'all'], { error: 'must be own or all' }).optional(),
 };
 
 const LIST = z.object({
@@ -82,16 +84,22 @@ interface Asked {
   /** `undefined` for what no entry can be. */
   readonly filter: AskedFilter | undefined;
   readonly limit: number;
+  readonly isOwnOnly: boolean;
+}
+
+/** Behind our own entries: where the other catalogues go on, in their cursor's words. */
+export interface SourceStart {
+  readonly sources: string;
 }
 
 export interface AskedList extends Asked {
   readonly offset: number;
-  readonly start: PageStart;
+  readonly start: PageStart | SourceStart;
 }
 
 export interface AskedSearch extends Asked {
   readonly text: string;
-  readonly offset: number;
+  readonly start: { readonly offset: number } | SourceStart;
 }
 
 /** @throws CodedError `invalid_query`, here and below. */
@@ -108,7 +116,8 @@ export function readSearch(query: unknown): AskedSearch {
   const { query: text, limit: most, cursor, ...asked } = read(SEARCH, query);
   return {
     ...{ text: text.trim(), limit: most, filter: filterOf(asked) },
-    offset: cursor === undefined ? 0 : readOffset(cursor),
+    isOwnOnly: asked.sources === 'own',
+    start: cursor === undefined ? { offset: 0 } : (readSources(cursor) ?? readOffset(cursor)),
   };
 }
 
@@ -117,8 +126,9 @@ export function readStatus(query: unknown): z.output<typeof STATUS> {
 }
 
 function listOf({ limit: most, offset, cursor, ...asked }: z.output<typeof LIST>): AskedList {
-  const start = cursor === undefined ? { offset } : { after: readCursor(cursor) };
-  return { filter: filterOf(asked), limit: most, offset, start };
+  const start = cursor === undefined ? { offset } : (readSources(cursor) ?? readCursor(cursor));
+  const isOwnOnly = asked.sources === 'own';
+  return { filter: filterOf(asked), limit: most, offset, start, isOwnOnly };
 }
 
 function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | undefined {
@@ -142,7 +152,8 @@ function read<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
 }
 
 const invalid = (message: string): CodedError => new CodedError(400, 'invalid_query', message);
-const badCursor = (): CodedError => invalid('cursor: must be a cursor of an answer to this query.');
+export const badCursor = (): CodedError =>
+  invalid('cursor: must be a cursor of an answer to this query.');
 
 const POSITION = /^(\d{1,9})\.(\d{1,16})\.([0-9a-f]{64})$/;
 
@@ -150,21 +161,32 @@ export function cursorOf({ score, paidAt, id }: EntryPosition): string {
   return Buffer.from(`${score}.${paidAt}.${id}`).toString('base64url');
 }
 
-function readCursor(cursor: string): EntryPosition {
-  const [, score, at, id] = POSITION.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+function readCursor(cursor: string): PageStart {
+  const [, score, at, id] = POSITION.exec(textOf(cursor)) ?? [];
   // No date is later than that.
   if (score === undefined || at === undefined || id === undefined || Number(at) > 8.64e15)
     throw badCursor();
-  return { score: Number(score), paidAt: Number(at), id };
+  return { after: { score: Number(score), paidAt: Number(at), id } };
 }
+
+export function sourcesCursorOf(sources: string): string {
+  return Buffer.from(`s${sources}`).toString('base64url');
+}
+
+function readSources(cursor: string): SourceStart | undefined {
+  const text = textOf(cursor);
+  return text.startsWith('s') ? { sources: text.slice(1) } : undefined;
+}
+
+const textOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
 
 /** Of a search, which has no order of its own that one could go on in. */
 export function offsetCursorOf(offset: number): string | undefined {
   return offset > SEARCH_OFFSET_MAX ? undefined : Buffer.from(`o${offset}`).toString('base64url');
 }
 
-function readOffset(cursor: string): number {
-  const [, digits] = /^o(\d{1,5})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+function readOffset(cursor: string): { readonly offset: number } {
+  const [, digits] = /^o(\d{1,5})$/.exec(textOf(cursor)) ?? [];
   if (digits === undefined || Number(digits) > SEARCH_OFFSET_MAX) throw badCursor();
-  return Number(digits);
+  return { offset: Number(digits) };
 }

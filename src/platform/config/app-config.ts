@@ -34,6 +34,12 @@ import {
   privateKeySetting,
 } from './settings.js';
 import {
+  SOURCE_SETTINGS,
+  sourceProblems,
+  type SourcesConfig,
+  sourcesConfigOf,
+} from './source-settings.js';
+import {
   readWallet,
   WALLET_FILE_SETTINGS,
   WALLET_SETTINGS,
@@ -96,6 +102,7 @@ const Settings = z.object({
   ...DOCTOR_SETTINGS,
   ...HUB_SETTINGS,
   ...HISTORY_SETTINGS,
+  ...SOURCE_SETTINGS,
   ...RECEIPT_SETTINGS,
 });
 
@@ -165,6 +172,8 @@ export class AppConfig {
   readonly hub: HubConfig;
   /** `undefined` when it is off. */
   readonly history: HistoryConfig | undefined;
+  /** Catalogues of others; `undefined` where none is asked. */
+  readonly sources: SourcesConfig | undefined;
   /** `undefined` when it is off. */
   readonly receipts: ReceiptConfig | undefined;
 
@@ -202,6 +211,7 @@ export class AppConfig {
     this.doctor = doctorConfigOf(settings);
     this.hub = hubConfigOf(settings);
     this.receipts = receiptConfigOf(settings);
+    this.sources = sourcesConfigOf(settings);
   }
 
   hasRole(role: Role): boolean {
@@ -253,6 +263,7 @@ export class AppConfig {
       : undefined;
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
+    problems.push(...sourceProblems(given));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, {

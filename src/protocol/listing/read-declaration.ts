@@ -117,7 +117,7 @@ function read(said: Said, allow: AllowedHosts): ReadDeclaration {
       ...(schema && { schema }),
       ...(routeTemplate !== undefined && { routeTemplate }),
     },
-    offer: offerOf(said.requirements),
+    offer: readListedOffer(said.requirements),
   };
   return { kind: 'listing', listing, notes: [...notes].sort() };
 }
@@ -178,7 +178,8 @@ function isSaid(value: unknown): boolean {
 const TIMEOUT_MAX = 86_400;
 const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
 
-function offerOf(requirements: JsonObject): ListedOffer {
+/** What an offer says beside what is paid: bounded, and of known fields alone. */
+export function readListedOffer(requirements: JsonObject): ListedOffer {
   const seconds = requirements['maxTimeoutSeconds'];
   const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;
   const said = readOptionalObject(requirements['extra']) ?? {};
