@@ -29,6 +29,7 @@ import { ANSWER_MAX_BYTES } from './federation/source.js';
 import { sourceLog } from './federation/source-log.js';
 import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
+import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
@@ -36,6 +37,7 @@ import { PostgresCalls } from './postgres/postgres-calls.js';
 import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
 import { PostgresOwnPlaces } from './postgres/postgres-own-places.js';
+import { standingRefusals } from './postgres/postgres-refusals.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 import { qualityLog } from './quality/quality-log.js';
 import { Rater } from './quality/rater.js';
@@ -60,6 +62,7 @@ interface NoteParts {
   readonly config: AppConfig;
   readonly notes: DeclarationNotes;
   readonly rules: ValidationRules;
+  readonly databases: Databases;
   readonly logger: PinoLogger;
 }
 
@@ -149,11 +152,22 @@ const STATEMENTS = provide(
 
 const DECLARED = provide(
   SETTLE_EXTENSION,
-  { config: AppConfig, notes: DECLARATION_NOTES, rules: VALIDATION_RULES, logger: PinoLogger },
-  ({ config, notes, rules, logger }: NoteParts) =>
+  {
+    ...{ config: AppConfig, notes: DECLARATION_NOTES, rules: VALIDATION_RULES },
+    ...{ databases: DATABASES, logger: PinoLogger },
+  },
+  ({ config, notes, rules, databases: { reading }, logger }: NoteParts) =>
     new DeclaredListings({
       ...rules,
       notes: config.history?.catalogue === undefined ? undefined : notes,
+      refusals:
+        reading &&
+        new KnownRefusals({
+          ...{ read: () => standingRefusals(reading.db), clock: systemClock },
+          onTrouble: (error) => {
+            logger.debug({ err: error }, 'it is not known now what no payment lists');
+          },
+        }),
       onTrouble: (error) => {
         logger.warn({ err: error }, 'a declaration could not be noted');
       },

@@ -343,6 +343,15 @@ describe('the catalogue', () => {
     expect([await merchant(payTo), (await statusOf(`${HOST}/denied`, payTo))['code']]).toEqual([
       ...[[], 'denied'],
     ]);
+    // What a settle says of it was read some seconds ago.
+    await eventually(
+      'a settle says so',
+      async () => {
+        const carried = { resource: { url: `${HOST}/denied` }, extensions: DECLARED };
+        return saidOf(await sell(payTo, carried))?.['code'] === 'denied';
+      },
+      30_000,
+    );
   });
 });
 

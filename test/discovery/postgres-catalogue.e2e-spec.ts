@@ -6,6 +6,7 @@ import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/le
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { PostgresOwnPlaces } from '../../src/discovery/postgres/postgres-own-places.js';
+import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { migrate } from '../../src/history/postgres/migrator.js';
@@ -97,6 +98,9 @@ describe('a catalogue in PostgreSQL', () => {
     ];
     const own = new PostgresOwnPlaces(database.db);
     expect([...(await own.withheld(places, since))].sort()).toEqual([0, 1, 2, 3]);
+    const { removed, denied } = await standingRefusals(database.db);
+    expect([...removed.values()]).toEqual([Infinity]);
+    expect([...denied].sort()).toEqual([OTHER_PAYEE, 'bad.example.com']);
   });
 
   it('learns from two processes at once', async () => {

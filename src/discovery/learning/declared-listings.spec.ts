@@ -5,6 +5,8 @@ import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { NotedContent } from '../../settlement/ledger/declaration-notes.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedOutcome } from '../../settlement/settle-extension.js';
+import { PAYEE } from '../lesson.builder.js';
+import type { EntryName } from '../owned/statement.js';
 import { DeclaredListings } from './declared-listings.js';
 
 const TOKEN = `0x${'c3'.repeat(20)}`;
@@ -20,8 +22,11 @@ describe('what a settle request declares', () => {
   let trouble: unknown[];
   let reply: boolean | Error;
   let isKnown: boolean;
+  let prepared: number;
+  let refused: (entry: EntryName) => 'removed' | 'denied' | undefined;
 
   beforeEach(() => {
+    [prepared, refused] = [0, () => undefined];
     [noted, trouble] = [[], []];
     [reply, isKnown] = [true, true];
   });
@@ -37,11 +42,14 @@ describe('what a settle request declares', () => {
       notes: isOn ? notes : undefined,
       allow: new Set(),
       isKnownAsset: () => isKnown,
+      refusals: { prepare: () => (prepared += 1), of: (entry) => refused(entry) },
       onTrouble: (error) => trouble.push(error),
     }).carriedBy({
       paymentPayload: { x402Version: 2, ...payload },
       paymentRequirements: {},
-      payment: { requirements: { network: 'eip155:56', asset: TOKEN } } as unknown as Payment,
+      payment: {
+        requirements: { network: 'eip155:56', asset: TOKEN, payTo: PAYEE },
+      } as unknown as Payment,
     });
   }
 
@@ -123,6 +131,26 @@ describe('what a settle request declares', () => {
     one?.beforeClaim(REF);
     expect(noted).toEqual([]);
     expect(await told(one)).toMatchObject({ status: 'rejected', code: 'catalogue_off' });
+  });
+
+  it('is told where no payment lists it, once it was paid', async () => {
+    const asked: EntryName[] = [];
+    for (const code of ['removed', 'denied'] as const) {
+      refused = (entry) => {
+        asked.push(entry);
+        return code;
+      };
+      const one = carried(GOOD);
+      one?.beforeClaim(REF);
+      expect(await told(one)).toMatchObject({ status: 'rejected', code });
+      expect(await told(one, 'failure')).toMatchObject({ code: 'not_settled' });
+    }
+    expect(asked[0]).toEqual({
+      ...{ chainId: 56, payTo: PAYEE, type: 'http', call: 'GET' },
+      resource: 'https://shop.example.com/a',
+    });
+    carried(BAD);
+    expect(prepared).toBe(2);
   });
 
   it('is lost where there is no room, or no Redis, and it says so', async () => {

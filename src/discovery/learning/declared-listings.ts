@@ -1,6 +1,9 @@
+import type { Listing } from '../../protocol/listing/listing.js';
 import { readDeclaration } from '../../protocol/listing/read-declaration.js';
 import type { AllowedHosts } from '../../protocol/listing/resource-url.js';
 import { hashOf } from '../../protocol/payment/hash.js';
+import { chainIdOf } from '../../protocol/payment/network.js';
+import type { Payment } from '../../protocol/payment/payment.js';
 import type { DeclarationNotes } from '../../settlement/ledger/declaration-notes.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type {
@@ -11,7 +14,9 @@ import type {
 } from '../../settlement/settle-extension.js';
 import type { ListingCode } from '../codes.js';
 import type { Declared } from '../declared.js';
+import { callOf } from '../postgres/entry-rows.js';
 import { extensionResponses } from './extension-responses.js';
+import type { KnownRefusals } from './known-refusals.js';
 
 export interface DeclaredListingsParts {
   /** `undefined` where there is no catalogue. */
@@ -19,6 +24,8 @@ export interface DeclaredListingsParts {
   readonly allow: AllowedHosts;
   /** `eip155:56/0x…`: tokens that anybody makes are paid with for nothing. */
   readonly isKnownAsset: (asset: string) => boolean;
+  /** What no payment lists; `undefined` where nothing is known of that. */
+  readonly refusals?: Pick<KnownRefusals, 'prepare' | 'of'> | undefined;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -33,7 +40,10 @@ export class DeclaredListings implements SettleExtension {
   carriedBy(request: ExtendedRequest): CarriedExtension | undefined {
     try {
       const declared = this.#read(request);
-      return declared && new CarriedListing(declared, this.parts);
+      if (declared === undefined) return undefined;
+      // It is known by the time the payment is settled.
+      if ('listing' in declared) this.parts.refusals?.prepare();
+      return new CarriedListing(declared, request.payment, this.parts);
     } catch (error) {
       // Nothing that is declared may keep a payment from being settled.
       this.parts.onTrouble(error);
@@ -64,6 +74,7 @@ class CarriedListing implements CarriedExtension {
 
   constructor(
     private readonly declared: Declared,
+    private readonly payment: Payment,
     private readonly parts: DeclaredListingsParts,
   ) {}
 
@@ -95,6 +106,16 @@ class CarriedListing implements CarriedExtension {
     if (result === 'failure') return 'not_settled';
     if (this.#claimed === undefined || this.#claimed !== settlementId)
       return 'first_request_counts';
-    return this.#hasRoom === false ? 'catalogue_busy' : 'awaiting_outcome';
+    if (this.#hasRoom === false) return 'catalogue_busy';
+    return this.#refusal(this.declared) ?? 'awaiting_outcome';
+  }
+
+  #refusal({ listing }: { readonly listing: Listing }): 'removed' | 'denied' | undefined {
+    const { network, payTo } = this.payment.requirements;
+    const { type, resource } = listing;
+    const chainId = chainIdOf(network);
+    return chainId === undefined
+      ? undefined
+      : this.parts.refusals?.of({ chainId, payTo, type, resource, call: callOf(listing) });
   }
 }
