@@ -1,6 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { accessFact, type AccessReport, accessTable } from './support/access-report.js';
+import {
+  besideTable,
+  catalogueFacts,
+  type CatalogueReport,
+  catalogueTable,
+} from './support/catalogue-report.js';
 import { chartOf } from './support/chart.js';
 import { readArguments } from './support/command-line.js';
 import { costFacts, type CostReport, costTable } from './support/cost-report.js';
@@ -44,6 +50,7 @@ type Report =
   | LedgerReport
   | ProfileReport
   | CostReport
+  | CatalogueReport
   | HistoryReport
   | MemoryReport;
 
@@ -72,6 +79,11 @@ function bodyOf(report: Report): string {
         ...[readTable(report), exportTable(report), indexTable(report)].map((table) =>
           markdownTable(...table),
         ),
+      ].join('\n\n');
+    case 'discovery':
+      return [
+        list(catalogueFacts(report)),
+        ...[catalogueTable(report), besideTable(report)].map((table) => markdownTable(...table)),
       ].join('\n\n');
     case 'memory':
       return [list(memoryFacts(report)), markdownTable(...memoryTable(report))].join('\n\n');

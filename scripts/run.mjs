@@ -297,14 +297,15 @@ const jestWith = (env, ...rest) =>
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
-/** Each door of the service has a file there, and an equal share of the requests. */
+/** Each door of the service has a file there, and an equal share of the requests; declarations come by none. */
 function fuzzedDoors() {
   const files = readdirSync(join(ROOT, 'test', 'fuzz'));
-  return files.filter((name) => name.endsWith('.e2e-spec.ts')).length;
+  return files.filter((name) => name.endsWith('.e2e-spec.ts') && !name.startsWith('declarations'))
+    .length;
 }
 
 /** `bench builds history` is one of them. */
-const hasHistory = ['history', 'memory'].some((name) => args.includes(name));
+const hasHistory = ['history', 'memory', 'discovery'].some((name) => args.includes(name));
 
 const TASKS = {
   sandbox: {
@@ -364,6 +365,7 @@ const TASKS = {
       jestWith(
         {
           FUZZ_COUNT: String(Math.ceil(Number(args[0] ?? 10_000) / fuzzedDoors())),
+          FUZZ_DECLARATIONS: args[0] ?? '10000',
           TEST_SEED: args[1] ?? String(randomInt(2 ** 31)),
         },
         ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],

@@ -90,7 +90,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-async function untilTime(at: number): Promise<void> {
+export async function untilTime(at: number): Promise<void> {
   const remaining = at - performance.now();
   if (remaining > 0) await new Promise((resolve) => setTimeout(resolve, remaining));
 }

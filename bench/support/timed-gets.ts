@@ -1,4 +1,5 @@
 import { type HttpAnswer, JsonConnection } from './connection.js';
+import { untilTime } from './load.js';
 import { type Busyness, watchProcessors } from './processor-time.js';
 import { ascending, percentile } from './statistics.js';
 
@@ -36,22 +37,29 @@ export interface Answering {
   readonly programs: () => Readonly<Record<string, readonly number[]>>;
 }
 
-/** A closed loop: so many connections, each of which asks when it was answered. */
+/**
+ * A closed loop: so many connections, each of which asks when it was answered.
+ *
+ * @param pacePerSecond - requests are due at this pace instead, and their time counts from when they were due.
+ */
 export async function timeGets(
   what: string,
   { url, programs }: Answering,
   concurrency: number,
   gets: readonly TimedGet[],
+  pacePerSecond?: number,
 ): Promise<TimedGets> {
   const latencies: number[] = [];
   const problems = new Map<string, number>();
-  const left = gets.values();
+  const left = gets.entries();
   const ends = watchProcessors(programs());
   const begun = performance.now();
   const worker = async (): Promise<void> => {
     const connection = new JsonConnection(new URL(url), '');
-    for (const { path, headers, problemOf } of left) {
-      const sentAt = performance.now();
+    for (const [index, { path, headers, problemOf }] of left) {
+      const dueAt = pacePerSecond && begun + (index * 1000) / pacePerSecond;
+      if (dueAt !== undefined) await untilTime(dueAt);
+      const sentAt = dueAt ?? performance.now();
       const answer = await connection.get(path, headers).catch((error: unknown) => String(error));
       latencies.push(performance.now() - sentAt);
       const problem = typeof answer === 'string' ? answer : problemOf(answer);
