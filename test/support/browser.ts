@@ -37,6 +37,8 @@ const WALLET_IN_PAGE = `
 export class Browser {
   /** What the page complained about: errors, and whatever its policy kept out. */
   readonly complaints: string[] = [];
+  /** URLs the page has asked for since {@link watchRequests}, `data:` among them. */
+  readonly requests: string[] = [];
   readonly #waiting = new Map<number, (reply: Reply) => void>();
   #next = 0;
   #wallet: PrivateKeyAccount | undefined;
@@ -96,6 +98,11 @@ export class Browser {
 
   async open(url: string): Promise<void> {
     await this.#send('Page.navigate', { url });
+  }
+
+  /** Notes from now on what the page asks for, also what its policy keeps from being sent. */
+  async watchRequests(): Promise<void> {
+    await this.#send('Network.enable');
   }
 
   /** Gives the pages opened from now on a browser wallet (EIP-1193) with this one account. */
@@ -163,6 +170,9 @@ export class Browser {
       this.#waiting.delete(reply.id);
     } else if (reply.method === 'Runtime.exceptionThrown' || reply.method === 'Log.entryAdded') {
       this.complaints.push(JSON.stringify(reply.params));
+    } else if (reply.method === 'Network.requestWillBeSent') {
+      const { url } = reply.params?.['request'] as { readonly url: string };
+      this.requests.push(url);
     } else if (reply.method === 'Page.javascriptDialogOpening') {
       void this.#send('Page.handleJavaScriptDialog', { accept: true });
     } else if (reply.method === 'Runtime.bindingCalled') {

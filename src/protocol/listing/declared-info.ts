@@ -1,7 +1,7 @@
 import { isWithinBounds, type JsonBounds } from '../payment/json-bounds.js';
 import { isJsonObject, type JsonObject, readOptionalObject } from '../payment/wire-values.js';
 import type { Fault, ListingNote, ListingType } from './listing.js';
-import { plainJson, plainObject, plainText } from './seller-words.js';
+import { nameSeen, plainJson, plainObject, plainText } from './seller-words.js';
 
 /** Characters of JSON. */
 const INFO_MAX = 16_384;
@@ -148,7 +148,8 @@ export function readSchema(said: unknown, notes: Set<ListingNote>): JsonObject |
 function namesOthers(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesOthers);
   if (!isJsonObject(value)) return false;
-  return Object.entries(value).some(([name, one]) => {
+  return Object.entries(value).some(([said, one]) => {
+    const name = nameSeen(said);
     const isReference = name === '$ref' || name === '$id' || name === '$dynamicRef';
     return isReference && typeof one === 'string' ? !one.startsWith('#') : namesOthers(one);
   });

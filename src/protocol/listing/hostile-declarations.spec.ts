@@ -75,6 +75,23 @@ describe('a hostile declaration', () => {
     expect(JSON.stringify(read(bazaar))).not.toContain('(a+)+$');
   });
 
+  it.each(['__proto__', 'constructor', 'prototype', 'pattern', 'patternProperties'])(
+    'hides no name behind what is not seen: %s',
+    (name) => {
+      const hidden = `${name.slice(0, 3)}\u200B${name.slice(3)}`;
+      const schema = { type: 'object', properties: { a: { [hidden]: '(a+)+$' } } };
+      const info = { input: { type: 'mcp', toolName: 'x', inputSchema: schema } };
+      const text = JSON.stringify(read({ info, schema }));
+      expect(text).toContain('"properties":{"a":{}}');
+      expect(text).not.toContain('(a+)+$');
+    },
+  );
+
+  it('hides no schema elsewhere behind what is not seen', () => {
+    const schema = { '$r\u2060ef': 'https://elsewhere.example.com/schema.json' };
+    expect(JSON.stringify(read({ info: { input }, schema }))).not.toContain('elsewhere');
+  });
+
   it('is bounded, whatever it is: ten thousand of them', () => {
     const random = generator(7);
     const kinds = new Map<string, number>();

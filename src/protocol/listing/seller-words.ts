@@ -80,12 +80,17 @@ export function plainObject(
   value: JsonObject,
   leaveOut: ReadonlySet<string> = NOTHING,
 ): JsonObject {
-  const kept = Object.entries(value).filter(
-    ([name]) => name.length <= KEY_MAX && !DANGEROUS.has(name) && !leaveOut.has(name),
-  );
-  return Object.fromEntries(
-    kept.map(([name, one]) => [name.replace(UNSEEN, ''), plainJson(one, leaveOut)] as const),
-  );
+  // Judged as it is published: what is not seen may hide a name.
+  const kept = Object.entries(value)
+    .map(([name, one]) => [nameSeen(name), one] as const)
+    .filter(([name]) => name.length <= KEY_MAX && !DANGEROUS.has(name) && !leaveOut.has(name));
+  return Object.fromEntries(kept.map(([name, one]) => [name, plainJson(one, leaveOut)] as const));
+}
+
+/** The name of a member, without what is not seen. */
+export function nameSeen(name: string): string {
+  // Bounded first: a longer one is left out.
+  return name.slice(0, 2 * KEY_MAX).replace(UNSEEN, '');
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
