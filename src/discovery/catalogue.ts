@@ -120,6 +120,7 @@ export interface CatalogueReader {
   /** Those of the highest score come first, and of equal ones those paid last. */
   page(filter: CatalogueFilter, start: PageStart, most: number): Promise<readonly CatalogueEntry[]>;
 
+  /** Up to a thousand; more are not counted. */
   count(filter: CatalogueFilter): Promise<number>;
 
   /** Those that fit best come first. */

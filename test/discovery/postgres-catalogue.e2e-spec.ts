@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { Discovery } from '../../src/discovery/asking/discovery.js';
 import { catalogueContract } from '../../src/discovery/catalogue-contract.builder.js';
 import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/lesson.builder.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
@@ -53,6 +54,109 @@ describe('a catalogue in PostgreSQL', () => {
     expect([entries.length, method]).toEqual([1, 'text+trigram']);
     expect((await search(`'; drop table x402.catalogue_entries; --`)).entries).toEqual([]);
     expect((await search('!!! & | <->')).entries).toEqual([]);
+  });
+
+  it('finds what has all words before what is spelled alike, and that before what has half of them', async () => {
+    await writer().learn(
+      [
+        ...['wether of towns', 'weather and forecast', 'wether and forecast', 'news'],
+        ...["l'eau \\ 'forecast", 'forecasts of stocks'],
+      ].map((description, n) =>
+        aLesson({ description, resource: `https://shop.example.com/${n}` }, { at: NOON + n }),
+      ),
+    );
+    const described = async (text: string) =>
+      (await search(text)).entries.map(({ listing }) => listing.description);
+    const both = await described('weather forecast');
+    expect(both.slice(0, 2)).toEqual(['weather and forecast', 'wether and forecast']);
+    expect(both).toContain('forecasts of stocks');
+    expect(both).not.toContain('news');
+    expect(await described('wether forcast')).toEqual(
+      expect.arrayContaining(['weather and forecast', 'wether and forecast']),
+    );
+    // Who says how to read the question is taken at their word.
+    expect(await described('"weather and forecast"')).toEqual(['weather and forecast']);
+    expect(await described('forecast -weather -wether')).toEqual(["l'eau \\ 'forecast"]);
+    expect(await described(`l'eau \\ ''`)).toEqual(["l'eau \\ 'forecast"]);
+  });
+
+  it('shows nothing that is spelled alike and is not asked for', async () => {
+    const tool = { type: 'mcp', toolName: 'weather' } as const;
+    await writer().learn([
+      aLesson({ ...tool, description: 'a tool' }),
+      aLesson({ description: 'Weather of every city' }, { payTo: OTHER_PAYEE }),
+    ]);
+    const reader = new PostgresCatalogueReader(database.db);
+    const filter = { since: new Date(0), type: 'mcp' } as const;
+    const { entries } = await reader.search(filter, 'wether', { offset: 0 }, 9);
+    expect(entries.map(({ listing }) => listing.description)).toEqual(['a tool']);
+  });
+
+  /** So many copies of an entry, each with its number as score, in no order. */
+  const copy = async (count: number) => {
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select column_name as name from information_schema.columns where table_schema = 'x402'
+        and table_name = 'catalogue_entries' and column_name not in ('id', 'search', 'score')`,
+    );
+    const others = rows.map(({ name }) => name).join(', ');
+    await database.pool.query(
+      `insert into x402.catalogue_entries (id, score, ${others})
+        select sha256(n::text::bytea), n, ${others} from x402.catalogue_entries, generate_series(1, $1) n
+        order by md5(n::text)`,
+      [count],
+    );
+  };
+
+  it('finds of a word that all have those of the highest score', async () => {
+    await writer().learn([aLesson({ description: 'an api' })]);
+    await copy(1200);
+    const reader = new PostgresCatalogueReader(database.db);
+    const { entries } = await reader.search({ since: new Date(0) }, 'api', { offset: 0 }, 3);
+    expect(entries.map(({ position }) => position.score)).toEqual([1200, 1199, 1198]);
+    const further = await reader.search({ since: new Date(0) }, 'api', { offset: 3 }, 2);
+    expect(further.entries.map(({ position }) => position.score)).toEqual([1197, 1196]);
+  });
+
+  it('counts a thousand and no more, and is read to its end all the same', async () => {
+    await writer().learn([aLesson()]);
+    await copy(1200);
+    const discovery = new Discovery({
+      reader: new PostgresCatalogueReader(database.db),
+      ...{ allow: new Set<string>(), expiryMs: 400 * 86_400_000, now: () => NOON },
+    });
+    const totals: number[] = [];
+    let read = 0;
+    // As a client reads that goes by the number alone.
+    for (let total = 1; read < total;) {
+      const answer = await discovery.list({ offset: String(read) }, 2);
+      const { pagination } = answer as { readonly pagination: { readonly total: number } };
+      total = pagination.total;
+      totals.push(total);
+      read += (answer['items'] as readonly unknown[]).length;
+    }
+    expect(read).toBe(1201);
+    expect([totals[0], totals.at(-1)]).toEqual([1000, 1201]);
+  });
+
+  it('forgets the words of what is not there any more', async () => {
+    await writer().learn([
+      aLesson({ description: "old words \\ l'eau 42" }, { at: NOON }),
+      aLesson({ description: 'other', resource: 'https://shop.example.com/b' }),
+    ]);
+    const words = async () => {
+      const { rows } = await database.pool.query<{ word: string }>(
+        'select word from x402.catalogue_words order by word',
+      );
+      return rows.map(({ word }) => word);
+    };
+    expect(await words()).toEqual(expect.arrayContaining(['eau', 'old', 'other', 'words']));
+    expect(await words()).not.toContain('42');
+    await writer().forget(new Date(0));
+    expect(await words()).toContain('eau');
+    await writer().learn([aLesson({ description: 'new words' }, { at: NOON + 1 })]);
+    await writer().forget(new Date(0));
+    expect(await words()).toEqual(expect.arrayContaining(['new', 'words', 'other']));
+    expect(await words()).not.toContain('old');
   });
 
   it('says that it finds whole words alone, where it has none', async () => {

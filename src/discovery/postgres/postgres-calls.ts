@@ -22,6 +22,8 @@ import { WRITER_LOCK } from './postgres-catalogue.js';
 
 /** Newest purchases that are read of one payer, or of one payee. */
 const READ_MAX = 200;
+/** Of a payee: of most these tell enough, and the rest is not read. */
+const READ_FIRST = 16;
 /** Outcomes that stay; of these, some are failures. */
 const LAST = ['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'];
 const FAILED: ReadonlySet<string> = new Set(['reverted', 'expired']);
@@ -140,6 +142,15 @@ export class PostgresCalls implements CallWriter, CallReader {
   ): Promise<Witnesses> {
     const listed = sql`exists (
       select from x402.catalogue_calls call where call.settlement_id = settled.id)`;
+    /** Whether there are enough others among the newest purchases of a payee. */
+    const areOutsiders = (read: number) => sql`${OUTSIDERS} <= (
+      select count(distinct payer) from (
+        select payer from x402.settlements settled
+        where pay_to = payee.pay_to and claimed_at >= ${since} and is_paid and ${listed}
+        order by claimed_at desc limit ${read}) newest
+      where payer <> payee.pay_to
+        and payer not in (select unnest(${all.map(bytesOf)}::bytea[]))
+        and payer not in (select unnest(${circle.map(bytesOf)}::bytea[])))`;
     const { rows } = await asked(
       sql<{ payer: Buffer; pay_to: Buffer }>`
         with bought as materialized (
@@ -155,14 +166,7 @@ export class PostgresCalls implements CallWriter, CallReader {
             group by pay_to order by max(claimed_at) desc, pay_to limit ${WITNESSES_MAX}) other),
         known as materialized (
           select payee.pay_to from (select distinct pay_to from bought) payee
-          where ${OUTSIDERS} <= (
-            select count(distinct payer) from (
-              select payer from x402.settlements settled
-              where pay_to = payee.pay_to and claimed_at >= ${since} and is_paid and ${listed}
-              order by claimed_at desc limit ${READ_MAX}) newest
-            where payer <> payee.pay_to
-              and payer not in (select unnest(${all.map(bytesOf)}::bytea[]))
-              and payer not in (select unnest(${circle.map(bytesOf)}::bytea[]))))
+          where ${areOutsiders(READ_FIRST)} or ${areOutsiders(READ_MAX)})
         select payer, pay_to from bought join known using (pay_to)`.execute(this.db),
     );
     const found = new Map<Address, Address[]>();

@@ -14,6 +14,7 @@ import type {
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
 import type { Quality } from '../quality/quality.js';
+import { searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
 
 interface EntryRow {
@@ -38,10 +39,8 @@ interface OfferRow {
 
 /** Of entries and refusals of one place. */
 const STANDINGS_MAX = 50;
-/** What fits at all is put in order, and no more than this: a word that all have in common is no question. */
-const CANDIDATES_MAX = 2000;
-/** How much of a question has to be found in an entry, letter by letter. */
-const ALIKE = 0.5;
+/** Entries of a list that are counted: nobody pages through more by number, and to count all takes longer than to read. */
+const COUNTED_MAX = 1000;
 
 /** {@link CatalogueReader} in the database of the history. */
 export class PostgresCatalogueReader implements CatalogueReader {
@@ -69,8 +68,9 @@ export class PostgresCatalogueReader implements CatalogueReader {
   async count(filter: CatalogueFilter): Promise<number> {
     const { rows } = await asked(
       sql<{ readonly count: string }>`
-        select count(*) as count from x402.catalogue_entries entry
-        where ${conditionsOf(filter)}`.execute(this.db),
+        select count(*) as count from (
+          select from x402.catalogue_entries entry
+          where ${conditionsOf(filter)} limit ${COUNTED_MAX}) counted`.execute(this.db),
     );
     return Number(rows[0]?.count ?? 0);
   }
@@ -81,38 +81,20 @@ export class PostgresCatalogueReader implements CatalogueReader {
     { offset }: { readonly offset: number },
     most: number,
   ): Promise<FoundEntries> {
-    const place = await asked(this.#placeOfTrigrams());
-    const words = sql`websearch_to_tsquery('simple', ${text})`;
-    const searched = sql`(names || ' ' || places || ' ' || words)`;
-    const alike =
-      place === undefined
-        ? undefined
-        : sql`${sql.ref(`${place}.word_similarity`)}(${text}, ${searched})`;
-    const rank = sql`ts_rank(search, ${words}) + ${alike ?? sql`0`}`;
-    // The operator finds by its index what the function puts in order.
-    const fits =
-      place === undefined
-        ? sql`search @@ ${words}`
-        : sql`(search @@ ${words} or ${text} operator(${sql.ref(place)}.<%) ${searched})`;
+    const trigrams = await asked(this.#placeOfTrigrams());
+    const conditions = conditionsOf(filter);
     const entries = await asked(
       this.db.transaction().execute(async (transaction) => {
-        if (place !== undefined) {
-          await sql`select set_config('pg_trgm.word_similarity_threshold', ${String(ALIKE)}, true)`.execute(
-            transaction,
-          );
-        }
+        const wanted = { text, conditions, trigrams, most: offset + most };
+        const ids = (await searchEntries(transaction, wanted)).slice(offset);
         return this.#entries(
-          sql`
-          select entry.*, row_number() over () as rank from (
-            select fitting.* from (
-              select * from x402.catalogue_entries entry
-              where ${fits} and ${conditionsOf(filter)} limit ${CANDIDATES_MAX}) fitting
-            order by (${rank}) * (1 + ln(1 + score / 1000.0) / 10) desc, last_paid_at desc, id desc limit ${most} offset ${offset}) entry`,
+          sql`select entry.*, rank from unnest(${ids}::bytea[]) with ordinality found (id, rank)
+            join x402.catalogue_entries entry using (id)`,
           transaction,
         );
       }),
     );
-    return { entries, method: place === undefined ? 'text' : 'text+trigram' };
+    return { entries, method: trigrams === undefined ? 'text' : 'text+trigram' };
   }
 
   async standings(

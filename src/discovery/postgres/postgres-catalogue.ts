@@ -9,6 +9,7 @@ import type { RefusalCode } from '../codes.js';
 import { outcomeOf } from './claim-outcome.js';
 import { entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
 import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
+import { forgetWords } from './word-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */
 export const WRITER_LOCK = 0x78343033;
@@ -100,6 +101,7 @@ export class PostgresCatalogue implements CatalogueWriter {
         await forgetStatements(transaction, before);
       }),
     );
+    await forgetWords(this.db, WRITER_LOCK);
   }
 
   async #learn(

@@ -204,6 +204,14 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
       expect((await one.calls.witnesses([who('1')], [HONEST], inside, new Date(0))).size).toBe(0);
     });
 
+    it('knows a payee by its earlier buyers, however much one bought since', async () => {
+      const much = Array.from({ length: 30 }, () => call(who('1'), KNOWN[0] ?? RING));
+      await sell(...['d1', 'd2', 'd3'].map((buyer) => call(who(buyer), KNOWN[0] ?? RING, 2)));
+      await sell(...much);
+      const found = await one.calls.witnesses([who('1')], [HONEST], [who('1')], new Date(0));
+      expect([...found]).toEqual([[who('1'), [KNOWN[0]]]]);
+    });
+
     it('goes on page by page in the order of scores', async () => {
       await sell(...market());
       await sell(...['1', '2', '3'].map((buyer) => call(who(buyer), HONEST)));

@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, `0011_quality.sql` and `0012_owned.sql`. */
+/** The tables of `0009_catalogue.sql`, `0011_quality.sql`, `0012_owned.sql` and `0015_catalogue_words.sql`. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -59,6 +59,10 @@ export interface CatalogueTables {
     readonly issued_at: Date;
     readonly ends_at: Date | null;
     readonly accepted_at: Generated<Date>;
+  };
+  readonly catalogue_words: {
+    readonly word: string;
+    readonly seen_at: Generated<Date>;
   };
   readonly catalogue_denials: {
     readonly kind: 'payee' | 'host';

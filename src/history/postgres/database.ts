@@ -15,6 +15,8 @@ const CONNECT_MS = 3000;
 const STATEMENT_MS = 10_000;
 
 const READ_ONLY = '-c default_transaction_read_only=on';
+/** What is asked here takes milliseconds: to compile it first takes longer. */
+const NOT_COMPILED = '-c jit=off';
 
 /** How a connection is used. */
 export interface ConnectionUse {
@@ -46,9 +48,11 @@ export function connectDatabase(url: Secret<string>, use: ConnectionUse = ARCHIV
     connectionTimeoutMillis: use.connectMs,
     statement_timeout: use.statementMs,
     query_timeout: use.statementMs + 1000,
-    options: [use.isReadOnly === true ? READ_ONLY : '', use.readsInOrder === true ? IN_ORDER : '']
-      .join(' ')
-      .trim(),
+    options: [
+      NOT_COMPILED,
+      ...(use.isReadOnly === true ? [READ_ONLY] : []),
+      ...(use.readsInOrder === true ? [IN_ORDER] : []),
+    ].join(' '),
   });
 }
 
@@ -60,7 +64,7 @@ export function connectReader(url: Secret<string>, boundMs: number): Database {
     connectionTimeoutMillis: boundMs,
     statement_timeout: boundMs,
     query_timeout: boundMs,
-    options: READ_ONLY,
+    options: `${NOT_COMPILED} ${READ_ONLY}`,
   });
 }
 

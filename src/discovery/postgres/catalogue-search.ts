@@ -1,0 +1,113 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Tables } from '../../history/postgres/tables.js';
+
+export interface SearchFor {
+  readonly text: string;
+  /** What entries have to be besides. */
+  readonly conditions: RawBuilder<boolean>;
+  /** Where the database has the functions of `pg_trgm`; `undefined` where it has none. */
+  readonly trigrams: string | undefined;
+  /** The first so many are wanted. */
+  readonly most: number;
+}
+
+/**
+ * Of the entries that fit, those with the highest score are put in order by how well they fit, and no more than these:
+ * a word that all have in common is no question.
+ */
+export const CANDIDATES_MAX = 500;
+/** How much of a word has to be found in another, letter by letter. */
+const ALIKE = 0.4;
+/** How much less alike than the best one another may be, of two measures from 0 to 1 together. */
+const NEARLY = 0.3;
+const ALIKE_MAX = 8;
+/** Words of a question that are looked for otherwise than as they are; the longest, which say most. */
+const WORDS_MAX = 5;
+/** Shorter ones are alike to everything. */
+const LETTERS_MIN = 3;
+/** Whoever excludes words, or quotes, is taken at their word. */
+const SAYS_HOW = /"|(?:^|\s)-|\bor\b/i;
+
+/**
+ * Names of entries, the best first: those with all words, then those with all words or such as are spelled alike, then
+ * those with half of them. A stage is left out once there are enough.
+ */
+export async function searchEntries(
+  db: Kysely<Tables>,
+  { text, conditions, trigrams, most }: SearchFor,
+): Promise<readonly Buffer[]> {
+  const found: Buffer[] = [];
+  const look = async (query: RawBuilder<unknown>): Promise<void> => {
+    const others = found.length === 0 ? sql`true` : sql`id <> all (${found}::bytea[])`;
+    const { rows } = await sql<{ readonly id: Buffer }>`
+      select id from (
+        select id, search, score, last_paid_at from x402.catalogue_entries entry
+        where search @@ ${query} and ${others} and ${conditions}
+        order by score desc, last_paid_at desc, id desc limit ${CANDIDATES_MAX}) fitting
+      order by (1 + ts_rank(search, ${query})) * (1 + ln(1 + score / 1000.0) / 10) desc,
+        last_paid_at desc, id desc
+      limit ${most - found.length}`.execute(db);
+    found.push(...rows.map(({ id }) => id));
+  };
+  await look(sql`websearch_to_tsquery('simple', ${text})`);
+  if (trigrams === undefined || found.length >= most || SAYS_HOW.test(text)) return found;
+  const words = await alikeTo(db, text, trigrams);
+  if (words.some(({ length }) => length > 1)) await look(sql`${allOf(words)}::tsquery`);
+  if (words.length > 1 && found.length < most) await look(sql`${halfOf(words)}::tsquery`);
+  return found;
+}
+
+/** A word of a question, and what is spelled alike. */
+type Word = readonly string[];
+
+async function alikeTo(
+  db: Kysely<Tables>,
+  text: string,
+  trigrams: string,
+): Promise<readonly Word[]> {
+  await sql`select set_config('pg_trgm.word_similarity_threshold', ${String(ALIKE)}, true)`.execute(
+    db,
+  );
+  const alike = sql.ref(`${trigrams}.word_similarity`);
+  const whole = sql.ref(`${trigrams}.similarity`);
+  const { rows } = await sql<{ readonly asked: string; readonly words: readonly string[] | null }>`
+    select asked, (
+      select array_agg(word) from (
+        select word, likeness, max(likeness) over () as best from (
+          select word, ${alike}(asked, word) + ${whole}(asked, word) as likeness
+          from x402.catalogue_words where asked operator(${sql.ref(trigrams)}.<%) word and word <> asked
+          order by likeness desc, word limit ${ALIKE_MAX}) nearest) known
+      where likeness >= best - ${NEARLY}::float8) as words
+    from (
+      select asked from unnest(tsvector_to_array(to_tsvector('simple', ${text}))) asked
+      where length(asked) >= ${LETTERS_MIN} order by length(asked) desc, asked limit ${WORDS_MAX}) longest`.execute(
+    db,
+  );
+  return rows.map(({ asked, words }) => [...new Set([asked, ...(words ?? [])])]);
+}
+
+/** A query of PostgreSQL: each of the words, or one that is spelled alike. */
+function allOf(words: readonly Word[]): string {
+  return words.map((word) => `(${word.map(quoted).join(' | ')})`).join(' & ');
+}
+
+function halfOf(words: readonly Word[]): string {
+  const some = chosenOf(words, Math.ceil(words.length / 2));
+  return some.map((one) => `(${allOf(one)})`).join(' | ');
+}
+
+/** Every choice of so many. */
+function chosenOf<T>(all: readonly T[], count: number): readonly (readonly T[])[] {
+  const [first, ...others] = all;
+  if (count === 0) return [[]];
+  if (first === undefined) return [];
+  return [
+    ...chosenOf(others, count - 1).map((rest) => [first, ...rest]),
+    ...chosenOf(others, count),
+  ];
+}
+
+/** A word as it is, whatever signs are in it. */
+function quoted(word: string): string {
+  return `'${word.replace(/\\/g, '\\\\').replace(/'/g, "''")}'`;
+}
