@@ -138,7 +138,7 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
       troubled: (error) => troubles.push(error),
       recovered: () => undefined,
     },
-    clock: { now: Date.now, steady: () => 0, sleep: () => Promise.resolve() },
+    clock: { now: () => Date.now(), steady: () => 0, sleep: () => Promise.resolve() },
   });
   await learner.round();
   expect(troubles).toEqual([]);

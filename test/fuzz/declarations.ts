@@ -257,11 +257,9 @@ export function problemsOf(listing: Listing, url: unknown): readonly string[] {
   const concrete = new URL(exampleUrl ?? resource);
   const asked = new URL(String(url));
   const people = [serviceName, description, listing.toolName, ...(tags ?? [])].join(' ');
-  const { input, schema } = { input: bazaar.info['input'], schema: bazaar.schema };
-  const programs = [
-    ...namesOf(schema),
-    ...namesOf((input as { inputSchema?: unknown }).inputSchema),
-  ];
+  const { schema } = bazaar;
+  const input = bazaar.info['input'] as { readonly inputSchema?: unknown };
+  const programs = [...namesOf(schema), ...namesOf(input.inputSchema)];
   return [
     ...([...textsOf(listing)].some((text) => UNSEEN.test(text)) ? ['what is not seen'] : []),
     ...([...namesOf(listing)].some((name) => STUMBLED_OVER.includes(name)) ? ['a name'] : []),
