@@ -39,6 +39,8 @@ import { OpenApiModule } from './platform/openapi/openapi.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
 import { LedgerModule } from './settlement/ledger/ledger.module.js';
+import { WalletOAuthModule } from './wallet/oauth/oauth.module.js';
+import { WALLET_OAUTH_OPENAPI } from './wallet/openapi/oauth.openapi.js';
 import { WALLET_OPENAPI } from './wallet/openapi/wallet.openapi.js';
 import { WalletModule } from './wallet/wallet.module.js';
 
@@ -78,6 +80,7 @@ export class AppModule {
         ...(config.hasRole('hub') ? [HubModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
+        ...(config.wallet?.hasOAuth === true ? [WalletOAuthModule] : []),
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
           ...(isApi ? [DISCOVERY_OPENAPI] : []),
@@ -85,6 +88,7 @@ export class AppModule {
           ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
           ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
+          ...(config.wallet?.hasOAuth === true ? [WALLET_OAUTH_OPENAPI] : []),
           HEALTH_OPENAPI,
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),

@@ -14,7 +14,7 @@ import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
 
 /** Pages for people, with what they load. */
-const PAGES = ['/docs', '/admin', '/wallet', '/doctor'];
+const PAGES = ['/docs', '/admin', '/wallet', '/doctor', '/oauth/consent', '/oauth/authorize'];
 /** Pages with answers for programs below them, which keep their own headers. */
 const SINGLE_PAGES = ['/', '/discovery', '/discovery/page.js', '/discovery/snippets.js'];
 

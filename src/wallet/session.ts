@@ -8,8 +8,10 @@ export interface Session {
   readonly wallet: CustodialWallet;
   /** `owner` may change the rules; `agent` may only act within them. */
   readonly role: 'owner' | 'agent';
-  /** The token's id; never the token. */
+  /** The token's id, or that of the grant it belongs to; never the token. */
   readonly tokenId: string;
   /** Unix seconds. */
   readonly expiresAt: number;
+  /** What it was let in for, where that is less than an agent may. */
+  readonly scopes?: ReadonlySet<string>;
 }

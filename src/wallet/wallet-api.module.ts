@@ -20,6 +20,12 @@ import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletBody } from './http/wallet-body.service.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
+import { AccessTokens } from './oauth/access-tokens.js';
+import { GrantBook } from './oauth/grant-book.js';
+import { GrantEnding } from './oauth/grant-ending.js';
+import { OAuthRecords } from './oauth/oauth-records.js';
+import { OAUTH_STORES } from './oauth/oauth-stores.js';
+import { RegisteredClients } from './oauth/registered-clients.js';
 import { RedisLock } from './redis-lock.js';
 import { unitOf } from './rules/unit.js';
 import { RecordSeal } from './seal/record-seal.js';
@@ -108,9 +114,14 @@ interface PolicySurroundings {
           decimalsOf: (asset) => unitOf(deployment.wallet.assets, asset).decimals,
         }),
     ),
+    ...OAUTH_STORES,
     JsonBodyReader,
     WalletBody,
     ApprovalService,
+  ],
+  exports: [
+    ...[SignIn, Sessions, RateLimiter, ApprovalService, WalletBody],
+    ...[OAuthRecords, RegisteredClients, GrantBook, GrantEnding, AccessTokens],
   ],
 })
 export class WalletApiModule {}

@@ -22,12 +22,19 @@ export type WalletErrorCode =
   | 'no_acceptable_offer'
   | 'unavailable';
 
+export interface WalletErrorFacts {
+  readonly rule?: string;
+  readonly retryAfterSeconds?: number;
+  /** The `WWW-Authenticate` of the answer (RFC 6750), where it is more than `Bearer`. */
+  readonly challenge?: string;
+}
+
 /** An answer that says no, with text meant for the agent and its owner. */
 export class WalletError extends FacilitatorError {
   constructor(
     readonly code: WalletErrorCode,
     message: string,
-    readonly facts: { readonly rule?: string; readonly retryAfterSeconds?: number } = {},
+    readonly facts: WalletErrorFacts = {},
   ) {
     super(message);
     this.name = 'WalletError';

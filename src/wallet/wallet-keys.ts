@@ -24,6 +24,11 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
  * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply (sealed) |
  * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was (sealed) |
+ * | `x402:wl:oa:<kind>:<tag>` | string | as the kind | what the authorization server keeps: a code, a token, a request that is being answered (sealed) |
+ * | `x402:wl:oc:<tag>` | string | a day; half a year once an owner let it in | a registered client (sealed) |
+ * | `x402:wl:ow` | zset | newest 10 000 | tags of clients that no owner let in yet, by time, seconds |
+ * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
+ * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
  *
  * Amounts are decimal, left-padded to 78 digits, so that they compare as texts.
  */
@@ -41,6 +46,12 @@ export const replyKey = (wallet: string, idempotencyKey: string): string =>
   `${WALLET_PREFIX}k:${wallet}:${tagOf(idempotencyKey)}`;
 export const sentTransactionKey = (wallet: string, idempotencyKey: string): string =>
   `${WALLET_PREFIX}x:${wallet}:${tagOf(idempotencyKey)}`;
+export const oauthRecordKey = (kind: string, id: string): string =>
+  `${WALLET_PREFIX}oa:${kind}:${tagOf(id)}`;
+export const oauthClientKey = (tag: string): string => `${WALLET_PREFIX}oc:${tag}`;
+export const waitingClientsKey = (): string => `${WALLET_PREFIX}ow`;
+export const grantKey = (tag: string): string => `${WALLET_PREFIX}og:${tag}`;
+export const grantsOfKey = (owner: string): string => `${WALLET_PREFIX}ol:${owner}`;
 export const witnessKey = (): string => `${WALLET_PREFIX}heads`;
 export const dueKey = (): string => `${WALLET_PREFIX}due`;
 

@@ -26,10 +26,14 @@ export class WalletWorld {
     private readonly settings: Readonly<Record<string, string>>,
   ) {}
 
-  /** @param more - settings, or what makes them once Redis and chain are there. */
+  /**
+   * @param more - settings, or what makes them once Redis and chain are there.
+   * @param port - for a service that has to be where its settings say.
+   */
   static async start(
     more: Settings | ((world: World) => Promise<Settings>) = {},
     chainId?: number,
+    port?: number,
   ): Promise<WalletWorld> {
     const world = await World.start({ blockTime: 0.3, ...(chainId !== undefined && { chainId }) });
     const dir = await mkdtemp(join(tmpdir(), 'wallet-'));
@@ -38,7 +42,7 @@ export class WalletWorld {
       ...WalletWorld.settingsOf(world, dir),
       ...(typeof more === 'function' ? await more(world) : more),
     };
-    const service = await world.service(settings);
+    const service = await world.service(settings, port);
     return new WalletWorld(world, service, dir, settings);
   }
 
@@ -82,6 +86,15 @@ export class WalletWorld {
     const redis = new Redis(this.world.redis.url);
     await redis.flushall();
     redis.disconnect();
+  }
+
+  /** Whether a text is in what the wallet keeps in Redis: in a name, or in a value that is one text. */
+  async holdsInRedis(text: string): Promise<boolean> {
+    const redis = new Redis(this.world.redis.url);
+    const keys = await redis.keys('x402:wl:*');
+    const values = await Promise.all(keys.map((key) => redis.get(key).catch(() => '')));
+    redis.disconnect();
+    return [...keys, ...values].some((one) => one?.includes(text));
   }
 
   /** Takes the journal away, as a lost disk would; gives what brings it back. */

@@ -124,6 +124,23 @@ describe('AppConfig', () => {
     expect(problemsOf({ ...base, ROLES: 'all', HUB_MODE: 'private' })[0]).toMatch(/^HUB_ADDRESS/);
   });
 
+  it('signs clients in to the wallet only under an address that can be an issuer', () => {
+    const secret = 'x'.repeat(32);
+    const secrets = { WALLET_TOKEN_SECRET: secret, WALLET_SEAL_SECRET: secret };
+    const wallet = { WALLET_PROVIDER: 'local', WALLET_KEYSTORE_SECRET: secret, ...secrets };
+    const at = (url: string) => ({
+      ...base,
+      ...{ ROLES: 'wallet', ...wallet, WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: url },
+    });
+    for (const url of ['https://w.example/', 'https://w.example:8443', 'http://127.0.0.1:4022']) {
+      expect(configOf(at(url)).wallet?.hasOAuth).toBe(true);
+    }
+    for (const url of ['http://w.example', 'https://w.example/wallet', 'https://w.example/?a']) {
+      expect(problemsOf(at(url))[0]).toMatch(/^WALLET_OAUTH: /);
+    }
+    expect(configOf({ ROLES: 'wallet', ...wallet }).wallet?.hasOAuth).toBe(false);
+  });
+
   it('reports all problems together', () => {
     expect(
       problemsOf({

@@ -114,6 +114,8 @@ export const WALLET_SETTINGS = {
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
   /** Requests a minute: of one address before it has signed in, and of one wallet after. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
+  /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
+  WALLET_OAUTH: flagSetting.default('false'),
   /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
   WALLET_MCP_HOSTS: listOf(hostName).default([]),
   /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
@@ -187,6 +189,8 @@ export interface WalletConfig {
   readonly fetchMaxBytes: number;
   readonly fetchTimeoutMs: number;
   readonly requestsPerMinute: number;
+  /** Whether `/mcp` is a protected resource of OAuth, and this service its authorization server. */
+  readonly hasOAuth: boolean;
   /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
@@ -232,6 +236,9 @@ export function readWallet(
   }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const publicHost = new URL(publicUrl).hostname;
+  if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
+    problems.push('WALLET_OAUTH: needs a WALLET_PUBLIC_URL by https and without a path');
+  }
   return {
     provider:
       settings.WALLET_PROVIDER === 'privy'
@@ -265,9 +272,16 @@ export function readWallet(
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
+    hasOAuth: settings.WALLET_OAUTH === 'true',
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
     mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
   };
+}
+
+/** What an authorization server may be known by (RFC 8414, section 2), at the root of its host. */
+function isIssuer(text: string): boolean {
+  const { protocol, hostname, href, origin } = new URL(text);
+  return href === `${origin}/` && (protocol === 'https:' || LOOPBACK.has(hostname));
 }
 
 /** Tokens in doubt are left out: a wrong number of decimals would be a wrong limit. */

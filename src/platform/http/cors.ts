@@ -4,7 +4,7 @@ import type { Step } from './step.js';
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
   'ETag, Accept-Ranges, Content-Range, Content-Disposition',
-  'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
+  'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate',
 ].join(', ');
 /** For those that do not say which headers they will send. */
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-API-Key';

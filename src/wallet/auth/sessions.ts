@@ -5,6 +5,7 @@ import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
+import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
@@ -23,11 +24,21 @@ export interface SessionRules {
 /** How somebody has proven to be, or to be sent by, an owner. */
 export interface Proof {
   /** For the audit record. */
-  readonly by: 'nonce' | 'approval' | 'legacy';
+  readonly by: 'nonce' | 'approval' | 'legacy' | 'oauth';
   /** Of a signed message: when it was asked for, Unix seconds. */
   readonly askedAt?: number;
   /** Of an approval: {@link Sessions.epochOf} at that time. */
   readonly epoch?: number;
+}
+
+/** What of a grant says whether its tokens are good. */
+export interface GrantFacts {
+  readonly id: string;
+  readonly owner: Address;
+  /** {@link Sessions.epochOf} when it was given. */
+  readonly epoch: number;
+  /** Unix seconds. */
+  readonly expiresAt: number;
 }
 
 /** What tokens are made from, and where their revocation is kept. */
@@ -52,15 +63,8 @@ export class Sessions {
    *   revoked.
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
-    if (this.parts.rules.owners?.has(owner) === false) {
-      throw new WalletError('forbidden', 'This address may not have a wallet here.');
-    }
-    const wallet = await this.parts.directory.walletOf(owner);
+    const { wallet, notBefore } = await this.#admit(owner, proof);
     const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.parts.rules.agentTokenSeconds;
-    // Restores what was revoked, when Redis was lost.
-    await this.parts.directory.policyOf(owner, wallet);
-    const notBefore = await this.parts.book.tokensNotBefore(wallet.address);
-    assertSince(proof, notBefore);
     const { by } = proof;
     const { token, claims } = this.parts.mint.issue(owner, role, seconds, notBefore);
     const at = claims.issuedAt;
@@ -69,6 +73,46 @@ export class Sessions {
       ...{ at, owner, wallet: wallet.address, token: claims.id, role, by },
     });
     return token;
+  }
+
+  /**
+   * Lets a client in under a grant, whose tokens are made and kept elsewhere.
+   *
+   * @returns the epoch its tokens are good in: see {@link ofGrant}.
+   * @throws WalletError as {@link issue}.
+   */
+  async grant(owner: Address, grantId: string, proof: Proof): Promise<number> {
+    const { wallet, notBefore } = await this.#admit(owner, proof);
+    await this.parts.journal.append({
+      event: 'signed_in',
+      ...{ at: this.parts.now(), owner, wallet: wallet.address },
+      ...{ token: grantId, role: 'agent', by: proof.by },
+    });
+    return notBefore;
+  }
+
+  /** @throws WalletError `unauthorized` when the grant was ended, or all tokens of the wallet were. */
+  async ofGrant({ id, owner, epoch, expiresAt }: GrantFacts): Promise<Session> {
+    if (this.parts.rules.owners?.has(owner) === false) throw invalidToken();
+    const wallet = await this.parts.directory.walletOf(owner);
+    const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
+    if (isRevoked || notBefore !== epoch) throw invalidToken();
+    return { owner, wallet, role: 'agent', tokenId: id, expiresAt };
+  }
+
+  async #admit(
+    owner: Address,
+    proof: Proof,
+  ): Promise<{ readonly wallet: CustodialWallet; readonly notBefore: number }> {
+    if (this.parts.rules.owners?.has(owner) === false) {
+      throw new WalletError('forbidden', 'This address may not have a wallet here.');
+    }
+    const wallet = await this.parts.directory.walletOf(owner);
+    // Restores what was revoked, when Redis was lost.
+    await this.parts.directory.policyOf(owner, wallet);
+    const notBefore = await this.parts.book.tokensNotBefore(wallet.address);
+    assertSince(proof, notBefore);
+    return { wallet, notBefore };
   }
 
   /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
@@ -86,17 +130,26 @@ export class Sessions {
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
     const { owner, role, id, issuedAt, expiresAt } = this.parts.mint.read(token);
     const wallet = await this.parts.directory.walletOf(owner);
+    const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
+    if (isRevoked || issuedAt < notBefore) throw invalidToken();
+    return { owner, wallet, role, tokenId: id, expiresAt };
+  }
+
+  async #revocations(
+    owner: Address,
+    wallet: CustodialWallet,
+    id: string,
+  ): Promise<{ readonly isRevoked: boolean; readonly notBefore: number }> {
     // Restores what was revoked, too, when Redis was lost.
     await this.parts.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
       redisCall('wallet_token', this.parts.redis.exists(revokedTokenKey(id))),
       this.parts.book.tokensNotBefore(wallet.address),
     ]);
-    if (revoked === 1 || issuedAt < notBefore) throw invalidToken();
-    return { owner, wallet, role, tokenId: id, expiresAt };
+    return { isRevoked: revoked === 1, notBefore };
   }
 
-  /** Ends one token. */
+  /** Ends one token, or a grant with all of its own. */
   async revoke({ owner, wallet, tokenId, expiresAt }: Session): Promise<void> {
     const at = this.parts.now();
     const common = { at, owner, wallet: wallet.address };

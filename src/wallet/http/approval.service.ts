@@ -53,22 +53,22 @@ export class ApprovalService {
     owner: Address,
   ): Promise<SignInMessage & { readonly rules: string }> {
     await this.codes.assertPending(code);
-    const rules = await this.#rulesOf(owner);
+    const rules = await this.rulesOf(owner);
     return { ...(await this.signIn.challenge(owner, statementOf(code, rules))), rules };
   }
 
   async approve(code: string, signed: SignedMessage): Promise<void> {
     const owner = this.signIn.signerOf(signed);
     // Rules that changed since make another statement, which nobody has signed.
-    const rules = await this.#rulesOf(owner);
+    const rules = await this.rulesOf(owner);
     const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules));
     const epoch = await this.sessions.epochOf(owner);
     assertSince({ askedAt }, epoch);
     await this.codes.approve(code, { owner, epoch });
   }
 
-  /** Of the owner's wallet, or what a new one starts with: asking makes none. */
-  async #rulesOf(owner: Address): Promise<string> {
+  /** In words, of the owner's wallet, or what a new one starts with: asking makes none. */
+  async rulesOf(owner: Address): Promise<string> {
     const { wallet: config } = this.config;
     if (config === undefined) throw new WalletError('unavailable', 'The wallet is off.');
     const wallet = await this.directory.find(owner);

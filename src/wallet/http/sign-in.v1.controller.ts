@@ -15,7 +15,8 @@ import { WalletErrorFilter } from './wallet-error.filter.js';
 
 const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
 
-const Signed = z.strictObject({
+/** A message that an address has signed. */
+export const SignedBody = z.strictObject({
   address: z.string().max(64),
   message: z.string().max(4096),
   signature: z.string().max(256),
@@ -23,7 +24,7 @@ const Signed = z.strictObject({
 const Asking = z.strictObject({ address: z.string().max(64) });
 const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });
 const Collecting = z.strictObject({ code: z.string().max(128) });
-const Approval = z.strictObject({ code: z.string().max(64), ...Signed.shape });
+const Approval = z.strictObject({ code: z.string().max(64), ...SignedBody.shape });
 
 interface TokenAnswer {
   readonly token: string;
@@ -77,7 +78,7 @@ export class SignInV1Controller {
   @Post('login')
   @HttpCode(200)
   async login(@Req() request: Request): Promise<TokenAnswer> {
-    const signed = await this.bodies.of(request, Signed);
+    const signed = await this.bodies.of(request, SignedBody);
     if (signed.message !== LEGACY_MESSAGE) {
       const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
@@ -132,7 +133,8 @@ export class SignInV1Controller {
   }
 }
 
-function addressOf(text: string): Address {
+/** @throws WalletError `invalid_request`. */
+export function addressOf(text: string): Address {
   const address = readAddress(text);
   if (address !== undefined) return address;
   throw new WalletError('invalid_request', 'address: must be 0x and 40 hex digits');

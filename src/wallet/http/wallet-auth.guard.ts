@@ -13,13 +13,18 @@ import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Sessions } from '../auth/sessions.js';
+import { AccessTokens } from '../oauth/access-tokens.js';
+import { challengeOf, SCOPE_NAMES } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
 const MINUTE_SECONDS = 60;
 
-/** Who may use a route: anybody, the bearer of a token, or whoever may change the rules. */
-export type WalletAccess = 'anybody' | 'session' | 'rules_maker';
+/**
+ * Who may use a route: anybody, the bearer of a token, whoever may change the rules; `resource` where
+ * tokens of OAuth are good, too.
+ */
+export type WalletAccess = 'anybody' | 'session' | 'rules_maker' | 'resource';
 export const WalletAccess = Reflector.createDecorator<WalletAccess>();
 
 const SESSIONS = new WeakMap<Request, Session>();
@@ -40,6 +45,7 @@ export class WalletAuthGuard implements CanActivate {
     private readonly limiter: RateLimiter,
     private readonly directory: WalletDirectory,
     private readonly config: AppConfig,
+    private readonly accessTokens: AccessTokens,
   ) {}
 
   /** @throws WalletError */
@@ -52,6 +58,9 @@ export class WalletAuthGuard implements CanActivate {
         break;
       case 'rules_maker':
         SESSIONS.set(request, await this.#rulesMaker(request));
+        break;
+      case 'resource':
+        SESSIONS.set(request, await this.#resource(request));
         break;
       // A route that says nothing is not open.
       case 'session':
@@ -66,12 +75,28 @@ export class WalletAuthGuard implements CanActivate {
     await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
+  /** The bearer of a token of either kind; whoever has none is told where to get one. */
+  async #resource(request: Request): Promise<Session> {
+    const { wallet } = this.config;
+    if (wallet?.hasOAuth !== true) return this.#session(request);
+    const { authorization } = request.headers;
+    const reader = AccessTokens.isOne(authorization) ? this.accessTokens : this.sessions;
+    try {
+      return await this.#session(request, reader);
+    } catch (error) {
+      if (!(error instanceof WalletError) || error.code !== 'unauthorized') throw error;
+      const problem = authorization === undefined ? undefined : 'invalid_token';
+      const challenge = challengeOf(wallet.publicUrl, SCOPE_NAMES, problem);
+      throw new WalletError('unauthorized', error.message, { challenge });
+    }
+  }
+
   /** The bearer of a token. @throws WalletError */
-  async #session(request: Request): Promise<Session> {
+  async #session(request: Request, reader: Pick<Sessions, 'of'> = this.sessions): Promise<Session> {
     const { authorization } = request.headers;
     let session: Session;
     try {
-      session = await this.sessions.of(authorization);
+      session = await reader.of(authorization);
     } catch (error) {
       // Guessing tokens costs as much as anything else without one.
       if (error instanceof WalletError && error.code === 'unauthorized')

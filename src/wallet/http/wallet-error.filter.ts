@@ -25,7 +25,10 @@ export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
     if (error instanceof WalletError && error.facts.retryAfterSeconds !== undefined) {
       response.setHeader('Retry-After', error.facts.retryAfterSeconds);
     }
-    if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+    const challenge = error instanceof WalletError ? error.facts.challenge : undefined;
+    if (challenge !== undefined || status === 401) {
+      response.setHeader('WWW-Authenticate', challenge ?? 'Bearer');
+    }
     sendJson(response, status, refusalOf(error, this.config.wallet?.publicUrl ?? ''));
   }
 }

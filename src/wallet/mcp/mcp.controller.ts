@@ -15,6 +15,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { challengeOf, scopeNeeded } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
@@ -29,7 +30,7 @@ import { walletServer } from './wallet-server.js';
 @Controller('mcp')
 @UseFilters(WalletErrorFilter)
 @UseGuards(McpSiteGuard, WalletAuthGuard)
-@WalletAccess('session')
+@WalletAccess('resource')
 export class McpController {
   readonly #walletTools = new WeakMap<AuthInfo, WalletTools>();
   readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
@@ -54,12 +55,31 @@ export class McpController {
     private readonly logger: PinoLogger,
   ) {}
 
+  /** With OAuth on, clients find out by themselves how to be let in here. */
   @All()
-  async serve(
+  serve(
     @CurrentSession() session: Session,
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    return this.#answer(session, request, response);
+  }
+
+  /**
+   * For tokens that somebody pasted: some clients drop their headers once they find an authorization
+   * server. Nothing here tells of one.
+   */
+  @All('token')
+  @WalletAccess('session')
+  serveToken(
+    @CurrentSession() session: Session,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.#answer(session, request, response);
+  }
+
+  async #answer(session: Session, request: Request, response: Response): Promise<void> {
     if (session.role !== 'agent') {
       throw new WalletError(
         'forbidden',
@@ -76,9 +96,20 @@ export class McpController {
     if (Array.isArray(body)) {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
     }
+    this.#assertScope(session, body);
     const auth = authInfoOf(session);
     this.#walletTools.set(auth, this.walletTools.of(session));
     await this.#serve(Object.assign(request, { auth }), response, body);
+  }
+
+  /** @throws WalletError whose challenge leads a client to asking its owner for more. */
+  #assertScope({ scopes }: Session, message: unknown): void {
+    const needed = scopeNeeded(message);
+    if (needed === undefined || scopes === undefined || scopes.has(needed)) return;
+    const publicUrl = this.config.wallet?.publicUrl ?? '';
+    throw new WalletError('forbidden', `The owner has not given the scope ${needed} for this.`, {
+      challenge: challengeOf(publicUrl, [needed], 'insufficient_scope'),
+    });
   }
 
   #serverFor(authInfo: AuthInfo | undefined): McpServer {
@@ -95,6 +126,6 @@ export class McpController {
 }
 
 /** What the protocol's library passes on: the token's id, never the token. */
-function authInfoOf({ owner, tokenId, expiresAt }: Session): AuthInfo {
-  return { token: tokenId, clientId: owner, scopes: [], expiresAt };
+function authInfoOf({ owner, tokenId, expiresAt, scopes = new Set() }: Session): AuthInfo {
+  return { token: tokenId, clientId: owner, scopes: [...scopes], expiresAt };
 }

@@ -14,7 +14,7 @@ import {
 
 const ADDRESS = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 
-const SIGNED = {
+export const SIGNED = {
   address: ADDRESS_SCHEMA,
   message: { ...text, minLength: 1, maxLength: 4096 },
   signature: {

@@ -1,4 +1,9 @@
-import { jsonAnswer, type OpenApiPart, schemaRef } from '../../platform/http/openapi.js';
+import {
+  jsonAnswer,
+  type JsonObject,
+  type OpenApiPart,
+  schemaRef,
+} from '../../platform/http/openapi.js';
 import {
   CONFLICT,
   FORBIDDEN,
@@ -111,8 +116,14 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
       more: { ...FORBIDDEN, ...CONFLICT, 502: OUTSIDE['502'] ?? {} },
     }),
   },
-  '/mcp': {
-    post: operation('walletMcp', 'The wallet as tools of the Model Context Protocol.', TOKEN, {
+  '/mcp': mcp('walletMcp'),
+  '/mcp/token': mcp('walletMcpToken'),
+};
+
+/** The same at two addresses: with OAuth on, one tells clients of it and the other does not. */
+function mcp(operationId: string): JsonObject {
+  return {
+    post: operation(operationId, 'The wallet as tools of the Model Context Protocol.', TOKEN, {
       description:
         'Streamable HTTP without sessions, revisions 2026-07-28 and 2025-11-25 to 2024-10-07. The messages are those of the protocol.',
       body: json({ type: 'object', required: ['jsonrpc', 'method'], additionalProperties: true }),
@@ -131,5 +142,5 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
         415: { description: 'The content type is not `application/json`.' },
       },
     }),
-  },
-};
+  };
+}

@@ -1,0 +1,41 @@
+import type { Sessions } from '../auth/sessions.js';
+import { invalidToken } from '../auth/token.js';
+import type { Session } from '../session.js';
+import type { GrantBook } from './grant-book.js';
+import type { OAuthRecords } from './oauth-records.js';
+
+/** As `oidc-provider` makes them: 256 bits. Tokens of the wallet itself have dots. */
+const ACCESS_TOKEN = /^Bearer ([\w-]{43})$/i;
+
+/** What a client of OAuth shows to the one resource there is. */
+export class AccessTokens {
+  constructor(
+    private readonly records: OAuthRecords,
+    private readonly grants: GrantBook,
+    private readonly sessions: Sessions,
+    private readonly deployment: { readonly resource: string; readonly now: () => number },
+  ) {}
+
+  /** Whether it has the form of such a token; whether it is one, {@link of} finds out. */
+  static isOne(authorization: string | undefined): boolean {
+    return ACCESS_TOKEN.test(authorization ?? '');
+  }
+
+  /** @throws WalletError `unauthorized`. */
+  async of(authorization: string | undefined): Promise<Session> {
+    const token = ACCESS_TOKEN.exec(authorization ?? '')?.[1] ?? '';
+    const found = await this.records.find('AccessToken', token);
+    const { resource, now } = this.deployment;
+    if (found?.kind !== 'AccessToken' || found.aud !== resource) throw invalidToken();
+    const { exp = 0, grantId = '', accountId, clientId, scope = '' } = found;
+    if (exp <= now()) throw invalidToken();
+    // What the owner gave and has not taken back.
+    const grant = await this.grants.find(grantId);
+    if (grant === undefined || grant.owner !== accountId || grant.clientId !== clientId) {
+      throw invalidToken();
+    }
+    const session = await this.sessions.ofGrant(grant);
+    const given = scope.split(' ').filter((one) => grant.scopes.includes(one));
+    return { ...session, expiresAt: exp, scopes: new Set(given) };
+  }
+}

@@ -1,0 +1,257 @@
+import { createPrivateKey } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
+import type Provider from 'oidc-provider';
+import type {
+  Account,
+  Adapter,
+  AdapterPayload,
+  Configuration,
+  errors as ErrorsOfProvider,
+  JWK,
+} from 'oidc-provider';
+import type { Address } from 'viem';
+import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
+import type { Sessions } from '../auth/sessions.js';
+import { KeyRing } from '../seal/key-ring.js';
+import { WalletError } from '../wallet-error.js';
+import type { ClientDocuments } from './client-documents.js';
+import { problemOf } from './client-metadata.js';
+import type { GrantBook } from './grant-book.js';
+import type { GrantEnding } from './grant-ending.js';
+import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, SCOPE_NAMES } from './oauth-names.js';
+import type { OAuthRecords } from './oauth-records.js';
+import type { RegisteredClients } from './registered-clients.js';
+
+const DAY_SECONDS = 86_400;
+/** Until the owner has to sign again. */
+export const GRANT_SECONDS = 30 * DAY_SECONDS;
+/** A client that did not come back for so long signs in again. */
+const REFRESH_SECONDS = 14 * DAY_SECONDS;
+/** Good for one exchange, at once. */
+const CODE_SECONDS = 60;
+/** As a message that is to be signed. */
+const INTERACTION_SECONDS = 600;
+/** Each request begins without one; it ends with the answer. */
+const SESSION_SECONDS = 60;
+const HOUR_SECONDS = 3600;
+
+type Errors = typeof ErrorsOfProvider;
+
+export interface ServerParts {
+  readonly publicUrl: string;
+  readonly sealSecret: RotatingSecret;
+  readonly tokenTtlSeconds: number;
+  readonly records: OAuthRecords;
+  readonly clients: RegisteredClients;
+  readonly grants: GrantBook;
+  readonly ending: GrantEnding;
+  readonly documents: ClientDocuments;
+  readonly sessions: Sessions;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The authorization server of the wallet: `oidc-provider`, told to do the least that MCP asks for. Codes
+ * with PKCE by S256, one resource, opaque tokens, refresh tokens that change with each use. Who may do
+ * what is decided elsewhere: by the owner's signature (`consent.service.ts`) and the book of grants.
+ *
+ * The library is loaded where it is wanted, and nowhere else.
+ */
+export async function startAuthorizationServer(parts: ServerParts): Promise<Provider> {
+  const { default: Server, errors } = await import('oidc-provider');
+  const server = new Server(parts.publicUrl, configurationOf(parts, errors));
+  // What stands before us is told by the settings, not by headers: see the controller, which writes them.
+  server.proxy = true;
+  server.on('server_error', (_, error) => {
+    parts.onFailure(error);
+  });
+  // Else koa writes what went wrong to standard error, with all that hangs on it.
+  (server as EventEmitter).on('error', parts.onFailure);
+  return server;
+}
+
+function configurationOf(parts: ServerParts, errors: Errors): Configuration {
+  const { publicUrl, sealSecret, tokenTtlSeconds } = parts;
+  const resource = resourceOf(publicUrl);
+  const scope = SCOPE_NAMES.join(' ');
+  const accessSeconds = Math.min(HOUR_SECONDS, tokenTtlSeconds);
+  return {
+    adapter: (kind) => new KindOfRecord(kind, parts, errors),
+    clientAuthMethods: [...CLIENT_AUTH_METHODS],
+    clientBasedCORS: () => true,
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      // Whatever the port is that its answer comes to on this machine (RFC 8252, section 7.3).
+      application_type: 'native',
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      id_token_signed_response_alg: 'EdDSA',
+    },
+    cookies: {
+      keys: [new KeyRing(sealSecret, 'oauth-cookies').newest.bytes.toString('base64url')],
+      long: { httpOnly: true, sameSite: 'lax', path: '/oauth', signed: true },
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
+    expiresWithSession: () => false,
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      clientIdMetadataDocument: {
+        ...{ enabled: true, ack: 'draft-02', cacheDuration: { min: 60, max: DAY_SECONDS } },
+        allowClient: (_, client) => problemOf({ ...client.metadata() }) === undefined,
+      },
+      registration: { enabled: true, issueRegistrationAccessToken: false },
+      revocation: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => {
+          throw new errors.InvalidTarget(`name the resource the token is for: ${resource}`);
+        },
+        useGrantedResource: () => true,
+        getResourceServerInfo: (ctx, asked) => {
+          if (asked !== resource) throw new errors.InvalidTarget();
+          if (ctx.oidc.route === 'authorization' && !asksForScope(ctx.oidc.params?.['scope'])) {
+            throw new errors.InvalidScope(`ask for one of: ${scope}`, '');
+          }
+          const format = { accessTokenFormat: 'opaque', accessTokenTTL: accessSeconds } as const;
+          return { scope, audience: resource, ...format };
+        },
+      },
+    },
+    // Of the URLs a client may name, one alone is fetched: its own name.
+    fetch: (input) => parts.documents.fetch(String(input instanceof Request ? input.url : input)),
+    findAccount: (_, owner, token) => findAccount(parts, owner, token?.grantId),
+    interactions: { url: (_, { uid }) => `${publicUrl}${OAUTH_PATHS.consent}/${uid}` },
+    issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
+    jwks: { keys: [signingKeyOf(sealSecret)] },
+    // Each sign-in is a grant of its own: what was granted before lends it nothing.
+    loadExistingGrant: (ctx) => {
+      const grantId = ctx.oidc.result?.consent?.grantId;
+      return grantId === undefined
+        ? Promise.resolve(undefined)
+        : ctx.oidc.provider.Grant.find(grantId);
+    },
+    pkce: { required: () => true },
+    renderError: (ctx, { error, error_description: description }) => {
+      ctx.type = 'text/plain; charset=utf-8';
+      ctx.body = `${shown(error)}: ${shown(description)}\n`;
+    },
+    responseTypes: ['code'],
+    revokeGrantPolicy: () => true,
+    rotateRefreshToken: true,
+    routes: {
+      authorization: OAUTH_PATHS.authorization,
+      token: OAUTH_PATHS.token,
+      registration: OAUTH_PATHS.registration,
+      revocation: OAUTH_PATHS.revocation,
+    },
+    scopes: [],
+    ttl: {
+      AccessToken: accessSeconds,
+      AuthorizationCode: CODE_SECONDS,
+      Grant: GRANT_SECONDS,
+      IdToken: HOUR_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      RefreshToken: ({ oidc }) =>
+        Math.max(1, Math.min(REFRESH_SECONDS, oidc.entities.Grant?.remainingTTL ?? 1)),
+      Session: SESSION_SECONDS,
+    },
+  };
+}
+
+/** One kind of what the library keeps, by the place it is kept at. */
+class KindOfRecord implements Adapter {
+  constructor(
+    private readonly kind: string,
+    private readonly parts: ServerParts,
+    private readonly errors: Errors,
+  ) {}
+
+  async upsert(id: string, payload: AdapterPayload, seconds = HOUR_SECONDS): Promise<void> {
+    // Nobody stays signed in.
+    if (this.kind === 'Session') return;
+    if (this.kind === 'Client') {
+      const problem = problemOf({ ...payload });
+      if (problem !== undefined) throw new this.errors.InvalidClientMetadata(problem);
+      await this.parts.clients.add(id, payload);
+      return;
+    }
+    await this.parts.records.put(this.kind, id, payload, seconds);
+  }
+
+  find(id: string): Promise<AdapterPayload | undefined> {
+    if (this.kind === 'Session') return Promise.resolve(undefined);
+    if (this.kind === 'Client') return this.parts.clients.find(id);
+    return this.parts.records.find(this.kind, id);
+  }
+
+  /**
+   * Of two at the same time one alone gets through. The other is a thief, or robbed: who it is nobody
+   * knows, so neither keeps what it has (RFC 9700, section 4.14.2).
+   */
+  async consume(id: string): Promise<void> {
+    if ((await this.parts.records.consume(this.kind, id)) !== undefined) return;
+    const used = await this.parts.records.find(this.kind, id);
+    if (used?.grantId !== undefined) await this.parts.ending.endById(used.grantId);
+    throw new this.errors.InvalidGrant('it was used already');
+  }
+
+  async destroy(id: string): Promise<void> {
+    if (this.kind === 'Grant') await this.parts.ending.endById(id);
+    await this.parts.records.remove(this.kind, id);
+  }
+
+  /** Codes and tokens live by their grant, which is ended with them: see `revokeGrantPolicy`. */
+  revokeByGrantId(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  findByUid(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  findByUserCode(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+}
+
+/** Of a code or refresh token, the owner whose grant still stands; elsewhere whoever has just signed. */
+async function findAccount(
+  { grants, sessions }: ServerParts,
+  owner: string,
+  grantId: string | undefined,
+): Promise<Account | undefined> {
+  if (grantId !== undefined) {
+    const grant = await grants.find(grantId);
+    if (grant?.owner !== (owner as Address)) return undefined;
+    try {
+      await sessions.ofGrant(grant);
+    } catch (error) {
+      if (error instanceof WalletError && error.code === 'unauthorized') return undefined;
+      throw error;
+    }
+  }
+  return { accountId: owner, claims: () => ({ sub: owner }) };
+}
+
+function asksForScope(scope: unknown): boolean {
+  const asked = typeof scope === 'string' ? scope.split(' ') : [];
+  return SCOPE_NAMES.some((one) => asked.includes(one));
+}
+
+/** Nothing is signed with it: tokens are opaque. The library wants one, and would take one that is public. */
+function signingKeyOf(secret: RotatingSecret): JWK {
+  const seed = new KeyRing(secret, 'oauth-signing').newest.bytes;
+  // PKCS #8 of Ed25519 (RFC 8410) around the seed.
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  return { ...key.export({ format: 'jwk' }), use: 'sig', alg: 'EdDSA' } as JWK;
+}
+
+function shown(text: string | undefined): string {
+  return (text ?? '').replaceAll(/[^\x20-\x7e]/g, '').slice(0, 300);
+}

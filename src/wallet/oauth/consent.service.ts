@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type Provider from 'oidc-provider';
+import type { Interaction } from 'oidc-provider';
+import type { Address } from 'viem';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { Sessions } from '../auth/sessions.js';
+import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { ApprovalService } from '../http/approval.service.js';
+import { WalletError } from '../wallet-error.js';
+import { tagOf } from '../wallet-keys.js';
+import { GRANT_SECONDS } from './authorization-server.js';
+import { shownHost, shownName } from './client-metadata.js';
+import { GrantBook } from './grant-book.js';
+import { resourceOf, type Scope, SCOPE_NAMES, SCOPES } from './oauth-names.js';
+import { RegisteredClients } from './registered-clients.js';
+
+/** What a client asks an owner for. */
+export interface ConsentRequest {
+  readonly client: {
+    readonly id: string;
+    readonly name: string;
+    /** The host that says so, where the client is named by a document there. */
+    readonly site?: string;
+  };
+  /** Where the answer goes. */
+  readonly host: string;
+  readonly scopes: readonly { readonly name: Scope; readonly means: string }[];
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** A browser and the request it brought; a cookie binds one to the other. */
+export interface ConsentVisit {
+  readonly server: Provider;
+  /** As the page's address names it. */
+  readonly uid: string;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** The owner says yes by signing a message that names the client, where its answer goes and the rules. */
+@Injectable()
+export class ConsentService {
+  readonly #publicUrl: string;
+
+  constructor(
+    private readonly signIn: SignIn,
+    private readonly sessions: Sessions,
+    private readonly approvals: ApprovalService,
+    private readonly grants: GrantBook,
+    private readonly clients: RegisteredClients,
+    { wallet }: AppConfig,
+  ) {
+    this.#publicUrl = wallet?.publicUrl ?? '';
+  }
+
+  /** @throws WalletError `not_found` for what is over, and for another browser's request alike. */
+  async requestOf(visit: ConsentVisit): Promise<ConsentRequest> {
+    return describe(visit.server, await openRequest(visit));
+  }
+
+  async challenge(
+    visit: ConsentVisit,
+    owner: Address,
+  ): Promise<SignInMessage & { readonly rules: string }> {
+    const asked = await this.requestOf(visit);
+    const rules = await this.approvals.rulesOf(owner);
+    const statement = statementOf(visit.uid, asked, rules);
+    return { ...(await this.signIn.challenge(owner, statement)), rules };
+  }
+
+  /** @returns where the browser goes on to. */
+  async approve(visit: ConsentVisit, signed: SignedMessage): Promise<string> {
+    const { server, request, response } = visit;
+    const interaction = await openRequest(visit);
+    const asked = await describe(server, interaction);
+    const owner = this.signIn.signerOf(signed);
+    // Rules that changed since make another statement, which nobody has signed.
+    const statement = statementOf(visit.uid, asked, await this.approvals.rulesOf(owner));
+    const { askedAt } = await this.signIn.accept(signed, statement);
+    const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
+    const scopes = asked.scopes.map(({ name }) => name);
+    grant.addResourceScope(resourceOf(this.#publicUrl), scopes.join(' '));
+    const grantId = await grant.save();
+    const epoch = await this.sessions.grant(owner, grantId, { by: 'oauth', askedAt });
+    await this.grants.keep({
+      ...{ id: grantId, owner, scopes, epoch },
+      ...{ clientId: asked.client.id, clientName: asked.client.name, redirectHost: asked.host },
+      ...{ createdAt: grant.iat, expiresAt: grant.iat + GRANT_SECONDS },
+    });
+    await this.clients.keep(asked.client.id);
+    return server.interactionResult(request, response, {
+      login: { accountId: owner, remember: false },
+      consent: { grantId },
+    });
+  }
+
+  /** @returns where the browser goes on to, with the bad news. */
+  async deny(visit: ConsentVisit): Promise<string> {
+    const { server, request, response } = visit;
+    await openRequest(visit);
+    return server.interactionResult(request, response, { error: 'access_denied' });
+  }
+}
+
+async function openRequest({ server, uid, request, response }: ConsentVisit): Promise<Interaction> {
+  const found = await interactionOf(server, request, response);
+  if (found?.uid !== uid) {
+    throw new WalletError('not_found', 'This request is over, or another browser’s. Begin again.');
+  }
+  if (found.result === undefined) return found;
+  throw new WalletError('conflict', 'This request was answered already.');
+}
+
+/** `undefined` without the cookie of a request that is open; what else goes wrong is thrown. */
+async function interactionOf(
+  server: Provider,
+  request: Request,
+  response: Response,
+): Promise<Interaction | undefined> {
+  try {
+    return await server.interactionDetails(request, response);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'SessionNotFound') return undefined;
+    throw error;
+  }
+}
+
+async function describe(server: Provider, { params, exp }: Interaction): Promise<ConsentRequest> {
+  const [id, redirect, scope] = [params['client_id'], params['redirect_uri'], params['scope']];
+  const client = typeof id === 'string' ? await server.Client.find(id) : undefined;
+  if (client === undefined || typeof redirect !== 'string' || typeof scope !== 'string') {
+    throw new WalletError(
+      'not_found',
+      'This application is not known any more. Begin again there.',
+    );
+  }
+  const asked = scope.split(' ');
+  return {
+    client: {
+      ...{ id: client.clientId, name: shownName(client.clientName) },
+      ...(client.clientId.startsWith('https://') && { site: shownHost(client.clientId) }),
+    },
+    host: shownHost(redirect),
+    scopes: SCOPE_NAMES.filter((name) => asked.includes(name)).map((name) => ({
+      name,
+      means: SCOPES[name],
+    })),
+    expiresAt: exp,
+  };
+}
+
+/** One line. The request's own name is in it, so that a signature answers no other. */
+function statementOf(uid: string, { client, host, scopes }: ConsentRequest, rules: string): string {
+  const wishes = scopes.map(({ name, means }) => `${name} (${means})`).join(', ');
+  const site = client.site === undefined ? '' : ` of ${client.site}`;
+  return `Let the application "${client.name}"${site}, answered at ${host}, into my wallet for ${wishes}. Request ${tagOf(uid).slice(0, 12)}. ${rules}`;
+}

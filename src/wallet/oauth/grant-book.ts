@@ -1,0 +1,96 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
+import type { RecordSeal } from '../seal/record-seal.js';
+import { WalletError } from '../wallet-error.js';
+import { grantKey, grantsOfKey, tagOf } from '../wallet-keys.js';
+
+/** Of one owner. More clients than a person has; each is let in by a signature. */
+const GRANTS_MAX = 50;
+
+const StoredGrant = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  owner: z.string().transform((text, context) => {
+    const address = readAddress(text);
+    if (address !== undefined) return address;
+    context.addIssue('is no address');
+    return z.NEVER;
+  }),
+  clientId: z.string(),
+  /** As the client calls itself, made harmless. Nobody has checked it. */
+  clientName: z.string(),
+  /** Where its codes are sent: the host that really gets in. */
+  redirectHost: z.string(),
+  scopes: z.array(z.string()),
+  /** When tokens of the wallet were last revoked, as it was when this was given. */
+  epoch: z.int(),
+  /** Unix seconds. */
+  createdAt: z.int(),
+  /** Unix seconds. */
+  expiresAt: z.int(),
+});
+
+/** What an owner let one client do. Its tokens are good for as long as it is here. */
+export type Grant = Readonly<Omit<z.output<typeof StoredGrant>, 'v'>>;
+
+/** ARGV: key of the owner's list, key of the grant, tag, record, its end and now in seconds, most in a list. */
+const KEEP = script(
+  'wallet_grant_keep',
+  `redis.call('ZREMRANGEBYSCORE', ARGV[1], '-inf', ARGV[6])
+if redis.call('ZCARD', ARGV[1]) >= tonumber(ARGV[7]) then return 0 end
+redis.call('ZADD', ARGV[1], ARGV[5], ARGV[3])
+local last = redis.call('ZRANGE', ARGV[1], -1, -1, 'WITHSCORES')
+redis.call('EXPIREAT', ARGV[1], last[2])
+redis.call('SET', ARGV[2], ARGV[4], 'EXAT', ARGV[5])
+return 1`,
+);
+
+/** The grants of all owners. Gone with Redis: clients sign in again then. */
+export class GrantBook {
+  constructor(
+    private readonly redis: Redis,
+    private readonly seal: RecordSeal,
+    private readonly now: () => number,
+  ) {}
+
+  /** @throws WalletError `conflict` where the owner has too many. */
+  async keep(grant: Grant): Promise<void> {
+    const tag = tagOf(grant.id);
+    const record = this.seal.seal(grantKey(tag), JSON.stringify({ v: 1, ...grant }));
+    const kept = await runScript(this.redis, KEEP, [
+      ...[grantsOfKey(grant.owner), grantKey(tag), tag, record],
+      ...[grant.expiresAt, this.now(), GRANTS_MAX],
+    ]);
+    if (kept === 1) return;
+    throw new WalletError('conflict', 'You let in too many applications. End one of them first.');
+  }
+
+  find(grantId: string): Promise<Grant | undefined> {
+    return this.#read(tagOf(grantId));
+  }
+
+  /** Newest first. */
+  async of(owner: string): Promise<readonly Grant[]> {
+    const tags = await redisCall('wallet_grants', this.redis.zrange(grantsOfKey(owner), '0', '-1'));
+    const found = await Promise.all(tags.map((tag) => this.#read(tag)));
+    return found
+      .flatMap((grant) => (grant?.owner === owner ? [grant] : []))
+      .sort((one, other) => other.createdAt - one.createdAt);
+  }
+
+  async remove({ id, owner }: Grant): Promise<void> {
+    const tag = tagOf(id);
+    await redisCall('wallet_grant', this.redis.del(grantKey(tag)));
+    await redisCall('wallet_grants', this.redis.zrem(grantsOfKey(owner), tag));
+  }
+
+  async #read(tag: string): Promise<Grant | undefined> {
+    const sealed = await redisCall('wallet_grant', this.redis.get(grantKey(tag)));
+    const text = sealed === null ? undefined : this.seal.open(grantKey(tag), sealed);
+    if (text === undefined) return undefined;
+    const { v: _, ...grant } = StoredGrant.parse(JSON.parse(text));
+    return grant.expiresAt > this.now() ? grant : undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { Sessions } from '../auth/sessions.js';
+import type { Grant, GrantBook } from './grant-book.js';
+
+/** Ends grants: on the record first, so that a loss of Redis brings none of them back. */
+export class GrantEnding {
+  constructor(
+    private readonly grants: GrantBook,
+    private readonly sessions: Sessions,
+    private readonly directory: WalletDirectory,
+  ) {}
+
+  /** All tokens of it are void from now on. Again is the same. */
+  async end(grant: Grant): Promise<void> {
+    const { id, owner, expiresAt } = grant;
+    const wallet = await this.directory.walletOf(owner);
+    await this.sessions.revoke({ owner, wallet, role: 'agent', tokenId: id, expiresAt });
+    await this.grants.remove(grant);
+  }
+
+  async endById(grantId: string): Promise<void> {
+    const grant = await this.grants.find(grantId);
+    if (grant !== undefined) await this.end(grant);
+  }
+}

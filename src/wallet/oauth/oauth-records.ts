@@ -1,0 +1,72 @@
+import type { Redis } from 'ioredis';
+import type { AdapterPayload } from 'oidc-provider';
+import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
+import type { RecordSeal } from '../seal/record-seal.js';
+import { oauthRecordKey } from '../wallet-keys.js';
+
+/** Larger than any request that was let in, which is bounded itself; nothing else is kept. */
+const RECORD_MAX_CHARACTERS = 32_768;
+
+/** ARGV: key, the value it must have, new value. The life stays. */
+const MOVE = script(
+  'wallet_oauth_move',
+  `if redis.call('GET', ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('SET', ARGV[1], ARGV[3], 'KEEPTTL')
+return 1`,
+);
+
+/** What the authorization server keeps of one kind: codes, tokens, requests that are being answered. */
+export class OAuthRecords {
+  constructor(
+    private readonly redis: Redis,
+    private readonly seal: RecordSeal,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * @param id - for tokens and codes the secret itself: a hash of it names the record, and the record
+   *   does not have it. Whoever reads Redis collects nothing.
+   */
+  async put(
+    kind: string,
+    id: string,
+    { jti: _, ...payload }: AdapterPayload,
+    seconds: number,
+  ): Promise<void> {
+    const text = JSON.stringify(payload);
+    if (text.length > RECORD_MAX_CHARACTERS) throw new RangeError('a record is too large');
+    const key = oauthRecordKey(kind, id);
+    const life = Math.max(1, seconds);
+    await redisCall('wallet_oauth', this.redis.set(key, this.seal.seal(key, text), 'EX', life));
+  }
+
+  async find(kind: string, id: string): Promise<AdapterPayload | undefined> {
+    return (await this.#read(kind, id))?.payload;
+  }
+
+  /** @returns what it was, for the first that uses it up; `undefined` for everybody after. */
+  async consume(kind: string, id: string): Promise<AdapterPayload | undefined> {
+    const key = oauthRecordKey(kind, id);
+    const read = await this.#read(kind, id);
+    if (read === undefined || read.payload.consumed !== undefined) return undefined;
+    const { jti: _, ...payload } = read.payload;
+    const used = this.seal.seal(key, JSON.stringify({ ...payload, consumed: this.now() }));
+    const isFirst = (await runScript(this.redis, MOVE, [key, read.sealed, used])) === 1;
+    return isFirst ? read.payload : undefined;
+  }
+
+  async remove(kind: string, id: string): Promise<void> {
+    await redisCall('wallet_oauth', this.redis.del(oauthRecordKey(kind, id)));
+  }
+
+  async #read(
+    kind: string,
+    id: string,
+  ): Promise<{ readonly sealed: string; readonly payload: AdapterPayload } | undefined> {
+    const key = oauthRecordKey(kind, id);
+    const sealed = await redisCall('wallet_oauth', this.redis.get(key));
+    const text = sealed === null ? undefined : this.seal.open(key, sealed);
+    if (sealed === null || text === undefined) return undefined;
+    return { sealed, payload: { ...(JSON.parse(text) as AdapterPayload), jti: id } };
+  }
+}

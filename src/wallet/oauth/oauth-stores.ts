@@ -1,0 +1,40 @@
+import type { Provider } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { Sessions } from '../auth/sessions.js';
+import { RecordSeal } from '../seal/record-seal.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import { AccessTokens } from './access-tokens.js';
+import { GrantBook } from './grant-book.js';
+import { GrantEnding } from './grant-ending.js';
+import { resourceOf } from './oauth-names.js';
+import { OAuthRecords } from './oauth-records.js';
+import { RegisteredClients } from './registered-clients.js';
+
+/** What is kept for OAuth: the resource reads of it, the authorization server writes. */
+export const OAUTH_STORES: Provider[] = [
+  ...[OAuthRecords, RegisteredClients, GrantBook].map((Store) => ({
+    provide: Store,
+    inject: [WALLET_REDIS, RecordSeal, WALLET_CLOCK],
+    useFactory: (redis: Redis, seal: RecordSeal, now: WalletClock) => new Store(redis, seal, now),
+  })),
+  {
+    provide: GrantEnding,
+    inject: [GrantBook, Sessions, WalletDirectory],
+    useFactory: (grants: GrantBook, sessions: Sessions, directory: WalletDirectory) =>
+      new GrantEnding(grants, sessions, directory),
+  },
+  {
+    provide: AccessTokens,
+    inject: [OAuthRecords, GrantBook, Sessions, WALLET_SETTINGS, WALLET_CLOCK],
+    useFactory: (
+      records: OAuthRecords,
+      grants: GrantBook,
+      sessions: Sessions,
+      { publicUrl }: WalletConfig,
+      now: WalletClock,
+    ) => new AccessTokens(records, grants, sessions, { resource: resourceOf(publicUrl), now }),
+  },
+];

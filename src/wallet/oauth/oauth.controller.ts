@@ -1,0 +1,77 @@
+import {
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type Provider from 'oidc-provider';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
+import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { AUTHORIZATION_SERVER } from './oauth-tokens.js';
+
+/** The cookies of the library that would keep somebody signed in. */
+const SESSION_COOKIE = /^_session(\.legacy)?(\.sig)?=/;
+
+/** What the library answers, and only that of it. */
+@Controller('oauth')
+@UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('anybody')
+export class OAuthController {
+  readonly #publicUrl: URL;
+
+  constructor(
+    @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
+    { wallet }: AppConfig,
+  ) {
+    this.#publicUrl = new URL(wallet?.publicUrl ?? '');
+  }
+
+  /** A browser comes with a request of a client; comes back after the owner has answered it. */
+  @Get(['authorize', 'authorize/:uid'])
+  authorize(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#pass(request, response);
+  }
+
+  @Post('token')
+  @HttpCode(200)
+  token(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#pass(request, response);
+  }
+
+  @Post('register')
+  register(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#pass(request, response);
+  }
+
+  @Post('revoke')
+  @HttpCode(200)
+  revoke(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#pass(request, response);
+  }
+
+  async #pass(request: Request, response: Response): Promise<void> {
+    bindTo(request, this.#publicUrl);
+    await this.server.callback()(request, response);
+  }
+}
+
+/**
+ * Under which name a request came is said by the settings: addresses and cookies are made from it. Each
+ * request begins without a session, so that an owner's earlier visit answers nothing for this one.
+ */
+export function bindTo(request: Request, { protocol, host }: URL): void {
+  const { headers } = request;
+  headers.host = host;
+  headers['x-forwarded-host'] = host;
+  headers['x-forwarded-proto'] = protocol.slice(0, -1);
+  const cookies = (headers.cookie ?? '').split(/; */).filter((one) => !SESSION_COOKIE.test(one));
+  headers.cookie = cookies.join('; ');
+}

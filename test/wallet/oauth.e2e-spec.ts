@@ -1,0 +1,427 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { freePort } from '../../sandbox/processes.js';
+import { newAccount } from '../support/payments.js';
+import { Browser, METADATA, proofKey, REDIRECT, RememberingClient } from './oauth-visitors.js';
+import { signed, WalletWorld } from './wallet-world.js';
+
+type Json = Record<string, unknown>;
+
+interface Answer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+interface LetIn {
+  readonly clientId: string;
+  readonly access: string;
+  readonly refresh: string;
+}
+
+const BOTH = 'wallet:read wallet:pay';
+const call = (name: string): Json => ({
+  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  params: { name, arguments: {} },
+});
+
+describe('the wallet over OAuth', () => {
+  let wallets: WalletWorld;
+  let issuer: string;
+  let resource: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    issuer = `http://127.0.0.1:${port}`;
+    resource = `${issuer}/mcp`;
+    const settings = { WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: issuer };
+    wallets = await WalletWorld.start(settings, undefined, port);
+  });
+  afterAll(() => wallets.stop());
+
+  const json = async (path: string): Promise<Json> =>
+    (await (await fetch(`${issuer}${path}`)).json()) as Json;
+  const register = async (more: object = {}): Promise<Answer> => {
+    const response = await fetch(`${issuer}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...METADATA, ...more }),
+    });
+    return { status: response.status, body: (await response.json()) as Json };
+  };
+  const newClient = async (): Promise<string> => String((await register()).body['client_id']);
+  const linkOf = (clientId: string, challenge: string, more: Record<string, string> = {}): URL => {
+    const link = new URL(`${issuer}/oauth/authorize`);
+    const asked = {
+      ...{ response_type: 'code', client_id: clientId, redirect_uri: REDIRECT },
+      ...{ code_challenge: challenge, code_challenge_method: 'S256' },
+      ...{ scope: BOTH, state: 'as sent', resource, ...more },
+    };
+    for (const [name, value] of Object.entries(asked)) {
+      if (value !== '') link.searchParams.set(name, value);
+    }
+    return link;
+  };
+  const form = async (path: string, fields: Record<string, string>): Promise<Answer> => {
+    const response = await fetch(`${issuer}${path}`, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Json) };
+  };
+  const exchange = (code: string, client: string, verifier: string, more: object = {}) =>
+    form('/oauth/token', {
+      ...{ grant_type: 'authorization_code', code, client_id: client, code_verifier: verifier },
+      ...{ redirect_uri: REDIRECT, resource, ...more },
+    });
+  const refresh = ({ clientId, refresh: token }: LetIn, more: object = {}) =>
+    form('/oauth/token', {
+      ...{ grant_type: 'refresh_token', refresh_token: token, client_id: clientId, ...more },
+    });
+  /** A code that an owner has signed for. */
+  const codeOf = async (owner: PrivateKeyAccount, more: Record<string, string> = {}) => {
+    const clientId = await newClient();
+    const { verifier, challenge } = proofKey();
+    const browser = new Browser();
+    const page = await browser.open(linkOf(clientId, challenge, more));
+    const callback = new URL(await browser.approve(page, owner));
+    return { clientId, verifier, code: callback.searchParams.get('code') ?? '' };
+  };
+  const letIn = async (owner = newAccount(), more: Record<string, string> = {}): Promise<LetIn> => {
+    const { clientId, verifier, code } = await codeOf(owner, more);
+    const { body } = await exchange(code, clientId, verifier);
+    return {
+      clientId,
+      access: String(body['access_token']),
+      refresh: String(body['refresh_token']),
+    };
+  };
+  const ask = (token: string, message: object = call('wallet_get'), path = '/mcp') =>
+    fetch(`${issuer}${path}`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...(token !== '' && { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(message),
+    });
+
+  describe('tells clients where to sign in', () => {
+    it('by metadata of the resource and of the server that gives tokens for it', async () => {
+      const found = await json('/.well-known/oauth-protected-resource/mcp');
+      expect(found).toMatchObject({
+        ...{ resource, authorization_servers: [issuer] },
+        scopes_supported: ['wallet:read', 'wallet:pay'],
+      });
+      expect(await json('/.well-known/oauth-protected-resource')).toEqual(found);
+      expect(await json('/.well-known/oauth-authorization-server')).toMatchObject({
+        ...{ issuer, code_challenge_methods_supported: ['S256'] },
+        token_endpoint: `${issuer}/oauth/token`,
+        authorization_response_iss_parameter_supported: true,
+      });
+    });
+
+    it('with each refusal at /mcp, and never at /mcp/token', async () => {
+      const metadata = `resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp"`;
+      for (const [token, error] of [
+        ['', ''],
+        ['x'.repeat(43), 'error="invalid_token", '],
+      ] as const) {
+        const open = await ask(token);
+        expect(open.status).toBe(401);
+        const challenge = `Bearer ${error}${metadata}, scope="${BOTH}"`;
+        expect(open.headers.get('www-authenticate')).toBe(challenge);
+        const pasted = await ask(token, call('wallet_get'), '/mcp/token');
+        expect([pasted.status, pasted.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      }
+    });
+
+    it('while tokens that were pasted are good at both', async () => {
+      const token = await wallets.agentOf(newAccount());
+      for (const path of ['/mcp', '/mcp/token']) {
+        expect((await ask(token, call('wallet_get'), path)).status).toBe(200);
+      }
+    });
+  });
+
+  describe.each(['the client of 2026', 'the client of 2025'])('serves %s', (generation) => {
+    it('from the first refusal to a tool, a refreshed token and the end of it', async () => {
+      const owner = newAccount();
+      const known = new RememberingClient();
+      const url = new URL(resource);
+      const isNew = generation === 'the client of 2026';
+      const connect = async () => {
+        const authProvider = known as never;
+        if (isNew) {
+          const transport = new StreamableHTTPClientTransport(url, { authProvider });
+          const client = new Client({ name: 'test', version: '1' });
+          const finish = (callback: URLSearchParams) => transport.finishAuth(callback);
+          return { client, finish, begin: () => client.connect(transport) };
+        }
+        const transport = new OldHttp(url, { authProvider });
+        const client = new OldClient({ name: 'test', version: '1' });
+        const finish = (callback: URLSearchParams) =>
+          transport.finishAuth(callback.get('code') ?? '');
+        return { client, finish, begin: () => client.connect(transport as never) };
+      };
+      const first = await connect();
+      await expect(first.begin()).rejects.toThrow();
+      expect(known.client?.client_id).toEqual(expect.any(String));
+      const browser = new Browser();
+      const page = await browser.open(known.asked ?? '');
+      const callback = new URL(await browser.approve(page, owner));
+      expect(`${callback.origin}${callback.pathname}`).toBe(REDIRECT);
+      expect(callback.searchParams.get('iss')).toBe(issuer);
+      await first.finish(callback.searchParams);
+
+      const second = await connect();
+      await second.begin();
+      const tool = async () => {
+        const result = await second.client.callTool({ name: 'wallet_get', arguments: {} });
+        return (result as { structuredContent?: unknown }).structuredContent;
+      };
+      const ownerToken = await wallets.signIn(owner);
+      const { body } = await wallets.send('GET', '/v1/wallets/me', ownerToken);
+      expect(await tool()).toMatchObject({
+        address: String(body['ethereum']).toLowerCase(),
+        custody: 'local',
+      });
+
+      // A token that is no good any more: the client refreshes it by itself.
+      const before = known.given?.refresh_token;
+      known.spoil();
+      expect(await tool()).toMatchObject({ custody: 'local' });
+      expect(known.given?.refresh_token).not.toBe(before);
+
+      const { status } = await form('/oauth/revoke', {
+        token: known.given?.refresh_token ?? '',
+        client_id: known.client?.client_id ?? '',
+      });
+      expect(status).toBe(200);
+      expect((await ask(known.given?.access_token ?? '')).status).toBe(401);
+      await second.client.close();
+    });
+  });
+
+  describe('asks the owner', () => {
+    it('with the client, where its answer goes, what for, and the rules, in what is signed', async () => {
+      const { body } = await register({ client_name: 'Evil"\nURI: x\u202e' });
+      const browser = new Browser();
+      const page = await browser.open(linkOf(String(body['client_id']), proofKey().challenge));
+      const asked = await browser.ask(`${page}/request`);
+      expect(asked.body).toMatchObject({
+        client: { name: 'EvilURI x' },
+        host: 'a program on your own machine',
+        scopes: [{ name: 'wallet:read' }, { name: 'wallet:pay' }],
+      });
+      const nonce = await browser.ask(`${page}/nonce`, { address: newAccount().address });
+      const statement = String(nonce.body['message']).split('\n')[3];
+      expect(statement).toMatch(
+        /^Let the application "EvilURI x", answered at a program on your own machine, into my wallet for wallet:read \(.*\), wallet:pay \(.*\)\. Request [\w-]{12}\. Rules: SUSD/,
+      );
+    });
+
+    it('in the browser that came with the request, and once', async () => {
+      const owner = newAccount();
+      const { challenge } = proofKey();
+      const browser = new Browser();
+      const page = await browser.open(linkOf(await newClient(), challenge));
+      for (const path of ['nonce', 'approve', 'deny']) {
+        const body = path === 'nonce' ? { address: owner.address } : await signed(owner, 'x');
+        const sent = path === 'deny' ? {} : body;
+        expect((await new Browser().ask(`${page}/${path}`, sent)).status).toBe(404);
+      }
+      const asked = await browser.ask(`${page}/nonce`, { address: owner.address });
+      const approval = await signed(owner, String(asked.body['message']));
+      expect((await browser.ask(`${page}/approve`, approval)).status).toBe(200);
+      expect((await browser.ask(`${page}/approve`, approval)).status).toBe(409);
+    });
+
+    it('for each request anew: a signature for one opens no other', async () => {
+      const owner = newAccount();
+      const clientId = await newClient();
+      const [one, other] = [new Browser(), new Browser()];
+      const page = await one.open(linkOf(clientId, proofKey().challenge));
+      const second = await other.open(linkOf(clientId, proofKey().challenge));
+      const asked = await one.ask(`${page}/nonce`, { address: owner.address });
+      const approval = await signed(owner, String(asked.body['message']));
+      expect((await other.ask(`${second}/approve`, approval)).status).toBe(401);
+      // The same browser comes again, and nobody is signed in.
+      await one.approve(page, owner);
+      const again = await one.open(linkOf(clientId, proofKey().challenge));
+      expect(again).toContain(`${issuer}/oauth/consent/`);
+    });
+
+    it('and hands a no on to the client', async () => {
+      const browser = new Browser();
+      const page = await browser.open(linkOf(await newClient(), proofKey().challenge));
+      const { body } = await browser.ask(`${page}/deny`, {});
+      const callback = new URL(await browser.open(String(body['location'])));
+      expect(Object.fromEntries(callback.searchParams)).toEqual({
+        ...{ error: 'access_denied', state: 'as sent', iss: issuer },
+        error_description: expect.any(String),
+      });
+    });
+  });
+
+  describe('refuses', () => {
+    it('a redirect URI that was not registered, without going there', async () => {
+      const elsewhere = { redirect_uri: 'https://evil.example/callback' };
+      const answer = await new Browser().open(
+        linkOf(await newClient(), proofKey().challenge, elsewhere),
+      );
+      expect(answer).toMatch(/^400 invalid_redirect_uri/);
+    });
+
+    it.each([
+      ['no proof key', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
+      ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
+      ['no resource', { resource: '' }, 'invalid_target'],
+      ['another resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
+      ['no scope', { scope: '' }, 'invalid_scope'],
+      ['a scope that is none', { scope: 'openid admin' }, 'invalid_scope'],
+      ['tokens in a URL', { response_type: 'token' }, 'unsupported_response_type'],
+    ])('%s', async (_, more, error) => {
+      const link = linkOf(await newClient(), proofKey().challenge, more);
+      const callback = new URL(await new Browser().open(link));
+      expect(`${callback.origin}${callback.pathname}`).toBe(REDIRECT);
+      const { searchParams, hash } = callback;
+      const heard = searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error');
+      expect(heard).toBe(error);
+    });
+
+    it('a code with another proof, for another client, another redirect or another resource', async () => {
+      const { clientId, verifier, code } = await codeOf(newAccount());
+      const tries = [
+        exchange(code, clientId, proofKey().verifier),
+        exchange(code, await newClient(), verifier),
+        exchange(code, clientId, verifier, { redirect_uri: 'http://127.0.0.1:1/x' }),
+        exchange(code, clientId, ''),
+      ];
+      for (const attempt of tries) expect((await attempt).status).toBe(400);
+      const elsewhere = { resource: 'https://elsewhere.example/mcp' };
+      const wrong = await exchange(code, clientId, verifier, elsewhere);
+      expect([wrong.status, wrong.body['error']]).toEqual([400, 'invalid_target']);
+    });
+
+    it('a code twice, and ends what the first use gave', async () => {
+      const { clientId, verifier, code } = await codeOf(newAccount());
+      const first = await exchange(code, clientId, verifier);
+      expect((await ask(String(first.body['access_token']))).status).toBe(200);
+      const again = await exchange(code, clientId, verifier);
+      expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+      expect((await ask(String(first.body['access_token']))).status).toBe(401);
+    });
+
+    it('all but one of those who bring a code at the same time', async () => {
+      const { clientId, verifier, code } = await codeOf(newAccount());
+      const answers = await Promise.all([1, 2, 3, 4].map(() => exchange(code, clientId, verifier)));
+      expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+    });
+
+    it('a refresh token that was used, and ends the grant for whoever has the new one', async () => {
+      const first = await letIn();
+      const { body } = await refresh(first);
+      const second = { ...first, refresh: String(body['refresh_token']) };
+      expect(second.refresh).not.toBe(first.refresh);
+      expect((await ask(String(body['access_token']))).status).toBe(200);
+      expect((await refresh(first)).body['error']).toBe('invalid_grant');
+      expect((await refresh(second)).body['error']).toBe('invalid_grant');
+      expect((await ask(String(body['access_token']))).status).toBe(401);
+    });
+
+    it('a refresh for more than was given, or of another client', async () => {
+      const small = await letIn(newAccount(), { scope: 'wallet:read' });
+      expect((await refresh(small, { scope: BOTH })).body['error']).toBe('invalid_scope');
+      const other = { ...small, clientId: await newClient() };
+      expect((await refresh(other)).body['error']).toBe('invalid_grant');
+      expect((await refresh(small)).status).toBe(200);
+    });
+
+    it('a tool beyond the scope, and says which one is missing', async () => {
+      const { access } = await letIn(newAccount(), { scope: 'wallet:read' });
+      expect((await ask(access)).status).toBe(200);
+      for (const name of ['payment_pay', 'unheard_of']) {
+        const refused = await ask(access, call(name));
+        expect(refused.status).toBe(403);
+        const challenge = refused.headers.get('www-authenticate') ?? '';
+        expect(challenge).toContain('error="insufficient_scope"');
+        expect(challenge).toContain('scope="wallet:pay"');
+      }
+    });
+
+    it('its tokens anywhere but at the resource they are for', async () => {
+      const { access, refresh: refreshToken } = await letIn();
+      expect((await ask(access)).status).toBe(200);
+      expect((await ask(access, call('wallet_get'), '/mcp/token')).status).toBe(401);
+      expect((await wallets.send('GET', '/v1/wallets/me', access)).status).toBe(401);
+      expect((await ask(refreshToken)).status).toBe(401);
+    });
+
+    it.each([
+      ['plain http elsewhere', { redirect_uris: ['http://evil.example/x'] }],
+      ['a scheme of its own', { redirect_uris: ['evil://callback'], application_type: 'native' }],
+      ['none', { redirect_uris: [] }],
+      ['eleven', { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) }],
+      ['a long one', { redirect_uris: [`https://a.example/${'x'.repeat(600)}`] }],
+      ['large metadata', { client_name: 'x'.repeat(9000) }],
+    ])('to register a client with %s for its redirects', async (_, more) => {
+      const { status, body } = await register(more);
+      expect(status).toBe(400);
+      expect(String(body['error'])).toMatch(/^invalid_(client_metadata|redirect_uri)$/);
+    });
+  });
+
+  describe('lets the owner', () => {
+    it('see whom it let in, and end that', async () => {
+      const owner = newAccount();
+      const { clientId, access, refresh: token } = await letIn(owner);
+      const ownerToken = await wallets.signIn(owner);
+      const list = async () =>
+        (await wallets.send('GET', '/v1/wallets/me/grants', ownerToken)).body['grants'] as Json[];
+      const [grant] = await list();
+      expect(grant).toMatchObject({
+        client: { id: clientId, name: 'Test client' },
+        scopes: ['wallet:read', 'wallet:pay'],
+      });
+      const path = `/v1/wallets/me/grants/${String(grant?.['id'])}`;
+      const stranger = await wallets.signIn(newAccount());
+      expect((await wallets.send('DELETE', path, stranger)).status).toBe(404);
+      const agent = await wallets.agentOf(owner);
+      expect((await wallets.send('DELETE', path, agent)).status).toBe(403);
+      expect((await ask(access)).status).toBe(200);
+      expect((await wallets.send('DELETE', path, ownerToken)).body).toEqual({ status: 'revoked' });
+      expect((await ask(access)).status).toBe(401);
+      expect((await refresh({ clientId, access, refresh: token })).body['error']).toBe(
+        'invalid_grant',
+      );
+      expect(await list()).toEqual([]);
+    });
+
+    it('send everybody away at once', async () => {
+      const owner = newAccount();
+      const client = await letIn(owner);
+      const waiting = await codeOf(owner);
+      await wallets.post('/v1/logout/all', {}, await wallets.signIn(owner));
+      expect((await ask(client.access)).status).toBe(401);
+      expect((await refresh(client)).body['error']).toBe('invalid_grant');
+      const late = await exchange(waiting.code, waiting.clientId, waiting.verifier);
+      expect(late.body['error']).toBe('invalid_grant');
+      expect((await ask((await letIn(owner)).access)).status).toBe(200);
+    });
+  });
+
+  it('keeps no code, token or signature where somebody else reads it', async () => {
+    const { access, refresh: token } = await letIn();
+    expect((await ask(access)).status).toBe(200);
+    for (const secret of [access, token]) {
+      expect(secret).toMatch(/^[\w-]{43}$/);
+      expect(wallets.service.log().includes(secret)).toBe(false);
+      expect(await wallets.holdsInRedis(secret)).toBe(false);
+    }
+  });
+});
