@@ -20,7 +20,7 @@ import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletBody } from './http/wallet-body.service.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
-import { AccessTokens } from './oauth/access-tokens.js';
+import { Bearers } from './oauth/access-tokens.js';
 import { GrantBook } from './oauth/grant-book.js';
 import { GrantEnding } from './oauth/grant-ending.js';
 import { OAuthRecords } from './oauth/oauth-records.js';
@@ -121,7 +121,7 @@ interface PolicySurroundings {
   ],
   exports: [
     ...[SignIn, Sessions, RateLimiter, ApprovalService, WalletBody],
-    ...[OAuthRecords, RegisteredClients, GrantBook, GrantEnding, AccessTokens],
+    ...[OAuthRecords, RegisteredClients, GrantBook, GrantEnding, Bearers],
   ],
 })
 export class WalletApiModule {}

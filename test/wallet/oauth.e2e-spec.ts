@@ -1,3 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -21,6 +27,21 @@ interface LetIn {
   readonly refresh: string;
 }
 
+/** Of this machine, for an hour of trust. */
+function selfSigned(dir: string): { key: string; cert: string; certFile: string } {
+  const [keyFile, certFile] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+      ...['-days', '2', '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'],
+      ...['-keyout', keyFile, '-out', certFile],
+    ],
+    { stdio: 'ignore' },
+  );
+  return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8'), certFile };
+}
+
 const BOTH = 'wallet:read wallet:pay';
 const call = (name: string): Json => ({
   ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
@@ -31,15 +52,21 @@ describe('the wallet over OAuth', () => {
   let wallets: WalletWorld;
   let issuer: string;
   let resource: string;
+  const dir = mkdtempSync(join(tmpdir(), 'oauth-'));
+  const certificate = selfSigned(dir);
 
   beforeAll(async () => {
     const port = await freePort();
     issuer = `http://127.0.0.1:${port}`;
     resource = `${issuer}/mcp`;
-    const settings = { WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: issuer };
+    const trust = { NODE_EXTRA_CA_CERTS: certificate.certFile };
+    const settings = { WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: issuer, ...trust };
     wallets = await WalletWorld.start(settings, undefined, port);
   });
-  afterAll(() => wallets.stop());
+  afterAll(async () => {
+    await wallets.stop();
+    rmSync(dir, { recursive: true });
+  });
 
   const json = async (path: string): Promise<Json> =>
     (await (await fetch(`${issuer}${path}`)).json()) as Json;
@@ -263,7 +290,6 @@ describe('the wallet over OAuth', () => {
       const callback = new URL(await browser.open(String(body['location'])));
       expect(Object.fromEntries(callback.searchParams)).toEqual({
         ...{ error: 'access_denied', state: 'as sent', iss: issuer },
-        error_description: expect.any(String),
       });
     });
   });
@@ -373,6 +399,55 @@ describe('the wallet over OAuth', () => {
       const { status, body } = await register(more);
       expect(status).toBe(400);
       expect(String(body['error'])).toMatch(/^invalid_(client_metadata|redirect_uri)$/);
+    });
+  });
+
+  describe('takes a client that is named by a document', () => {
+    let site: Server;
+    let at: string;
+    let documents: Record<string, object>;
+
+    beforeAll(async () => {
+      const { key, cert } = certificate;
+      site = createServer({ key, cert }, (request, response) => {
+        response.end(JSON.stringify(documents[request.url ?? ''] ?? 'none'));
+      });
+      await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+      at = `https://127.0.0.1:${(site.address() as AddressInfo).port}`;
+      const loopback = { ...METADATA, redirect_uris: ['http://127.0.0.1/callback'] };
+      documents = {
+        '/client': { ...loopback, client_id: `${at}/client` },
+        '/liar': { ...loopback, client_id: `${at}/client` },
+        '/scheme': { ...METADATA, client_id: `${at}/scheme`, redirect_uris: ['evil://x'] },
+      };
+    });
+    afterAll(() => {
+      site.close();
+      site.closeAllConnections();
+    });
+
+    it('and tells the owner which host says so', async () => {
+      const { verifier, challenge } = proofKey();
+      const browser = new Browser();
+      const page = await browser.open(linkOf(`${at}/client`, challenge));
+      const { body } = await browser.ask(`${page}/request`);
+      expect(body['client']).toMatchObject({ name: 'Test client', site: new URL(at).host });
+      const callback = new URL(await browser.approve(page, newAccount()));
+      const code = callback.searchParams.get('code') ?? '';
+      const given = await exchange(code, `${at}/client`, verifier);
+      expect((await ask(String(given.body['access_token']))).status).toBe(200);
+    });
+
+    it.each(['liar', 'scheme', 'none'])('but not %s', async (path) => {
+      const answer = await new Browser().open(linkOf(`${at}/${path}`, proofKey().challenge));
+      expect(answer).toMatch(/^40[01] invalid_client/);
+    });
+
+    it('but not from inside', async () => {
+      for (const inside of ['https://169.254.169.254/client', 'https://[::1]/client']) {
+        const answer = await new Browser().open(linkOf(inside, proofKey().challenge));
+        expect(answer).toMatch(/^40[01] invalid_client/);
+      }
     });
   });
 

@@ -12,8 +12,7 @@ import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
-import { Sessions } from '../auth/sessions.js';
-import { AccessTokens } from '../oauth/access-tokens.js';
+import { Bearers } from '../oauth/access-tokens.js';
 import { challengeOf, SCOPE_NAMES } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
@@ -41,11 +40,10 @@ export const CurrentSession = createParamDecorator((_: unknown, context: Executi
 export class WalletAuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly sessions: Sessions,
+    private readonly bearers: Bearers,
     private readonly limiter: RateLimiter,
     private readonly directory: WalletDirectory,
     private readonly config: AppConfig,
-    private readonly accessTokens: AccessTokens,
   ) {}
 
   /** @throws WalletError */
@@ -80,9 +78,8 @@ export class WalletAuthGuard implements CanActivate {
     const { wallet } = this.config;
     if (wallet?.hasOAuth !== true) return this.#session(request);
     const { authorization } = request.headers;
-    const reader = AccessTokens.isOne(authorization) ? this.accessTokens : this.sessions;
     try {
-      return await this.#session(request, reader);
+      return await this.#session(request, (given) => this.bearers.any(given));
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'unauthorized') throw error;
       const problem = authorization === undefined ? undefined : 'invalid_token';
@@ -92,11 +89,14 @@ export class WalletAuthGuard implements CanActivate {
   }
 
   /** The bearer of a token. @throws WalletError */
-  async #session(request: Request, reader: Pick<Sessions, 'of'> = this.sessions): Promise<Session> {
+  async #session(
+    request: Request,
+    read = (given: string | undefined): Promise<Session> => this.bearers.own(given),
+  ): Promise<Session> {
     const { authorization } = request.headers;
     let session: Session;
     try {
-      session = await reader.of(authorization);
+      session = await read(authorization);
     } catch (error) {
       // Guessing tokens costs as much as anything else without one.
       if (error instanceof WalletError && error.code === 'unauthorized')

@@ -16,11 +16,6 @@ export class AccessTokens {
     private readonly deployment: { readonly resource: string; readonly now: () => number },
   ) {}
 
-  /** Whether it has the form of such a token; whether it is one, {@link of} finds out. */
-  static isOne(authorization: string | undefined): boolean {
-    return ACCESS_TOKEN.test(authorization ?? '');
-  }
-
   /** @throws WalletError `unauthorized`. */
   async of(authorization: string | undefined): Promise<Session> {
     const token = ACCESS_TOKEN.exec(authorization ?? '')?.[1] ?? '';
@@ -37,5 +32,24 @@ export class AccessTokens {
     const session = await this.sessions.ofGrant(grant);
     const given = scope.split(' ').filter((one) => grant.scopes.includes(one));
     return { ...session, expiresAt: exp, scopes: new Set(given) };
+  }
+}
+
+/** Whoever bears a token, of either kind. */
+export class Bearers {
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly accessTokens: AccessTokens,
+  ) {}
+
+  /** By a token of the wallet itself, which is good everywhere. @throws WalletError `unauthorized`. */
+  own(authorization: string | undefined): Promise<Session> {
+    return this.sessions.of(authorization);
+  }
+
+  /** By either, at the resource that tokens of OAuth are for. @throws WalletError `unauthorized`. */
+  any(authorization: string | undefined): Promise<Session> {
+    const isOAuth = ACCESS_TOKEN.test(authorization ?? '');
+    return (isOAuth ? this.accessTokens : this.sessions).of(authorization);
   }
 }

@@ -105,7 +105,10 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
         allowClient: (_, client) => problemOf({ ...client.metadata() }) === undefined,
       },
       registration: { enabled: true, issueRegistrationAccessToken: false },
-      revocation: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_, client, token) => token.clientId === client.clientId,
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => {

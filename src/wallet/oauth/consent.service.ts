@@ -1,19 +1,19 @@
-import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
 import type { Address } from 'viem';
-import { AppConfig } from '../../platform/config/app-config.js';
-import { Sessions } from '../auth/sessions.js';
-import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
-import { ApprovalService } from '../http/approval.service.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import type { Sessions } from '../auth/sessions.js';
+import type { SignedMessage, SignIn, SignInMessage } from '../auth/sign-in.js';
+import type { ApprovalService } from '../http/approval.service.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
+import type { WalletClock } from '../wallet-tokens.js';
 import { GRANT_SECONDS } from './authorization-server.js';
 import { shownHost, shownName } from './client-metadata.js';
-import { GrantBook } from './grant-book.js';
+import type { GrantBook } from './grant-book.js';
 import { resourceOf, type Scope, SCOPE_NAMES, SCOPES } from './oauth-names.js';
-import { RegisteredClients } from './registered-clients.js';
+import type { RegisteredClients } from './registered-clients.js';
 
 /** What a client asks an owner for. */
 export interface ConsentRequest {
@@ -39,21 +39,19 @@ export interface ConsentVisit {
   readonly response: Response;
 }
 
-/** The owner says yes by signing a message that names the client, where its answer goes and the rules. */
-@Injectable()
-export class ConsentService {
-  readonly #publicUrl: string;
+export interface ConsentParts {
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly approvals: ApprovalService;
+  readonly grants: GrantBook;
+  readonly clients: RegisteredClients;
+  readonly wallet: WalletConfig;
+  readonly now: WalletClock;
+}
 
-  constructor(
-    private readonly signIn: SignIn,
-    private readonly sessions: Sessions,
-    private readonly approvals: ApprovalService,
-    private readonly grants: GrantBook,
-    private readonly clients: RegisteredClients,
-    { wallet }: AppConfig,
-  ) {
-    this.#publicUrl = wallet?.publicUrl ?? '';
-  }
+/** The owner says yes by signing a message that names the client, where its answer goes and the rules. */
+export class ConsentService {
+  constructor(private readonly parts: ConsentParts) {}
 
   /** @throws WalletError `not_found` for what is over, and for another browser's request alike. */
   async requestOf(visit: ConsentVisit): Promise<ConsentRequest> {
@@ -65,31 +63,33 @@ export class ConsentService {
     owner: Address,
   ): Promise<SignInMessage & { readonly rules: string }> {
     const asked = await this.requestOf(visit);
-    const rules = await this.approvals.rulesOf(owner);
+    const rules = await this.parts.approvals.rulesOf(owner);
     const statement = statementOf(visit.uid, asked, rules);
-    return { ...(await this.signIn.challenge(owner, statement)), rules };
+    return { ...(await this.parts.signIn.challenge(owner, statement)), rules };
   }
 
   /** @returns where the browser goes on to. */
   async approve(visit: ConsentVisit, signed: SignedMessage): Promise<string> {
     const { server, request, response } = visit;
+    const { sessions, grants, clients, wallet, now } = this.parts;
     const interaction = await openRequest(visit);
     const asked = await describe(server, interaction);
-    const owner = this.signIn.signerOf(signed);
+    const owner = this.parts.signIn.signerOf(signed);
     // Rules that changed since make another statement, which nobody has signed.
-    const statement = statementOf(visit.uid, asked, await this.approvals.rulesOf(owner));
-    const { askedAt } = await this.signIn.accept(signed, statement);
+    const statement = statementOf(visit.uid, asked, await this.parts.approvals.rulesOf(owner));
+    const { askedAt } = await this.parts.signIn.accept(signed, statement);
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
-    grant.addResourceScope(resourceOf(this.#publicUrl), scopes.join(' '));
+    grant.addResourceScope(resourceOf(wallet.publicUrl), scopes.join(' '));
+    const at = now();
     const grantId = await grant.save();
-    const epoch = await this.sessions.grant(owner, grantId, { by: 'oauth', askedAt });
-    await this.grants.keep({
+    const epoch = await sessions.grant(owner, grantId, { by: 'oauth', askedAt });
+    await grants.keep({
       ...{ id: grantId, owner, scopes, epoch },
       ...{ clientId: asked.client.id, clientName: asked.client.name, redirectHost: asked.host },
-      ...{ createdAt: grant.iat, expiresAt: grant.iat + GRANT_SECONDS },
+      ...{ createdAt: at, expiresAt: at + GRANT_SECONDS },
     });
-    await this.clients.keep(asked.client.id);
+    await clients.keep(asked.client.id);
     return server.interactionResult(request, response, {
       login: { accountId: owner, remember: false },
       consent: { grantId },

@@ -6,7 +6,7 @@ import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Sessions } from '../auth/sessions.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import { AccessTokens } from './access-tokens.js';
+import { AccessTokens, Bearers } from './access-tokens.js';
 import { GrantBook } from './grant-book.js';
 import { GrantEnding } from './grant-ending.js';
 import { resourceOf } from './oauth-names.js';
@@ -36,5 +36,11 @@ export const OAUTH_STORES: Provider[] = [
       { publicUrl }: WalletConfig,
       now: WalletClock,
     ) => new AccessTokens(records, grants, sessions, { resource: resourceOf(publicUrl), now }),
+  },
+  {
+    provide: Bearers,
+    inject: [Sessions, AccessTokens],
+    useFactory: (sessions: Sessions, accessTokens: AccessTokens) =>
+      new Bearers(sessions, accessTokens),
   },
 ];

@@ -3,14 +3,16 @@ import { PinoLogger } from 'nestjs-pino';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { provide } from '../../platform/nest/provide.js';
 import { Sessions } from '../auth/sessions.js';
+import { SignIn } from '../auth/sign-in.js';
+import { ApprovalService } from '../http/approval.service.js';
 import { WalletApiModule } from '../wallet-api.module.js';
 import { WalletBudgetModule } from '../wallet-budget.module.js';
 import { WalletKeysModule } from '../wallet-keys.module.js';
-import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { WALLET_CLOCK, WALLET_SETTINGS } from '../wallet-tokens.js';
 import { type ServerParts, startAuthorizationServer } from './authorization-server.js';
 import { ClientDocuments } from './client-documents.js';
 import { ConsentController } from './consent.controller.js';
-import { ConsentService } from './consent.service.js';
+import { type ConsentParts, ConsentService } from './consent.service.js';
 import { GrantBook } from './grant-book.js';
 import { GrantEnding } from './grant-ending.js';
 import { GrantsV1Controller } from './grants.v1.controller.js';
@@ -55,7 +57,15 @@ interface ServerSurroundings extends Omit<
       { wallet: WALLET_SETTINGS },
       ({ wallet }: { readonly wallet: WalletConfig }) => new ClientDocuments(wallet.fetchAllow),
     ),
-    ConsentService,
+    provide(
+      ConsentService,
+      {
+        ...{ signIn: SignIn, sessions: Sessions, approvals: ApprovalService },
+        ...{ grants: GrantBook, clients: RegisteredClients },
+        ...{ wallet: WALLET_SETTINGS, now: WALLET_CLOCK },
+      },
+      (parts: ConsentParts) => new ConsentService(parts),
+    ),
   ],
 })
 export class WalletOAuthModule {
