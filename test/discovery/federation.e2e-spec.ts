@@ -12,13 +12,15 @@ import { connectDatabase } from '../../src/history/postgres/database.js';
 import { migrate } from '../../src/history/postgres/migrator.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { ApiDescription } from '../support/api-description.js';
-import { get } from '../support/http.js';
+import { eventually, get } from '../support/http.js';
 import type { Json } from '../support/payments.js';
 import { World } from '../support/world.js';
 
 const at = (name: string): string => `https://shop.example.com/${name}`;
-/** Of an answer, when everything else is slow too. */
-const PATIENCE_MS = 8000;
+/** Of one answer, when everything else is slow too. */
+const ANSWER_MS = 20_000;
+/** A source that was too slow three times is left alone for half a minute. */
+const PATIENCE_MS = 60_000;
 
 /** A catalogue that answers what a test wants. */
 class AnyCatalogue {
@@ -109,38 +111,74 @@ describe('catalogues that read each other', () => {
   });
 
   const urlOf = (service: Service | undefined): string => service?.url ?? '';
-  let asking = 0;
-  /** A limit of its own each time, so that nothing is answered from what was kept. */
-  async function listed(path = 'resources?'): Promise<{ body: Json; names: string[] }> {
-    asking += 1;
-    const query = `${path}&maxPrice=${1_000_000 + asking}&asset=0x${'c3'.repeat(20)}`;
-    const { status, body } = await get(`${urlOf(ours)}/discovery/${query}`);
-    expect(status).toBe(200);
-    const items = (body['items'] ?? body['resources']) as readonly Json[];
-    const names = items.map(({ source, resource }) =>
+  const namesIn = (body: Json): string[] =>
+    ((body['items'] ?? body['resources']) as readonly Json[]).map(({ source, resource }) =>
       [source ?? 'own', String(resource).split('/').at(-1)].join(' '),
     );
-    return { body, names };
+  let asking = 0;
+  /** A question of its own, so that nothing is answered from what was kept. */
+  const questionOf = (): string => {
+    asking += 1;
+    return `asset=0x${'c3'.repeat(20)}&maxPrice=${1_000_000 + asking}`;
+  };
+  async function listed(question = questionOf()): Promise<Json> {
+    const { status, body } = await get(`${urlOf(ours)}/discovery/resources?${question}`);
+    expect(status).toBe(200);
+    return body;
+  }
+  /** Sources that answer are slow at times: the same is asked again. */
+  async function lists(names: readonly string[], isPartial = false): Promise<Json> {
+    const question = questionOf();
+    let body: Json = {};
+    await eventually(
+      `${names.join(', ')}, ${isPartial ? 'and one has not answered' : 'and all have answered'}`,
+      async () => {
+        body = await listed(question);
+        return (
+          `${namesIn(body).join()} ${String(body['partialResults'])}` ===
+          `${names.join()} ${isPartial}`
+        );
+      },
+      PATIENCE_MS,
+    );
+    return body;
   }
 
   it('list their own, and behind it what is not theirs, for stock clients too', async () => {
     const { bazaar } = withBazaar(new HTTPFacilitatorClient({ url: urlOf(ours) })).extensions;
-    const { items, pagination } = await bazaar.listResources({ limit: 1000 });
-    const marks = items.map((item) => [(item as { source?: string }).source, item.resource]);
-    expect(marks).toEqual([
+    await lists(['own ours', 'own shared', 'theirs theirs']);
+    let items: readonly { readonly resource: string; readonly source?: string }[] = [];
+    await eventually(
+      'the stock client lists them',
+      async () => {
+        const list = await bazaar.listResources({ limit: 1000 });
+        items = list.items;
+        return items.length === 3 && list.pagination.total === 2;
+      },
+      PATIENCE_MS,
+    );
+    expect(items.map(({ source, resource }) => [source, resource])).toEqual([
       ...[
         [undefined, at('ours')],
         [undefined, at('shared')],
       ],
       ['theirs', at('theirs')],
     ]);
-    expect(pagination.total).toBe(2);
-    const found = await bazaar.search({ query: 'weather' });
-    expect(found.resources.map(({ resource }) => resource)).toEqual([
-      ...[at('ours'), at('shared'), at('theirs')],
+    await eventually(
+      'the stock client finds them',
+      async () => {
+        const { resources } = await bazaar.search({ query: 'weather' });
+        return (
+          resources.map(({ resource }) => resource.split('/').at(-1)).join() ===
+          'ours,shared,theirs'
+        );
+      },
+      PATIENCE_MS,
+    );
+    const alone = await listed('sources=own');
+    expect([namesIn(alone), alone['partialResults']]).toEqual([
+      ...[['own ours', 'own shared'], undefined],
     ]);
-    const { body, names } = await listed('resources?sources=own');
-    expect([names, body['partialResults']]).toEqual([['own ours', 'own shared'], undefined]);
     for (const path of ['resources', 'search']) {
       const answer = await get(`${urlOf(ours)}/discovery/${path}`);
       expect(api.problemsOf('get', `/discovery/${path}`, 200, answer.body)).toEqual([]);
@@ -151,19 +189,16 @@ describe('catalogues that read each other', () => {
   });
 
   it('do not go round, though each names another', async () => {
-    const fromTheirs = await get(`${urlOf(theirs)}/discovery/resources`);
-    const items = fromTheirs.body['items'] as readonly Json[];
-    expect(items.map(({ source, resource }) => [source, resource])).toEqual([
-      ...[
-        [undefined, at('theirs')],
-        [undefined, at('shared')],
-      ],
-      ...[
-        ['third', at('third')],
-        ['ours', at('ours')],
-      ],
-    ]);
-    expect((await listed()).names).not.toContain('theirs third');
+    const expected = ['own theirs', 'own shared', 'third third', 'ours ours'];
+    await eventually(
+      'theirs has what is ours, and what is of a third',
+      async () => {
+        const { body } = await get(`${urlOf(theirs)}/discovery/resources`);
+        return namesIn(body).join() === expected.join();
+      },
+      PATIENCE_MS,
+    );
+    await lists(['own ours', 'own shared', 'theirs theirs']);
     const response = await fetch(`${urlOf(third)}/discovery/resources`, {
       headers: { 'x402-sources': 'own' },
     });
@@ -172,14 +207,21 @@ describe('catalogues that read each other', () => {
   });
 
   it('are read page by page, ours first', async () => {
-    const names: string[] = [];
-    let cursor = '';
-    do {
-      const page = await listed(`resources?limit=1${cursor && `&cursor=${cursor}`}`);
-      names.push(...page.names);
-      cursor = String((page.body['pagination'] as Json)['nextCursor'] ?? '');
-    } while (cursor !== '' && names.length < 10);
-    expect(names).toEqual(['own ours', 'own shared', 'theirs theirs']);
+    const walk = async (): Promise<readonly string[]> => {
+      const names: string[] = [];
+      let cursor = '';
+      do {
+        const page = await listed(`limit=1${cursor && `&cursor=${cursor}`}`);
+        names.push(...namesIn(page));
+        cursor = String((page['pagination'] as Json)['nextCursor'] ?? '');
+      } while (cursor !== '' && names.length < 10);
+      return names;
+    };
+    await eventually(
+      'each is on a page of its own',
+      async () => (await walk()).join() === 'own ours,own shared,theirs theirs',
+      PATIENCE_MS,
+    );
   });
 
   it('show nothing of another that would not be listed here, and none of its figures', async () => {
@@ -192,12 +234,10 @@ describe('catalogues that read each other', () => {
       aForeignItem('shared', { accepts: [aForeignOffer({ payTo: OTHER_PAYEE })] }),
     ];
     any.says(`{"items":${JSON.stringify(items)},"__proto__":{"items":[]},"partialResults":1}`);
-    const { body, names } = await listed();
-    expect(names).toEqual([
+    const body = await lists([
       ...['own ours', 'own shared', 'theirs theirs', 'any good', 'any shared'],
     ]);
-    expect(JSON.stringify(body)).not.toMatch(/script|\u202E|score|instead|javascript|__proto__/);
-    expect(body['partialResults']).toBe(false);
+    expect(JSON.stringify(body)).not.toMatch(/<script|\u202E|score|instead|javascript|__proto__/);
   });
 
   it.each<[string, (response: ServerResponse) => void]>([
@@ -210,15 +250,16 @@ describe('catalogues that read each other', () => {
     ['fails', (response) => response.writeHead(500).end('{"items":[]}')],
     ['leads elsewhere', (response) => elsewhere(response)],
   ])('answer without one that %s', async (_, answer) => {
+    const names = ['own ours', 'own shared', 'theirs theirs'];
     // What failed before is forgotten.
-    expect((await listed()).body['partialResults']).toBe(false);
+    await lists(names);
     const before = any.asked;
     any.answer = answer;
     const begun = performance.now();
-    const { body, names } = await listed();
-    expect(performance.now() - begun).toBeLessThan(PATIENCE_MS);
-    expect(names).toEqual(['own ours', 'own shared', 'theirs theirs']);
-    expect([body['partialResults'], any.asked - before]).toEqual([true, 1]);
+    expect(namesIn(await listed()).slice(0, 2)).toEqual(names.slice(0, 2));
+    expect(performance.now() - begun).toBeLessThan(ANSWER_MS);
+    await lists(names, true);
+    expect(any.asked).toBeGreaterThan(before);
   });
 
   it('leave one alone that has failed several times', async () => {
@@ -226,7 +267,7 @@ describe('catalogues that read each other', () => {
     for (let n = 0; n < 3; n += 1) await listed();
     const before = any.asked;
     for (let n = 0; n < 3; n += 1) {
-      expect((await listed()).body['partialResults']).toBe(true);
+      expect((await listed())['partialResults']).toBe(true);
     }
     expect(any.asked).toBe(before);
   });
