@@ -152,7 +152,8 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
       registration: OAUTH_PATHS.registration,
       revocation: OAUTH_PATHS.revocation,
     },
-    scopes: [],
+    // Clients name them when they register, too.
+    scopes: [...SCOPE_NAMES],
     ttl: {
       AccessToken: accessSeconds,
       AuthorizationCode: CODE_SECONDS,

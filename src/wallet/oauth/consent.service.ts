@@ -81,6 +81,8 @@ export class ConsentService {
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
     grant.addResourceScope(resourceOf(wallet.publicUrl), scopes.join(' '));
+    // Said twice, for the library asks for each scope it knows of whether it was answered.
+    grant.addOIDCScope(scopes.join(' '));
     const at = now();
     const grantId = await grant.save();
     const epoch = await sessions.grant(owner, grantId, { by: 'oauth', askedAt });
