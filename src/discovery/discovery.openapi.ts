@@ -12,6 +12,7 @@ import {
   TEXT_SCHEMA as text,
 } from '../protocol/payment/wire-schemas.js';
 import { REASONS } from '../protocol/reasons.js';
+import { ALIVE, PROBE_SCHEMAS } from './alive/probes.openapi.js';
 import { MEANINGS } from './codes.js';
 import { STATEMENT_SCHEMAS, statementOperation } from './owned/statements.openapi.js';
 
@@ -40,7 +41,7 @@ const pagination = object({ limit: count, offset: count, total: count, nextCurso
 const known = object(
   {
     ...{ payTo: address, network: text, resource: text, call: text, listed: flag },
-    ...{ code, message: text, path: text, at: time },
+    ...{ code, message: text, path: text, at: time, probe: schemaRef('DiscoveredProbe') },
   },
   ['payTo', 'network', 'resource', 'listed', 'code', 'message', 'at'],
 );
@@ -82,7 +83,7 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
         description:
           'The other catalogue whose entry it is: nothing of it was paid here. It has neither `firstPaid`, `otherPayees` nor `quality`.',
       },
-      quality: schemaRef('DiscoveredQuality'),
+      ...{ quality: schemaRef('DiscoveredQuality'), probe: schemaRef('DiscoveredProbe') },
       otherPayees: {
         ...count,
         description:
@@ -94,7 +95,7 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       ...['discoveryInfo', 'network', 'payTo'],
     ],
   ),
-  DiscoveredQuality: quality,
+  ...{ DiscoveredQuality: quality, ...PROBE_SCHEMAS },
   DiscoveryList: object(
     {
       ...{ x402Version: version, items: listOf('DiscoveredResource'), pagination },
@@ -147,6 +148,7 @@ const FILTERS: Readonly<Record<string, JsonObject>> = {
   asset: address,
   scheme: text,
   maxPrice: { type: 'string', pattern: '^[0-9]+$', description: 'Atomic units of `asset`.' },
+  alive: ALIVE,
   extensions: { ...text, description: 'A key of an extension; every entry has `bazaar` alone.' },
 };
 const SOURCES = {

@@ -82,7 +82,7 @@ function productOf(value: string): string {
 /** RFC 9309 §2.2.2: letters, digits and `-._~` as they are, everything that is not ASCII percent-encoded. */
 function spelled(path: string): string {
   return path
-    .replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(text.toWellFormed()))
+    .replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(Buffer.from(text).toString()))
     .replace(/%[0-9a-f]{2}/gi, (octet) => {
       const character = String.fromCharCode(parseInt(octet.slice(1), 16));
       return /[\w.~-]/.test(character) ? character : octet.toUpperCase();

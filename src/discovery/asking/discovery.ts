@@ -6,7 +6,7 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueFilter, CatalogueReader, Standing } from '../catalogue.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
 import type { FederatedQuestion, Federation } from '../federation/federation.js';
-import { itemOf, itemOfSource } from './item.js';
+import { itemOf, itemOfSource, shownProbe } from './item.js';
 import {
   type AskedFilter,
   type AskedList,
@@ -41,6 +41,9 @@ interface Page {
   readonly total: number;
   readonly nextCursor: string | undefined;
 }
+
+/** What was seen alive longer ago is not told to be. */
+const ALIVE_MS = 7 * 86_400_000;
 
 const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
 
@@ -188,8 +191,11 @@ export class Discovery {
     };
   }
 
-  #filterOf(filter: AskedFilter, version: AskedVersion): CatalogueFilter {
-    return { ...filter, since: this.#since, ...(version === 1 && { x402Version: 1 as const }) };
+  #filterOf({ isAlive, ...filter }: AskedFilter, version: AskedVersion): CatalogueFilter {
+    return {
+      ...{ ...filter, since: this.#since, ...(version === 1 && { x402Version: 1 as const }) },
+      ...(isAlive && { aliveSince: new Date(this.parts.now() - ALIVE_MS) }),
+    };
   }
 
   get #since(): Date {
@@ -213,6 +219,7 @@ function standing(resource: string, code: ListingCode, found: readonly Standing[
       ...{ listed: one.code === 'listed', code: one.code, message: MEANINGS[one.code] },
       ...(one.path !== undefined && { path: one.path }),
       at: one.at.toISOString(),
+      ...(one.probe !== undefined && { probe: shownProbe(one.probe) }),
     })),
   };
 }

@@ -54,6 +54,7 @@ const FILTER = {
   extensions: z.string(TEXT).max(64, 'must be at most 64 characters').optional(),
   /** `own` leaves out other catalogues. */
   sources: z.enum(['own', 'all'], { error: 'must be own or all' }).optional(),
+  alive: z.enum(['true'], { error: 'must be true' }).optional(),
 };
 
 const LIST = z.object({
@@ -78,7 +79,10 @@ const STATUS = z.object({
   payTo: address.optional(),
 });
 
-export type AskedFilter = Omit<CatalogueFilter, 'since' | 'x402Version'>;
+export type AskedFilter = Omit<CatalogueFilter, 'since' | 'aliveSince' | 'x402Version'> & {
+  /** Only what was seen alive lately. */
+  readonly isAlive: boolean;
+};
 
 interface Asked {
   /** `undefined` for what no entry can be. */
@@ -116,7 +120,7 @@ export function readSearch(query: unknown): AskedSearch {
   const { query: text, limit: most, cursor, ...asked } = read(SEARCH, query);
   return {
     ...{ text: text.trim(), limit: most, filter: filterOf(asked) },
-    isOwnOnly: asked.sources === 'own',
+    isOwnOnly: isOwnOnly(asked),
     start: cursor === undefined ? { offset: 0 } : (readSources(cursor) ?? readOffset(cursor)),
   };
 }
@@ -127,18 +131,25 @@ export function readStatus(query: unknown): z.output<typeof STATUS> {
 
 function listOf({ limit: most, offset, cursor, ...asked }: z.output<typeof LIST>): AskedList {
   const start = cursor === undefined ? { offset } : (readSources(cursor) ?? readCursor(cursor));
-  const isOwnOnly = asked.sources === 'own';
-  return { filter: filterOf(asked), limit: most, offset, start, isOwnOnly };
+  return { filter: filterOf(asked), limit: most, offset, start, isOwnOnly: isOwnOnly(asked) };
+}
+
+/** What other catalogues list was not asked for here: nothing of it was seen alive. */
+function isOwnOnly({ sources, alive }: z.output<z.ZodObject<typeof FILTER>>): boolean {
+  return sources === 'own' || alive !== undefined;
 }
 
 function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | undefined {
-  const { type, payTo, network: chainId, asset, scheme, maxPrice, extensions } = asked;
+  const { type, payTo, network: chainId, asset, scheme, maxPrice, extensions, alive } = asked;
   if (maxPrice !== undefined && asset === undefined) {
     throw invalid('maxPrice: needs asset: amounts of two tokens cannot be compared.');
   }
   if (extensions !== undefined && extensions !== BAZAAR) return undefined;
   if (scheme !== undefined && !isSchemeName(scheme)) return undefined;
-  return { type, payTo, chainId, asset, scheme, maxAmount: maxPrice };
+  return {
+    ...{ type, payTo, chainId, asset, scheme, maxAmount: maxPrice },
+    isAlive: alive !== undefined,
+  };
 }
 
 /** What others know of and we do not is passed over: clients of other catalogues send it. */

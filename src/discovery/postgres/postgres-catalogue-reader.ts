@@ -13,6 +13,7 @@ import type {
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
+import type { Probe, ProbeState } from '../alive/probe.js';
 import type { Quality } from '../quality/quality.js';
 import { searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
@@ -28,6 +29,14 @@ interface EntryRow {
   readonly quality: string | null;
   readonly others: string;
   readonly offers: readonly OfferRow[] | null;
+  readonly probe: ProbeRow | null;
+}
+
+/** As JSON has it. */
+interface ProbeRow {
+  readonly state: ProbeState;
+  readonly status: number | null;
+  readonly at: string | null;
 }
 
 interface OfferRow {
@@ -112,20 +121,21 @@ export class PostgresCatalogueReader implements CatalogueReader {
         readonly code: string;
         readonly path: string | null;
         readonly at: Date;
+        readonly probe: ProbeRow | null;
       }>`
         (select chain_id, pay_to, resource, null as call, listing, case
             when ${isDenied(sql`entry`)} then 'denied'
             when last_paid_at < ${since} then 'expired' else 'listed' end as code,
-          null as path, last_paid_at as at
+          null as path, last_paid_at as at, ${probeOf(sql`entry`)} as probe
         from x402.catalogue_entries entry
         where (resource = ${resource} or example_url = ${resource}) and ${ofPayee}
         order by last_paid_at desc, id limit ${STANDINGS_MAX})
         union all
-        (select chain_id, pay_to, resource, null, null, code, path, happened_at
+        (select chain_id, pay_to, resource, null, null, code, path, happened_at, null
         from x402.catalogue_refusals where resource = ${resource} and ${ofPayee}
         order by happened_at desc, pay_to limit ${STANDINGS_MAX})
         union all
-        (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at
+        (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at, null
         from x402.catalogue_statements where resource = ${resource} and ${ofPayee}
           and action = 'remove' and (ends_at is null or ends_at > now())
         order by accepted_at desc, entry_id limit ${STANDINGS_MAX})`.execute(this.db),
@@ -139,6 +149,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
       code: row.code as 'listed' | 'expired' | RefusalCode,
       path: row.path ?? undefined,
       at: row.at,
+      probe: probeIn(row.probe),
     }));
   }
 
@@ -154,7 +165,8 @@ export class PostgresCatalogueReader implements CatalogueReader {
             where other.place = entry.place and other.pay_to <> entry.pay_to) as others,
           (select json_agg(json_build_object('scheme', scheme, 'asset', encode(asset, 'hex'),
               'amount', amount::text, 'offer', offer) order by paid_at desc)
-            from x402.catalogue_offers where entry_id = entry.id) as offers
+            from x402.catalogue_offers where entry_id = entry.id) as offers,
+          ${probeOf(sql`entry`)} as probe
         from (${page}) entry order by rank`.execute(db),
     );
     return rows.map(entryOf);
@@ -181,17 +193,30 @@ function entryOf(row: EntryRow): CatalogueEntry {
     lastPaidAt: row.last_paid_at,
     otherPayees: Number(row.others),
     quality: row.quality === null ? undefined : (JSON.parse(row.quality) as Quality),
+    probe: probeIn(row.probe),
     position: { score: row.score, paidAt: row.last_paid_at.getTime(), id: row.id.toString('hex') },
   };
+}
+
+function probeIn(probe: ProbeRow | null): Probe | undefined {
+  if (probe === null) return undefined;
+  const { state, status, at } = probe;
+  return { state, status: status ?? undefined, at: at === null ? undefined : new Date(at) };
 }
 
 function offerOf({ scheme, asset, amount, offer }: OfferRow): CatalogueOffer {
   return { scheme, asset: `0x${asset}`, amount, offer: JSON.parse(offer) as ListedOffer };
 }
 
+/** What was seen of an entry last; null before it was asked for. */
+function probeOf(entry: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select json_build_object('state', state, 'status', status, 'at', probed_at)
+    from x402.catalogue_probes where entry_id = ${entry}.id and state is not null)`;
+}
+
 /** What is asked for, of what is shown to anybody. */
 function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
-  const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
+  const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since, aliveSince } = filter;
   const conditions = [
     sql`entry.last_paid_at >= ${since}`,
     sql`not ${isDenied(sql`entry`)}`,
@@ -199,6 +224,12 @@ function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
     ...(payTo === undefined ? [] : [sql`entry.pay_to = ${bytesOf(payTo)}`]),
     ...(chainId === undefined ? [] : [sql`entry.chain_id = ${chainId}`]),
     ...(x402Version === undefined ? [] : [sql`entry.x402_version = ${x402Version}`]),
+    ...(aliveSince === undefined
+      ? []
+      : [
+          sql`exists (select from x402.catalogue_probes where entry_id = entry.id
+            and state = 'alive' and probed_at >= ${aliveSince})`,
+        ]),
   ];
   const ofOffer = [
     ...(scheme === undefined ? [] : [sql`scheme = ${scheme}`]),
@@ -213,7 +244,7 @@ function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
 }
 
 /** The list is short, and read once for a page. */
-function isDenied(entry: RawBuilder<unknown>): RawBuilder<boolean> {
+export function isDenied(entry: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(
     exists (select from x402.catalogue_denials where kind = 'host' and value = ${entry}.host)
     or exists (select from x402.catalogue_denials

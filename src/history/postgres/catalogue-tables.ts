@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, `0011_quality.sql`, `0012_owned.sql` and `0015_catalogue_words.sql`. */
+/** The tables of `0009_catalogue.sql`, `0011_quality.sql`, `0012_owned.sql`, `0013_probes.sql` and `0015_catalogue_words.sql`. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -67,5 +67,21 @@ export interface CatalogueTables {
   readonly catalogue_denials: {
     readonly kind: 'payee' | 'host';
     readonly value: string;
+  };
+  readonly catalogue_hosts: {
+    readonly host: string;
+    readonly visited_at: Date | null;
+    readonly due_at: Date;
+    readonly robots_origin: string | null;
+    readonly robots: string | null;
+    readonly robots_at: Date | null;
+  };
+  readonly catalogue_probes: {
+    readonly entry_id: Buffer;
+    readonly host: string;
+    readonly due_at: Date;
+    readonly state: string | null;
+    readonly status: number | null;
+    readonly probed_at: Date | null;
   };
 }

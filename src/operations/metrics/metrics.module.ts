@@ -1,6 +1,8 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
+import { ProberObserver } from '../../discovery/alive/prober-observer.js';
+import { probesListings } from '../../discovery/alive/probes-listings.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
@@ -31,6 +33,7 @@ import { HubMetrics } from './hub-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
 import { paymentMetrics } from './payment-metrics.js';
+import { proberMetrics } from './prober-metrics.js';
 import { ReconciliationGauges } from './reconciliation-metrics.js';
 import { RedisMetrics } from './redis-metrics.js';
 import { responseMetrics } from './response-metrics.js';
@@ -82,6 +85,7 @@ export class MetricsModule {
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
     const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
+    const probes = probesListings(config);
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
@@ -104,6 +108,7 @@ export class MetricsModule {
         ...(hasHub ? [HUB_METRICS] : []),
         ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
         ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
+        ...(probes ? [observer(ProberObserver, proberMetrics)] : []),
         ...(reconciles ? [RECONCILIATION_GAUGES] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
@@ -119,6 +124,7 @@ export class MetricsModule {
         ...(settles ? [PaymentObserver, LaneObserver] : []),
         ...(hasHistory ? [HistoryObserver] : []),
         ...(tellsWebhooks ? [WebhookObserver] : []),
+        ...(probes ? [ProberObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

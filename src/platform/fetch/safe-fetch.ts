@@ -79,15 +79,20 @@ export class SafeFetch {
   }
 
   /**
+   * @param mayFollow - where a redirect may lead beside what is never fetched; one that may not is the answer.
    * @throws FetchError
    */
-  async fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
+  async fetch(
+    wanted: FetchRequest,
+    signal: AbortSignal,
+    mayFollow: (to: URL) => boolean = () => true,
+  ): Promise<FetchAnswer> {
     const { method, ...first } = readRequest(wanted);
     let { url, headers, body } = first;
     for (let redirects = 0; ; redirects += 1) {
       const answer = await this.#once(url, { method, headers, body }, signal);
       const target = redirectOf(answer, url, method);
-      if (target === undefined) return answer;
+      if (target === undefined || !mayFollow(new URL(target))) return answer;
       if (redirects === REDIRECTS_MAX) throw refused('there are too many redirects');
       if (new URL(target).origin !== new URL(url).origin) {
         // What was meant for one server is not another's to read.

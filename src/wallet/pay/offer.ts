@@ -3,7 +3,7 @@ import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import { compressionOf, type FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
-import { parseSellerJson } from '../../protocol/payment/seller-json.js';
+import { ACCEPTS_MAX, readSentTerms } from '../../protocol/payment/payment-required.js';
 import {
   isJsonObject,
   isUint256,
@@ -14,8 +14,6 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { WalletError } from '../wallet-error.js';
-
-const OFFERS_MAX = 50;
 
 /** One way to pay that a seller offers and this wallet knows how to. */
 export interface Offer {
@@ -50,16 +48,11 @@ export function readPaymentRequired(
   { headers, body }: FetchAnswer,
   known: KnownContracts,
 ): PaymentRequired | undefined {
-  const sent = readHeader(headers['payment-required']) ?? parseSellerJson(body.toString('utf8'));
-  const version = sent?.['x402Version'];
-  const accepts = sent?.['accepts'];
-  if (sent === undefined || (version !== 1 && version !== 2) || !Array.isArray(accepts)) {
-    return undefined;
-  }
+  const terms = readSentTerms(headers['payment-required'], body.toString('utf8'));
+  if (terms === undefined) return undefined;
+  const { version, accepts, sent } = terms;
   return {
-    offers: (accepts as unknown[])
-      .slice(0, OFFERS_MAX)
-      .flatMap((one) => readOffer(one, version, known) ?? []),
+    offers: accepts.slice(0, ACCEPTS_MAX).flatMap((one) => readOffer(one, version, known) ?? []),
     offered: accepts.length,
     resource: sent['resource'],
     extensions: sent['extensions'],
@@ -74,13 +67,6 @@ export function noOffer(answer: FetchAnswer): WalletError {
       ? 'The server asks for payment, but not by x402.'
       : 'The server asks for payment in an answer that it has compressed, which nobody offered to read.',
   );
-}
-
-/** A header of base64 JSON; `undefined` when it is absent or is not one. */
-export function readHeader(value: string | undefined): JsonObject | undefined {
-  return value === undefined
-    ? undefined
-    : parseSellerJson(Buffer.from(value, 'base64').toString('utf8'));
 }
 
 function readOffer(sent: unknown, x402Version: 1 | 2, known: KnownContracts): Offer | undefined {

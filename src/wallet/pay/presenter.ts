@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import { readBase64Json } from '../../protocol/payment/payment-required.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
 import type { TypedData } from '../rules/spending.js';
@@ -10,7 +11,6 @@ import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
 import { type ChargedDeal, notServed, type Purchase } from './charger.js';
 import type { Result } from './intent.js';
-import { readHeader } from './offer.js';
 import { paymentHeader } from './payment-header.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
@@ -89,8 +89,8 @@ export class Presenter {
   }
 }
 
-export function receiptOf({ headers }: FetchAnswer): ReturnType<typeof readHeader> {
-  return readHeader(headers['payment-response'] ?? headers['x-payment-response']);
+export function receiptOf({ headers }: FetchAnswer): ReturnType<typeof readBase64Json> {
+  return readBase64Json(headers['payment-response'] ?? headers['x-payment-response']);
 }
 
 function isPending(answer: FetchAnswer): boolean {
