@@ -24,6 +24,7 @@ const sells = {
   ),
 };
 const text = (body: string): Partial<FetchAnswer> => ({ status: 200, body: Buffer.from(body) });
+const absent: Answering = () => ({ status: 404 });
 const unreachable = (): never => {
   throw new FetchError('fetch_failed', 'It took too long.');
 };
@@ -52,7 +53,7 @@ describe('the prober', () => {
         fetch: (wanted, signal, mayFollow = () => true) => {
           asked.push(wanted);
           if (signal.aborted) return Promise.reject(new FetchError('fetch_failed', 'Broken off.'));
-          const answer = answers[wanted.url] ?? (() => ({ status: 404 }));
+          const answer = answers[wanted.url] ?? absent;
           return Promise.resolve().then(() => ({
             ...{
               url: wanted.url,

@@ -70,6 +70,28 @@ describe('an answer without end', () => {
   });
 });
 
+describe('a redirect', () => {
+  it('that may not be followed is the answer, and nobody is asked at its end', async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer(({ url }, response) => {
+      asked.push(url);
+      response.writeHead(302, { location: url === '/a' ? '/b' : '/c' }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const fetching = new SafeFetch({ userAgent: 'test', maxBytes: 1024, allow: new Set([host]) });
+    const answer = await fetching.fetch(
+      wanted(`http://${host}/a`),
+      AbortSignal.timeout(5000),
+      ({ pathname }) => pathname !== '/c',
+    );
+    expect(answer).toMatchObject({ status: 302, url: `http://${host}/b` });
+    expect(asked).toEqual(['/a', '/b']);
+    await fetching.close();
+    server.close();
+  });
+});
+
 describe('a URL that is not fetched', () => {
   it.each([
     'http://127.0.0.1/',
