@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import type { Listing } from '../protocol/listing/listing.js';
+import type { Probe } from './alive/probe.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
@@ -15,7 +16,6 @@ import type {
   Paid,
   Standing,
 } from './catalogue.js';
-import type { Probe } from './alive/probe.js';
 import type { RefusalCode } from './codes.js';
 import type { EntryName, Statement } from './owned/statement.js';
 import type { StatementStore } from './owned/statements.js';

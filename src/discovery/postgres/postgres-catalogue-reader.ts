@@ -3,6 +3,7 @@ import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
+import type { Probe, ProbeState } from '../alive/probe.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
@@ -13,7 +14,6 @@ import type {
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
-import type { Probe, ProbeState } from '../alive/probe.js';
 import type { Quality } from '../quality/quality.js';
 import { searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
