@@ -115,9 +115,10 @@ describe('a settlement of another scheme', () => {
     truth.mine();
     const { chain } = await aChain(truth, 2);
     const range = { from: 1n, to: BigInt(truth.head) };
+    const blockHash = truth.blockHash(block);
     expect(await chain.uses.find(ref, range)).toEqual({
       kind: 'found',
-      use: { transaction: hash32(5), blockNumber: BigInt(block), logIndex: 1 },
+      use: { transaction: hash32(5), blockNumber: BigInt(block), blockHash, logIndex: 1 },
     });
     await chain.close();
   });
@@ -129,7 +130,12 @@ describe('a settlement of another scheme', () => {
       call: () => Promise.resolve({ status: 'returned', data: `0x${uintWord(isUsed)}` }),
     };
     // Before the broadcast, and with no transfer: of exact that would be somebody else's use.
-    const use = { transaction: hash32(5), blockNumber: 3n, logIndex: undefined };
+    const use = {
+      transaction: hash32(5),
+      blockNumber: 3n,
+      blockHash: hash32(3),
+      logIndex: undefined,
+    };
     const found: UseOutcome = { kind: 'found', use };
     const chain = {
       ...{ chainId: 56, uses: { look: () => found } },

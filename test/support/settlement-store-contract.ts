@@ -443,7 +443,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
       const { identity } = made;
       const lost = { chainId: CHAIN_ID, id: `lost-${Date.now()}`, identity };
-      const adoption = { ...lost, transaction: TX, blockNumber: 7n };
+      const adoption = { ...lost, transaction: TX, blockNumber: 7n, blockHash: TX };
       const adopted = await store.adopt(first, { ...adoption, logIndex: 0 });
       expect(adopted).toMatchObject({ state: 'finalized', isPaid: true, transaction: TX });
       const other = { ...adoption, id: 'other', logIndex: 0 };

@@ -15,6 +15,7 @@ import { aSettlementView } from '../../settlement/model/settlement-view.builder.
 import { LostClaims } from './lost-claims.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
+const BLOCK: Hex = `0x${'b1'.repeat(32)}`;
 const SIGNER = '0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B';
 
 interface World {
@@ -52,7 +53,7 @@ describe('a claim that the ledger has lost', () => {
       uses: {
         find: (_: unknown, range: { readonly from: bigint; readonly to: bigint }) => {
           searched.push(range);
-          const use = { transaction: TX, blockNumber: 7n, logIndex };
+          const use = { transaction: TX, blockNumber: 7n, blockHash: BLOCK, logIndex };
           return Promise.resolve(looks > finalAfter ? { kind: 'found', use } : { kind: 'absent' });
         },
       },
@@ -100,7 +101,7 @@ describe('a claim that the ledger has lost', () => {
   it('is made a record of with the transaction that paid it', async () => {
     const { adopted, searched } = await adopt({});
     expect(adopted).toMatchObject([
-      { chainId: 56, id: 'claim', transaction: TX, blockNumber: 7n, logIndex: 3 },
+      { chainId: 56, id: 'claim', transaction: TX, blockNumber: 7n, logIndex: 3, blockHash: BLOCK },
     ]);
     expect(searched).toEqual([{ from: 4000n, to: 5000n }]);
   });

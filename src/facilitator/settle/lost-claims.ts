@@ -56,7 +56,7 @@ export class LostClaims {
 
   async #adoptUse(
     { ref, identity, requester, settledAmount }: LostClaim,
-    { transaction, blockNumber, logIndex }: AuthorizationUse,
+    { transaction, blockNumber, blockHash, logIndex }: AuthorizationUse,
     chain: EvmChain,
   ): Promise<SettlementView | undefined> {
     if (logIndex === undefined) return undefined;
@@ -69,7 +69,8 @@ export class LostClaims {
     if (!isOurs) return undefined;
     const { chainId, id } = ref;
     return this.store.adopt(requester, {
-      ...{ chainId, id, identity, transaction, blockNumber, logIndex, settledAmount },
+      ...{ chainId, id, identity, settledAmount },
+      ...{ transaction, blockNumber, blockHash, logIndex },
     });
   }
 }

@@ -154,7 +154,7 @@ describe('SettleService', () => {
           adopt: ({ ref, identity, requester, settledAmount }) =>
             store.adopt(requester, {
               ...{ ...ref, identity, transaction: TX, blockNumber: 7n, logIndex: 0 },
-              settledAmount,
+              ...{ blockHash: TX, settledAmount },
             }),
         },
         onTrouble: (what) => trouble.push(what),

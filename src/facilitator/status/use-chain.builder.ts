@@ -41,7 +41,8 @@ export function aUseChain(options: Partial<UseChain> = {}): UseChain {
   const searched: Search[] = [];
   const world: Omit<UseChain, 'chain' | 'asked' | 'searched'> = {
     ...{ usedBy: undefined, search: 'works', state: 'known', payerHasCode: false },
-    ...{ head: 100n, failures: 0, use: { transaction: TX, blockNumber: 7n, logIndex: 0 } },
+    ...{ head: 100n, failures: 0 },
+    use: { transaction: TX, blockNumber: 7n, blockHash: TX, logIndex: 0 },
     ...options,
   };
   let failures = world.failures;

@@ -71,6 +71,7 @@ export async function isAuthorizationUsed(
 export interface AuthorizationUse {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
+  readonly blockHash: Hex;
   /** Index of the `Transfer` it made for exactly this payment, where its calldata shows that it did. */
   readonly logIndex: number | undefined;
 }

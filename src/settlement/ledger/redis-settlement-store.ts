@@ -235,7 +235,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
-    const { chainId, id, identity, transaction, blockNumber, logIndex, settledAmount } = adoption;
+    const { chainId, id, identity, transaction, logIndex, settledAmount } = adoption;
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.adopt,
@@ -247,7 +247,8 @@ export class RedisSettlementStore implements SettlementStore {
           this.limits.tombstoneSeconds,
           ...['auth', identity.authorizationId],
           ...['terms', identity.termsTag, 'signed', identity.signedTag],
-          ...['tx', encodeHash(transaction), 'block', blockNumber.toString(), 'batch', '1'],
+          ...['tx', encodeHash(transaction), 'block', adoption.blockNumber.toString()],
+          ...['block_hash', encodeHash(adoption.blockHash), 'batch', '1'],
           ...['log', logIndex?.toString() ?? ''],
           ...(settledAmount === undefined ? [] : ['settled', settledAmount.toString()]),
         ],

@@ -94,6 +94,7 @@ export interface Adoption extends ClaimRef {
   readonly identity: PaymentIdentity;
   readonly transaction: Hex;
   readonly blockNumber: bigint;
+  readonly blockHash: Hex;
   readonly logIndex: number | undefined;
   /** See `SettlementView`. */
   readonly settledAmount?: bigint | undefined;

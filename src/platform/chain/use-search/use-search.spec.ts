@@ -61,7 +61,10 @@ describe.each([
     return truth;
   }
   const range = { from: 10n, to: 25n };
-  const found = { kind: 'found', use: { transaction: copy.hash, blockNumber: 20n } };
+  const found = {
+    kind: 'found',
+    use: { transaction: copy.hash, blockNumber: 20n, blockHash: hash32(20n + 2n ** 128n) },
+  };
 
   it.each([1, 2])('is found by logs, with %i endpoints', async (count) => {
     const { chain } = await aChain(aTruth(), count);

@@ -211,6 +211,7 @@ export class UseSearch {
         throw new ChainUnavailableError(view.chainId, 'receipt');
       }
       const { to, input } = transaction;
+      const { blockHash } = receipt;
       const presented = presentedAuthorizations(to, input, this.chain.schemeContracts);
       const isUser =
         receipt.isSuccess &&
@@ -219,10 +220,9 @@ export class UseSearch {
           : presented.some((one) => isSameAuthorization(one, ref)));
       const logIndex = transferOf(ref, receipt, presented);
       const value = isUser
-        ? { transaction: hash, blockNumber: receipt.blockNumber, logIndex }
+        ? { transaction: hash, blockNumber: receipt.blockNumber, blockHash, logIndex }
         : undefined;
-      const key = `${receipt.blockHash} ${isUser} ${logIndex ?? ''}`;
-      return { value, key, subject: receipt.blockHash };
+      return { value, key: `${blockHash} ${isUser} ${logIndex ?? ''}`, subject: blockHash };
     };
     const use = await this.chain.agree({ what: 'receipt', read });
     if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');

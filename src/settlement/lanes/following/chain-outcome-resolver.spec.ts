@@ -20,6 +20,7 @@ import { ChainOutcomeResolver } from './chain-outcome-resolver.js';
 const OURS: Hex = `0x${'01'.repeat(32)}`;
 const NOOP: Hex = `0x${'02'.repeat(32)}`;
 const OTHER: Hex = `0x${'0f'.repeat(32)}`;
+const BLOCK: Hex = `0x${'b1'.repeat(32)}`;
 const OWN_SIGNER: Address = `0x${'aa'.repeat(20)}`;
 const STRANGER: Address = `0x${'bb'.repeat(20)}`;
 const DEADLINE = 2_000_000_000;
@@ -37,7 +38,7 @@ const word = (value: number): CallOutcome => ({
 });
 const use = (more: Partial<AuthorizationUse> = {}): UseOutcome => ({
   kind: 'found',
-  use: { transaction: OTHER, blockNumber: 15n, logIndex: 4, ...more },
+  use: { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK, logIndex: 4, ...more },
 });
 
 interface Span {
@@ -167,6 +168,13 @@ describe('ChainOutcomeResolver', () => {
   describe('used', () => {
     it('by a transaction that copied ours: the payee has its money', async () => {
       expect(await judged()).toBe('foreign paid');
+    });
+    it('by whomever: it ends with the block of that transaction, and its hash', async () => {
+      const place = { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK };
+      const judge = () => resolver.judge('a', payment, tracked(), mined(), finalized());
+      expect(await judge()).toMatchObject({ ending: { state: 'foreign', isPaid: true, ...place } });
+      searched = use({ logIndex: undefined });
+      expect(await judge()).toMatchObject({ ending: { isPaid: false, ...place } });
     });
     it('before ours was broadcast: it was presented elsewhere', async () => {
       searched = use({ blockNumber: SENT_AT });

@@ -141,7 +141,11 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const isOurs = use !== undefined && sent.hashes.includes(use.transaction);
     // Its receipt is yet to be seen.
     if (fate === 'in_flight' && (isOurs || use === undefined)) return { kind: 'waiting' };
-    const place = use && { transaction: use.transaction, blockNumber: use.blockNumber };
+    const place = use && {
+      transaction: use.transaction,
+      blockNumber: use.blockNumber,
+      blockHash: use.blockHash,
+    };
     if (isOurs) {
       const { logIndex } = use;
       // It was taken for dead or failed, and is neither: the node that said so was wrong.
