@@ -90,7 +90,8 @@ function startedDaily({
     processId: processes.processId,
     reconcile: async (network, task, signal) => {
       const ledgerLanes = await knownLanes(redis, network.chainId);
-      const parts = { network, books, ledgerLanes, signal, clock: systemClock };
+      const archiveLagMs = async () => (await outbox.backlog(network.chainId)).oldestMs;
+      const parts = { network, books, ledgerLanes, archiveLagMs, signal, clock: systemClock };
       return reconcileNetwork(parts, task);
     },
     archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,

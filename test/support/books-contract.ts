@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type {
   ClaimPlace,
   Reconciliation,
@@ -99,6 +99,22 @@ export function describeBooks(name: string, open: () => Promise<BooksWorld>): vo
       } while (after !== undefined);
       expect(seen).toHaveLength(names.length);
       expect(new Set(seen)).toEqual(new Set(names.map(idOf)));
+    });
+
+    it('give whoever names a transaction, whenever it was claimed and wherever it is', async () => {
+      await world.book([
+        anEntry('a', { block: 7n }),
+        anEntry('b', { claimedAt: FROM - 20 * HOUR_MS }),
+        anEntry('other', { chainId: 97, block: 7n }),
+      ]);
+      const { settlements } = await world.books.ofBlocks(CHAIN_ID, { from: 7n, to: 7n }, 10);
+      const hash = settlements[0]?.transaction ?? '0x';
+      const named = async (...hashes: Hex[]) =>
+        (await world.books.ofTransactions(CHAIN_ID, hashes)).map(({ id }) => id).sort();
+      expect(await named(hash)).toEqual(['a', 'b'].map(idOf).sort());
+      expect(await named(`0x${'99'.repeat(32)}`, hash)).toHaveLength(2);
+      expect(await named(`0x${'99'.repeat(32)}`)).toEqual([]);
+      expect(await named()).toEqual([]);
     });
 
     it('know the lanes that earlier runs have met', async () => {

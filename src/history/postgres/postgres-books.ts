@@ -1,5 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { BookedSettlement } from '../reconciliation/books.js';
 import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
 import type { BlockSpan } from '../reconciliation/search-logs.js';
@@ -12,7 +12,7 @@ import type {
   TimeSpan,
 } from '../reconciliation/settlement-books.js';
 import type { SettlementRow } from '../settlement-row.js';
-import { hexOf } from './bytea.js';
+import { bytesOf, hexOf } from './bytea.js';
 import { asked } from './database.js';
 import { newestRun, saveRun } from './reconciliation-rows.js';
 import type { Tables } from './tables.js';
@@ -87,6 +87,23 @@ export class PostgresBooks implements SettlementBooks, DailyRuns {
       settlements: rows.map(bookedOf),
       next: last && { claimedAt: last.claimed_at, id: last.id.toString('base64url') },
     };
+  }
+
+  async ofTransactions(
+    chainId: number,
+    hashes: readonly Hex[],
+  ): Promise<readonly BookedSettlement[]> {
+    if (hashes.length === 0) return [];
+    const all = sql.val(hashes.map((hash) => bytesOf(hash)));
+    // Each half has an index of its own.
+    const carried = this.#rows()
+      .where('chain_id', '=', chainId)
+      .where(sql<boolean>`transactions && ${all}::bytea[]`);
+    const paid = this.#rows()
+      .where('chain_id', '=', chainId)
+      .where(sql<boolean>`transaction = any(${all}::bytea[])`)
+      .where('transactions', 'is', null);
+    return (await asked(carried.unionAll(paid).execute())).map(bookedOf);
   }
 
   async lanes(chainId: number): Promise<readonly Address[]> {

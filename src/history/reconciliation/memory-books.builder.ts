@@ -1,5 +1,6 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { BookedSettlement } from './books.js';
+import { hashesOf } from './grouping.js';
 import type { BlockSpan } from './search-logs.js';
 import type {
   BlockPage,
@@ -61,6 +62,14 @@ export class MemoryBooks implements SettlementBooks {
       settlements: rows,
       next: last && { claimedAt: new Date(last.claimedAt ?? 0), id: last.id },
     });
+  }
+
+  ofTransactions(chainId: number, hashes: readonly Hex[]): Promise<readonly BookedSettlement[]> {
+    this.onRead();
+    const found = this.#of(chainId).filter((row) =>
+      hashesOf(row).some((hash) => hashes.includes(hash)),
+    );
+    return Promise.resolve(found);
   }
 
   lanes(chainId: number): Promise<readonly Address[]> {

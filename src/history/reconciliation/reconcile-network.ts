@@ -11,6 +11,7 @@ export interface NetworkParts {
   readonly books: SettlementBooks;
   readonly ledgerLanes: readonly Address[] | undefined;
   readonly clock: Clock;
+  readonly archiveLagMs?: () => Promise<number>;
   readonly signal?: AbortSignal;
 }
 

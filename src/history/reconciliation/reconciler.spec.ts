@@ -14,7 +14,7 @@ import { aBooked, addressOf, ASSET, aTransfer, aUse, LANE, STRANGER } from './bo
 import type { BookedSettlement } from './books.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { MemoryBooks } from './memory-books.builder.js';
-import { Reconciler, type ReconcilerTask } from './reconciler.js';
+import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
 import type { Checkpoint } from './settlement-books.js';
 
 /** Sleeping takes no time but its own. */
@@ -60,7 +60,7 @@ describe('a run of reconciliation', () => {
       blockHash: truth.blockHash(block),
       ...more,
     });
-  const run = async (task: Partial<ReconcilerTask> = {}, more: { signal?: AbortSignal } = {}) =>
+  const run = async (task: Partial<ReconcilerTask> = {}, more: Partial<ReconcilerParts> = {}) =>
     new Reconciler(
       { evidence, books, clock, ledgerLanes: lanes, topUpMostWei: 0n, ...more },
       { ...TASK, ...task },
@@ -136,6 +136,37 @@ describe('a run of reconciliation', () => {
     expect(await names()).toEqual(expected);
   });
 
+  it('judges no transaction by a part of its settlements: one was claimed in the time before', async () => {
+    const [first, second] = [paid(0), paid(9)];
+    truth.blocks[3] = [{ ...first, logs: [...(first.logs ?? []), ...(second.logs ?? [])] }];
+    // The block is of the second in which the time begins.
+    const fromMs = (START_S + 31) * 1000;
+    books.rows = [
+      { ...row(0, 3), claimedAt: fromMs + 1 },
+      { ...row(9, 3, { logIndex: 3, transaction: hashOfNonce(0) }), claimedAt: fromMs - 1 },
+      ...[row(1, 5), row(2, 8)].map((one) => ({ ...one, claimedAt: fromMs + 5 })),
+    ].map((one) => ({ ...one, transactions: [one.transaction ?? hash32(1)] }));
+    expect(await names({ window: { ...WINDOW, fromMs } })).toEqual([]);
+  });
+
+  it('says once what is wrong with a transaction that several places lead to', async () => {
+    const [first, second] = [paid(0), paid(9)];
+    truth.blocks[3] = [{ ...first, logs: [...(first.logs ?? []), ...(second.logs ?? [])] }];
+    // One that was carried by it, and is in no block: its page leads to the same transaction.
+    books.rows.push(
+      row(7, 3, {
+        isPaid: false,
+        state: 'expired',
+        transaction: undefined,
+        blockNumber: undefined,
+      }),
+    );
+    books.rows = books.rows.map((one) =>
+      one.id === '7' ? { ...one, transactions: [hashOfNonce(0)] } : one,
+    );
+    expect(await names()).toEqual(['log_without_settlement']);
+  });
+
   it('names payments by strangers that the books call ours', async () => {
     lanes = [STRANGER];
     const found = (await names()).filter((name) => name === 'sender_differs');
@@ -197,6 +228,21 @@ describe('a run of reconciliation', () => {
     };
     expect(await names()).toEqual([]);
     expect(clock.slept).toBeGreaterThan(3000);
+  });
+
+  it('waits longer for an archive that is behind, whatever else is wrong meanwhile', async () => {
+    clock = new HastyClock((START_S + 200) * 1000);
+    const late = books.rows.pop();
+    const archiveLagMs = () => Promise.resolve(clock.slept < 40_000 ? 5000 : 0);
+    books.onRead = () => {
+      if (clock.slept >= 40_000 && late !== undefined && !books.rows.includes(late)) {
+        books.rows.push(late);
+      }
+    };
+    expect((await run({}, { archiveLagMs })).findings).toEqual([]);
+    books.rows[1] = row(1, 5, { amount: 1n });
+    const { findings } = await run({}, { archiveLagMs: () => Promise.resolve(5000) });
+    expect(findings.map(({ name }) => name)).toEqual(['amount_differs']);
   });
 
   it('does not look again for ever', async () => {

@@ -8,8 +8,9 @@ import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js'
 import { compareTransaction } from './compare-transaction.js';
 import type { Finding } from './difference.js';
 import { Findings } from './findings.js';
-import { blockOf, byTransaction, hashesOf, withoutTransaction } from './grouping.js';
+import { blockOf, byTransaction, withoutTransaction } from './grouping.js';
 import { gapsOf, LaneBook } from './lane-book.js';
+import { SecondLooks } from './second-looks.js';
 import type {
   Checkpoint,
   Reconciliation,
@@ -30,6 +31,8 @@ export interface ReconcilerParts {
   /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
   readonly topUpMostWei: bigint;
   readonly clock: Clock;
+  /** How long what the ledger has said waits to be archived; absent where nobody can say. */
+  readonly archiveLagMs?: (() => Promise<number>) | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -41,10 +44,8 @@ export interface ReconcilerTask {
 }
 
 const PAGE_SETTLEMENTS = 500;
-/** What is younger may still be on its way into the archive: it is looked at again before it is called wrong. */
-const RECENT_MS = 600_000;
-const LOOKS_MOST = 5;
-const LOOK_PAUSE_MS = 2000;
+/** Transactions whose settlements are looked for at once. */
+const NAMED_AT_ONCE = 100;
 /** Account nonces of one lane that are searched for. */
 const GAPS_MOST = 2000;
 const ASSETS_MOST = 50;
@@ -57,13 +58,14 @@ export class Reconciler {
   readonly #startedAt: Date;
   #settlements = 0;
   #transactions = 0;
-  #looks = LOOKS_MOST;
+  readonly #looks: SecondLooks;
 
   constructor(
     private readonly parts: ReconcilerParts,
     private readonly task: ReconcilerTask,
   ) {
     this.#startedAt = new Date(parts.clock.now());
+    this.#looks = new SecondLooks(parts.clock, parts.archiveLagMs);
   }
 
   /** @throws ArchiveError; whatever the signal was aborted with. */
@@ -133,13 +135,12 @@ export class Reconciler {
       this.parts.signal?.throwIfAborted();
       const findings = await this.#compare(rows, sights, last);
       const isWrong = findings.some(({ name }) => name !== 'not_checked');
-      if (!isWrong || !this.#mayLookAgain(last)) {
+      if (!isWrong || !(await this.#looks.wait(last))) {
         this.#settlements += rows.length;
         this.#transactions += sights.size;
         this.#findings.add(findings);
         return;
       }
-      await this.parts.clock.sleep(LOOK_PAUSE_MS);
       rows = await again();
     }
   }
@@ -159,15 +160,38 @@ export class Reconciler {
     for (const [hash, sight] of await this.parts.evidence.look(wanted)) sights.set(hash, sight);
     for (const [hash, sight] of sights) this.#note(sight, byHash.get(hash) ?? [], last);
     const lanes = new Set(this.#lanes.keys());
+    const compare = (hash: Hex, settlements: readonly BookedSettlement[]) =>
+      compareTransaction(
+        { hash, settlements, sight: sights.get(hash) ?? { kind: 'unread' } },
+        lanes,
+      );
+    const doubtful = [...byHash].flatMap(([hash, named]) =>
+      compare(hash, named).length === 0 ? [] : [hash],
+    );
     return [
       ...rows.flatMap(withoutTransaction),
-      ...[...byHash].flatMap(([hash, named]) =>
-        compareTransaction(
-          { hash, sight: sights.get(hash) ?? { kind: 'unread' }, settlements: named },
-          lanes,
-        ),
-      ),
+      ...(await this.#named(doubtful, rows)).flatMap(([hash, named]) => compare(hash, named)),
     ];
+  }
+
+  /**
+   * All settlements that name these transactions, with those that were read. Who shares a transaction may have been
+   * claimed in another time, or be in another block by the books: a transaction is never judged by some of them.
+   */
+  async #named(
+    hashes: readonly Hex[],
+    read: readonly BookedSettlement[],
+  ): Promise<readonly (readonly [Hex, readonly BookedSettlement[]])[]> {
+    if (hashes.length === 0) return [];
+    const { books, evidence } = this.parts;
+    const more: BookedSettlement[] = [];
+    for (let at = 0; at < hashes.length; at += NAMED_AT_ONCE) {
+      const some = hashes.slice(at, at + NAMED_AT_ONCE);
+      more.push(...(await books.ofTransactions(evidence.chainId, some)));
+    }
+    const all = new Map([...read, ...more].map((one) => [one.id, one]));
+    const byHash = byTransaction([...all.values()]);
+    return hashes.map((hash) => [hash, byHash.get(hash) ?? []] as const);
   }
 
   /** Keeps what a transaction means for its lane. */
@@ -179,12 +203,6 @@ export class Reconciler {
       this.#lanes.set(from, new LaneBook(from));
     }
     this.#lanes.get(from)?.add(sight.transaction);
-  }
-
-  #mayLookAgain({ timestamp }: BlockHeader): boolean {
-    if (this.#looks === 0 || this.parts.clock.now() - timestamp * 1000 > RECENT_MS) return false;
-    this.#looks -= 1;
-    return true;
   }
 
   // ---------------------------------------------------------------- lanes
@@ -210,7 +228,7 @@ export class Reconciler {
 
   /** Transactions that no settlement led to, beside the settlements of their blocks. */
   async #checkFound(hashes: readonly Hex[], book: LaneBook, last: BlockHeader): Promise<void> {
-    const { evidence, books, clock } = this.parts;
+    const { evidence, books } = this.parts;
     const wanted = hashes.map((hash) => ({ hash, blockNumber: undefined }));
     for (const [hash, sight] of await evidence.look(wanted)) {
       this.parts.signal?.throwIfAborted();
@@ -221,16 +239,15 @@ export class Reconciler {
       this.#transactions += 1;
       for (;;) {
         const { settlements } = await books.ofBlocks(evidence.chainId, { from: at, to: at }, 1);
-        const named = settlements.filter((one) => hashesOf(one).includes(hash));
+        const [[, named] = [hash, []]] = await this.#named([hash], settlements);
         const findings = compareTransaction(
           { hash, sight, settlements: named },
           new Set([book.lane]),
         );
-        if (findings.length === 0 || !this.#mayLookAgain(last)) {
+        if (findings.length === 0 || !(await this.#looks.wait(last))) {
           this.#findings.add(findings);
           break;
         }
-        await clock.sleep(LOOK_PAUSE_MS);
       }
     }
   }

@@ -77,6 +77,12 @@ export interface SettlementBooks {
     after?: ClaimPlace,
   ): Promise<ClaimPage>;
 
+  /**
+   * Settlements that one of these transactions carries or carried, or has paid, whatever block they are in by the
+   * books.
+   */
+  ofTransactions(chainId: number, hashes: readonly Hex[]): Promise<readonly BookedSettlement[]>;
+
   /** Lanes that earlier runs have met. */
   lanes(chainId: number): Promise<readonly Address[]>;
 
