@@ -13,6 +13,7 @@ import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
+import { endsLost, LostModule } from './history/lost.module.js';
 import { ReconciliationModule } from './history/reconciliation.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
@@ -75,6 +76,7 @@ export class AppModule {
         ...(probesListings(config) ? [ProberModule] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
+        ...(endsLost(config) ? [LostModule.forRoot()] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),

@@ -9,6 +9,8 @@ import { Rater } from './discovery/quality/rater.js';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { AuditArchiver } from './history/audit-archiver.js';
+import { LostSettlements } from './history/lost/lost-settlements.js';
+import { endsLost } from './history/lost.module.js';
 import { DailyReconciliation } from './history/reconciliation/daily-reconciliation.js';
 import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
 import { HealthService } from './operations/health/health.service.js';
@@ -57,6 +59,9 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
   // A run that is not kept yet is made again by another process.
   if (reconcilesDaily(config)) {
     await step('reconciliation', deadline, () => app.get(DailyReconciliation).stop());
+  }
+  if (endsLost(config)) {
+    await step('lost settlements', deadline, () => app.get(LostSettlements).stop());
   }
   if (learnsListings(config)) {
     await step('catalogue', deadline, () => app.get(Learner).stop());

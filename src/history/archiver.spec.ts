@@ -24,6 +24,7 @@ describe('the archiver', () => {
         archived: (_, result) => told.push(result),
         failed: (trouble, error) => failures.push(trouble ?? error),
         left: () => undefined,
+        judgedLost: () => undefined,
         lookedUp: () => undefined,
       },
     });

@@ -32,6 +32,8 @@ export function historyLog(logger: PinoLogger): HistoryObserver {
       if (left + unarchived === 0) return;
       logger.debug({ chainId, left, unarchived }, 'settlements left Redis');
     },
+    // Each has a line of its own.
+    judgedLost: () => undefined,
     // Counted; an outage is told by the archiver.
     lookedUp: () => undefined,
   };

@@ -1,5 +1,6 @@
 import type { ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 import type { ArchiveTrouble, Stored } from './archive.js';
+import type { LostOutcome } from './lost/lost-settlements.js';
 
 /** What came of one round of archiving. */
 export interface Archived extends Stored {
@@ -25,6 +26,8 @@ export interface HistoryObserver {
   failed(trouble: ArchiveTrouble | undefined, error: unknown): void;
   /** Finished settlements have left the ledger, or could have if the archive had all of them. */
   left(chainId: number, result: Left): void;
+  /** A settlement that the ledger has lost was looked for on the chain. */
+  judgedLost(chainId: number, outcome: LostOutcome): void;
   /** Each look-up is one query of the database, but those that were skipped. */
   lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void;
 }

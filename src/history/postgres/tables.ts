@@ -72,6 +72,11 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
     readonly is_low: boolean;
     readonly changed_at: Generated<Date>;
   };
+  readonly unfinished_looks: {
+    readonly id: Buffer;
+    readonly again_at: Date;
+    readonly looks: number;
+  };
   readonly audit: {
     readonly id: string;
     readonly chain_id: number;

@@ -1,9 +1,11 @@
 import type { Address, Hex } from 'viem';
+import { readAuthorizationState } from '../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import type { LaneState, SeenTransaction, Sight } from './books.js';
 import { findTransactions, type Lost } from './find-transactions.js';
 import { patiently, sworn } from './sworn.js';
@@ -99,6 +101,22 @@ export class ChainEvidence {
       ({ nonce, balanceWei }) => `${nonce} ${balanceWei}`,
     );
     return said?.value;
+  }
+
+  /**
+   * Whether an authorization was used or cancelled by the end of a block.
+   *
+   * @returns `undefined` where no two endpoints say the same, or its token does not tell.
+   */
+  async isUsed(ref: AuthorizationRef, { hash }: BlockHeader): Promise<boolean | undefined> {
+    const said = await sworn(
+      this.chain,
+      this.clock,
+      (view) => readAuthorizationState(view, ref, { blockHash: hash }),
+      (state) => state,
+    );
+    if (said === undefined || said.value === 'cannot_tell') return undefined;
+    return said.value === 'used';
   }
 
   /** Hashes of the transactions that were found, by account nonce; they are hints. */

@@ -49,6 +49,17 @@ describe('metrics of the history', () => {
     expect(lines).toContain('x402_history_left_total{network="eip155:56",outcome="unarchived"} 1');
   });
 
+  it('count what a lost ledger had left, by how it ended', async () => {
+    const registry = new Registry();
+    const observer = historyMetrics(registry);
+    for (const outcome of ['expired', 'unread', 'expired'] as const) {
+      observer.judgedLost(56, outcome);
+    }
+    const lines = await linesOf(registry);
+    expect(lines).toContain('x402_history_lost_total{network="eip155:56",outcome="expired"} 2');
+    expect(lines).toContain('x402_history_lost_total{network="eip155:56",outcome="unread"} 1');
+  });
+
   it('show what waits, and nothing of it when that cannot be read', async () => {
     const registry = new Registry();
     const state: HistoryState = {

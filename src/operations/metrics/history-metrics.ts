@@ -36,6 +36,12 @@ export function historyMetrics(registry: Registry): HistoryObserver {
     labelNames: ['by', 'outcome'],
     registers,
   });
+  const lost = new Counter({
+    name: 'x402_history_lost_total',
+    help: 'Settlements that a lost ledger had left unfinished, each time the chain was asked, by what it said.',
+    labelNames: ['network', 'outcome'],
+    registers,
+  });
   for (const by of LOOKED_UP_BY) lookUps.inc({ by, outcome: 'found' }, 0);
   return {
     opened: () => undefined,
@@ -53,6 +59,9 @@ export function historyMetrics(registry: Registry): HistoryObserver {
       for (const outcome of ['left', 'unarchived'] as const) {
         left.inc({ network, outcome }, result[outcome]);
       }
+    },
+    judgedLost: (chainId, outcome) => {
+      lost.inc({ network: caip2Of(chainId), outcome });
     },
     lookedUp: (by, outcome) => {
       lookUps.inc({ by, outcome });

@@ -1,0 +1,99 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { systemClock } from '../platform/concurrency/clock.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import { provide } from '../platform/nest/provide.js';
+import { fanOut } from '../platform/observability/fan-out.js';
+import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
+import { ChainUnavailableError } from '../protocol/errors.js';
+import { LANE_QUERIES, OUTBOX } from '../settlement/ledger/ledger.module.js';
+import type { Outbox } from '../settlement/ledger/outbox.js';
+import { heldSettlements } from '../settlement/ledger/queries/held-settlements.js';
+import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
+import { HistoryObserver } from './history-observer.js';
+import { lostLog } from './lost/lost-log.js';
+import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
+import { openChain } from './lost/open-chain.js';
+import { connectDatabase } from './postgres/database.js';
+import { PostgresArchive } from './postgres/postgres-archive.js';
+import { PostgresBooks } from './postgres/postgres-books.js';
+import { PostgresUnfinished } from './postgres/postgres-unfinished.js';
+import { EventWriter } from './webhooks/event-writer.js';
+
+interface LostParts {
+  readonly config: AppConfig;
+  readonly redis: Redis;
+  readonly outbox: Outbox;
+  readonly laneQueries: LaneQueries;
+  readonly observer: HistoryObserver;
+  readonly logger: PinoLogger;
+}
+
+const LOST = provide(
+  LostSettlements,
+  {
+    ...{ config: AppConfig, redis: LEDGER_REDIS, outbox: OUTBOX, laneQueries: LANE_QUERIES },
+    ...{ observer: HistoryObserver, logger: PinoLogger },
+  },
+  started,
+);
+
+/** Whether a process ends what a lost ledger has left: an archiver that knows chains. */
+export function endsLost(config: AppConfig): boolean {
+  return config.hasRole('history') && config.networks.length > 0;
+}
+
+/** What a lost ledger has left unfinished in the archive. */
+@Global()
+@Module({})
+export class LostModule {
+  static forRoot(): DynamicModule {
+    return { module: LostModule, providers: [LOST], exports: [LostSettlements] };
+  }
+}
+
+function started({
+  config,
+  redis,
+  outbox,
+  laneQueries,
+  observer,
+  logger,
+}: LostParts): LostSettlements {
+  const { history, networks, webhooks } = config;
+  if (history === undefined) throw new Error('there is no database to look for them in');
+  const database = connectDatabase(history.databaseUrl, {
+    ...{ name: 'x402-lost', most: 2, connectMs: 3000, statementMs: 10_000 },
+  });
+  const now = (): number => systemClock.now();
+  const follower =
+    webhooks === undefined ? { follow: () => Promise.resolve() } : new EventWriter(now);
+  const unfinished = new PostgresUnfinished(database, follower);
+  const books = new PostgresBooks(database.db);
+  const archive = new PostgresArchive({
+    ...{ database, migrates: false, months: history.months, now },
+  });
+  const counted: LostObserver = {
+    judged: (chainId, _, outcome) => {
+      observer.judgedLost(chainId, outcome);
+    },
+    failed: () => undefined,
+  };
+  const lost = new LostSettlements({
+    ...{ unfinished, archive, outbox, clock: systemClock },
+    chainIds: networks.map(({ chainId }) => chainId),
+    held: (chainId, ids) => heldSettlements(redis, chainId, ids),
+    open: (chainId) => {
+      const network = networks.find((one) => one.chainId === chainId);
+      if (network === undefined) throw new ChainUnavailableError(chainId, 'network');
+      return openChain(network, { redis, laneQueries, books, unfinished, clock: systemClock });
+    },
+    observer: fanOut([lostLog(logger), counted], (method, error) => {
+      logger.error({ method, err: error }, 'an observer of lost settlements failed');
+    }),
+    close: () => database.db.destroy(),
+  });
+  lost.start();
+  return lost;
+}

@@ -1,0 +1,199 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import {
+  aChain,
+  failure,
+  FakeChain,
+  type FakeNode,
+  hash32,
+  paymentLogs,
+  result,
+} from '../../platform/chain/fake-chain.builder.js';
+import { refOf } from '../../platform/chain/authorization-use.js';
+import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.builder.js';
+import { callOf } from '../../protocol/payment/payment-facts.js';
+import { LANE, STRANGER } from '../reconciliation/books.builder.js';
+import { ChainEvidence } from '../reconciliation/chain-evidence.js';
+import { aRecorded, idOf } from '../recorded-settlement.builder.js';
+import { rowOf, type SettlementRow } from '../settlement-row.js';
+import { LostOutcomes } from './lost-outcome.js';
+
+class HastyClock extends TestClock {
+  override sleep(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Blocks are ten seconds apart; the newest of them is 40, the newest final one 38. */
+const START = 1_700_000_000;
+const timeOf = (block: number) => START + 10 * block;
+const DEADLINE = timeOf(20);
+const TX = hash32(4711);
+const PAYMENT = anAcceptedPayment();
+const REF = refOf(PAYMENT);
+
+describe('what the chain says of a settlement that the ledger has lost', () => {
+  /** A row that was claimed at block 10 and could be used until block 20. */
+  function aRow(more: Partial<SettlementRow> = {}): SettlementRow {
+    const { details, ...recorded } = aRecorded('a', 'queued');
+    const row = rowOf(56, 1, {
+      ...{ kind: 'recorded', id: idOf('a'), version: { ms: 1000, sequence: 1 } },
+      settlement: {
+        ...recorded,
+        view: { ...recorded.view, transaction: undefined },
+        times: { ...recorded.times, claimed: timeOf(10) * 1000 },
+        details: details && {
+          ...{ ...details, token: REF.asset, payer: REF.payer, payTo: PAYMENT.payTo },
+          ...{ amount: PAYMENT.amount, authorizationNonce: REF.nonce },
+          ...{ deadline: BigInt(DEADLINE), hashes: [] },
+          times: { ...details.times, allocated: undefined },
+        },
+      },
+    });
+    return { ...row, ...more };
+  }
+  /** The same once an attempt was stored in the time of block 11. */
+  const aSentRow = (...hashes: readonly Hex[]) =>
+    aRow({
+      state: 'broadcast',
+      allocated_at: new Date(timeOf(11) * 1000),
+      transactions: hashes.map((hash) => Buffer.from(hash.slice(2), 'hex')),
+    });
+
+  async function world(
+    used: { readonly at: number; readonly from: Address; readonly isOther?: boolean } | undefined,
+    lanes: readonly Address[] = [LANE],
+  ) {
+    const truth = new FakeChain(41);
+    truth.timestamp = timeOf;
+    truth.call = (block) => hash32(used !== undefined && block >= used.at ? 1 : 0);
+    if (used !== undefined) {
+      const { to, data: input } = callOf(PAYMENT);
+      // Without its transfer where it was used for nothing.
+      const logs = paymentLogs(REF).slice(0, used.isOther === true ? 1 : 2);
+      truth.blocks[used.at] = [{ hash: TX, to, input, from: used.from, logs }];
+    }
+    const { chain, nodes } = await aChain(truth, 2);
+    const evidence = new ChainEvidence(chain, new HastyClock());
+    const final = await evidence.header(38n);
+    const ownSenders = () => Promise.resolve(new Set(lanes));
+    return { truth, nodes, outcomes: new LostOutcomes({ chain, evidence, final, ownSenders }) };
+  }
+  const everywhere = (nodes: readonly FakeNode[], method: string, answer = failure()) => {
+    for (const node of nodes) node.lie = (asked) => (asked === method ? answer : undefined);
+  };
+  const at = (block: number) => ({
+    transaction: TX,
+    blockNumber: BigInt(block),
+    blockHash: hash32(BigInt(block) + 2n ** 128n),
+    blockTime: timeOf(block),
+  });
+
+  it('is that it expired, where it was not used and never can be', async () => {
+    const { outcomes } = await world(undefined);
+    expect(await outcomes.judge(aRow())).toEqual({
+      kind: 'ended',
+      ending: {
+        ...{ state: 'expired', isPaid: false, place: undefined },
+        reason: 'invalid_exact_evm_payload_authorization_valid_before',
+      },
+    });
+  });
+
+  it('is nothing as long as it can be used in a block after the newest final one', async () => {
+    const { outcomes } = await world(undefined);
+    const judged = await outcomes.judge(aRow({ deadline: String(timeOf(38)) }));
+    expect(judged).toEqual({ kind: 'untold', why: 'unexpired' });
+    const past = await outcomes.judge(aRow({ deadline: String(timeOf(38) - 1) }));
+    expect(past).toMatchObject({ ending: { state: 'expired' } });
+  });
+
+  it('is that it is paid, by a lane that the archive heard nothing of', async () => {
+    const { outcomes } = await world({ at: 12, from: LANE });
+    expect(await outcomes.judge(aRow())).toEqual({
+      kind: 'ended',
+      ending: {
+        ...{ state: 'finalized', isPaid: true, reason: undefined },
+        place: { ...at(12), logIndex: 1 },
+      },
+    });
+  });
+
+  it('is that it is paid by its own transaction, whoever the lanes are', async () => {
+    const { outcomes } = await world({ at: 12, from: LANE }, []);
+    expect(await outcomes.judge(aSentRow(hash32(1), TX))).toMatchObject({
+      ending: { state: 'finalized', isPaid: true, place: { transaction: TX } },
+    });
+  });
+
+  it('is not that a stranger paid while nothing says who we are', async () => {
+    const { outcomes } = await world({ at: 12, from: LANE }, []);
+    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'lanes_unknown' });
+  });
+
+  it('is that a copy of what was sent has paid it', async () => {
+    const { outcomes } = await world({ at: 12, from: STRANGER });
+    expect(await outcomes.judge(aSentRow(hash32(1)))).toEqual({
+      kind: 'ended',
+      ending: {
+        ...{ state: 'foreign', isPaid: true, reason: undefined },
+        place: { ...at(12), logIndex: 1 },
+      },
+    });
+  });
+
+  it('is that it was presented elsewhere: before it was sent, or where it never was', async () => {
+    const { outcomes } = await world({ at: 11, from: STRANGER });
+    const elsewhere = {
+      kind: 'ended',
+      ending: {
+        ...{ state: 'foreign', isPaid: false, place: { ...at(11), logIndex: undefined } },
+        reason: 'invalid_exact_evm_nonce_already_used',
+      },
+    };
+    expect(await outcomes.judge(aRow())).toEqual(elsewhere);
+    expect(await outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+      ending: { state: 'foreign', isPaid: false },
+    });
+  });
+
+  it('is that it was used without a payment', async () => {
+    const stranger = await world({ at: 12, from: STRANGER, isOther: true });
+    expect(await stranger.outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+      ending: { state: 'foreign', isPaid: false, place: { transaction: TX } },
+    });
+    const own = await world({ at: 12, from: LANE, isOther: true });
+    expect(await own.outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+      ending: { state: 'reverted', isPaid: false, place: { transaction: TX } },
+    });
+  });
+
+  it('is nothing where one endpoint says otherwise, or none answers', async () => {
+    const { outcomes, nodes } = await world(undefined);
+    const [one] = nodes;
+    if (one === undefined) throw new Error('no node');
+    one.lie = (asked) => (asked === 'eth_call' ? result(hash32(1)) : undefined);
+    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    everywhere(nodes, 'eth_call');
+    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+  });
+
+  it('is nothing where it was used and nobody can read by whom', async () => {
+    const { outcomes, nodes } = await world({ at: 12, from: LANE });
+    for (const node of nodes) {
+      node.lie = (asked, [, isFull]) =>
+        /^eth_(getLogs|getBlockReceipts|getTransactionReceipt)$/.test(asked) || isFull === true
+          ? failure('pruned')
+          : undefined;
+    }
+    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'user_unknown' });
+  });
+
+  it('is nothing of a record that was made again without its payment', async () => {
+    const { outcomes } = await world(undefined);
+    expect(await outcomes.judge(aRow({ method: null, asset: null }))).toEqual({
+      ...{ kind: 'untold', why: 'unread' },
+    });
+  });
+});

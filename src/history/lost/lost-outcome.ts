@@ -1,0 +1,210 @@
+import type { Address, Hex } from 'viem';
+import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
+import type { BlockHeader } from '../../platform/chain/block.js';
+import { isPresent } from '../../platform/chain/endpoint-health.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { actionOf, isMethodName } from '../../protocol/schemes/registry.js';
+import type { Action } from '../../protocol/schemes/scheme.js';
+import { hexOf } from '../postgres/bytea.js';
+import type { SeenTransaction } from '../reconciliation/books.js';
+import type { ChainEvidence } from '../reconciliation/chain-evidence.js';
+import type { SettlementRow } from '../settlement-row.js';
+
+/** How a settlement ended, as the chain shows it. */
+export interface LostEnding {
+  readonly state: 'finalized' | 'foreign' | 'reverted' | 'expired';
+  readonly isPaid: boolean;
+  readonly reason: Reason | undefined;
+  /** The transaction that decided it; `undefined` where none did. */
+  readonly place:
+    | {
+        readonly transaction: Hex;
+        readonly blockNumber: bigint;
+        readonly blockHash: Hex;
+        /** Unix seconds. */
+        readonly blockTime: number;
+        readonly logIndex: number | undefined;
+      }
+    | undefined;
+}
+
+/**
+ * Why nothing can be said yet.
+ *
+ * - `unexpired`: by the newest final block it can still be used.
+ * - `unread`: two endpoints do not say the same, or do not answer.
+ * - `user_unknown`: it was used, and nobody has found by which transaction.
+ * - `lanes_unknown`: nothing says which accounts are ours.
+ */
+export type Untold = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
+
+export type LostVerdict =
+  | { readonly kind: 'ended'; readonly ending: LostEnding }
+  | { readonly kind: 'untold'; readonly why: Untold };
+
+export interface LostOutcomesParts {
+  readonly chain: Pick<EvmChain, 'uses' | 'views' | 'endpoints'>;
+  readonly evidence: Pick<ChainEvidence, 'isUsed' | 'look' | 'header' | 'firstBlockSince'>;
+  /** The newest block that cannot be replaced. */
+  readonly final: BlockHeader;
+  /** Accounts whose transactions are ours, as far as anything says. Lower case. */
+  readonly ownSenders: () => Promise<ReadonlySet<Address>>;
+}
+
+/** Clocks of Redis and of the chain differ by less. */
+const CLOCKS_MS = 60_000;
+
+/**
+ * Judges settlements that the ledger has lost, by final blocks alone, each after its deadline: what is said
+ * here no later block can change. Two endpoints have to say it where there are two. Not found is not absent,
+ * and nothing is said of what nobody could read.
+ */
+export class LostOutcomes {
+  constructor(private readonly parts: LostOutcomesParts) {}
+
+  /** @throws ArchiveError, RedisUnavailableError where it cannot be read which accounts are ours. */
+  async judge(row: SettlementRow): Promise<LostVerdict> {
+    try {
+      return await this.#judge(row);
+    } catch (error) {
+      if (error instanceof ChainUnavailableError) return untold('unread');
+      throw error;
+    }
+  }
+
+  async #judge(row: SettlementRow): Promise<LostVerdict> {
+    const { evidence, final } = this.parts;
+    const payment = paymentOf(row);
+    if (payment === undefined) return untold('unread');
+    const { ref, deadline, action } = payment;
+    // One second more than the last moment of any method.
+    if (BigInt(final.timestamp) <= deadline) return untold('unexpired');
+    const isUsed = await evidence.isUsed(ref, final);
+    if (isUsed === undefined) return untold('unread');
+    if (!isUsed) return ended('expired', false, action.reasons.expired);
+    const searched = await this.#searchUse(row, payment);
+    if (searched === undefined) return untold('user_unknown');
+    const { use } = searched;
+    // Taken back by its payer: there is no transfer, and will be none.
+    if (use === undefined) return ended('foreign', false, action.reasons.used);
+    return this.#judgeUse(row, payment, use);
+  }
+
+  async #judgeUse(
+    row: SettlementRow,
+    { action }: LostPayment,
+    { transaction, blockNumber, logIndex }: AuthorizationUse,
+  ): Promise<LostVerdict> {
+    const { evidence, final, ownSenders } = this.parts;
+    const seen = await this.#seen(transaction, blockNumber);
+    if (seen === undefined || seen.blockNumber > final.number) return untold('unread');
+    const { hash, timestamp } = await evidence.header(seen.blockNumber);
+    if (hash !== seen.blockHash) return untold('unread');
+    const place = {
+      ...{ transaction, blockNumber: seen.blockNumber, blockHash: hash, blockTime: timestamp },
+      logIndex,
+    };
+    const own = hashesOf(row).includes(transaction) ? undefined : await ownSenders();
+    // Without it our own payment would pass for a stranger's.
+    if (own?.size === 0) return untold('lanes_unknown');
+    if (own?.has(seen.from) !== false) {
+      return logIndex === undefined
+        ? ended('reverted', false, action.reasons.noEvidence, place)
+        : ended('finalized', true, undefined, place);
+    }
+    const isDone = action.isDoneByAnybody || (logIndex !== undefined && isCopied(row, timestamp));
+    return isDone
+      ? ended('foreign', true, undefined, place)
+      : ended('foreign', false, action.reasons.used, { ...place, logIndex: undefined });
+  }
+
+  /**
+   * Who used it: first where its own transactions are, then from its claim to its deadline.
+   *
+   * @returns `undefined` where that cannot be told.
+   */
+  async #searchUse(
+    row: SettlementRow,
+    { ref, deadline }: LostPayment,
+  ): Promise<{ readonly use: AuthorizationUse | undefined } | undefined> {
+    const { chain, evidence, final } = this.parts;
+    for (const hash of hashesOf(row)) {
+      const at = (await this.#seen(hash, undefined))?.blockNumber;
+      if (at === undefined || at > final.number) continue;
+      const outcome = await chain.uses.find(ref, { from: at, to: at }, 'lane');
+      if (outcome.kind === 'found') return outcome;
+    }
+    const first = await evidence.firstBlockSince(row.claimed_at.getTime() - CLOCKS_MS, final);
+    const end = await evidence.firstBlockSince((Number(deadline) + 1) * 1000, final);
+    const from = first > 1n ? first - 1n : 1n;
+    const to = end > final.number ? final.number : end;
+    const outcome = await chain.uses.find(ref, { from, to }, 'lane');
+    if (outcome.kind === 'found') return outcome;
+    const isWhole = outcome.readFrom !== undefined && outcome.readFrom <= from;
+    return isWhole && this.#areTwoPresent() ? { use: undefined } : undefined;
+  }
+
+  /** A search believes one endpoint whose witness is away; what is said here is said for good. */
+  #areTwoPresent(): boolean {
+    const { chain } = this.parts;
+    const present = chain.views().filter(({ health }) => isPresent(health)).length;
+    return present >= Math.min(2, chain.endpoints.length);
+  }
+
+  async #seen(hash: Hex, blockNumber: bigint | undefined): Promise<SeenTransaction | undefined> {
+    const sight = (await this.parts.evidence.look([{ hash, blockNumber }])).get(hash);
+    return sight?.kind === 'seen' ? sight.transaction : undefined;
+  }
+}
+
+interface LostPayment {
+  readonly ref: AuthorizationRef;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly action: Action;
+}
+
+/** @returns `undefined` for one that the ledger made again without its payment. */
+function paymentOf(row: SettlementRow): LostPayment | undefined {
+  const { scheme, method, deadline, authorization_nonce: nonce } = row;
+  const [asset, payer, payTo] = [hexOf(row.asset), hexOf(row.payer), hexOf(row.pay_to)];
+  const amount = row.settled_amount ?? row.amount;
+  if (method === null || !isMethodName(method) || deadline === null || nonce === null) {
+    return undefined;
+  }
+  if (asset === undefined || payer === undefined || payTo === undefined || amount === null) {
+    return undefined;
+  }
+  return {
+    ref: { method, asset, payer, nonce: BigInt(nonce), payTo, amount: BigInt(amount) },
+    deadline: BigInt(deadline),
+    action: actionOf({ method, ...(scheme !== null && { scheme }) }),
+  };
+}
+
+/** Every transaction that ever carried it, the newest first. */
+function hashesOf({ transaction, transactions }: SettlementRow): readonly Hex[] {
+  const all = [...(transactions ?? []), ...(transaction === null ? [] : [transaction])];
+  return [...new Set(all.map((hash) => hexOf(hash)).reverse())];
+}
+
+/** Somebody can have copied what was on its way by then. Before that it was presented elsewhere. */
+function isCopied({ allocated_at: sent, transactions }: SettlementRow, blockTime: number): boolean {
+  return sent !== null && (transactions ?? []).length > 0 && blockTime * 1000 > sent.getTime();
+}
+
+function ended(
+  state: LostEnding['state'],
+  isPaid: boolean,
+  reason: Reason | undefined,
+  place?: LostEnding['place'],
+): LostVerdict {
+  return { kind: 'ended', ending: { state, isPaid, reason, place } };
+}
+
+function untold(why: Untold): LostVerdict {
+  return { kind: 'untold', why };
+}

@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import { MemoryArchive } from '../memory-archive.builder.js';
+import { MemoryOutbox } from '../memory-outbox.builder.js';
+import { aRecorded, idOf } from '../recorded-settlement.builder.js';
+import type { LostEnding, LostVerdict } from './lost-outcome.js';
+import { type LostOutcome, LostSettlements } from './lost-settlements.js';
+import { MemoryUnfinished } from './memory-unfinished.builder.js';
+
+const HASH = `0x${'5f'.repeat(32)}` as const;
+const PLACE: NonNullable<LostEnding['place']> = {
+  ...{ transaction: HASH, blockNumber: 12n, blockHash: `0x${'bb'.repeat(32)}` },
+  ...{ blockTime: 1_700_000_050, logIndex: 4 },
+};
+
+describe('settlements that a lost ledger has left', () => {
+  let clock: TestClock;
+  let archive: MemoryArchive;
+  let outbox: MemoryOutbox;
+  let held: Set<string>;
+  let verdict: LostVerdict;
+  let asked: string[];
+  let opened: number;
+  let told: [string, LostOutcome][];
+  let failures: unknown[];
+  let open: () => Promise<void>;
+
+  beforeEach(() => {
+    clock = new TestClock();
+    archive = new MemoryArchive();
+    outbox = new MemoryOutbox();
+    held = new Set();
+    verdict = ended({ state: 'expired', reason: 'settlement_not_sent' });
+    [asked, told, failures, opened] = [[], [], [], 0];
+    open = () => Promise.resolve();
+  });
+
+  const ended = (ending: Partial<LostEnding>): LostVerdict => ({
+    kind: 'ended',
+    ending: { state: 'expired', isPaid: false, reason: undefined, place: undefined, ...ending },
+  });
+  const rounds = () =>
+    new LostSettlements({
+      ...{ archive, outbox, clock, chainIds: [56] },
+      unfinished: new MemoryUnfinished(archive.rows, () => clock.now()),
+      held: (_, ids) => Promise.resolve(new Set(ids.filter((id) => held.has(id)))),
+      open: async () => {
+        await open();
+        opened += 1;
+        return {
+          outcomes: {
+            judge: ({ id }) => {
+              asked.push(id.toString('base64url'));
+              return Promise.resolve(verdict);
+            },
+          },
+          close: () => {
+            opened -= 1;
+            return Promise.resolve();
+          },
+        };
+      },
+      observer: {
+        judged: (_, id, outcome) => told.push([id, outcome]),
+        failed: (_, error) => failures.push(error),
+      },
+      close: () => Promise.resolve(),
+    });
+  const row = (name: string) => archive.rows.get(idOf(name));
+
+  /** As the archive has it: handed out by a 202, and over a minute ago unless said otherwise. */
+  async function archived(name: string, overMs = 60_000, epoch = 'first'): Promise<void> {
+    const { view, details, ...rest } = aRecorded(name, 'queued');
+    const deadline = BigInt(Math.floor((clock.now() - overMs) / 1000));
+    const number = await archive.epochNumber({ chainId: 56, epoch });
+    const settlement = {
+      ...rest,
+      view: {
+        ...{ ...view, isAsync: true, transaction: undefined },
+        sale: { ...view.sale, state: 'sold' as const, requester: 'process.1' },
+      },
+      details: details && { ...details, deadline, hashes: [] },
+    };
+    const version = { ms: clock.now() - overMs, sequence: 1 };
+    await archive.store(56, number, [{ kind: 'recorded', id: idOf(name), version, settlement }]);
+  }
+
+  it('end as the chain says, and stay whose they were', async () => {
+    await archived('a');
+    await rounds().round();
+    expect(row('a')).toMatchObject({
+      ...{ state: 'expired', is_paid: false, reason: 'settlement_not_sent', transaction: null },
+      ...{ sale: 'sold', sold_to: 'process.1', is_async: true, is_told: false },
+      finished_at: new Date(clock.now()),
+    });
+    expect(told).toEqual([[idOf('a'), 'expired']]);
+    expect([opened, failures]).toEqual([0, []]);
+  });
+
+  it('are paid where the chain shows it, with block, log and hash', async () => {
+    await archived('a');
+    verdict = ended({ state: 'finalized', isPaid: true, place: PLACE });
+    await rounds().round();
+    const hash = Buffer.from(HASH.slice(2), 'hex');
+    expect(row('a')).toMatchObject({
+      ...{ state: 'finalized', is_paid: true, reason: null, transaction: hash },
+      ...{ block_number: '12', log_index: 4, transactions: [hash], is_told: true },
+      block_hash: Buffer.from('bb'.repeat(32), 'hex'),
+      included_at: new Date(1_700_000_050_000),
+    });
+  });
+
+  it('are left to a ledger that knows them, and the chain is not asked', async () => {
+    await archived('a');
+    held.add(idOf('a'));
+    await rounds().round();
+    expect([row('a')?.state, asked, told]).toEqual(['queued', [], []]);
+  });
+
+  it('are left alone until a while after their deadline', async () => {
+    await archived('a', 10_000);
+    await rounds().round();
+    expect(asked).toEqual([]);
+    await clock.pass(11_000);
+    await rounds().round();
+    expect(row('a')?.state).toBe('expired');
+  });
+
+  it('are left alone while words of the ledger wait to be archived', async () => {
+    await archived('a');
+    outbox.backlog = () => Promise.resolve({ entries: 1, oldestMs: 30_000 });
+    await rounds().round();
+    expect(asked).toEqual([]);
+  });
+
+  it('stay as they are where nothing can be said, and are asked for again, ever more rarely', async () => {
+    await archived('a');
+    verdict = { kind: 'untold', why: 'unread' };
+    const one = rounds();
+    for (let second = 0; second < 200; second += 10) {
+      await one.round();
+      await clock.pass(10_000);
+    }
+    // After 20, 40 and 80 seconds.
+    expect(asked).toHaveLength(4);
+    expect(row('a')?.state).toBe('queued');
+    verdict = ended({});
+    await clock.pass(600_000);
+    await one.round();
+    expect(row('a')?.state).toBe('expired');
+  });
+
+  it('are asked for again when the chain was away, and nothing is left open', async () => {
+    await archived('a');
+    open = () => Promise.reject(new ChainUnavailableError(56, 'head'));
+    const one = rounds();
+    await one.round();
+    expect([failures.length, row('a')?.state]).toEqual([1, 'queued']);
+    open = () => Promise.resolve();
+    await clock.pass(20_000);
+    await one.round();
+    expect([row('a')?.state, opened]).toEqual(['expired', 0]);
+  });
+
+  it('are dated at the beginning of the ledger that does not know them', async () => {
+    await archived('a');
+    outbox.goBack('second');
+    await rounds().round();
+    expect(row('a')).toMatchObject({ epoch: 2, version_ms: 0, version_sequence: 0 });
+  });
+
+  it('are ended a part at a time, without a pause while there are more', async () => {
+    for (let nth = 0; nth < 25; nth += 1) await archived(`s${nth}`);
+    const one = rounds();
+    expect(await one.round()).toBe(0);
+    expect(asked).toHaveLength(20);
+    expect(await one.round()).toBeGreaterThan(0);
+    expect([...archive.rows.values()].every(({ state }) => state === 'expired')).toBe(true);
+  });
+});

@@ -1,0 +1,165 @@
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
+import type { Outbox } from '../../settlement/ledger/outbox.js';
+import { type Archive, ArchiveError } from '../archive.js';
+import { bytesOf } from '../postgres/bytea.js';
+import type { SettlementRow } from '../settlement-row.js';
+import type { LostEnding, LostOutcomes, Untold } from './lost-outcome.js';
+import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
+
+/** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
+export type LostOutcome = LostEnding['state'] | Untold | 'outdated';
+
+export interface LostObserver {
+  /** @param id - base64url. */
+  judged(chainId: number, id: string, outcome: LostOutcome): void;
+  failed(chainId: number, error: unknown): void;
+}
+
+/** The chain, for as long as settlements of one round are judged. */
+export interface OpenedChain {
+  readonly outcomes: Pick<LostOutcomes, 'judge'>;
+  close(): Promise<void>;
+}
+
+export interface LostSettlementsOptions {
+  readonly chainIds: readonly number[];
+  readonly unfinished: UnfinishedSettlements;
+  readonly archive: Pick<Archive, 'epochNumber'>;
+  readonly outbox: Pick<Outbox, 'now' | 'backlog'>;
+  /** Which of these settlements the ledger holds. @throws RedisUnavailableError */
+  readonly held: (chainId: number, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** @throws ChainUnavailableError */
+  readonly open: (chainId: number) => Promise<OpenedChain>;
+  readonly observer: LostObserver;
+  readonly clock: Clock;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * After its deadline a settlement is left to the ledger for so long. A ledger that went back is told again
+ * by lanes and requesters within ten seconds what it has lost.
+ */
+const GRACE_MS = 20_000;
+/** Of one chain in a round; each is several questions to it. */
+const MOST = 20;
+const AT_ONCE = 5;
+const PAUSE_MS = 10_000;
+
+/**
+ * Ends what a lost ledger has left unfinished in the archive. Whoever was told `202`, or a hash, and asks
+ * what became of it, would hear for ever that it is on its way.
+ *
+ * It is for settlements that have not ended, whose deadline is over, and that the ledger does not know any
+ * more: the chain says how they ended. The ledger has the last word all the same: what it says later is
+ * written over it, and what it has said meanwhile is not written over. Any number of processes may do it.
+ */
+export class LostSettlements {
+  readonly #rounds = new Rounds(() => this.round());
+
+  constructor(private readonly options: LostSettlementsOptions) {}
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    await this.options.close();
+  }
+
+  /** Looks at each chain, and says how long to pause. Never fails. */
+  async round(): Promise<number> {
+    let hasMore = false;
+    for (const chainId of this.options.chainIds) {
+      if (this.#rounds.isStopping) break;
+      try {
+        if (await this.#look(chainId)) hasMore = true;
+      } catch (error) {
+        this.options.observer.failed(chainId, error);
+      }
+    }
+    return hasMore ? 0 : PAUSE_MS;
+  }
+
+  /** @returns whether there may be more. */
+  async #look(chainId: number): Promise<boolean> {
+    const { unfinished, outbox, archive, held, clock } = this.options;
+    const overdueMs = clock.now() - GRACE_MS;
+    // What waits to be archived may be the very word that is missing.
+    if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
+    // Before the ledger is asked for any of them: a later one cannot have been met by then.
+    const epoch = await archive.epochNumber(await outbox.now(chainId));
+    const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
+    const rows = await unfinished.take(chainId, overdue, MOST);
+    const known = await held(chainId, rows.map(idOf));
+    const lost = rows.filter((row) => !known.has(idOf(row)));
+    if (lost.length > 0) await this.#judge(chainId, epoch, lost);
+    return rows.length === MOST;
+  }
+
+  async #judge(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
+    const { open, observer } = this.options;
+    const opened = await open(chainId);
+    try {
+      for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
+        await Promise.all(
+          lost.slice(at, at + AT_ONCE).map(async (row) => {
+            const outcome = await this.#end(opened, epoch, row);
+            observer.judged(chainId, idOf(row), outcome);
+          }),
+        );
+      }
+    } finally {
+      await opened.close();
+    }
+  }
+
+  async #end({ outcomes }: OpenedChain, epoch: number, row: SettlementRow): Promise<LostOutcome> {
+    const verdict = await outcomes.judge(row);
+    if (verdict.kind === 'untold') return verdict.why;
+    const version = versionAfter(row, epoch);
+    if (version === undefined) return 'outdated';
+    const { unfinished, clock } = this.options;
+    const ended = { ...endedRow(row, verdict.ending, clock.now()), ...version };
+    return (await unfinished.end(row, ended)) ? ended.state : 'outdated';
+  }
+}
+
+const idOf = ({ id }: SettlementRow): string => id.toString('base64url');
+
+/** The same settlement, ended. Whom it was sold and told to does not change. */
+function endedRow(
+  row: SettlementRow,
+  { state, isPaid, reason, place }: LostEnding,
+  now: number,
+): SettlementRow & { readonly state: LostEnding['state'] } {
+  const hash = place && bytesOf(place.transaction);
+  const isNew = hash !== undefined && row.transactions?.some((one) => one.equals(hash)) === false;
+  return {
+    ...row,
+    ...{ state, is_paid: isPaid, reason: reason ?? null },
+    // A hash that was known stays in every answer.
+    transaction: hash ?? row.transaction,
+    block_number: place?.blockNumber.toString() ?? null,
+    block_hash: place ? bytesOf(place.blockHash) : null,
+    log_index: place?.logIndex ?? null,
+    batch_size: state === 'foreign' ? (isPaid ? 1 : null) : row.batch_size,
+    // A 202 was success for whoever heard it, once it is paid.
+    is_told: row.is_told || (row.is_async && isPaid),
+    transactions:
+      state === 'finalized' && isNew ? [...(row.transactions ?? []), hash] : row.transactions,
+    included_at: isPaid ? (row.included_at ?? new Date((place?.blockTime ?? 0) * 1000)) : null,
+    finished_at: new Date(now),
+  };
+}
+
+/** Of no importance by itself: what is away is asked again. */
+export function isOutage(error: unknown): boolean {
+  return (
+    error instanceof ArchiveError ||
+    error instanceof RedisUnavailableError ||
+    error instanceof ChainUnavailableError
+  );
+}

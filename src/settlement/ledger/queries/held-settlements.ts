@@ -1,0 +1,19 @@
+import type { Redis } from 'ioredis';
+import { runTransaction } from '../../../platform/redis/redis-scripts.js';
+import { recordKey } from '../keys.js';
+
+/**
+ * Which of these settlements the ledger of a chain holds, live or ended.
+ *
+ * @throws RedisUnavailableError
+ */
+export async function heldSettlements(
+  redis: Redis,
+  chainId: number,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const questions = ids.map((id) => ['exists', recordKey(chainId, id)]);
+  const answers = await runTransaction('held_settlements', redis.multi(questions));
+  return new Set(ids.filter((_, index) => Number(answers[index]) === 1));
+}
