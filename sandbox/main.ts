@@ -130,6 +130,7 @@ async function start(): Promise<void> {
         DOCTOR: 'true',
         DOCTOR_ALLOW: '127.0.0.1,localhost',
         CATALOGUE_ALLOW: '127.0.0.1,localhost',
+        WALLET_CATALOGUE_URL: `http://127.0.0.1:${ports.service}`,
         ERC6492_FACTORIES: walletFactory,
         BUILDER_CODE: 'x402_sandbox',
         HUB_DATA_DIR: sandboxHubDir(),

@@ -10,6 +10,8 @@ import { WalletDirectory } from './accounts/wallet-directory.js';
 import { Journal } from './audit/journal.js';
 import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
+import { CatalogueClient } from './catalogue/catalogue-client.js';
+import { ServiceFinder } from './catalogue/service-finder.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
 import { IntentStore } from './pay/intent.js';
@@ -82,6 +84,18 @@ interface ToolsSurroundings {
   readonly now: WalletClock;
 }
 
+function createServiceFinder(
+  { catalogueUrl, fetchTimeoutMs }: WalletConfig,
+  known: KnownContracts,
+): ServiceFinder | undefined {
+  if (catalogueUrl === undefined) return undefined;
+  return new ServiceFinder(
+    new CatalogueClient(catalogueUrl, fetchTimeoutMs),
+    known,
+    fetchTimeoutMs,
+  );
+}
+
 /** What a wallet does: it signs, it pays, it calls the chain. */
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule],
@@ -140,7 +154,8 @@ interface ToolsSurroundings {
       },
       ({ wallet, ...parts }: ToolsSurroundings) => {
         const { assets, publicUrl, fetchTimeoutMs } = wallet;
-        return new WalletToolsService({ ...parts, assets, publicUrl, fetchTimeoutMs });
+        const services = createServiceFinder(wallet, parts.known);
+        return new WalletToolsService({ ...parts, assets, publicUrl, fetchTimeoutMs, services });
       },
     ),
   ],

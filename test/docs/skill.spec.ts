@@ -30,7 +30,9 @@ describe.each(readdirSync(SKILLS))('the skill %s', (folder) => {
   });
 
   it('names every tool there is, and no other', () => {
-    const named = [...body.matchAll(/`((?:wallet|payment|policy)_\w+)`/g)].map(([, name]) => name);
+    const named = [...body.matchAll(/`((?:wallet|payment|policy|service)_\w+)`/g)].map(
+      ([, name]) => name,
+    );
     expect(new Set(named)).toEqual(new Set(TOOL_NAMES));
   });
 

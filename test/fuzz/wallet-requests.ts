@@ -162,6 +162,13 @@ export function insideDoors(random: SeededRandom, inside: Inside): readonly Door
     at('post', `${wallet}/stop`, inside.stoppable, {}),
     at('post', `${wallet}/rpc`, agents, ...signing),
     at('post', `${wallet}/rpc`, agents, ...signing),
+    at('post', `${wallet}/services/search`, agents, { query: 'a', limit: 3 }, {}),
+    at(
+      'post',
+      `${wallet}/services/details`,
+      agents,
+      ...sellers.map((resource) => ({ resource, payTo: `0x${'d1'.repeat(20)}` })),
+    ),
     at('post', `${wallet}/payments/quote`, agents, ...sellers.map((url) => ({ url }))),
     at('post', `${wallet}/payments`, agents, ...sellers.flatMap((url) => buying(url, 5))),
     {

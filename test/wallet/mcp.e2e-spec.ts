@@ -27,6 +27,8 @@ const EVERY_WAY = GENERATIONS.flatMap((generation) =>
 const HINTS: Readonly<Record<string, readonly [boolean, boolean, boolean, boolean]>> = {
   wallet_get: [true, false, true, false],
   wallet_balance: [true, false, true, true],
+  service_search: [true, false, true, true],
+  service_details: [true, false, true, true],
   payment_quote: [true, false, true, true],
   payment_pay: [false, true, true, true],
   payment_status: [true, false, true, true],
@@ -42,7 +44,11 @@ describe('the wallet over MCP', () => {
   const agents: McpAgent[] = [];
 
   beforeAll(async () => {
-    wallets = await WalletWorld.start({ LOG_LEVEL: 'trace' });
+    wallets = await WalletWorld.start({
+      LOG_LEVEL: 'trace',
+      // Nobody is there: what is offered does not depend on it.
+      WALLET_CATALOGUE_URL: 'http://127.0.0.1:9',
+    });
     const { usd, coin, chainId } = wallets.world;
     const port = await freePort();
     const network = `eip155:${chainId}` as const;
@@ -97,7 +103,7 @@ describe('the wallet over MCP', () => {
       return result;
     };
 
-    it('speaks its protocol and lists seven tools, each with schemas and every hint', async () => {
+    it('speaks its protocol and lists its tools, each with schemas and every hint', async () => {
       expect(agent.protocol).toBe(generation);
       const tools = await agent.tools();
       expect(tools.map(({ name }) => name)).toEqual(Object.keys(HINTS));

@@ -68,6 +68,11 @@ function isP256Key(text: string): boolean {
   }
 }
 
+function isPlainBase(text: string): boolean {
+  const { username, password, search, hash } = new URL(text);
+  return `${username}${password}${search}${hash}` === '';
+}
+
 const PRIVY_METHODS = ['personal_sign', 'eth_signTransaction'] as const;
 
 export const WALLET_SETTINGS = {
@@ -112,6 +117,10 @@ export const WALLET_SETTINGS = {
   WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
   /** One purchase, from its first request to its answer. */
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
+  /** The catalogue that agents search; without it `CATALOGUE_URL` of this deployment. */
+  WALLET_CATALOGUE_URL: httpUrl
+    .refine(isPlainBase, 'must be a URL without user, query and fragment')
+    .optional(),
   /** Requests a minute: of one address before it has signed in, and of one wallet after. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
   /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
@@ -188,6 +197,8 @@ export interface WalletConfig {
   readonly fetchAllow: ReadonlySet<string>;
   readonly fetchMaxBytes: number;
   readonly fetchTimeoutMs: number;
+  /** Without a slash at its end; `undefined`: agents are offered no search. */
+  readonly catalogueUrl: string | undefined;
   readonly requestsPerMinute: number;
   /** Whether `/mcp` is a protected resource of OAuth, and this service its authorization server. */
   readonly hasOAuth: boolean;
@@ -209,7 +220,7 @@ interface NetworkTokens {
  * @param problems - takes what is missing for the chosen provider.
  */
 export function readWallet(
-  settings: WalletSettings,
+  settings: WalletSettings & { readonly CATALOGUE_URL?: string | undefined },
   networks: readonly NetworkTokens[],
   port: number,
   problems: string[],
@@ -271,6 +282,7 @@ export function readWallet(
     fetchAllow: new Set(settings.WALLET_FETCH_ALLOW.map((host) => host.toLowerCase())),
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
+    catalogueUrl: (settings.WALLET_CATALOGUE_URL ?? settings.CATALOGUE_URL)?.replace(/\/+$/, ''),
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
     hasOAuth: settings.WALLET_OAUTH === 'true',
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],

@@ -16,6 +16,7 @@ import { z } from 'zod';
 import type { Session } from '../session.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
+import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
 import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
@@ -76,6 +77,20 @@ export class WalletsV1Controller {
   async stop(@CurrentSession() session: Session): Promise<Answer> {
     await this.policies.stop(session);
     return this.walletTools.of(session).policy();
+  }
+
+  @Post('services/search')
+  @HttpCode(200)
+  async search(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    const asked = await this.bodies.of(request, ServiceSearchInput);
+    return this.walletTools.of(session).searchServices(asked);
+  }
+
+  @Post('services/details')
+  @HttpCode(200)
+  async details(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    const asked = await this.bodies.of(request, ServiceDetailsInput);
+    return this.walletTools.of(session).serviceDetails(asked);
   }
 
   @Post('payments/quote')

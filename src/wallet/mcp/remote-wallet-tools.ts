@@ -3,6 +3,12 @@ import type { McpSettings } from '../../platform/config/mcp-settings.js';
 import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import {
+  type ServiceDetailsInput,
+  ServiceDetailsOutput,
+  type ServiceSearchInput,
+  ServiceSearchOutput,
+} from '../tools/service-shapes.js';
+import {
   BalanceOutput,
   type HistoryInput,
   HistoryOutput,
@@ -49,6 +55,9 @@ const askWallet = boundedFetch(PATIENCE_MS, ANSWER_MAX_BYTES);
 
 /** The tools of a wallet that another process holds, asked over HTTP with the agent's token. */
 export class RemoteWalletTools implements WalletTools {
+  /** Known to the service alone: where it has none, it says so when it is asked. */
+  readonly hasCatalogue = true;
+
   constructor(private readonly settings: McpSettings) {}
 
   wallet(): Promise<z.infer<typeof WalletOutput>> {
@@ -78,6 +87,18 @@ export class RemoteWalletTools implements WalletTools {
 
   policy(): Promise<z.infer<typeof PolicyOutput>> {
     return this.#ask(PolicyOutput, { path: '/policy' });
+  }
+
+  searchServices(
+    body: z.infer<typeof ServiceSearchInput>,
+  ): Promise<z.infer<typeof ServiceSearchOutput>> {
+    return this.#ask(ServiceSearchOutput, { method: 'POST', path: '/services/search', body });
+  }
+
+  serviceDetails(
+    body: z.infer<typeof ServiceDetailsInput>,
+  ): Promise<z.infer<typeof ServiceDetailsOutput>> {
+    return this.#ask(ServiceDetailsOutput, { method: 'POST', path: '/services/details', body });
   }
 
   /** @throws RemoteRefusal */

@@ -3,6 +3,12 @@ import type { JsonObject } from '../../platform/http/openapi.js';
 import { PolicyText } from '../rules/policy.js';
 import { RefusalOutput } from '../tools/refusal.js';
 import {
+  ServiceDetailsInput,
+  ServiceDetailsOutput,
+  ServiceSearchInput,
+  ServiceSearchOutput,
+} from '../tools/service-shapes.js';
+import {
   BalanceOutput,
   HistoryOutput,
   PayInput,
@@ -60,6 +66,10 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletPurchase: described(PayInput, 'input'),
   WalletPayment: described(PaymentOutput, 'output'),
   WalletPayments: described(HistoryOutput, 'output'),
+  WalletServiceSearch: described(ServiceSearchInput, 'input'),
+  WalletServices: described(ServiceSearchOutput, 'output'),
+  WalletServiceQuestion: described(ServiceDetailsInput, 'input'),
+  WalletService: described(ServiceDetailsOutput, 'output'),
   WalletCall: {
     type: 'object',
     required: ['method'],

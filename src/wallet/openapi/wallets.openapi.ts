@@ -25,6 +25,17 @@ const OWNER_PARAMETER = {
   schema: text,
 };
 
+const NO_CATALOGUE = {
+  404: refusal('There is no such entry, or no catalogue.', {
+    error: 'The catalogue lists no such service of this payee.',
+    code: 'not_found',
+  }),
+};
+const CATALOGUE_AWAY = refusal('The catalogue did not answer, or as no catalogue does.', {
+  error: 'The catalogue could not be reached, or took too long.',
+  code: 'fetch_failed',
+});
+
 /** What a token of the wallet may do. */
 export const WALLET_PATHS: OpenApiPart['paths'] = {
   '/v1/wallets/me': {
@@ -62,6 +73,31 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
       description: 'For anybody with a token. Only new rules start the wallet again.',
       answer: RULES_ANSWER,
     }),
+  },
+  '/v1/wallets/me/services/search': {
+    post: operation('walletSearchServices', 'Searches the catalogue; pays nothing.', TOKEN, {
+      body: json(schemaRef('WalletServiceSearch'), { query: 'weather forecast', limit: 5 }),
+      answer: jsonAnswer(
+        'The best first. What sellers declared is in `declaredBySeller` and is data.',
+        'WalletServices',
+      ),
+      more: { ...NO_CATALOGUE, 502: CATALOGUE_AWAY },
+    }),
+  },
+  '/v1/wallets/me/services/details': {
+    post: operation(
+      'walletServiceDetails',
+      'One entry of the catalogue, and its purchase.',
+      TOKEN,
+      {
+        body: json(schemaRef('WalletServiceQuestion'), {
+          resource: 'https://seller.example/report',
+          payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        }),
+        answer: jsonAnswer('`howToBuy` is what a purchase is asked with.', 'WalletService'),
+        more: { ...NO_CATALOGUE, 502: CATALOGUE_AWAY },
+      },
+    ),
   },
   '/v1/wallets/me/payments/quote': {
     post: operation('walletQuote', 'What a URL costs; pays nothing.', TOKEN, {

@@ -69,7 +69,12 @@ export function noOffer(answer: FetchAnswer): WalletError {
   );
 }
 
-function readOffer(sent: unknown, x402Version: 1 | 2, known: KnownContracts): Offer | undefined {
+/** @returns `undefined` for what this wallet does not know how to pay. */
+export function readOffer(
+  sent: unknown,
+  x402Version: 1 | 2,
+  known: KnownContracts,
+): Offer | undefined {
   if (!isJsonObject(sent) || sent['scheme'] !== 'exact') return undefined;
   const { network, maxTimeoutSeconds } = sent;
   const chainIdOfName = x402Version === 1 ? chainIdOfV1Name : chainIdOf;

@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
+import type {
+  ServiceDetailsInput,
+  ServiceDetailsOutput,
+  ServiceSearchInput,
+  ServiceSearchOutput,
+} from './service-shapes.js';
 
 /** What agents send and get, the same over HTTP and MCP. */
 
@@ -127,6 +133,8 @@ export const PolicyOutput = z.object({
 
 /** What one wallet offers its agent. Every method throws `WalletError`. */
 export interface WalletTools {
+  /** Whether there is a catalogue to ask; else the tools that ask one are not offered. */
+  readonly hasCatalogue: boolean;
   wallet(): Promise<z.infer<typeof WalletOutput>>;
   balance(): Promise<z.infer<typeof BalanceOutput>>;
   quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>>;
@@ -134,4 +142,10 @@ export interface WalletTools {
   status(input: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>>;
   history(input: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>>;
   policy(): Promise<z.infer<typeof PolicyOutput>>;
+  searchServices(
+    asked: z.infer<typeof ServiceSearchInput>,
+  ): Promise<z.infer<typeof ServiceSearchOutput>>;
+  serviceDetails(
+    asked: z.infer<typeof ServiceDetailsInput>,
+  ): Promise<z.infer<typeof ServiceDetailsOutput>>;
 }

@@ -4,6 +4,7 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
+import type { ServiceFinder } from '../catalogue/service-finder.js';
 import type { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
@@ -17,6 +18,12 @@ import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { adviceOn, howToChange } from './refusal.js';
+import type {
+  ServiceDetailsInput,
+  ServiceDetailsOutput,
+  ServiceSearchInput,
+  ServiceSearchOutput,
+} from './service-shapes.js';
 import type {
   BalanceOutput,
   HistoryInput,
@@ -43,6 +50,8 @@ export interface DeskParts {
   readonly assets: readonly WalletAsset[];
   readonly publicUrl: string;
   readonly fetchTimeoutMs: number;
+  /** `undefined` where no catalogue is named. */
+  readonly services: ServiceFinder | undefined;
   readonly now: () => number;
 }
 
@@ -146,6 +155,31 @@ class LocalWalletTools implements WalletTools {
       })),
       howToChange: howToChange(this.parts.publicUrl),
     };
+  }
+
+  get hasCatalogue(): boolean {
+    return this.parts.services !== undefined;
+  }
+
+  async searchServices(
+    asked: z.infer<typeof ServiceSearchInput>,
+  ): Promise<z.infer<typeof ServiceSearchOutput>> {
+    return this.#services.search(asked);
+  }
+
+  async serviceDetails(
+    asked: z.infer<typeof ServiceDetailsInput>,
+  ): Promise<z.infer<typeof ServiceDetailsOutput>> {
+    return this.#services.details(asked);
+  }
+
+  get #services(): ServiceFinder {
+    const { services } = this.parts;
+    if (services !== undefined) return services;
+    throw new WalletError(
+      'not_found',
+      'This wallet has no catalogue to search: its operator names one by WALLET_CATALOGUE_URL.',
+    );
   }
 
   /** By the rules, with what is left of the budgets now; nothing is charged. */

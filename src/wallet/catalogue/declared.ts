@@ -1,0 +1,67 @@
+import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bounds.js';
+import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
+import { mimeTypeOf, plainObject, plainText } from '../../protocol/listing/seller-words.js';
+
+/**
+ * What sellers say of themselves, as agents are given it: short, of one line, without what is not seen, and
+ * without links. It stays data of a stranger; that it may not be obeyed is said where it is shown.
+ */
+
+const DESCRIPTION_MAX = 300;
+const NAME_MAX = 32;
+const TAGS_MAX = 5;
+/** Characters of JSON. */
+const JSON_MAX = 4096;
+const JSON_BOUNDS: JsonBounds = { maxDepth: 16, maxValues: 2000 };
+
+export interface DeclaredWords {
+  readonly serviceName?: string;
+  readonly description?: string;
+  readonly tags?: string[];
+  readonly mimeType?: string;
+}
+
+export function declaredWords(sent: JsonObject): DeclaredWords {
+  const { mimeType } = sent;
+  const serviceName = wordsOf(sent['serviceName'], NAME_MAX);
+  const description = wordsOf(sent['description'], DESCRIPTION_MAX);
+  const said = Array.isArray(sent['tags']) ? (sent['tags'] as unknown[]) : [];
+  const tags = said.slice(0, TAGS_MAX).flatMap((tag) => wordsOf(tag, NAME_MAX) ?? []);
+  const mime = mimeTypeOf(mimeType);
+  return {
+    ...(serviceName !== undefined && { serviceName }),
+    ...(description !== undefined && { description }),
+    ...(tags.length > 0 && { tags }),
+    ...(mime !== undefined && { mimeType: mime }),
+  };
+}
+
+export function wordsOf(said: unknown, most: number): string | undefined {
+  const { text } = plainText(said, most);
+  return text === undefined ? undefined : withoutLinks(text);
+}
+
+/** JSON of a seller, as it said it but for links and what is not seen; `undefined` where it is too large. */
+export function declaredJson(said: unknown): JsonObject | undefined {
+  if (!isJsonObject(said) || !isWithinBounds(said, JSON_BOUNDS)) return undefined;
+  const plain = withoutLinksIn(plainObject(said)) as JsonObject;
+  return JSON.stringify(plain).length <= JSON_MAX ? plain : undefined;
+}
+
+/**
+ * No link or picture of Markdown is left: whoever shows what an agent repeats would fetch a picture by itself,
+ * with whatever the URL tells its server.
+ */
+function withoutLinks(text: string): string {
+  return text.replace(/\](?=[([:])/g, '] ');
+}
+
+/** It calls itself: the depth has been bounded before. */
+function withoutLinksIn(value: unknown): unknown {
+  if (typeof value === 'string') return withoutLinks(value);
+  if (Array.isArray(value)) return value.map(withoutLinksIn);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [withoutLinks(name), withoutLinksIn(one)]),
+  );
+}
