@@ -6,6 +6,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { paymentMiddleware, x402ResourceServer } from '@x402/express';
 import { declareDiscoveryExtension } from '@x402/extensions/bazaar';
 import express from 'express';
+import type { Address } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { freePort } from '../../sandbox/processes.js';
@@ -25,7 +26,7 @@ describe('services that an agent finds', () => {
   let wallets: WalletWorld;
   let postgres: SandboxPostgres;
   let origin: string;
-  const payTo = newAccount().address;
+  const payTo = newAccount().address.toLowerCase() as Address;
   const servers: Server[] = [];
   const agents: McpAgent[] = [];
 

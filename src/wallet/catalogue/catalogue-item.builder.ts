@@ -3,7 +3,9 @@ import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 
-export const PAYEE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+/** As catalogues write it, and as the wallet does. */
+export const SENT_PAYEE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+export const PAYEE = SENT_PAYEE.toLowerCase();
 export const TOKEN: Address = `0x${'d4'.repeat(20)}`;
 export const STRANGE_TOKEN: Address = `0x${'e5'.repeat(20)}`;
 
@@ -22,7 +24,7 @@ export const KNOWN: KnownContracts = {
 /** An offer as catalogues show it. */
 export function anOffer(more: JsonObject = {}): JsonObject {
   return {
-    ...{ scheme: 'exact', network: 'eip155:97', amount: '250000', asset: TOKEN, payTo: PAYEE },
+    ...{ scheme: 'exact', network: 'eip155:97', amount: '250000', asset: TOKEN, payTo: SENT_PAYEE },
     ...{ maxTimeoutSeconds: 60, extra: { name: 'USD X', version: '1' } },
     ...more,
   };
@@ -35,7 +37,7 @@ export function anItem(more: JsonObject = {}, input: JsonObject = {}): JsonObjec
     ...{ resource: 'https://shop.example.com/weather', type: 'http', x402Version: 2 },
     ...{ method: info.input.method, accepts: [anOffer()], lastUpdated: '2026-11-22T10:00:00.000Z' },
     ...{ extensions: { bazaar: { info } }, discoveryInfo: info },
-    ...{ network: 'eip155:97', payTo: PAYEE, otherPayees: 0 },
+    ...{ network: 'eip155:97', payTo: SENT_PAYEE, otherPayees: 0 },
     ...more,
   };
 }

@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
-import { anItem, anOffer, KNOWN, PAYEE, STRANGE_TOKEN, TOKEN } from './catalogue-item.builder.js';
+import {
+  anItem,
+  anOffer,
+  KNOWN,
+  PAYEE,
+  SENT_PAYEE,
+  STRANGE_TOKEN,
+  TOKEN,
+} from './catalogue-item.builder.js';
 import { readItem, type ServiceView } from './catalogue-item.js';
 import { declaredJson } from './declared.js';
 
@@ -40,7 +48,7 @@ describe('an entry of a catalogue', () => {
 
   it('is read of a catalogue that names payee and network in its offers alone, and of V1', () => {
     const { payTo, network, ...bare } = anItem();
-    expect([payTo, network, viewOf(bare)?.payTo]).toEqual([PAYEE, 'eip155:97', PAYEE]);
+    expect([payTo, network, viewOf(bare)?.payTo]).toEqual([SENT_PAYEE, 'eip155:97', PAYEE]);
     const { amount, ...rest } = anOffer();
     const offer = { ...rest, network: 'bsc-testnet', maxAmountRequired: amount };
     const ofV1 = anItem({ x402Version: 1, accepts: [offer] });

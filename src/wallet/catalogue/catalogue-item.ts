@@ -1,4 +1,4 @@
-import { formatUnits, getAddress } from 'viem';
+import { formatUnits } from 'viem';
 import type { z } from 'zod';
 import { caip2Of, chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import {
@@ -61,7 +61,8 @@ export function readItem(sent: JsonObject, known: KnownContracts): CatalogueItem
   return {
     view: {
       ...{ resource, type, ...(call !== undefined && { call }) },
-      ...{ network: caip2Of(chainId), payTo: getAddress(payTo) },
+      // In lower case, as offers of a quote are, which it is compared with.
+      ...{ network: caip2Of(chainId), payTo },
       ...countOf(sent['otherPayees']),
       prices,
       ...dateOf(sent['lastUpdated']),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
 import { CatalogueClient } from './catalogue-client.js';
-import { anItem, KNOWN, PAYEE, TOKEN } from './catalogue-item.builder.js';
+import { anItem, KNOWN, PAYEE, SENT_PAYEE, TOKEN } from './catalogue-item.builder.js';
 import { ServiceFinder } from './service-finder.js';
 
 type Serve = (response: ServerResponse, url: URL) => void;
@@ -45,7 +45,7 @@ describe('the catalogue that an operator has named', () => {
   const details = (answer: Serve, given: object = {}) => {
     const resource = 'https://shop.example.com/weather';
     return finder(answer).details(
-      ServiceDetailsInput.parse({ resource, payTo: PAYEE.toLowerCase(), ...given }),
+      ServiceDetailsInput.parse({ resource, payTo: SENT_PAYEE, ...given }),
     );
   };
 
@@ -142,8 +142,8 @@ describe('the catalogue that an operator has named', () => {
       howToBuy: { arguments: { url: 'https://shop.example.com/weather?city=Berlin' } },
     });
     expect(asked.map(({ searchParams }) => searchParams.get('payTo'))).toEqual([
-      PAYEE.toLowerCase(),
-      PAYEE.toLowerCase(),
+      SENT_PAYEE,
+      SENT_PAYEE,
     ]);
   });
 
