@@ -13,6 +13,8 @@ export interface ToolResult {
   readonly isError: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   readonly text: string;
+  /** What is neither text nor data. */
+  readonly pictures: readonly object[];
 }
 
 export interface ListedTool {
@@ -96,12 +98,13 @@ export async function mcpAgent(
 }
 
 function resultOf(result: Readonly<Record<string, unknown>>): ToolResult {
-  const [first] = result['content'] as readonly { readonly text?: string }[];
+  const [first, ...pictures] = result['content'] as readonly { readonly text?: string }[];
   const text = first?.text ?? '';
   heard.push(JSON.stringify(result));
   return {
     isError: result['isError'] === true,
     data: (result['structuredContent'] ?? {}) as ToolResult['data'],
     text,
+    pictures,
   };
 }

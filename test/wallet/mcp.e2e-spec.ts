@@ -27,6 +27,7 @@ const EVERY_WAY = GENERATIONS.flatMap((generation) =>
 const HINTS: Readonly<Record<string, readonly [boolean, boolean, boolean, boolean]>> = {
   wallet_get: [true, false, true, false],
   wallet_balance: [true, false, true, true],
+  wallet_fund: [true, false, true, false],
   service_search: [true, false, true, true],
   service_details: [true, false, true, true],
   payment_quote: [true, false, true, true],
@@ -121,6 +122,12 @@ describe('the wallet over MCP', () => {
 
     it('quotes, pays through our own facilitator, and gives content and receipt', async () => {
       expect((await call('wallet_get')).data).toMatchObject({ custody: 'local', active: true });
+      const funding = await call('wallet_fund', { token: 'SUSD', amount: '2.5' });
+      expect(funding.data['qrText']).toMatch(
+        /^ethereum:0x\w{40}@\d+\/transfer\?address=0x\w{40}&uint256=2500000000000000000$/,
+      );
+      expect(funding.pictures).toMatchObject([{ type: 'image', mimeType: 'image/png' }]);
+      expect(funding.data).not.toHaveProperty('qr');
       const quoted = await call('payment_quote', { url: report });
       expect(quoted.data).toMatchObject({
         httpStatus: 402,

@@ -16,6 +16,7 @@ import { z } from 'zod';
 import type { Session } from '../session.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
+import { FundInput } from '../tools/fund-shapes.js';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
 import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
@@ -57,6 +58,12 @@ export class WalletsV1Controller {
   @Get('balance')
   balance(@CurrentSession() session: Session): Promise<Answer> {
     return this.walletTools.of(session).balance();
+  }
+
+  @Post('fund')
+  @HttpCode(200)
+  async fund(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    return this.walletTools.of(session).fund(await this.bodies.of(request, FundInput));
   }
 
   @Get('policy')

@@ -25,15 +25,27 @@ export function answerSchema(output: z.ZodObject): z.ZodObject {
     .meta({ anyOf: [{ required }, { required: ['refusal'] }] });
 }
 
-/** Runs a tool. What it gives is both text and data; a refusal is no failure of the protocol. */
+/** A picture of an answer, in base64. */
+export interface Picture {
+  readonly mimeType: string;
+  readonly data: string;
+}
+
+/**
+ * Runs a tool. What it gives is both text and data; a refusal is no failure of the protocol.
+ *
+ * @param work - gives what `output` describes, and perhaps a picture, which is neither text nor data.
+ */
 export async function answer(
   output: z.ZodObject,
-  work: () => Promise<unknown>,
+  work: () => Promise<{ readonly given: unknown; readonly picture?: Picture | undefined }>,
   { publicUrl, onFailure }: Refusing,
 ): Promise<CallToolResult> {
   try {
-    const data = output.parse(await work());
-    return { content: text(data), structuredContent: data };
+    const { given, picture } = await work();
+    const data = output.parse(given);
+    const pictures = picture === undefined ? [] : [{ type: 'image' as const, ...picture }];
+    return { content: [...text(data), ...pictures], structuredContent: data };
   } catch (error) {
     if (!(error instanceof FacilitatorError)) onFailure(error);
     const refusal: Refusal =

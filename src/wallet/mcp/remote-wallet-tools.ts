@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { McpSettings } from '../../platform/config/mcp-settings.js';
 import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
+import { FundAnswer, type FundInput } from '../tools/fund-shapes.js';
 import {
   type ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -66,6 +67,10 @@ export class RemoteWalletTools implements WalletTools {
 
   balance(): Promise<z.infer<typeof BalanceOutput>> {
     return this.#ask(BalanceOutput, { path: '/balance' });
+  }
+
+  fund(body: z.infer<typeof FundInput>): Promise<FundAnswer> {
+    return this.#ask(FundAnswer, { method: 'POST', path: '/fund', body });
   }
 
   quote(body: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {

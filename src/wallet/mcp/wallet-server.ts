@@ -1,6 +1,7 @@
 import { McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
 import { type z } from 'zod';
 import { VERSION } from '../../platform/config/version.js';
+import { FundInput, FundOutput } from '../tools/fund-shapes.js';
 import {
   ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -21,7 +22,7 @@ import {
   WalletOutput,
   type WalletTools,
 } from '../tools/shapes.js';
-import { answer, answerSchema, type Refusing } from './answer.js';
+import { answer, answerSchema, type Picture, type Refusing } from './answer.js';
 
 interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
   readonly title: string;
@@ -31,7 +32,10 @@ interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
   readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
   /** Of every wallet when absent. */
   readonly isOffered?: (tools: WalletTools) => boolean;
-  readonly run: (tools: WalletTools, given: z.output<I>) => Promise<z.output<O>>;
+  readonly run: (
+    tools: WalletTools,
+    given: z.output<I>,
+  ) => Promise<z.output<O> & { readonly qr?: Picture }>;
 }
 
 /** Adds a tool to a server, where the wallet offers it. */
@@ -44,7 +48,14 @@ function tool<I extends z.ZodObject, O extends z.ZodObject>(facts: ToolFacts<I, 
     if (isOffered?.(tools) === false) return;
     const inputSchema: z.ZodObject = input;
     server.registerTool(name, { ...shown, inputSchema, outputSchema }, (given) =>
-      answer(output, () => run(tools, input.parse(given)), refusing),
+      answer(
+        output,
+        async () => {
+          const ran = await run(tools, input.parse(given));
+          return { given: ran, picture: ran.qr };
+        },
+        refusing,
+      ),
     );
   };
 }
@@ -85,6 +96,16 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     output: BalanceOutput,
     annotations: LOOKS_OUTSIDE,
     run: (tools) => tools.balance(),
+  }),
+  wallet_fund: tool({
+    title: 'Fund',
+    description:
+      'How the user puts money into this wallet: its address, a payment request (EIP-681) for a token and amount, ' +
+      'and its QR code as a picture. Moves nothing.',
+    input: FundInput,
+    output: FundOutput,
+    annotations: LOOKS_INSIDE,
+    run: (tools, given) => tools.fund(given),
   }),
   service_search: tool({
     title: 'Search services',

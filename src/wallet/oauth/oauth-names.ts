@@ -29,6 +29,9 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 const READING_TOOLS: ReadonlySet<string> = new Set([
   'wallet_get',
   'wallet_balance',
+  'wallet_fund',
+  'service_search',
+  'service_details',
   'payment_quote',
   'payment_status',
   'payment_history',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../platform/http/openapi.js';
 import { PolicyText } from '../rules/policy.js';
 import { RefusalOutput } from '../tools/refusal.js';
+import { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import {
   ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -66,6 +67,8 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletPurchase: described(PayInput, 'input'),
   WalletPayment: described(PaymentOutput, 'output'),
   WalletPayments: described(HistoryOutput, 'output'),
+  WalletFundQuestion: described(FundInput, 'input'),
+  WalletFund: described(FundAnswer, 'output'),
   WalletServiceSearch: described(ServiceSearchInput, 'input'),
   WalletServices: described(ServiceSearchOutput, 'output'),
   WalletServiceQuestion: described(ServiceDetailsInput, 'input'),

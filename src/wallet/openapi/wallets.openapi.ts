@@ -74,6 +74,15 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
       answer: RULES_ANSWER,
     }),
   },
+  '/v1/wallets/me/fund': {
+    post: operation('walletFund', 'How money is put into the wallet.', TOKEN, {
+      description: 'Its address, and a request of EIP-681 with its QR code. Asks nobody.',
+      body: json(schemaRef('WalletFundQuestion'), {
+        ...{ token: 'native', network: 'eip155:56', amount: '0.01' },
+      }),
+      answer: jsonAnswer('`qr` is a picture of `qrText`.', 'WalletFund'),
+    }),
+  },
   '/v1/wallets/me/services/search': {
     post: operation('walletSearchServices', 'Searches the catalogue; pays nothing.', TOKEN, {
       body: json(schemaRef('WalletServiceSearch'), { query: 'weather forecast', limit: 5 }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
+import type { FundAnswer, FundInput } from './fund-shapes.js';
 import type {
   ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -137,6 +138,7 @@ export interface WalletTools {
   readonly hasCatalogue: boolean;
   wallet(): Promise<z.infer<typeof WalletOutput>>;
   balance(): Promise<z.infer<typeof BalanceOutput>>;
+  fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer>;
   quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>>;
   pay(input: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>>;
   status(input: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>>;

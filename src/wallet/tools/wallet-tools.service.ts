@@ -5,6 +5,7 @@ import type { WalletAsset } from '../../platform/config/wallet-settings.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
 import type { ServiceFinder } from '../catalogue/service-finder.js';
+import { fundRequest } from '../fund/fund-request.js';
 import type { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
@@ -17,6 +18,7 @@ import { assetName, type Limit, type Policy } from '../rules/policy.js';
 import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import type { FundAnswer, FundInput } from './fund-shapes.js';
 import { adviceOn, howToChange } from './refusal.js';
 import type {
   ServiceDetailsInput,
@@ -100,6 +102,13 @@ class LocalWalletTools implements WalletTools {
         balance === undefined ? [assetName(token.chainId, token.address)] : [],
       ),
     };
+  }
+
+  /** Asynchronous as the others are: what is refused is a rejection. */
+  async fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer> {
+    const { assets, chains } = this.parts;
+    const served = chains.all.map(({ config }) => config.chainId);
+    return Promise.resolve(fundRequest(this.session.wallet.address, assets, served, asked));
   }
 
   async quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** How money gets into a wallet, the same over HTTP and MCP. */
+
+export const FundInput = z.strictObject({
+  token: z
+    .string()
+    .max(42)
+    .optional()
+    .describe(
+      'Symbol or address of a token of wallet_balance, or "native" for the coin of a network',
+    ),
+  network: z
+    .string()
+    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56')
+    .optional()
+    .describe('Where the token is on several networks'),
+  amount: z
+    .string()
+    .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
+    .optional()
+    .describe('In whole tokens; without it whoever pays chooses'),
+});
+
+export const FundOutput = z.object({
+  address: z.string().describe('Of the wallet, the same on every network'),
+  networks: z.array(z.string()).describe('CAIP-2; what is sent on another is not seen here'),
+  request: z
+    .object({
+      uri: z.string().describe('EIP-681: wallets open it as a link'),
+      symbol: z.string(),
+      asset: z.string().describe('The zero address for the native coin'),
+      network: z.string().describe('CAIP-2'),
+      atomic: z.string().optional().describe('Atomic units'),
+      decimal: z.string().optional().describe('Whole tokens'),
+    })
+    .optional(),
+  qrText: z.string().describe('What the QR code says'),
+});
+
+/** With the QR code itself, which MCP gives as a picture of its own. */
+export const FundAnswer = FundOutput.extend({
+  qr: z.object({ mimeType: z.literal('image/png'), data: z.string().describe('Base64') }),
+});
+export type FundAnswer = z.infer<typeof FundAnswer>;
