@@ -99,6 +99,56 @@ export function queryOf(fields) {
 export const problemOf = (error) =>
   error instanceof TypeError ? 'The service does not answer.' : error.message;
 
+// ------------------------------------------------------------------ places
+
+let refused = () => undefined;
+
+/** By the id of a place: what was asked for it last. */
+const newest = new Map();
+
+/** @param leave - is told of a key that may not ask any more. */
+export function onRefused(leave) {
+  refused = leave;
+}
+
+/** What was asked is not drawn any more. */
+export function forgetQuestions() {
+  newest.clear();
+}
+
+/**
+ * Asks, and draws the answer in its place. What fails is said there too, and the rest of the page goes on. An
+ * answer that comes after a later question, or after the key was forgotten, is not drawn.
+ */
+export async function inside(id, load, draw) {
+  const room = byId(id);
+  const question = {};
+  const isNewest = () => newest.get(id) === question;
+  newest.set(id, question);
+  room.setAttribute('aria-busy', 'true');
+  try {
+    const answer = await load();
+    if (isNewest()) draw(room, answer);
+  } catch (error) {
+    if (error instanceof Refused) refused(error);
+    else if (isNewest()) fail(room, error);
+  } finally {
+    if (isNewest()) room.removeAttribute('aria-busy');
+  }
+}
+
+function fail(room, error) {
+  room.replaceChildren(element('p', { class: 'bad', role: 'alert' }, problemOf(error)));
+  room.hidden = false;
+}
+
+/** Rows of a list so far, and a button for those that follow. */
+export function listIn(room, shown, more) {
+  room.replaceChildren(shown, ...(more === undefined ? [] : [button('More', more)]));
+}
+
+export const fieldsOf = (form) => Object.fromEntries(new FormData(form));
+
 // ------------------------------------------------------------------ settlements
 
 const GOOD_STATES = ['included', 'finalized'];

@@ -1,5 +1,6 @@
 /** The history on the operator page. It is asked when somebody wants to see it, not every two seconds. */
 
+import { clearCatalogue, showCatalogue } from './admin-catalogue.js';
 import {
   ask,
   button,
@@ -7,13 +8,16 @@ import {
   cells,
   code,
   element,
+  fieldsOf,
+  forgetQuestions,
+  inside,
+  listIn,
   longCell,
   moment,
   number,
   numberCell,
-  problemOf,
+  onRefused,
   queryOf,
-  Refused,
   row,
   settlementTable,
   table,
@@ -23,46 +27,10 @@ import { clearTotals, showTotals } from './admin-totals.js';
 
 const ROOMS = ['found', 'life', 'totals', 'webhooks', 'deliveries', 'runs', 'run', 'actions'];
 
-let refused = () => undefined;
 let isShown = false;
 
-/** By the id of a place: what was asked for it last. */
-const newest = new Map();
-
-/**
- * Asks, and draws the answer in its place. What fails is said there too, and the rest of the page goes on. An
- * answer that comes after a later question, or after the key was forgotten, is not drawn.
- */
-async function inside(id, load, draw) {
-  const room = byId(id);
-  const question = {};
-  const isNewest = () => newest.get(id) === question;
-  newest.set(id, question);
-  room.setAttribute('aria-busy', 'true');
-  try {
-    const answer = await load();
-    if (isNewest()) draw(room, answer);
-  } catch (error) {
-    if (error instanceof Refused) refused(error);
-    else if (isNewest()) fail(room, error);
-  } finally {
-    if (isNewest()) room.removeAttribute('aria-busy');
-  }
-}
-
-function fail(room, error) {
-  room.replaceChildren(element('p', { class: 'bad', role: 'alert' }, problemOf(error)));
-  room.hidden = false;
-}
-
-const fieldsOf = (form) => Object.fromEntries(new FormData(form));
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
 const DAY_MS = 86_400_000;
-
-/** Rows of a list so far, and a button for those that follow. */
-function listIn(room, shown, more) {
-  room.replaceChildren(shown, ...(more === undefined ? [] : [button('More', more)]));
-}
 
 // ------------------------------------------------------------------ search and life
 
@@ -265,12 +233,12 @@ function actions(fields, known = [], before = undefined) {
   const load = () => ask(`audit?${queryOf({ ...fields, before })}`);
   return inside('actions', load, (room, { actions: found, next }) => {
     const all = [...known, ...found];
-    const rows = all.map(({ at, by, action, subject, network }) =>
-      row(...cells(moment(at), by, action, network), longCell(subject)),
+    const rows = all.map(({ at, by, action, subject, network, reason }) =>
+      row(...cells(moment(at), by, action, network), longCell(subject), longCell(reason)),
     );
     listIn(
       room,
-      table(['When (UTC)', 'Who', 'What', 'Network', 'To what'], rows, 'Nothing yet.'),
+      table(['When (UTC)', 'Who', 'What', 'Network', 'To what', 'Why'], rows, 'Nothing yet.'),
       next && (() => void actions(fields, all, next)),
     );
   });
@@ -295,7 +263,7 @@ for (const [id, show] of Object.entries(FORMS)) {
 
 /** Once for each time that somebody comes in. @param leave - is told of a key that may not ask any more. */
 export function showHistory({ history, networks }, leave) {
-  refused = leave;
+  onRefused(leave);
   if (isShown) return;
   isShown = true;
   byId('history-off').hidden = history.enabled;
@@ -303,6 +271,8 @@ export function showHistory({ history, networks }, leave) {
   if (!history.enabled) return;
   byId('webhooks-off').hidden = history.webhooks;
   byId('reconciles-off').hidden = history.reconciles;
+  byId('catalogue').hidden = !history.catalogue;
+  byId('catalogue-off').hidden = history.catalogue;
   const names = networks.map(({ network }) => network);
   for (const select of document.querySelectorAll('select[name="network"]')) {
     const all = element('option', { value: '' }, 'every network');
@@ -311,12 +281,14 @@ export function showHistory({ history, networks }, leave) {
   byId('from').value = day(Date.now() - 7 * DAY_MS);
   byId('totals-from').value = day(Date.now() - 13 * DAY_MS);
   for (const [id, show] of Object.entries(FORMS)) void show(fieldsOf(byId(id)));
+  if (history.catalogue) showCatalogue();
 }
 
 /** Nothing stays of what a key has shown. */
 export function clearHistory() {
   isShown = false;
-  newest.clear();
+  forgetQuestions();
+  clearCatalogue();
   clearTotals();
   clearLife();
   for (const id of ROOMS) byId(id).replaceChildren();

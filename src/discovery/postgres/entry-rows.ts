@@ -31,9 +31,10 @@ export function entryIdNamed({ chainId, payTo, type, resource, call }: EntryName
   return nameOf([chainId, payTo, type, resource, call]);
 }
 
+/** In lower case, which a URL sees to for the web alone. */
 export function hostOf(resource: string): string {
   try {
-    return new URL(resource).hostname.replace(/\.$/, '');
+    return new URL(resource).hostname.replace(/\.$/, '').toLowerCase();
   } catch {
     return '';
   }

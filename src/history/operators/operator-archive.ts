@@ -107,12 +107,15 @@ export interface LaneBook {
 /** One thing an operator did. */
 export interface AuditRow {
   readonly id: string;
-  readonly chainId: number;
+  /** `undefined` for what is of no one chain. */
+  readonly chainId: number | undefined;
   readonly at: Date;
   /** Id of an API key. */
   readonly by: string;
   readonly action: string;
   readonly subject: string;
+  /** As the operator gave it, where one was asked for. */
+  readonly reason?: string | undefined;
 }
 
 export interface AuditFilter {

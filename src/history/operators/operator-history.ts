@@ -169,5 +169,5 @@ export function differenceView(difference: KeptDifference): View {
 }
 
 export function actionView({ chainId, ...row }: AuditRow): View {
-  return { network: caip2Of(chainId), ...row };
+  return { ...(chainId !== undefined && { network: caip2Of(chainId) }), ...row };
 }

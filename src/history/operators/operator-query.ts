@@ -22,6 +22,11 @@ const name = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits or . : _ -')
   .optional();
+/** A lane, or what the catalogue denies: the name of a host has up to 253. */
+const subject = z
+  .string()
+  .regex(/^[\w.:[\]-]{1,300}$/, 'must be 1 to 300 letters, digits or . : _ - [ ]')
+  .optional();
 const payer = ADDRESS_QUERY.optional();
 
 export const SEARCH_QUERY = z.strictObject({
@@ -69,7 +74,7 @@ export const RUN_QUERY = z.strictObject({
 
 export const AUDIT_QUERY = z.strictObject({
   ...{ network: FILTER_QUERY.network, from: FILTER_QUERY.from, to: FILTER_QUERY.to },
-  ...{ by: name, subject: name, limit },
+  ...{ by: name, subject, limit },
   before: z
     .string()
     .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be the id of an action')

@@ -15,7 +15,7 @@ export async function auditRows(
   const { chainId, by, subject, from, to } = filter;
   let query = db
     .selectFrom('audit')
-    .select(['id', 'chain_id', 'happened_at', 'actor', 'action', 'subject']);
+    .select(['id', 'chain_id', 'happened_at', 'actor', 'action', 'subject', 'reason']);
   if (chainId !== undefined) query = query.where('chain_id', '=', chainId);
   if (by !== undefined) query = query.where('actor', '=', by);
   if (subject !== undefined) query = query.where('subject', '=', subject);
@@ -30,8 +30,9 @@ export async function auditRows(
     .limit(most)
     .execute();
   return rows.map((row) => ({
-    ...{ id: row.id, chainId: chainIdIn(row.chain_id), at: row.happened_at, by: row.actor },
-    ...{ action: row.action, subject: row.subject },
+    chainId: row.chain_id === null ? undefined : chainIdIn(row.chain_id),
+    ...{ id: row.id, at: row.happened_at, by: row.actor, action: row.action },
+    ...{ subject: row.subject, reason: row.reason ?? undefined },
   }));
 }
 

@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, `0011_quality.sql`, `0012_owned.sql`, `0013_probes.sql` and `0015_catalogue_words.sql`. */
+/** The tables of `0009_catalogue.sql`, and of 0011 to 0015. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -67,6 +67,27 @@ export interface CatalogueTables {
   readonly catalogue_denials: {
     readonly kind: 'payee' | 'host';
     readonly value: string;
+    readonly reason: Generated<string>;
+    readonly created_at: Generated<Date>;
+    readonly denied_by: Generated<string>;
+  };
+  readonly catalogue_reports: {
+    /** Larger than a number can be, and read as text. */
+    readonly id: GeneratedAlways<string>;
+    readonly entry_id: Buffer;
+    readonly chain_id: number;
+    readonly pay_to: Buffer;
+    readonly type: string;
+    readonly resource: string;
+    readonly call: string;
+    readonly host: string;
+    readonly kind: string;
+    readonly words: string;
+    readonly reported_at: Date;
+    readonly reporter: Buffer | null;
+    readonly closed_at: Generated<Date | null>;
+    readonly closed_by: Generated<string | null>;
+    readonly outcome: Generated<'dismissed' | 'denied' | null>;
   };
   readonly catalogue_hosts: {
     readonly host: string;

@@ -79,11 +79,13 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
   };
   readonly audit: {
     readonly id: string;
-    readonly chain_id: number;
+    /** Null for what is of no one chain. */
+    readonly chain_id: number | null;
     readonly happened_at: Date;
     readonly actor: string;
     readonly action: string;
     readonly subject: string;
+    readonly reason: Generated<string | null>;
   };
 }
 

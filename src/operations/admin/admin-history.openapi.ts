@@ -24,10 +24,16 @@ function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
 const event = { eventId: text, type: text };
 const answered = { triedAt: moment, dueAt: moment, status: count, problem: text, answer: text };
 const told = { state: text, attempts: count };
-const action = object({
-  ...{ id: text, network: text, at: moment, action: text, subject: text },
-  by: { ...text, description: 'Id of an API key.' },
-});
+const action = object(
+  {
+    ...{ id: text, at: moment, action: text, subject: text },
+    by: { ...text, description: 'Id of an API key.' },
+  },
+  {
+    network: { ...text, description: 'Missing for what is of no one network.' },
+    reason: { ...text, description: 'As the operator gave it.' },
+  },
+);
 const difference = object(
   {
     ...{ runId: text, number: count, name: text },

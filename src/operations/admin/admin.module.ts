@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { ModerationModule } from '../../discovery/operators/moderation.module.js';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { OperatorHistoryModule } from '../../history/operators/operator-history.module.js';
 import { SettlementPasts } from '../../history/operators/settlement-past.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import {
@@ -17,15 +19,19 @@ import type { SettlementQueries } from '../../settlement/ledger/queries/settleme
 import { ApiKeyStore } from '../access/api-key-store.js';
 import { AdminController } from './admin.controller.js';
 import { type AdminParts, AdminService, type HistoryFacts } from './admin.service.js';
+import { AdminCatalogueController } from './admin-catalogue.controller.js';
 import { AdminHistoryController } from './admin-history.controller.js';
 import { AdminPageController } from './admin-page.controller.js';
 import { type LifeParts, SettlementLives } from './settlement-life.js';
 
 /** Imported only where API keys are in use: without them the page is not there rather than open. */
 @Module({
-  imports: [OperatorHistoryModule],
-  controllers: [AdminPageController, AdminHistoryController, AdminController],
+  imports: [OperatorHistoryModule, ModerationModule],
+  controllers: [
+    ...[AdminPageController, AdminHistoryController, AdminCatalogueController, AdminController],
+  ],
   providers: [
+    JsonBodyReader,
     provide(
       AdminService,
       {
@@ -60,5 +66,6 @@ function historyFactsOf({ history, webhooks }: AppConfig): HistoryFacts {
     enabled: history !== undefined,
     webhooks: webhooks !== undefined,
     reconciles: history?.reconcilesAt !== undefined,
+    catalogue: history?.catalogue !== undefined,
   };
 }

@@ -4,6 +4,7 @@ import {
   KEY_ALWAYS,
   type OpenApiPart,
 } from '../../platform/http/openapi.js';
+import { ADMIN_CATALOGUE_PATHS, ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
 import { ADMIN_HISTORY_PATHS, ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
 import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
 
@@ -105,9 +106,11 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       'It takes any work again, and `/supported` names it.',
     ),
     ...ADMIN_HISTORY_PATHS,
+    ...ADMIN_CATALOGUE_PATHS,
   },
   schemas: {
     ...ADMIN_HISTORY_SCHEMAS,
+    ...ADMIN_CATALOGUE_SCHEMAS,
     Lane: object({
       lane: text,
       chainId: count,
@@ -155,6 +158,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         enabled: { type: 'boolean', description: 'Whether there is a database.' },
         webhooks: { type: 'boolean' },
         reconciles: { type: 'boolean', description: 'Every day, by itself.' },
+        catalogue: { type: 'boolean', description: 'Whether there is a catalogue.' },
       }),
       processes: listOf(object({ process: text, roles: listOf(text), version: text })),
       networks: listOf(

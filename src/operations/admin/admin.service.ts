@@ -51,6 +51,8 @@ export interface HistoryFacts {
   readonly webhooks: boolean;
   /** Whether the books are held against the chains every day. */
   readonly reconciles: boolean;
+  /** Whether there is a catalogue. */
+  readonly catalogue: boolean;
 }
 
 /** A process of the deployment, as the wire names it. */

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ArchiveError } from '../../history/archive.js';
+import { codeOf } from '../../platform/http/coded-error.builder.js';
+import { aLesson, NOON, PAYEE, RESOURCE } from '../lesson.builder.js';
+import { MemoryCatalogue } from '../memory-catalogue.builder.js';
+import { MemoryModeration } from './memory-moderation.builder.js';
+import { Moderation } from './moderation.js';
+import { readHost } from './moderation-request.js';
+import type { ModerationStore } from './moderation-store.js';
+
+const DAY_MS = 86_400_000;
+const VERDICT = { kind: 'host', value: 'shop.example.com', reason: 'spam' };
+
+describe('moderation', () => {
+  let catalogue: MemoryCatalogue;
+  let store: MemoryModeration;
+  let now: number;
+  let moderation: Moderation;
+  const make = (of: ModerationStore | undefined): Moderation =>
+    new Moderation({ store: of, expiryMs: 30 * DAY_MS, now: () => now });
+
+  beforeEach(() => {
+    catalogue = new MemoryCatalogue();
+    store = new MemoryModeration(catalogue);
+    now = NOON + 5000;
+    moderation = make(store);
+  });
+
+  const statesOf = async (): Promise<unknown> => {
+    const { entries } = (await moderation.entries({})) as { entries: { state: string }[] };
+    return entries.map(({ state }) => state);
+  };
+
+  it('says of each entry whether it is listed, and else what hides it', async () => {
+    await catalogue.learn([aLesson({ serviceName: 'Weather' })]);
+    expect(await moderation.entries({})).toEqual({
+      entries: [
+        {
+          ...{ id: expect.stringMatching(/^[0-9a-f]{64}$/), state: 'listed', network: 'eip155:56' },
+          ...{ payTo: PAYEE, type: 'http', resource: RESOURCE, call: 'GET' },
+          ...{ host: 'shop.example.com', serviceName: 'Weather', otherPayees: 0, denials: [] },
+          ...{ firstPaidAt: new Date(NOON + 1000), lastPaidAt: new Date(NOON + 1000) },
+        },
+      ],
+    });
+    now = NOON + 40 * DAY_MS;
+    expect(await statesOf()).toEqual(['expired']);
+    await moderation.deny(VERDICT, 'night-shift');
+    expect(await statesOf()).toEqual(['denied']);
+  });
+
+  it('notes who did it, and answers what was done', async () => {
+    expect(await moderation.deny(VERDICT, 'night-shift')).toEqual({
+      outcome: 'denied',
+      denial: { ...VERDICT, by: 'night-shift', at: new Date(now) },
+    });
+    expect(await moderation.deny(VERDICT, 'day-shift')).toMatchObject({ outcome: 'unchanged' });
+    const { kind, value } = VERDICT;
+    expect(await moderation.allow(VERDICT, 'day-shift')).toEqual({
+      ...{ outcome: 'allowed', kind, value },
+    });
+    expect(store.audit.map(({ by, action }) => [by, action])).toEqual([
+      ['night-shift', 'catalogue_denied'],
+      ['day-shift', 'catalogue_allowed'],
+    ]);
+  });
+
+  it('goes on where the page before ended', async () => {
+    for (const value of ['a.example.org', 'b.example.org', '[::1]']) {
+      await moderation.deny({ ...VERDICT, value }, 'night-shift');
+    }
+    const first = (await moderation.denials({ limit: '2' })) as { next?: string };
+    expect(first.next).toBe('host:a.example.org');
+    expect(await moderation.denials({ after: first.next })).toMatchObject({
+      denials: [{ value: '[::1]' }],
+    });
+    expect(await codeOf(moderation.denials({ after: 'host:gone.example.org' }))).toEqual([
+      ...[400, 'invalid_cursor'],
+    ]);
+  });
+
+  it.each([
+    ['kind', { ...VERDICT, kind: 'all' }],
+    ['value', { ...VERDICT, value: 'https://shop.example.com/' }],
+    ['value', { ...VERDICT, kind: 'payee' }],
+    ['value', { ...VERDICT, value: 7 }],
+    ['reason', { ...VERDICT, reason: undefined }],
+    ['reason', { ...VERDICT, reason: '  ' }],
+    ['reason', { ...VERDICT, reason: 'x'.repeat(201) }],
+    ['reason', { ...VERDICT, reason: 'a\u202Eb' }],
+    ['field', { ...VERDICT, until: 'tomorrow' }],
+    ['kind', []],
+    ['kind', 'deny'],
+  ])('refuses a verdict whose %s is wrong: %j', async (name, body) => {
+    await expect(moderation.deny(body, 'night-shift')).rejects.toMatchObject({
+      ...{ status: 400, code: 'invalid_request', message: expect.stringContaining(name) },
+    });
+    expect(store.audit).toEqual([]);
+  });
+
+  it.each([
+    ['payTo', { payTo: 'nobody' }],
+    ['host', { host: 'a/b' }],
+    ['text', { text: 'x'.repeat(401) }],
+    ['text', { text: ['a', 'b'] }],
+    ['limit', { limit: '101' }],
+    ['after', { after: 'x' }],
+    ['parameter', { page: '2' }],
+  ])('names what is wrong with a question: %s', async (name, query) => {
+    await expect(moderation.entries(query)).rejects.toMatchObject({
+      ...{ status: 400, code: 'invalid_query', message: expect.stringContaining(name) },
+    });
+  });
+
+  it('is off without a catalogue, and away while the database is', async () => {
+    const off = make(undefined);
+    for (const answer of [off.entries({}), off.denials({}), off.deny(VERDICT, 'a')]) {
+      expect(await codeOf(answer)).toEqual([501, 'catalogue_off']);
+    }
+    const failing = (sqlState: string): ModerationStore =>
+      new Proxy(store, {
+        get: () => () => Promise.reject(new ArchiveError('database_failed', sqlState)),
+      });
+    expect(await codeOf(make(failing('08006')).allow(VERDICT, 'a'))).toEqual([
+      ...[503, 'catalogue_unavailable'],
+    ]);
+    expect(await codeOf(make(failing('57014')).entries({}))).toEqual([503, 'catalogue_too_slow']);
+  });
+});
+
+describe('a host that is denied', () => {
+  it.each([
+    ['shop.example.com', 'shop.example.com'],
+    [' Shop.Example.COM. ', 'shop.example.com'],
+    ['bücher.example', 'xn--bcher-kva.example'],
+    ['127.0.0.1', '127.0.0.1'],
+    ['[::1]', '[::1]'],
+    ['tool', 'tool'],
+    ['b%C3%BCcher', 'b%c3%bccher'],
+  ])('%s is %s, as in the URLs of entries', (text, host) => {
+    expect(readHost(text)).toBe(host);
+  });
+
+  it.each([
+    ...['', '.', 'https://shop.example.com', 'shop.example.com:80', 'a/b', 'a b', 'user@host'],
+    ...['a?b', 'a#b', '*.example.com/', `${'a'.repeat(250)}.com`, 'a\u0000b', '[shop]'],
+  ])('%j is none', (text) => {
+    expect(readHost(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,133 @@
+import { ArchiveError } from '../../history/archive.js';
+import { CodedError } from '../../platform/http/coded-error.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import {
+  DENIALS_QUERY,
+  ENTRIES_QUERY,
+  readOperatorQuery,
+  readVerdict,
+} from './moderation-request.js';
+import type { Denial, ModeratedEntry, ModerationStore } from './moderation-store.js';
+
+export interface ModerationParts {
+  /** `undefined` where there is no catalogue. */
+  readonly store: ModerationStore | undefined;
+  /** After this time without a payment an entry is not shown any more, ms. */
+  readonly expiryMs: number;
+  readonly now: () => number;
+}
+
+/** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
+type View = Readonly<Record<string, unknown>>;
+
+/** Every list reads all of them for each page. */
+export const DENIALS_MOST = 10_000;
+
+/**
+ * The catalogue as operators see and change it.
+ *
+ * @throws CodedError from every method: `invalid_query`, `invalid_request`, `invalid_cursor`, `catalogue_off`,
+ *   `catalogue_unavailable`, `catalogue_too_slow`.
+ */
+export class Moderation {
+  constructor(private readonly parts: ModerationParts) {}
+
+  /** Entries, listed or not, and what hides them. */
+  async entries(query: unknown): Promise<View> {
+    const store = this.#store();
+    const { limit, after, ...asked } = readOperatorQuery(ENTRIES_QUERY, query);
+    const filter = { text: asked.text, payTo: asked.payTo, host: asked.host };
+    const found = await told(store.entries(filter, after, limit + 1));
+    const { shown, last } = cut(found, limit);
+    return {
+      entries: shown.map((entry) => this.#entryView(entry)),
+      ...(last && { next: last.id }),
+    };
+  }
+
+  async denials(query: unknown): Promise<View> {
+    const store = this.#store();
+    const { limit, after, ...filter } = readOperatorQuery(DENIALS_QUERY, query);
+    const found = await told(store.denials(filter, after, limit + 1));
+    const { shown, last } = cut(found, limit);
+    return { denials: shown, ...(last && { next: `${last.kind}:${last.value}` }) };
+  }
+
+  /** @param by - id of the API key. */
+  async deny(body: unknown, by: string): Promise<View> {
+    const denial = this.#denialOf(body, by);
+    const outcome = await told(this.#store().deny(denial, DENIALS_MOST));
+    if (outcome === 'full') {
+      throw new CodedError(
+        ...([409, 'denials_full'] as const),
+        `${DENIALS_MOST} payees and hosts are denied: allow some that sell nothing any more.`,
+      );
+    }
+    return { outcome, denial };
+  }
+
+  /** @param by - id of the API key. */
+  async allow(body: unknown, by: string): Promise<View> {
+    const { kind, value, ...rest } = this.#denialOf(body, by);
+    const outcome = await told(this.#store().allow({ kind, value, ...rest }));
+    return { outcome, kind, value };
+  }
+
+  /** @throws CodedError `catalogue_off` */
+  #store(): ModerationStore {
+    const { store } = this.parts;
+    if (store !== undefined) return store;
+    throw new CodedError(501, 'catalogue_off', 'This deployment keeps no catalogue.');
+  }
+
+  #denialOf(body: unknown, by: string): Denial {
+    this.#store();
+    return { ...readVerdict(body), by, at: new Date(this.parts.now()) };
+  }
+
+  #entryView({ chainId, listing, denials, lastPaidAt, ...entry }: ModeratedEntry): View {
+    const { type, resource, method, toolName, serviceName, description } = listing;
+    const isExpired = lastPaidAt.getTime() < this.parts.now() - this.parts.expiryMs;
+    return {
+      ...entry,
+      state: denials.length > 0 ? 'denied' : isExpired ? 'expired' : 'listed',
+      ...{ network: caip2Of(chainId), type, resource, call: toolName ?? method ?? '' },
+      ...{ serviceName, description, lastPaidAt, denials },
+    };
+  }
+}
+
+/** One more than is shown says whether there is another page, which begins after the last one shown. */
+function cut<T>(
+  found: readonly T[] | undefined,
+  limit: number,
+): { readonly shown: readonly T[]; readonly last: T | undefined } {
+  if (found === undefined) {
+    const message = 'The page before ended with what is not there any more: begin without after.';
+    throw new CodedError(400, 'invalid_cursor', message);
+  }
+  const shown = found.slice(0, limit);
+  return { shown, last: found.length > limit ? shown.at(-1) : undefined };
+}
+
+/** What PostgreSQL says of a statement that took longer than it may. */
+const CANCELLED = '57014';
+
+async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw error.sqlState === CANCELLED
+      ? new CodedError(
+          ...([503, 'catalogue_too_slow'] as const),
+          'This took the catalogue too long: ask for a payee, for a host or for rarer words.',
+          error,
+        )
+      : new CodedError(
+          ...([503, 'catalogue_unavailable'] as const),
+          'The catalogue cannot be asked now; ask again.',
+          error,
+        );
+  }
+}

@@ -1,0 +1,86 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
+import { moderationContract } from '../../src/discovery/operators/moderation-contract.builder.js';
+import type { Denial } from '../../src/discovery/operators/moderation-store.js';
+import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
+import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
+import { PostgresModeration } from '../../src/discovery/postgres/postgres-moderation.js';
+import { auditRows } from '../../src/history/postgres/audit-rows.js';
+import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
+import { migrate } from '../../src/history/postgres/migrator.js';
+import { Secret } from '../../src/platform/config/secret.js';
+
+let postgres: SandboxPostgres;
+let database: Database;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+beforeEach(async () => {
+  database = connectDatabase(new Secret(postgres.url));
+  await database.pool.query('drop schema if exists x402 cascade');
+  await migrate(database.pool);
+});
+afterEach(() => database.db.destroy());
+
+const audit = async (): Promise<readonly Noted[]> => {
+  const { rows } = await database.pool.query<Noted>(
+    'select actor as by, action, subject, reason from x402.audit order by archived_at',
+  );
+  return rows;
+};
+
+moderationContract('in PostgreSQL', () =>
+  Promise.resolve({
+    store: new PostgresModeration(database.db),
+    writer: new PostgresCatalogue(database.db, { entriesPerPayee: 9 }),
+    reader: new PostgresCatalogueReader(database.db),
+    audit,
+  }),
+);
+
+describe('moderation in PostgreSQL', () => {
+  const denial: Denial = {
+    ...{ kind: 'host', value: 'shop.example.com', reason: 'spam', by: 'night-shift' },
+    at: new Date(),
+  };
+
+  it('does nothing that it cannot note', async () => {
+    await database.pool.query(
+      `create function x402.refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'no' using errcode = '53100'; end $$;
+      create trigger refuse before insert on x402.audit for each row execute function x402.refuse();`,
+    );
+    const store = new PostgresModeration(database.db);
+    await expect(store.deny(denial, 9)).rejects.toMatchObject({ sqlState: '53100' });
+    expect(await store.denials({}, undefined, 9)).toEqual([]);
+  });
+
+  it('is in the list of what operators did, of no network', async () => {
+    await new PostgresModeration(database.db).deny(denial, 9);
+    const none = { chainId: undefined, by: undefined, from: undefined, to: undefined };
+    const found = await auditRows(
+      database.db,
+      { ...none, subject: 'host:shop.example.com' },
+      undefined,
+      9,
+    );
+    expect(found).toMatchObject([
+      { chainId: undefined, by: 'night-shift', action: 'catalogue_denied', reason: 'spam' },
+    ]);
+    const ofChain = { ...none, chainId: 56, subject: undefined };
+    expect(await auditRows(database.db, ofChain, undefined, 9)).toEqual([]);
+  });
+
+  it('has rows that were written by hand', async () => {
+    await database.pool.query(
+      `insert into x402.catalogue_denials (kind, value, reason) values ('host', 'b.example.org', '')`,
+    );
+    const store = new PostgresModeration(database.db);
+    expect(await store.denials({}, undefined, 9)).toMatchObject([
+      { value: 'b.example.org', reason: '', by: '' },
+    ]);
+  });
+});
