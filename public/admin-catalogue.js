@@ -20,30 +20,27 @@ import {
 } from './admin-common.js';
 
 /** The places of this part. */
-export const CATALOGUE_ROOMS = ['entries', 'denials'];
+export const CATALOGUE_ROOMS = ['entries', 'reports', 'denials'];
 
 const EFFECTS = {
   deny: 'On every network, at once: it hides what there is and refuses what comes. Payments are settled as before.',
   allow: 'What was not forgotten meanwhile is shown again, and the next payments are listed.',
+  dismiss: 'The entry stays as it is, and may be reported again tomorrow.',
 };
 
 // ------------------------------------------------------------------ what is decided
 
-/** Asks for a reason, and does it only then. */
-function decide(what, { kind, value }) {
-  const dialog = byId('verdict');
-  byId('verdict-title').replaceChildren(
-    element('span', {}, `${what === 'deny' ? 'Deny' : 'Allow'} the ${kind} `),
-    element('code', {}, value),
-  );
-  byId('verdict-effect').textContent = EFFECTS[what];
+/** Asks for a reason, and does it only then. @param verdict - what is sent with the reason. */
+function decide(what, { title, effect, verdict }) {
+  byId('verdict-title').replaceChildren(...title);
+  byId('verdict-effect').textContent = effect;
   byId('verdict-problem').hidden = true;
   byId('verdict-reason').value = '';
   byId('verdict-form').onsubmit = (event) => {
     event.preventDefault();
-    void carryOut(what, { kind, value, reason: byId('verdict-reason').value });
+    void carryOut(what, { ...verdict, reason: byId('verdict-reason').value });
   };
-  dialog.showModal();
+  byId('verdict').showModal();
 }
 
 async function carryOut(what, verdict) {
@@ -61,10 +58,22 @@ async function carryOut(what, verdict) {
   }
 }
 
+function judge(what, { kind, value }) {
+  const name = `${what === 'deny' ? 'Deny' : 'Allow'} the ${kind} `;
+  const title = [element('span', {}, name), element('code', {}, value)];
+  decide(what, { title, effect: EFFECTS[what], verdict: { kind, value } });
+}
+
+function dismiss({ id, call, resource, count }) {
+  const name = count === 1 ? 'Dismiss a report of ' : `Dismiss ${count} reports of `;
+  const title = [element('span', {}, name), element('code', {}, `${call} ${resource}`)];
+  decide('dismiss', { title, effect: EFFECTS.dismiss, verdict: { id } });
+}
+
 const decisionOf = (isDenied, kind, value) =>
   isDenied
-    ? button(`Allow ${kind}`, () => decide('allow', { kind, value }))
-    : button(`Deny ${kind}`, () => decide('deny', { kind, value }));
+    ? button(`Allow ${kind}`, () => judge('allow', { kind, value }))
+    : button(`Deny ${kind}`, () => judge('deny', { kind, value }));
 
 // ------------------------------------------------------------------ lists
 
@@ -76,7 +85,7 @@ function stateOfEntry({ state, denials }) {
     {},
     element('span', { class: `state ${TONES[state] ?? 'warn'}` }, state),
     ...denials.map(({ kind, reason }) =>
-      element('div', { class: 'quiet long' }, reason === '' ? kind : `${kind}: ${reason}`),
+      element('div', { class: 'quiet' }, reason === '' ? kind : `${kind}: ${reason}`),
     ),
   );
 }
@@ -85,7 +94,8 @@ function entryRow(entry) {
   const { resource, call, network, payTo, host, serviceName, description, otherPayees } = entry;
   const isDenied = (kind) => entry.denials.some((one) => one.kind === kind);
   return row(
-    ...cells(stateOfEntry(entry), moment(entry.lastPaidAt), network),
+    longCell(stateOfEntry(entry)),
+    ...cells(moment(entry.lastPaidAt), network),
     longCell(`${call} ${resource}`),
     longCell([serviceName, description].filter((one) => one !== undefined).join(': ')),
     ...cells(code(payTo)),
@@ -115,6 +125,50 @@ function entries(fields, known = [], after = undefined) {
       next && (() => void entries(fields, all, next)),
     );
   });
+}
+
+function reportRow(reported) {
+  const { count, counts, call, resource, network, payTo, host, newest } = reported;
+  const kinds = Object.entries(counts).map(([kind, number]) => `${kind}: ${number}`);
+  return row(
+    numberCell(String(count)),
+    longCell(kinds.join(', ')),
+    ...cells(moment(reported.lastAt), network),
+    longCell(`${call} ${resource}`),
+    ...cells(code(payTo)),
+    longCell(
+      element(
+        'div',
+        {},
+        ...newest
+          .filter(({ words }) => words !== '')
+          .map(({ kind, words, at }) => element('p', {}, `${moment(at)} ${kind}: ${words}`)),
+      ),
+    ),
+    ...cells(
+      element(
+        'div',
+        {},
+        button('Dismiss', () => dismiss(reported)),
+        decisionOf(false, 'payee', payTo),
+        decisionOf(false, 'host', host),
+      ),
+    ),
+  );
+}
+
+function reports() {
+  return inside(
+    'reports',
+    () => ask('catalogue/reports'),
+    (room, { reports: found }) => {
+      const columns = [
+        ...['Reports', 'Kinds', 'Last (UTC)', 'Network', 'Resource', 'Payee'],
+        ...['Words of strangers', ''],
+      ];
+      listIn(room, table(columns, found.map(reportRow), 'Nothing is reported.'));
+    },
+  );
 }
 
 function denialRow({ kind, value, reason, by, at }) {
@@ -154,13 +208,14 @@ for (const [id, show] of Object.entries(FORMS)) {
 }
 byId('deny-something').addEventListener('submit', (event) => {
   event.preventDefault();
-  decide('deny', fieldsOf(byId('deny-something')));
+  judge('deny', fieldsOf(byId('deny-something')));
 });
 byId('verdict-leave').addEventListener('click', () => byId('verdict').close());
 
 /** As the forms stand. */
 export function showCatalogue() {
   for (const [id, show] of Object.entries(FORMS)) void show(fieldsOf(byId(id)));
+  void reports();
 }
 
 /** Nothing stays of what a key has shown. */

@@ -10,6 +10,7 @@ import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { SafeFetch } from '../platform/fetch/safe-fetch.js';
+import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
@@ -31,6 +32,8 @@ import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
+import { ReportsController } from './operators/reports.controller.js';
+import { Reports } from './operators/reports.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
 import { PostgresCalls } from './postgres/postgres-calls.js';
@@ -38,6 +41,7 @@ import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
 import { PostgresOwnPlaces } from './postgres/postgres-own-places.js';
 import { standingRefusals } from './postgres/postgres-refusals.js';
+import { PostgresReports } from './postgres/postgres-reports.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 import { qualityLog } from './quality/quality-log.js';
 import { Rater } from './quality/rater.js';
@@ -132,6 +136,18 @@ const DISCOVERY = provide(
   },
 );
 
+const REPORTS = provide(
+  Reports,
+  { config: AppConfig, databases: DATABASES },
+  ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
+    new Reports({
+      store: databases.reading && new PostgresReports(databases.reading.db),
+      allow: config.history?.catalogue?.allow ?? new Set(),
+      expiryMs: config.history?.catalogue?.expiryMs ?? 0,
+      now: () => systemClock.now(),
+    }),
+);
+
 interface StatementParts {
   readonly config: AppConfig;
   readonly databases: Databases;
@@ -211,6 +227,7 @@ export class DiscoveryModule implements OnModuleDestroy {
             DiscoveryRootController,
             DiscoveryV1Controller,
             DiscoveryV2Controller,
+            ReportsController,
           ]
         : [],
       providers: [
@@ -226,10 +243,16 @@ export class DiscoveryModule implements OnModuleDestroy {
           },
         },
         SOURCE_FETCHER,
-        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, DECLARED, JsonBodyReader] : []),
+        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, REPORTS, DECLARED, JsonBodyReader] : []),
+        ...(isApi
+          ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
+          : []),
         ...(learns ? [LEARNER, RATER] : []),
       ],
-      exports: [...(isApi ? [SETTLE_EXTENSION] : []), ...(learns ? [Learner, Rater] : [])],
+      exports: [
+        ...(isApi ? [SETTLE_EXTENSION] : []),
+        ...(learns ? [Learner, Rater] : []),
+      ],
     };
   }
 

@@ -38,7 +38,8 @@ const limit = z
   .transform(Number)
   .default(ROWS_USUAL);
 const kind = z.enum(['payee', 'host'], { error: 'must be payee or host' });
-const entryId = z.string().regex(/^[0-9a-f]{64}$/, 'must be `next` of the page before');
+const ENTRY_ID = /^[0-9a-f]{64}$/;
+const entryId = z.string().regex(ENTRY_ID, 'must be `next` of the page before');
 
 export const ENTRIES_QUERY = z.strictObject({
   ...{ text: words.optional(), payTo: address.optional(), host: hostQuery.optional() },
@@ -68,6 +69,8 @@ export const DENIALS_QUERY = z.strictObject({
     })
     .optional(),
 });
+
+export const REPORTS_QUERY = z.strictObject({ limit });
 
 /** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
 export function readOperatorQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
@@ -101,15 +104,23 @@ export function readVerdict(body: unknown): Verdict {
   return { ...name, reason: readReason(reason) };
 }
 
+/** @throws CodedError `invalid_request`, naming the field that is wrong. */
+export function readDismissal(body: unknown): { readonly id: string; readonly reason: string } {
+  const { id, reason, ...others } = isJsonObject(body) ? body : {};
+  if (Object.keys(others).length > 0) throw wrong('A field is not known here.');
+  if (typeof id !== 'string' || !ENTRY_ID.test(id)) throw wrong('id must be the id of an entry.');
+  return { id, reason: readReason(reason) };
+}
+
 /** @throws CodedError `invalid_request` */
-export function readReason(said: unknown): string {
+function readReason(said: unknown): string {
   const { text, isCut } = plainText(said, REASON_MAX);
   // What is kept for ever is what was written.
   if (text !== undefined && !isCut) return text;
   throw wrong(`reason must be 1 to ${REASON_MAX} characters of one line, without tags.`);
 }
 
-export const wrong = (message: string): CodedError => invalid('invalid_request', message);
+const wrong = (message: string): CodedError => invalid('invalid_request', message);
 
 function nameOf(of: string, value: string): DenialName | undefined {
   const kindOf = of === 'payee' ? 'payee' : 'host';
