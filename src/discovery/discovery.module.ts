@@ -32,10 +32,12 @@ import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
+import { CatalogueFigures } from './operators/catalogue-figures.js';
 import { ReportsController } from './operators/reports.controller.js';
 import { Reports } from './operators/reports.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
+import { countCatalogue } from './postgres/count-catalogue.js';
 import { PostgresCalls } from './postgres/postgres-calls.js';
 import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
@@ -211,6 +213,26 @@ const RATER = provide(
   },
 );
 
+interface FiguresParts {
+  readonly config: AppConfig;
+  readonly databases: Databases;
+  readonly learner: Learner;
+}
+
+const FIGURES = provide(
+  CatalogueFigures,
+  { config: AppConfig, databases: DATABASES, learner: Learner },
+  ({ config, databases, learner }: FiguresParts) => {
+    const { writing } = databases;
+    if (writing === undefined) throw new Error('there is no database for a catalogue');
+    return new CatalogueFigures({
+      count: (since) => countCatalogue(writing.db, since),
+      expiryMs: config.history?.catalogue?.expiryMs ?? 0,
+      ...{ learner, clock: systemClock },
+    });
+  },
+);
+
 /** The catalogue: it learns in processes with the role history, and is asked at those with the role api. */
 @Global()
 @Module({})
@@ -247,11 +269,11 @@ export class DiscoveryModule implements OnModuleDestroy {
         ...(isApi
           ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
           : []),
-        ...(learns ? [LEARNER, RATER] : []),
+        ...(learns ? [LEARNER, RATER, FIGURES] : []),
       ],
       exports: [
         ...(isApi ? [SETTLE_EXTENSION] : []),
-        ...(learns ? [Learner, Rater] : []),
+        ...(learns ? [Learner, Rater, CatalogueFigures] : []),
       ],
     };
   }

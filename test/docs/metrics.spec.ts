@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Metric, Registry } from 'prom-client';
 import { HubStats } from '../../src/hub/hub-stats.js';
 import { AssetLabels } from '../../src/operations/metrics/asset-labels.js';
+import { CatalogueGauges } from '../../src/operations/metrics/catalogue-metrics.js';
 import { DeploymentMetrics } from '../../src/operations/metrics/deployment-metrics.js';
 import { errorMetrics } from '../../src/operations/metrics/error-metrics.js';
 import { HistoryGauges, historyMetrics } from '../../src/operations/metrics/history-metrics.js';
@@ -41,6 +42,7 @@ function fullRegistry(): Registry {
   webhookMetrics(registry);
   new WebhookGauges(registry, { backlog: unasked });
   proberMetrics(registry);
+  new CatalogueGauges(registry, { counts: unasked, lags: () => new Map() });
   new ReconciliationGauges(registry, { state: () => [] });
   walletMetrics(registry, { assets: [] });
   new WalletGauges(registry, { journalIsWritable: unasked, providerTrouble: undefined });

@@ -129,6 +129,20 @@ describe('the catalogue learns', () => {
     },
   );
 
+  it('and says since when it could not', async () => {
+    now += 700;
+    await learner.round();
+    expect(learner.lags()).toEqual(new Map([[56, 0]]));
+    await note('a', { listing: aListing() });
+    failing = 'outcomes';
+    now += 5000;
+    await learner.round();
+    expect(learner.lags()).toEqual(new Map([[56, 5000]]));
+    failing = undefined;
+    await learner.round();
+    expect(learner.lags()).toEqual(new Map([[56, 0]]));
+  });
+
   it('again after trouble, and says so once', async () => {
     await note('a', { listing: aListing() });
     failing = 'outcomes';

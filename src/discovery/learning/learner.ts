@@ -41,10 +41,15 @@ const KEPT_TIMES = 2;
 export class Learner {
   readonly #rounds = new Rounds(() => this.round());
   readonly #lookedAt = new Map<number, number>();
+  /** When a round over a chain had come to its end, or the first could begin. */
+  readonly #learntAt: Map<number, number>;
   #upkeepAt = -Infinity;
   #isTroubled = false;
 
-  constructor(private readonly parts: LearnerParts) {}
+  constructor(private readonly parts: LearnerParts) {
+    const { chainIds, clock } = parts;
+    this.#learntAt = new Map(chainIds.map((chainId) => [chainId, clock.steady()]));
+  }
 
   start(): void {
     this.#rounds.start();
@@ -55,12 +60,19 @@ export class Learner {
     await this.#rounds.stop();
   }
 
+  /** By chain, how long ago all that was to be learnt was learnt, ms. */
+  lags(): ReadonlyMap<number, number> {
+    const now = this.parts.clock.steady();
+    return new Map([...this.#learntAt].map(([chainId, at]) => [chainId, now - at]));
+  }
+
   /** Learns what there is to learn, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     let hasFailed = false;
     for (const chainId of this.parts.chainIds) {
       try {
         await this.#learn(chainId);
+        this.#learntAt.set(chainId, this.parts.clock.steady());
       } catch (error) {
         // One chain's trouble delays no other.
         hasFailed = true;

@@ -3,6 +3,8 @@ import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { ProberObserver } from '../../discovery/alive/prober-observer.js';
 import { probesListings } from '../../discovery/alive/probes-listings.js';
+import { learnsListings } from '../../discovery/discovery.module.js';
+import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
@@ -26,6 +28,7 @@ import { WalletHealth } from '../../wallet/wallet-health.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
 import { DeploymentReport } from '../health/deployment-report.js';
 import { AssetLabels } from './asset-labels.js';
+import { CatalogueGauges } from './catalogue-metrics.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
 import { CountError, errorMetrics } from './error-metrics.js';
 import { HistoryGauges, historyMetrics } from './history-metrics.js';
@@ -60,6 +63,13 @@ const WEBHOOK_GAUGES: Provider = {
   useFactory: (registry: Registry, health: WebhookHealth) => new WebhookGauges(registry, health),
 };
 
+const CATALOGUE_GAUGES: Provider = {
+  provide: CatalogueGauges,
+  inject: [Registry, CatalogueFigures],
+  useFactory: (registry: Registry, figures: CatalogueFigures) =>
+    new CatalogueGauges(registry, figures),
+};
+
 const RECONCILIATION_GAUGES: Provider = {
   provide: ReconciliationGauges,
   inject: [Registry, ReconciliationHealth],
@@ -86,12 +96,14 @@ export class MetricsModule {
     const hasHistory = config.history !== undefined && config.usesLedger;
     const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
     const probes = probesListings(config);
+    const learns = learnsListings(config);
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
       ...(hasHub ? [HubMetrics] : []),
       ...(hasHistory ? [HistoryGauges] : []),
       ...(tellsWebhooks ? [WebhookGauges] : []),
+      ...(learns ? [CatalogueGauges] : []),
       ...(reconciles ? [ReconciliationGauges] : []),
       ...(wallet === undefined ? [] : [WalletGauges]),
     ];
@@ -109,6 +121,7 @@ export class MetricsModule {
         ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
         ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
         ...(probes ? [observer(ProberObserver, proberMetrics)] : []),
+        ...(learns ? [CATALOGUE_GAUGES] : []),
         ...(reconciles ? [RECONCILIATION_GAUGES] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {

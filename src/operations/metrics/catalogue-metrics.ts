@@ -1,0 +1,64 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
+import { within } from '../../platform/concurrency/timing.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { Sampler } from './scrape.service.js';
+
+/** A scrape waits no longer for what is counted. */
+const PATIENCE_MS = 2000;
+
+/** Gauges of the catalogue; all but the lag are the same from every process that learns. */
+export class CatalogueGauges implements Sampler {
+  readonly #entries: Gauge<'network'>;
+  readonly #denials: Gauge<'kind'>;
+  readonly #reports: Gauge;
+  readonly #lag: Gauge<'network'>;
+
+  constructor(
+    registry: Registry,
+    private readonly figures: Pick<CatalogueFigures, 'counts' | 'lags'>,
+  ) {
+    const registers = [registry];
+    this.#entries = new Gauge({
+      name: 'x402_catalogue_entries',
+      help: 'Entries of the catalogue that are listed, at most a minute ago.',
+      labelNames: ['network'],
+      registers,
+    });
+    this.#denials = new Gauge({
+      name: 'x402_catalogue_denials',
+      help: 'Payees and hosts that operators do not list.',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.#reports = new Gauge({
+      name: 'x402_catalogue_open_reports',
+      help: 'Reports of entries that no operator has closed; beyond 1000 none is taken.',
+      registers,
+    });
+    this.#lag = new Gauge({
+      name: 'x402_catalogue_lag_seconds',
+      help: 'Since this process has learnt all that was to be learnt.',
+      labelNames: ['network'],
+      registers,
+    });
+  }
+
+  async refresh(): Promise<void> {
+    for (const gauge of [this.#entries, this.#denials, this.#lag]) gauge.reset();
+    // Without a label a reset leaves a zero behind.
+    this.#reports.remove();
+    for (const [chainId, ms] of this.figures.lags()) {
+      this.#lag.set({ network: caip2Of(chainId) }, ms / 1000);
+    }
+    const counted = await within(PATIENCE_MS, this.figures.counts()).catch(() => undefined);
+    if (counted?.inTime !== true) return;
+    const { listed, denials, openReports } = counted.value;
+    // A chain that is learnt from and has no entry has 0 of them.
+    for (const chainId of new Set([...this.figures.lags().keys(), ...listed.keys()])) {
+      this.#entries.set({ network: caip2Of(chainId) }, listed.get(chainId) ?? 0);
+    }
+    for (const [kind, count] of Object.entries(denials)) this.#denials.set({ kind }, count);
+    this.#reports.set(openReports);
+  }
+}
