@@ -3,8 +3,8 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { BuiltInToken } from './built-in-networks.js';
 import { Secret } from './secret.js';
+import { builtInAssets, type NetworkTokens } from './wallet-assets.js';
 import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
 
 /** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
@@ -209,11 +209,6 @@ export interface WalletConfig {
 
 export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
 
-interface NetworkTokens {
-  readonly chainId: number;
-  readonly knownTokens: readonly BuiltInToken[];
-}
-
 /**
  * The wallet's part of the configuration; `undefined` when it is off.
  *
@@ -294,18 +289,4 @@ export function readWallet(
 function isIssuer(text: string): boolean {
   const { protocol, hostname, href, origin } = new URL(text);
   return href === `${origin}/` && (protocol === 'https:' || LOOPBACK.has(hostname));
-}
-
-/** Tokens in doubt are left out: a wrong number of decimals would be a wrong limit. */
-function builtInAssets({ chainId, knownTokens }: NetworkTokens): WalletAsset[] {
-  return knownTokens
-    .filter(({ doubt }) => doubt === undefined)
-    .map(({ address, symbol, decimals, methods, eip712 }) => ({
-      chainId,
-      address,
-      symbol,
-      decimals,
-      methods,
-      eip712,
-    }));
 }
