@@ -28,7 +28,7 @@ import { describeMachine } from './support/machine.js';
 import { pidOf } from './support/processor-time.js';
 import { BenchStage } from './support/stage.js';
 import { ascending, percentile } from './support/statistics.js';
-import { type Answering, timeGets, type TimedGets } from './support/timed-gets.js';
+import { type Answering, type TimedGets, timeGets } from './support/timed-gets.js';
 
 /**
  * `npm run bench:discovery -- --entries 200000`: fills a catalogue, times what is asked of it, the rounds of its rater,

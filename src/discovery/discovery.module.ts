@@ -1,10 +1,6 @@
 import { type DynamicModule, Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import {
-  connectDatabase,
-  type ConnectionUse,
-  type Database,
-} from '../history/postgres/database.js';
+import { connectDatabase, type ConnectionUse } from '../history/postgres/database.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
@@ -28,33 +24,21 @@ import { DiscoveryPageController } from './discovery-page.controller.js';
 import { Federation } from './federation/federation.js';
 import { ANSWER_MAX_BYTES } from './federation/source.js';
 import { sourceLog } from './federation/source-log.js';
-import { catalogueLog } from './learning/catalogue-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
+import { DATABASES, type Databases, LEARNING, learnsListings } from './learning/learning.module.js';
 import { CatalogueFigures } from './operators/catalogue-figures.js';
 import { ReportsController } from './operators/reports.controller.js';
 import { Reports } from './operators/reports.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
-import { countCatalogue } from './postgres/count-catalogue.js';
-import { PostgresCalls } from './postgres/postgres-calls.js';
-import { PostgresCatalogue } from './postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
 import { PostgresOwnPlaces } from './postgres/postgres-own-places.js';
 import { standingRefusals } from './postgres/postgres-refusals.js';
 import { PostgresReports } from './postgres/postgres-reports.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
-import { qualityLog } from './quality/quality-log.js';
 import { Rater } from './quality/rater.js';
-
-const DATABASES = Symbol('DISCOVERY_DATABASES');
-
-/** Neither is there without a catalogue; each only where it is used. */
-interface Databases {
-  readonly reading: Database | undefined;
-  readonly writing: Database | undefined;
-}
 
 /** Somebody waits for the answer; payees write by it too. */
 const READING: ConnectionUse = {
@@ -68,13 +52,6 @@ interface NoteParts {
   readonly config: AppConfig;
   readonly notes: DeclarationNotes;
   readonly rules: ValidationRules;
-  readonly databases: Databases;
-  readonly logger: PinoLogger;
-}
-
-interface LearnerModuleParts {
-  readonly config: AppConfig;
-  readonly notes: DeclarationNotes;
   readonly databases: Databases;
   readonly logger: PinoLogger;
 }
@@ -192,47 +169,6 @@ const DECLARED = provide(
     }),
 );
 
-const LEARNER = provide(
-  Learner,
-  { config: AppConfig, notes: DECLARATION_NOTES, databases: DATABASES, logger: PinoLogger },
-  startedLearner,
-);
-
-const RATER = provide(
-  Rater,
-  { databases: DATABASES, logger: PinoLogger },
-  ({ databases, logger }: { readonly databases: Databases; readonly logger: PinoLogger }) => {
-    const { writing } = databases;
-    if (writing === undefined) throw new Error('there is no database for a catalogue');
-    const rater = new Rater({
-      ...{ calls: new PostgresCalls(writing.db), clock: systemClock },
-      observer: qualityLog(logger),
-    });
-    rater.start();
-    return rater;
-  },
-);
-
-interface FiguresParts {
-  readonly config: AppConfig;
-  readonly databases: Databases;
-  readonly learner: Learner;
-}
-
-const FIGURES = provide(
-  CatalogueFigures,
-  { config: AppConfig, databases: DATABASES, learner: Learner },
-  ({ config, databases, learner }: FiguresParts) => {
-    const { writing } = databases;
-    if (writing === undefined) throw new Error('there is no database for a catalogue');
-    return new CatalogueFigures({
-      count: (since) => countCatalogue(writing.db, since),
-      expiryMs: config.history?.catalogue?.expiryMs ?? 0,
-      ...{ learner, clock: systemClock },
-    });
-  },
-);
-
 /** The catalogue: it learns in processes with the role history, and is asked at those with the role api. */
 @Global()
 @Module({})
@@ -269,7 +205,7 @@ export class DiscoveryModule implements OnModuleDestroy {
         ...(isApi
           ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
           : []),
-        ...(learns ? [LEARNER, RATER, FIGURES] : []),
+        ...(learns ? LEARNING : []),
       ],
       exports: [
         ...(isApi ? [SETTLE_EXTENSION] : []),
@@ -289,11 +225,6 @@ export class DiscoveryModule implements OnModuleDestroy {
   }
 }
 
-/** Whether a process of these settings writes the catalogue. */
-export function learnsListings(config: AppConfig): boolean {
-  return config.hasRole('history') && config.history?.catalogue !== undefined;
-}
-
 /** Tokens that are built in or named by settings: any other may be made, and paid with, by anybody. */
 function assetsKnownTo({ networks, lanes, admission }: AppConfig): ReadonlySet<string> {
   const builtIn = networks.flatMap(({ network, knownTokens }) =>
@@ -301,21 +232,4 @@ function assetsKnownTo({ networks, lanes, admission }: AppConfig): ReadonlySet<s
   );
   const named = [...(admission.assetsAllow ?? []), ...admission.minAmounts.keys()];
   return new Set([...builtIn, ...lanes.batchSafeAssets, ...named]);
-}
-
-function startedLearner({ config, notes, databases, logger }: LearnerModuleParts): Learner {
-  const { history, ledgerChainIds } = config;
-  const catalogue = history?.catalogue;
-  const { writing } = databases;
-  if (catalogue === undefined || writing === undefined) {
-    throw new Error('there is no database for a catalogue');
-  }
-  const learner = new Learner({
-    ...{ notes, chainIds: ledgerChainIds, expiryMs: catalogue.expiryMs, clock: systemClock },
-    catalogue: new PostgresCatalogue(writing.db, catalogue),
-    calls: new PostgresCalls(writing.db),
-    observer: catalogueLog(logger),
-  });
-  learner.start();
-  return learner;
 }

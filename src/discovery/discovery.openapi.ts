@@ -33,11 +33,8 @@ const listOf = (schema: string): JsonObject => ({ type: 'array', items: schemaRe
 const problem = (description: string, example: JsonObject, headers?: readonly string[]) =>
   jsonAnswer(description, 'Problem', example, headers);
 
-const pagination = object({ limit: count, offset: count, total: count, nextCursor: text }, [
-  'limit',
-  'offset',
-  'total',
-]);
+const counted = ['limit', 'offset', 'total'];
+const pagination = object({ limit: count, offset: count, total: count, nextCursor: text }, counted);
 
 const known = object(
   {

@@ -112,9 +112,10 @@ describe('catalogues that read each other', () => {
 
   const urlOf = (service: Service | undefined): string => service?.url ?? '';
   const namesIn = (body: Json): string[] =>
-    ((body['items'] ?? body['resources']) as readonly Json[]).map(({ source, resource }) =>
-      [source ?? 'own', String(resource).split('/').at(-1)].join(' '),
-    );
+    ((body['items'] ?? body['resources']) as readonly Json[]).map(({ source, resource }) => {
+      const name = String(resource).split('/').at(-1) ?? '';
+      return `${typeof source === 'string' ? source : 'own'} ${name}`;
+    });
   let asking = 0;
   /** A question of its own, so that nothing is answered from what was kept. */
   const questionOf = (): string => {
@@ -213,7 +214,8 @@ describe('catalogues that read each other', () => {
       do {
         const page = await listed(`limit=1${cursor && `&cursor=${cursor}`}`);
         names.push(...namesIn(page));
-        cursor = String((page['pagination'] as Json)['nextCursor'] ?? '');
+        const { nextCursor } = page['pagination'] as { readonly nextCursor?: string };
+        cursor = nextCursor ?? '';
       } while (cursor !== '' && names.length < 10);
       return names;
     };
@@ -242,13 +244,28 @@ describe('catalogues that read each other', () => {
 
   it.each<[string, (response: ServerResponse) => void]>([
     ['says nothing', () => undefined],
-    ['says it byte by byte', (response) => drip(response)],
-    ['has no end', (response) => flood(response)],
+    [
+      'says it byte by byte',
+      (response) => {
+        drip(response);
+      },
+    ],
+    [
+      'has no end',
+      (response) => {
+        flood(response);
+      },
+    ],
     ['is no catalogue', (response) => response.end('<html>')],
     ['has no list', (response) => response.end('{"items":{"length":9}}')],
     ['hangs up', (response) => response.destroy()],
     ['fails', (response) => response.writeHead(500).end('{"items":[]}')],
-    ['leads elsewhere', (response) => elsewhere(response)],
+    [
+      'leads elsewhere',
+      (response) => {
+        elsewhere(response);
+      },
+    ],
   ])('answer without one that %s', async (_, answer) => {
     const names = ['own ours', 'own shared', 'theirs theirs'];
     // What failed before is forgotten.

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
-import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
 import { NOON, PAYEE, RESOURCE } from '../../src/discovery/lesson.builder.js';
-import { REPORT_BOUNDS, type Report } from '../../src/discovery/operators/report-store.js';
-import { entryIdNamed } from '../../src/discovery/postgres/entry-rows.js';
+import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
 import { moderationContract } from '../../src/discovery/operators/moderation-contract.builder.js';
-import { reportsContract } from '../../src/discovery/operators/reports-contract.builder.js';
 import type { Denial } from '../../src/discovery/operators/moderation-store.js';
+import { type Report, REPORT_BOUNDS } from '../../src/discovery/operators/report-store.js';
+import { reportsContract } from '../../src/discovery/operators/reports-contract.builder.js';
+import { entryIdNamed } from '../../src/discovery/postgres/entry-rows.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { PostgresModeration } from '../../src/discovery/postgres/postgres-moderation.js';

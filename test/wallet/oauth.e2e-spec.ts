@@ -181,7 +181,7 @@ describe('the wallet over OAuth', () => {
       const known = new RememberingClient();
       const url = new URL(resource);
       const isNew = generation === 'the client of 2026';
-      const connect = async () => {
+      const connect = () => {
         const authProvider = known as never;
         if (isNew) {
           const transport = new StreamableHTTPClientTransport(url, { authProvider });
@@ -193,9 +193,9 @@ describe('the wallet over OAuth', () => {
         const client = new OldClient({ name: 'test', version: '1' });
         const finish = (callback: URLSearchParams) =>
           transport.finishAuth(callback.get('code') ?? '');
-        return { client, finish, begin: () => client.connect(transport as never) };
+        return { client, finish, begin: () => client.connect(transport) };
       };
-      const first = await connect();
+      const first = connect();
       await expect(first.begin()).rejects.toThrow();
       expect(known.client?.client_id).toEqual(expect.any(String));
       const browser = new Browser();
@@ -205,7 +205,7 @@ describe('the wallet over OAuth', () => {
       expect(callback.searchParams.get('iss')).toBe(issuer);
       await first.finish(callback.searchParams);
 
-      const second = await connect();
+      const second = connect();
       await second.begin();
       const tool = async () => {
         const result = await second.client.callTool({ name: 'wallet_get', arguments: {} });

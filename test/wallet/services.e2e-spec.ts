@@ -118,7 +118,8 @@ describe('services that an agent finds', () => {
       ...{ resource: `${origin}/weather/:city`, type: 'http', call: 'GET', payTo, otherPayees: 0 },
       prices: [{ atomic: `${PRICE}`, decimal: '0.25', symbol: 'SUSD', isPayable: true }],
     });
-    expect(found.text).not.toMatch(/\]\(|[\u202E\u0007]|<b>/);
+    for (const unsafe of ['](', '\u202E', '\u0007', '<b>'])
+      expect(found.text).not.toContain(unsafe);
 
     const { resource, network } = service ?? {};
     const details = await agent.call('service_details', { resource, payTo, network });

@@ -11,7 +11,7 @@ import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
 import { PostgresProbes } from '../postgres/postgres-probes.js';
-import { PRODUCT, Prober } from './prober.js';
+import { Prober, PRODUCT } from './prober.js';
 import { proberLog } from './prober-log.js';
 import { ProberObserver } from './prober-observer.js';
 import { ROBOTS_MAX_BYTES } from './robots.js';

@@ -50,7 +50,7 @@ describe('the prober', () => {
     new Prober({
       ...{ book, clock },
       fetcher: {
-        fetch: (wanted, signal, mayFollow = () => true) => {
+        fetch: (wanted, signal, mayFollow) => {
           asked.push(wanted);
           if (signal.aborted) return Promise.reject(new FetchError('fetch_failed', 'Broken off.'));
           const answer = answers[wanted.url] ?? absent;

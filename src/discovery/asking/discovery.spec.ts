@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from '../../history/archive.js';
 import type { ProbeState } from '../alive/probe.js';
 import type { CatalogueReader } from '../catalogue.js';
-import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE, RESOURCE, TOKEN } from '../lesson.builder.js';
-import { MemoryCatalogue } from '../memory-catalogue.builder.js';
 import { Federation } from '../federation/federation.js';
 import { aForeignItem, FakeSources } from '../federation/sources.builder.js';
+import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE, RESOURCE, TOKEN } from '../lesson.builder.js';
+import { MemoryCatalogue } from '../memory-catalogue.builder.js';
 import { Discovery } from './discovery.js';
 
 const DAY_MS = 86_400_000;

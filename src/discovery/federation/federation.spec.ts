@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
 import type { CatalogueFilter } from '../catalogue.js';
 import { OTHER_PAYEE, OTHER_TOKEN, PAYEE, TOKEN } from '../lesson.builder.js';
-import { Federation, type FederatedPage, type ForeignPlace } from './federation.js';
+import { type FederatedPage, Federation, type ForeignPlace } from './federation.js';
 import { aForeignItem, aForeignOffer, FakeSources } from './sources.builder.js';
 
 const [ONE, TWO] = ['one.example.com', 'two.example.com'];

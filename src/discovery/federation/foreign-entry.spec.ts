@@ -4,7 +4,8 @@ import { readForeignEntry } from './foreign-entry.js';
 import { aForeignItem, aForeignOffer, at } from './sources.builder.js';
 
 /** As it arrives: text, parsed. */
-const read = (item: unknown) => readForeignEntry(JSON.parse(JSON.stringify(item) ?? 'null'), NOON);
+const read = (item: unknown) =>
+  readForeignEntry(item === undefined ? null : JSON.parse(JSON.stringify(item)), NOON);
 
 describe('an item of another catalogue', () => {
   it('is read as what a seller declares to us, without its quality', () => {

@@ -1,7 +1,7 @@
-import type { CatalogueSource } from '../../platform/config/source-settings.js';
 import { CircuitBreaker } from '../../platform/concurrency/circuit-breaker.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { within } from '../../platform/concurrency/timing.js';
+import type { CatalogueSource } from '../../platform/config/source-settings.js';
 import {
   compressionOf,
   type FetchAnswer,
@@ -99,17 +99,21 @@ export class Source {
   }
 
   async #answer(url: string, most: number): Promise<SourceAnswer | undefined> {
-    const wasOpen = this.#breaker.isOpen;
+    const wasPaused = this.#isPaused();
     const answered = await this.#attempt(url, most);
     if (answered === undefined) {
       this.#breaker.failed();
-      if (!wasOpen && this.#breaker.isOpen) this.parts.observer.paused(this.name);
+      if (!wasPaused && this.#isPaused()) this.parts.observer.paused(this.name);
       return undefined;
     }
     this.#breaker.succeeded();
-    if (wasOpen) this.parts.observer.recovered(this.name);
+    if (wasPaused) this.parts.observer.recovered(this.name);
     this.parts.cache.set(url, answered.answer, answered.bytes);
     return answered.answer;
+  }
+
+  #isPaused(): boolean {
+    return this.#breaker.isOpen;
   }
 
   /** Nothing that another catalogue does may break an answer of ours. */

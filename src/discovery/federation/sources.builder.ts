@@ -51,7 +51,8 @@ export class FakeSources {
     this.headers.push(headers);
     const answer = await this.#answering.get(url.host)?.(url);
     if (answer instanceof Error) throw answer;
-    const body = Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer) ?? '');
+    const text = answer === undefined ? '' : JSON.stringify(answer);
+    const body = Buffer.isBuffer(answer) ? answer : Buffer.from(text);
     return { url: asked, status: 200, headers: {}, body, isCutOff: false };
   }
 }

@@ -1,5 +1,5 @@
-import type { EntryName } from '../owned/statement.js';
 import type { MemoryCatalogue } from '../memory-catalogue.builder.js';
+import type { EntryName } from '../owned/statement.js';
 import { callOf, entryIdNamed, hostOf, searchedOf } from '../postgres/entry-rows.js';
 import type {
   Denial,

@@ -93,7 +93,7 @@ export class Reports {
   #read(body: unknown): AskedReport {
     const said = isJsonObject(body) ? body : {};
     const url = readResourceUrl(said['resource'], 'resource', this.parts.allow);
-    if ('code' in url) throw invalid('resource', url.expected ?? 'must be the URL of an entry');
+    if ('code' in url) throw invalid('resource', url.expected);
     const payTo = said['payTo'] === undefined ? undefined : readAddress(said['payTo']);
     if (said['payTo'] !== undefined && payTo === undefined) {
       throw invalid('payTo', 'must be an address: 0x and 40 hex digits');

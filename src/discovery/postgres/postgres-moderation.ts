@@ -7,8 +7,8 @@ import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type {
   Denial,
-  DenialKind,
   DenialFilter,
+  DenialKind,
   DenialName,
   ModeratedEntry,
   ModerationFilter,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
+import { refOf } from '../../platform/chain/authorization-use.js';
 import {
   aChain,
   failure,
@@ -9,7 +10,6 @@ import {
   paymentLogs,
   result,
 } from '../../platform/chain/fake-chain.builder.js';
-import { refOf } from '../../platform/chain/authorization-use.js';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
 import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.builder.js';
 import { callOf } from '../../protocol/payment/payment-facts.js';
@@ -72,7 +72,8 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
       const { to, data: input } = callOf(PAYMENT);
       // Without its transfer where it was used for nothing.
       const logs = paymentLogs(REF).slice(0, used.isOther === true ? 1 : 2);
-      truth.blocks[used.at] = [{ hash: TX, to, input, from: used.from, logs }];
+      const sent = { from: used.from, nonce: 7, value: 0n };
+      truth.blocks[used.at] = [{ hash: TX, to, input, logs, ...sent }];
     }
     const { chain, nodes } = await aChain(truth, 2);
     const evidence = new ChainEvidence(chain, new HastyClock());
@@ -187,7 +188,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
           ? failure('pruned')
           : undefined;
     }
-    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'user_unknown' });
+    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
   });
 
   it('is nothing of a record that was made again without its payment', async () => {

@@ -148,8 +148,7 @@ function endedRow(
     batch_size: state === 'foreign' ? (isPaid ? 1 : null) : row.batch_size,
     // A 202 was success for whoever heard it, once it is paid.
     is_told: row.is_told || (row.is_async && isPaid),
-    transactions:
-      state === 'finalized' && isNew ? [...(row.transactions ?? []), hash] : row.transactions,
+    transactions: state === 'finalized' && isNew ? [...row.transactions, hash] : row.transactions,
     included_at: isPaid ? (row.included_at ?? new Date((place?.blockTime ?? 0) * 1000)) : null,
     finished_at: new Date(now),
   };

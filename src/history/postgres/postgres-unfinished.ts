@@ -126,13 +126,17 @@ async function replace(
   return Number(written);
 }
 
-/** The driver gives a bigint as a text, whatever its column is said to be. */
 function rowAsWritten(row: Selectable<Tables['settlements']>): SettlementRow {
   return {
     ...row,
-    chain_id: Number(row.chain_id),
-    epoch: Number(row.epoch),
-    version_ms: Number(row.version_ms),
-    version_sequence: Number(row.version_sequence),
+    chain_id: numberOf(row.chain_id),
+    epoch: numberOf(row.epoch),
+    version_ms: numberOf(row.version_ms),
+    version_sequence: numberOf(row.version_sequence),
   };
+}
+
+/** The driver gives a bigint as a text, whatever its column is said to be. */
+function numberOf(value: number | string): number {
+  return Number(value);
 }

@@ -3,7 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { ProberObserver } from '../../discovery/alive/prober-observer.js';
 import { probesListings } from '../../discovery/alive/probes-listings.js';
-import { learnsListings } from '../../discovery/discovery.module.js';
+import { learnsListings } from '../../discovery/learning/learning.module.js';
 import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryHealth } from '../../history/history-health.js';

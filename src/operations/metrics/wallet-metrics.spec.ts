@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { type Address, zeroAddress } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 
 const USDX: Address = '0x00000000000000000000000000000000000000aa';

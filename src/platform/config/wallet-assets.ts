@@ -1,5 +1,18 @@
+import type { Address } from 'viem';
+import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import type { BuiltInToken } from './built-in-networks.js';
-import type { WalletAsset } from './wallet-settings.js';
+
+/** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
+export interface WalletAsset {
+  readonly chainId: number;
+  /** Lower case. */
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly methods: readonly TransferMethod[];
+  /** EIP-712 domain, where the token has EIP-3009. */
+  readonly eip712: { readonly name: string; readonly version: string } | undefined;
+}
 
 /** A network, and the tokens that are built in for it. */
 export interface NetworkTokens {

@@ -1,11 +1,10 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { Secret } from './secret.js';
-import { builtInAssets, type NetworkTokens } from './wallet-assets.js';
 import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
+import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-assets.js';
 
 /** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
 
@@ -143,18 +142,6 @@ export const WALLET_FILE_SETTINGS = [
   'WALLET_PRIVY_APP_SECRET',
   'WALLET_PRIVY_AUTHORIZATION_KEY',
 ];
-
-/** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
-export interface WalletAsset {
-  readonly chainId: number;
-  /** Lower case. */
-  readonly address: Address;
-  readonly symbol: string;
-  readonly decimals: number;
-  readonly methods: readonly TransferMethod[];
-  /** EIP-712 domain, where the token has EIP-3009. */
-  readonly eip712: { readonly name: string; readonly version: string } | undefined;
-}
 
 export type ProviderConfig =
   { readonly kind: 'local'; readonly dir: string; readonly secret: RotatingSecret } | PrivyConfig;

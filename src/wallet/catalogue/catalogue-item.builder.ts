@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 

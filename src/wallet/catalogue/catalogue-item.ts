@@ -1,5 +1,6 @@
 import { formatUnits } from 'viem';
 import type { z } from 'zod';
+import { isUrl } from '../../platform/http/urls.js';
 import { caip2Of, chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
@@ -9,7 +10,6 @@ import {
   readAddress,
   readInteger,
 } from '../../protocol/payment/wire-values.js';
-import { isUrl } from '../../platform/http/urls.js';
 import { type Offer, readOffer } from '../pay/offer.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { QualityOutput, type ServiceSearchOutput } from '../tools/service-shapes.js';

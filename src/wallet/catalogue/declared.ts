@@ -1,6 +1,6 @@
+import { mimeTypeOf, plainObject, plainText } from '../../protocol/listing/seller-words.js';
 import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
-import { mimeTypeOf, plainObject, plainText } from '../../protocol/listing/seller-words.js';
 
 /**
  * What sellers say of themselves, as agents are given it: short, of one line, without what is not seen, and

@@ -2,7 +2,7 @@ import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import jsQR from 'jsqr';
 import { type Address, getAddress } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { FundInput } from '../tools/fund-shapes.js';
 import { fundRequest } from './fund-request.js';
 import { qrPicture } from './qr-picture.js';

@@ -1,6 +1,6 @@
 import { type Address, formatUnits, getAddress, parseUnits, zeroAddress } from 'viem';
 import type { z } from 'zod';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import { WalletError } from '../wallet-error.js';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { McpSettings } from '../../platform/config/mcp-settings.js';
 import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
-import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import { FundAnswer, type FundInput } from '../tools/fund-shapes.js';
+import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import {
   type ServiceDetailsInput,
   ServiceDetailsOutput,

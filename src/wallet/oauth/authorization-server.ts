@@ -253,7 +253,7 @@ function signingKeyOf(secret: RotatingSecret): JWK {
   // PKCS #8 of Ed25519 (RFC 8410) around the seed.
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  return { ...key.export({ format: 'jwk' }), use: 'sig', alg: 'EdDSA' } as JWK;
+  return { ...key.export({ format: 'jwk' }), use: 'sig', alg: 'EdDSA' };
 }
 
 function shown(text: string | undefined): string {

@@ -142,7 +142,7 @@ async function describe(server: Provider, { params, exp }: Interaction): Promise
   return {
     client: {
       ...{ id: client.clientId, name: shownName(client.clientName) },
-      ...(client.clientId.startsWith('https://') && { site: shownHost(client.clientId) }),
+      ...(client.clientId.startsWith('https://') && { site: new URL(client.clientId).host }),
     },
     host: shownHost(redirect),
     scopes: SCOPE_NAMES.filter((name) => asked.includes(name)).map((name) => ({

@@ -90,7 +90,7 @@ export class GrantBook {
     const sealed = await redisCall('wallet_grant', this.redis.get(grantKey(tag)));
     const text = sealed === null ? undefined : this.seal.open(grantKey(tag), sealed);
     if (text === undefined) return undefined;
-    const { v: _, ...grant } = StoredGrant.parse(JSON.parse(text));
+    const grant = StoredGrant.parse(JSON.parse(text));
     return grant.expiresAt > this.now() ? grant : undefined;
   }
 }

@@ -27,13 +27,8 @@ export class OAuthRecords {
    * @param id - for tokens and codes the secret itself: a hash of it names the record, and the record
    *   does not have it. Whoever reads Redis collects nothing.
    */
-  async put(
-    kind: string,
-    id: string,
-    { jti: _, ...payload }: AdapterPayload,
-    seconds: number,
-  ): Promise<void> {
-    const text = JSON.stringify(payload);
+  async put(kind: string, id: string, payload: AdapterPayload, seconds: number): Promise<void> {
+    const text = JSON.stringify({ ...payload, jti: undefined });
     if (text.length > RECORD_MAX_CHARACTERS) throw new RangeError('a record is too large');
     const key = oauthRecordKey(kind, id);
     const life = Math.max(1, seconds);
@@ -49,8 +44,8 @@ export class OAuthRecords {
     const key = oauthRecordKey(kind, id);
     const read = await this.#read(kind, id);
     if (read === undefined || read.payload.consumed !== undefined) return undefined;
-    const { jti: _, ...payload } = read.payload;
-    const used = this.seal.seal(key, JSON.stringify({ ...payload, consumed: this.now() }));
+    const record = { ...read.payload, jti: undefined, consumed: this.now() };
+    const used = this.seal.seal(key, JSON.stringify(record));
     const isFirst = (await runScript(this.redis, MOVE, [key, read.sealed, used])) === 1;
     return isFirst ? read.payload : undefined;
   }

@@ -1,6 +1,6 @@
-import type { Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import type { provide } from '../../platform/nest/provide.js';
 import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Sessions } from '../auth/sessions.js';
@@ -14,7 +14,7 @@ import { OAuthRecords } from './oauth-records.js';
 import { RegisteredClients } from './registered-clients.js';
 
 /** What is kept for OAuth: the resource reads of it, the authorization server writes. */
-export const OAUTH_STORES: Provider[] = [
+export const OAUTH_STORES: ReturnType<typeof provide>[] = [
   ...[OAuthRecords, RegisteredClients, GrantBook].map((Store) => ({
     provide: Store,
     inject: [WALLET_REDIS, RecordSeal, WALLET_CLOCK],

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../platform/http/openapi.js';
 import { PolicyText } from '../rules/policy.js';
-import { RefusalOutput } from '../tools/refusal.js';
 import { FundAnswer, FundInput } from '../tools/fund-shapes.js';
+import { RefusalOutput } from '../tools/refusal.js';
 import {
   ServiceDetailsInput,
   ServiceDetailsOutput,

@@ -1,6 +1,6 @@
 import { type Address, formatUnits } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall } from '../../protocol/evm/calls.js';

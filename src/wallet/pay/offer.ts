@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { compressionOf, type FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import {

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { TypedData } from './spending.js';
 

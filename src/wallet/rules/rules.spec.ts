@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Address, zeroAddress } from 'viem';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { decodeTransaction } from './decode-transaction.js';
 import { decodeTypedData, type KnownContracts } from './decode-typed-data.js';
 import { judge } from './judge.js';

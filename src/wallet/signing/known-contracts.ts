@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { assetName } from '../rules/policy.js';
 

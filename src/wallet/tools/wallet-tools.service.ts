@@ -1,7 +1,7 @@
 import { formatUnits } from 'viem';
 import type { z } from 'zod';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { WalletAsset } from '../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
 import type { ServiceFinder } from '../catalogue/service-finder.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WalletAsset } from '../../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../../platform/config/wallet-assets.js';
 import { PERMIT2 } from '../../../protocol/evm/contracts.js';
 import { policyRules } from './privy-policy.js';
 

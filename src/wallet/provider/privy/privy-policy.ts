@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { WalletAsset } from '../../../platform/config/wallet-settings.js';
+import type { WalletAsset } from '../../../platform/config/wallet-assets.js';
 import { PERMIT2, type SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { eip3009Message, permit2Message } from '../../rules/payment-message.js';
 import { inAtomicUnits } from '../../rules/policy.js';
