@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -134,6 +135,10 @@ async function start(): Promise<void> {
         ERC6492_FACTORIES: walletFactory,
         BUILDER_CODE: 'x402_sandbox',
         HUB_DATA_DIR: sandboxHubDir(),
+        HUB_SALES: 'true',
+        HUB_SALES_SECRET: randomBytes(32).toString('hex'),
+        HUB_ADDRESS: SIGNER.address,
+        HUB_PUBLIC_URL: `http://127.0.0.1:${ports.service}/api`,
         ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
         ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
       }),

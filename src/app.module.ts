@@ -10,6 +10,7 @@ import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
+import { FacilitatorService } from './facilitator/facilitator.service.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
@@ -21,6 +22,8 @@ import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
+import { PaymentGateway } from './hub/sales/payment-gateway.js';
+import { InProcessGateway } from './in-process-gateway.js';
 import { AccessModule } from './operations/access/access.module.js';
 import { ApiKeysModule } from './operations/access/api-keys.module.js';
 import { AdminModule } from './operations/admin/admin.module.js';
@@ -56,6 +59,7 @@ export class AppModule {
     const { apiKeysFile } = config.access;
     const hasDoctor = isApi && config.doctor !== undefined;
     const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
+    const facilitator = isApi ? FacilitatorModule.forRoot(config) : undefined;
     const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
     return {
       module: AppModule,
@@ -80,9 +84,10 @@ export class AppModule {
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
         ...(config.settles ? settlingModules(config) : []),
         ...(isWorker ? [LanesModule] : []),
-        ...(isApi ? [SellersModule.forRoot(config), FacilitatorModule.forRoot(config)] : []),
+        ...(isApi ? [SellersModule.forRoot(config)] : []),
+        ...(facilitator === undefined ? [] : [facilitator]),
         ...(hasDoctor ? [DoctorModule] : []),
-        ...(config.hasRole('hub') ? [HubModule] : []),
+        ...(config.hasRole('hub') ? [HubModule.forRoot(gatewayBy(facilitator))] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
         ...(config.wallet?.hasOAuth === true ? [WalletOAuthModule] : []),
@@ -101,6 +106,23 @@ export class AppModule {
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
+}
+
+/** The hub sells by the facilitator beside it, where there is one and no other is named. */
+function gatewayBy(
+  facilitator: DynamicModule | undefined,
+): Pick<DynamicModule, 'imports' | 'providers'> {
+  if (facilitator === undefined) return {};
+  return {
+    imports: [facilitator],
+    providers: [
+      {
+        provide: PaymentGateway,
+        inject: [FacilitatorService],
+        useFactory: (service: FacilitatorService) => new InProcessGateway(service),
+      },
+    ],
+  };
 }
 
 /** What roles that settle share. */

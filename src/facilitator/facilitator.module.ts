@@ -71,6 +71,7 @@ export class FacilitatorModule {
             }),
         },
       ],
+      exports: [FacilitatorService],
     };
   }
 }

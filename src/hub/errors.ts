@@ -29,3 +29,13 @@ export class DamagedObjectError extends FacilitatorError {
     this.name = 'DamagedObjectError';
   }
 }
+
+/** The facilitator did not answer: a settlement may have been made all the same. */
+export class GatewayUnavailableError extends FacilitatorError {
+  readonly code = 'facilitator_unavailable';
+
+  constructor(what: string, cause?: unknown) {
+    super(`the facilitator did not answer to ${what}`, { cause });
+    this.name = 'GatewayUnavailableError';
+  }
+}

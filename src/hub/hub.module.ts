@@ -1,4 +1,10 @@
-import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
@@ -16,20 +22,27 @@ import { ApiInfoController } from './api/api-info.controller.js';
 import { ApiListController } from './api/api-list.controller.js';
 import { ApiObjectController } from './api/api-object.controller.js';
 import { ApiSharedController } from './api/api-shared.controller.js';
+import { ApiPriceController } from './api/api-price.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
-import { indexLog, openingLog, storageLog } from './hub-log.js';
+import { gatewayLog, indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
 import { LinkBook } from './links/link-book.js';
 import { ShareLinks } from './links/share-links.service.js';
+import { createSales } from './sales/create-sales.js';
+import { PaymentGateway } from './sales/payment-gateway.js';
+import { PricingService } from './sales/pricing.service.js';
+import { SalesService } from './sales/sales.service.js';
 import { createStorage } from './storage/create-storage.js';
 import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
+
+type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, PaymentGateway?];
 
 /** The file hub: storage, its index, and the interface its clients know. */
 @Global()
@@ -42,6 +55,7 @@ import { StorageProvider } from './storage/storage-provider.js';
     ApiInfoController,
     ApiObjectController,
     ApiSharedController,
+    ApiPriceController,
   ],
   providers: [
     {
@@ -87,10 +101,29 @@ import { StorageProvider } from './storage/storage-provider.js';
       useFactory: (redis: Redis) => new LinkBook(redis),
     },
     ShareLinks,
+    PricingService,
+    {
+      provide: SalesService,
+      inject: [
+        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger],
+        { token: PaymentGateway, optional: true },
+      ],
+      useFactory: (...[config, access, redis, storage, logger, own]: SalesNeeds) =>
+        new SalesService(
+          config,
+          access,
+          createSales({ hub: config.hub, redis, storage, own, failed: gatewayLog(logger) }),
+        ),
+    },
   ],
   exports: [HubHealth, HubStats],
 })
 export class HubModule implements OnModuleInit, OnApplicationShutdown {
+  /** @param own - `PaymentGateway` and what it needs, where the process itself verifies and settles. */
+  static forRoot(own: Pick<DynamicModule, 'imports' | 'providers'>): DynamicModule {
+    return { module: HubModule, ...own };
+  }
+
   constructor(
     private readonly index: HubIndex,
     private readonly health: HubHealth,

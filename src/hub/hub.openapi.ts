@@ -6,6 +6,7 @@ import {
   schemaRef,
 } from '../platform/http/openapi.js';
 import { NAME_MAX_BYTES } from './names.js';
+import { SALES_HEADERS, SALES_SCHEMAS } from './sales/sales.openapi.js';
 
 /** On the hub `Authorization` is for signatures, never for keys. */
 const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }];
@@ -74,6 +75,15 @@ const BYTES: JsonObject = {
 const SHARED_BYTES: JsonObject = {
   description: 'The bytes, as an attachment.',
   content: { 'text/plain': { schema: { type: 'string' } } },
+};
+
+const DOWNLOADED: JsonObject = {
+  200: BYTES,
+  206: { description: 'The range that was asked for.' },
+  304: { description: 'It has the ETag that was given.' },
+  402: jsonAnswer('It has a price; `PAYMENT-REQUIRED` says the same.', 'HubPaymentRequired'),
+  416: refusal('No such range.', 'no such range'),
+  ...NOT_FOUND,
 };
 
 function operation(operationId: string, summary: string, more: JsonObject): JsonObject {
@@ -162,19 +172,32 @@ export const HUB_OPENAPI: OpenApiPart = {
           OWNER,
           query('display', '`json`: the descriptor in place of the bytes.'),
           query('download', '`1`: the bytes in any case.'),
+          ...(SALES_HEADERS as JsonObject[]),
         ],
-        responses: {
-          200: BYTES,
-          206: { description: 'The range that was asked for.' },
-          304: { description: 'It has the ETag that was given.' },
-          416: refusal('No such range.', 'no such range'),
-          ...NOT_FOUND,
-        },
+        responses: DOWNLOADED,
       }),
       post: operation('hubDownloadByForm', 'Serves what was stored.', {
         requestBody: FORM,
-        responses: { 200: BYTES, ...NOT_FOUND },
+        responses: {
+          200: BYTES,
+          402: jsonAnswer('It has a price; it is bought by GET.', 'HubPaymentRequired'),
+          ...NOT_FOUND,
+        },
       }),
+    },
+    '/api/download/{owner}/{name}': {
+      get: operation(
+        'hubDownloadByPath',
+        'The same, by its path; offers of files for sale name it.',
+        {
+          parameters: [
+            { ...OWNER, in: 'path', required: true },
+            { ...NAME, in: 'path', required: true },
+            ...(SALES_HEADERS as JsonObject[]),
+          ],
+          responses: DOWNLOADED,
+        },
+      ),
     },
     '/api/conversation': {
       get: operation('hubConversation', 'Conversations of an owner, or the texts of one.', {
@@ -227,6 +250,23 @@ export const HUB_OPENAPI: OpenApiPart = {
         },
       }),
     },
+    '/api/price': {
+      put: operation('hubSetPrice', 'Puts a price on a file. Signed by its owner.', {
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemaRef('HubPriceWanted') } },
+        },
+        responses: { 200: jsonAnswer('What it costs now.', 'HubPrice'), ...NOT_FOUND },
+      }),
+      get: operation('hubPrice', 'What a file costs.', {
+        parameters: [OWNER, query('file', 'The id it was stored under.', true)],
+        responses: { 200: jsonAnswer('What it costs.', 'HubPrice'), ...NOT_FOUND },
+      }),
+      delete: operation('hubRemovePrice', 'Takes a price away. Signed by its owner.', {
+        parameters: [OWNER, query('file', 'The id it was stored under.', true)],
+        responses: { 200: jsonAnswer('It costs nothing.', 'HubPrice'), ...NOT_FOUND },
+      }),
+    },
     '/api/info': {
       get: operation('hubInfo', 'What this is.', {
         responses: { 200: jsonAnswer('The fields of the original.', 'HubInfo') },
@@ -234,6 +274,7 @@ export const HUB_OPENAPI: OpenApiPart = {
     },
   },
   schemas: {
+    ...SALES_SCHEMAS,
     HubMessage: {
       type: 'object',
       description: 'Names of fields in any case.',

@@ -2,10 +2,11 @@ import { type PinoLogger } from 'nestjs-pino';
 import { type AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
 import { type HubStats } from './hub-stats.js';
-import { type HubIndex } from './index/hub-index.js';
+import { type HubIndex, type NamedObject } from './index/hub-index.js';
 import { type HubListing, type Page } from './index/hub-listing.js';
 import { type HubLimits } from './limits/hub-limits.service.js';
 import { isShortName, NAME_MAX_BYTES } from './names.js';
+import { type Price, priceOf, termsOf } from './sales/price.js';
 import {
   type NewObject,
   type ObjectName,
@@ -94,12 +95,24 @@ export class HubService {
    * @param owner - any when absent.
    * @throws HubRefusal when there is none.
    */
-  async find(owner: string | undefined, id: string): Promise<StoredObject> {
-    const object = await this.parts.index.lookUp(owner, id);
-    if (object === undefined) {
+  async find(owner: string | undefined, id: string): Promise<NamedObject> {
+    const named = await this.parts.index.lookUp(owner, id);
+    if (named === undefined) {
       throw HubRefusal.notFound(`no such file: ${id} at ${owner ?? ''}`);
     }
-    return object;
+    return named;
+  }
+
+  /** What a name costs; `undefined` where there is no such file, or it costs nothing. */
+  async priceOf(owner: string, id: string): Promise<Price | undefined> {
+    const named = await this.parts.index.lookUp(owner, id);
+    return named?.terms === undefined ? undefined : priceOf(named.terms, named.object);
+  }
+
+  /** @param price - `undefined` for none any more. */
+  async setPrice(name: ObjectName, price: Price | undefined): Promise<void> {
+    this.parts.index.assertSound();
+    await this.parts.storage.price(name, price === undefined ? '' : termsOf(price));
   }
 
   /** A part of a payload, each piece verified before it is handed out. */
@@ -125,11 +138,19 @@ export class HubService {
    * payload are in memory at a time. A member whose beginning cannot be read is left out, as the original
    * did; files too long to have been messages are, too.
    *
+   * @param isOwn - whether its owner asks. Others do not get what has a price.
    * @throws DamagedObjectError where a later part of a text cannot be read.
    */
-  async *conversation(owner: string, conversation: string, page: Page): AsyncGenerator<string> {
+  async *conversation(
+    { owner, id: conversation }: ObjectName,
+    page: Page,
+    isOwn: boolean,
+  ): AsyncGenerator<string> {
     let before = '[';
-    for await (const member of this.parts.listing.eachMember(owner, conversation, page)) {
+    const { listing } = this.parts;
+    for await (const named of listing.eachMember(owner, conversation, page)) {
+      const { object: member, terms } = named;
+      if (terms !== undefined && !isOwn) continue;
       if (member.size > this.parts.config.hub.maxJsonBytes) continue;
       const pieces = this.#jsonText(member);
       const first = await this.#firstOf(pieces);

@@ -56,7 +56,10 @@ export class ApiConversationController {
     }
     const release = this.limits.takeStream(request);
     try {
-      await sendJsonPieces(response, this.hub.conversation(owner, name, page));
+      await sendJsonPieces(
+        response,
+        this.hub.conversation({ owner, id: name }, page, caller.signer === owner),
+      );
     } finally {
       release();
     }

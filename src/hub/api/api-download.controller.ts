@@ -1,10 +1,15 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
+import { canonicalOwner } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
+import { type Price, priceOf } from '../sales/price.js';
+import { SalesService } from '../sales/sales.service.js';
+import type { StoredObject } from '../storage/storage-provider.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { isDisplayed } from '../wire/display.js';
 import { type Fields, readFormFields, textOf } from '../wire/fields.js';
@@ -19,14 +24,22 @@ const LONG_BYTES = 65_536;
 @UseFilters(HubErrorFilter)
 export class ApiDownloadController {
   constructor(
+    private readonly config: AppConfig,
     private readonly hub: HubService,
     private readonly access: HubAccess,
     private readonly limits: HubLimits,
+    private readonly sales: SalesService,
   ) {}
 
   /** HEAD, too. */
   @Get('download')
   download(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.#answer(request, response, Buffer.alloc(0));
+  }
+
+  /** The same for clients, and catalogues, that go by the path. */
+  @Get('download/:owner/:name')
+  downloadByPath(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#answer(request, response, Buffer.alloc(0));
   }
 
@@ -41,13 +54,22 @@ export class ApiDownloadController {
     response.setHeader('Vary', 'Accept');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     await this.limits.takeAddress(request, response);
+    const fields = new Map([
+      ...readFormFields(body, request.query),
+      ...Object.entries(request.params),
+    ]);
+    if (await this.#isAnsweredAsSold(request, response, fields, body)) return;
     const caller = await this.access.callerOf(request, 'read');
     caller.assertBody(body);
-    const fields: Fields = readFormFields(body, request.query);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     await this.limits.takeSigner(caller, response);
-    const id = textOf(fields, 'name') || textOf(fields, 'id');
-    const object = await this.hub.find(owner === '' ? undefined : owner, id);
+    const id = idIn(fields);
+    const { object, terms } = await this.hub.find(owner === '' ? undefined : owner, id);
+    // A name without an owner may stand for what somebody sells.
+    if (terms !== undefined && caller.signer !== object.owner) {
+      await this.#sell(request, response, priceOf(terms, object), body);
+      return;
+    }
     const isDescriptor = isDisplayed({
       method: request.method,
       accept: request.headers.accept,
@@ -55,16 +77,59 @@ export class ApiDownloadController {
       download: textOf(fields, 'download'),
     });
     if (isDescriptor) sendJson(response, 200, descriptorOf(object));
-    else {
-      // Short ones are out of memory before the next request comes.
-      const release = object.size > LONG_BYTES ? this.limits.takeStream(request) : () => undefined;
-      try {
-        await sendPayload(request, response, object, (from, length) =>
-          this.hub.read(object, from, length),
-        );
-      } finally {
-        release();
-      }
+    else await this.#send(request, response, object);
+  }
+
+  /**
+   * What has a price is read by who has paid, also where reading is the owner's alone.
+   *
+   * @returns whether the request was answered.
+   */
+  async #isAnsweredAsSold(
+    request: Request,
+    response: Response,
+    fields: Fields,
+    body: Buffer,
+  ): Promise<boolean> {
+    const [owner, id] = [canonicalOwner(textOf(fields, 'owner')), idIn(fields)];
+    if (this.config.hub.sales === undefined || owner === '') return false;
+    const price = await this.hub.priceOf(owner, id);
+    if (price === undefined) {
+      const sold = await this.sales.openSold(request, response, { owner, id });
+      if (typeof sold === 'object') await this.#send(request, response, sold);
+      return sold !== undefined;
+    }
+    await this.#sell(request, response, price, body);
+    return true;
+  }
+
+  async #sell(request: Request, response: Response, price: Price, body: Buffer): Promise<void> {
+    // All of it is read before a payment is settled.
+    const isLong =
+      price.object.size > LONG_BYTES && request.headers['payment-signature'] !== undefined;
+    const release = isLong ? this.limits.takeStream(request) : () => undefined;
+    let object: StoredObject | undefined;
+    try {
+      object = await this.sales.open(request, response, price, body);
+    } finally {
+      release();
+    }
+    if (object !== undefined) await this.#send(request, response, object);
+  }
+
+  async #send(request: Request, response: Response, object: StoredObject): Promise<void> {
+    // Short ones are out of memory before the next request comes.
+    const release = object.size > LONG_BYTES ? this.limits.takeStream(request) : () => undefined;
+    try {
+      await sendPayload(request, response, object, (from, length) =>
+        this.hub.read(object, from, length),
+      );
+    } finally {
+      release();
     }
   }
+}
+
+function idIn(fields: Fields): string {
+  return textOf(fields, 'name') || textOf(fields, 'id');
 }

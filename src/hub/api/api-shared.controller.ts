@@ -33,7 +33,7 @@ export class ApiSharedController {
     const link = await this.links.open(
       textOf(readFormFields(Buffer.alloc(0), request.query), 'link'),
     );
-    const object = await this.hub.find(link.owner, link.name);
+    const { object } = await this.hub.find(link.owner, link.name);
     if (!isShared(link, object.sha256))
       throw HubRefusal.gone('the file is not the one that was shared');
     const release = this.limits.takeStream(request);

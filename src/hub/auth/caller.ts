@@ -8,7 +8,7 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
  * The one form of an owner: addresses in lower case, so that what was written under one spelling is found
  * under every other; any other text as it is.
  */
-function canonicalOwner(owner: string): string {
+export function canonicalOwner(owner: string): string {
   return ADDRESS.test(owner) ? owner.toLowerCase() : owner;
 }
 

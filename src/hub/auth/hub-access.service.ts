@@ -39,14 +39,26 @@ export class HubAccess {
       throw HubRefusal.forbidden('nothing can be removed from a public hub');
     }
     if (!isPrivate || (purpose === 'read' && hasPublicReads)) return Caller.anyone;
-    const header = request.headers.authorization?.trim();
-    if (header === undefined || header === '') {
+    const caller = await this.signerOf(request);
+    if (caller === undefined) {
       throw HubRefusal.unauthorized(
         purpose === 'list'
           ? 'listing requires a signed request (namespace enumeration is not public)'
           : 'missing Authorization header',
       );
     }
+    return caller;
+  }
+
+  /**
+   * Who has signed, in whatever hub and by whatever form is taken here.
+   *
+   * @returns `undefined` when nobody has.
+   * @throws HubRefusal when the signature is no good one.
+   */
+  async signerOf(request: Request): Promise<Caller | undefined> {
+    const header = request.headers.authorization?.trim();
+    if (header === undefined || header === '') return undefined;
     if (header.length > HEADER_MAX) throw HubRefusal.unauthorized('decode auth: too long');
     const strict = readStrictAuthorization(header);
     if (strict !== undefined) return this.#strictCaller(strict, request);
@@ -54,6 +66,22 @@ export class HubAccess {
       throw HubRefusal.unauthorized('decode auth: this hub takes the strict form only');
     }
     return this.#legacyCaller(header);
+  }
+
+  /**
+   * Who has signed this one request. Nothing less moves money, whatever the hub takes otherwise.
+   *
+   * @throws HubRefusal without a strict signature.
+   */
+  async strictSignerOf(request: Request): Promise<Caller> {
+    const header = request.headers.authorization?.trim() ?? '';
+    if (header === '') throw HubRefusal.unauthorized('missing Authorization header');
+    if (header.length > HEADER_MAX) throw HubRefusal.unauthorized('decode auth: too long');
+    const strict = readStrictAuthorization(header);
+    if (strict === undefined) {
+      throw HubRefusal.unauthorized('decode auth: a price takes the strict form only');
+    }
+    return this.#strictCaller(strict, request);
   }
 
   #legacyCaller(header: string): Caller {

@@ -20,7 +20,7 @@ async function indexBefore(
 ): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
   const said: string[] = [];
   const redis = {
-    hmget: () => Promise.resolve(['2-generation', '5', 'store']),
+    hmget: () => Promise.resolve(['3-generation', '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {

@@ -9,7 +9,7 @@ import type {
   StorageProvider,
   StoredObject,
 } from '../storage/storage-provider.js';
-import { objectOf } from './index-entry.js';
+import { objectOf, priceTextIn } from './index-entry.js';
 import {
   chunksOf,
   type IndexState,
@@ -28,6 +28,13 @@ export interface IndexLog {
   missing(why: string): void;
   mended(facts: { readonly how: 'caught up' | 'made anew'; readonly entries: number }): void;
   failed(error: unknown): void;
+}
+
+/** What a name stands for. */
+export interface NamedObject {
+  readonly object: StoredObject;
+  /** What it costs, as `src/hub/sales/price.ts` writes it; `undefined` where it costs nothing. */
+  readonly terms: string | undefined;
 }
 
 /**
@@ -104,16 +111,16 @@ export class HubIndex implements StorageObserver {
   }
 
   /**
-   * The newest payload of a name, of any owner where none is given.
+   * The newest payload of a name, of any owner where none is given, and what the name costs.
    *
    * @throws IndexUnavailableError when the index cannot be believed now.
    */
-  async lookUp(owner: string | undefined, id: string): Promise<StoredObject | undefined> {
+  async lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
     this.assertSound();
     const known = this.#known;
-    const { meta, entry } = await this.#tables.lookUp(owner, id);
+    const { meta, entry, price } = await this.#tables.lookUp(owner, id);
     this.#judge(meta, known);
-    return entry === undefined ? undefined : objectOf(entry);
+    return entry === undefined ? undefined : { object: objectOf(entry), terms: priceTextIn(price) };
   }
 
   /** Runs a query of several steps; its result counts only when the index was sound throughout. */

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ObjectName, StoredObject } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
-import type { HubIndex } from './hub-index.js';
-import { objectOf } from './index-entry.js';
+import type { HubIndex, NamedObject } from './hub-index.js';
+import { objectOf, priceTextIn } from './index-entry.js';
 import {
   accountsKey,
   bucketIdsKey,
@@ -14,6 +14,7 @@ import {
   nameOfPart,
   objectsKey,
   ownersOfIdKey,
+  pricesKey,
   type Part,
   recentKey,
   totalKey,
@@ -103,7 +104,8 @@ export class HubListing {
   /** By their numbers, and among those without one by when they were first written. */
   async members(owner: string, conversation: string, page: Page): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
-    for await (const member of this.eachMember(owner, conversation, page)) found.push(member);
+    for await (const member of this.eachMember(owner, conversation, page))
+      found.push(member.object);
     return found;
   }
 
@@ -112,7 +114,7 @@ export class HubListing {
     owner: string,
     conversation: string,
     { offset, length }: Page,
-  ): AsyncGenerator<StoredObject> {
+  ): AsyncGenerator<NamedObject> {
     const part = keyPart(owner);
     const key = membersKey(part, keyPart(conversation));
     let last: Member | undefined;
@@ -123,7 +125,7 @@ export class HubListing {
         const next = await membersFrom(redis, key, from, count);
         return {
           members: next,
-          found: await objects(
+          found: await priced(
             redis,
             part,
             next.map(({ id }) => id),
@@ -276,4 +278,16 @@ async function objects(redis: Redis, owner: Part, ids: readonly Part[]): Promise
   if (ids.length === 0) return [];
   const texts = await redis.hmget(objectsKey(owner), ...ids);
   return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
+}
+
+/** With what they cost. */
+async function priced(redis: Redis, owner: Part, ids: readonly Part[]): Promise<NamedObject[]> {
+  if (ids.length === 0) return [];
+  const [texts, prices] = await Promise.all([
+    redis.hmget(objectsKey(owner), ...ids),
+    redis.hmget(pricesKey(owner), ...ids),
+  ]);
+  return texts.flatMap((text, at) =>
+    text === null ? [] : [{ object: objectOf(text), terms: priceTextIn(prices[at] ?? undefined) }],
+  );
 }

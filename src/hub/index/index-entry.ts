@@ -6,8 +6,18 @@ import { keyPart } from './keys.js';
 /** The arguments a script takes an entry as; see `index-scripts.ts`. */
 export function entryArguments(entry: JournalEntry): string[] {
   const { op, order, owner, id } = entry;
-  const text = entry.op === 'put' ? indexTextOf(entry) : '';
-  return [op, String(order), keyPart(owner), keyPart(id), text];
+  return [op, String(order), keyPart(owner), keyPart(id), textOf(entry)];
+}
+
+function textOf(entry: JournalEntry): string {
+  switch (entry.op) {
+    case 'put':
+      return indexTextOf(entry);
+    case 'price':
+      return entry.terms;
+    case 'remove':
+      return '';
+  }
 }
 
 /** What the index keeps of a payload; `kb` and `kc` are the bucket and the conversation in keys. */
@@ -41,4 +51,9 @@ export function objectOf(text: string): StoredObject {
   const at = text.indexOf('|');
   const kept = Kept.parse(JSON.parse(text.slice(at + 1)));
   return { op: 'put', order: Number(text.slice(0, at)), ...kept };
+}
+
+/** @param text - `<order>|<terms>`. */
+export function priceTextIn(text: string | undefined): string | undefined {
+  return text?.slice(text.indexOf('|') + 1) || undefined;
 }

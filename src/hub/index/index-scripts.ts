@@ -33,7 +33,23 @@ local function unlist(owner, id, old)
   redis.call('ZREM', I .. 'recent', owner .. ':' .. id)
 end
 
+-- A price that was taken away stays as an empty one, so that no older one comes back.
+local function set_price(order, owner, id, terms)
+  local old = redis.call('HGET', I .. 'p:' .. owner, id)
+  if old and tonumber(string.match(old, '^(%d+)|')) >= tonumber(order) then return end
+  redis.call('HSET', I .. 'p:' .. owner, id, order .. '|' .. terms)
+end
+
+local function drop_price(order, owner, id)
+  local old = redis.call('HGET', I .. 'p:' .. owner, id)
+  if old and tonumber(string.match(old, '^(%d+)|')) < tonumber(order) then
+    redis.call('HDEL', I .. 'p:' .. owner, id)
+  end
+end
+
 local function apply(op, order, owner, id, text)
+  if op == 'price' then return set_price(order, owner, id, text) end
+  if op == 'remove' then drop_price(order, owner, id) end
   local old = redis.call('HGET', I .. 'o:' .. owner, id)
   local old_order, old_json
   if old then old_order, old_json = string.match(old, '^(%d+)|(.*)$') end
@@ -151,14 +167,14 @@ return 1
 );
 
 /**
- * The newest entry of a name, and whether the index can be believed.
+ * The newest entry of a name, its price, and whether the index can be believed.
  *
  * | ARGV | |
  * |---|---|
  * | 1 | owner, as in keys; empty for any |
  * | 2 | id, as in keys |
  *
- * Returns {generation or nil, last, store, entry or nil}.
+ * Returns {generation or nil, last, store, entry or nil, price or nil}.
  */
 export const LOOK_UP = script(
   'hub look-up',
@@ -168,7 +184,11 @@ local m = redis.call('HMGET', I .. 'meta', 'generation', 'last', 'store')
 local owner = ARGV[1]
 if owner == '' then owner = redis.call('ZRANGE', I .. 'n:' .. ARGV[2], -1, -1)[1] end
 local entry
-if owner then entry = redis.call('HGET', I .. 'o:' .. owner, ARGV[2]) end
-return { m[1], m[2], m[3], entry }
+local price
+if owner then
+  entry = redis.call('HGET', I .. 'o:' .. owner, ARGV[2])
+  price = redis.call('HGET', I .. 'p:' .. owner, ARGV[2])
+end
+return { m[1], m[2], m[3], entry, price }
 `,
 );

@@ -8,7 +8,7 @@ import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 
 /** Of the index's layout; another one is made anew. */
-const FORMAT = '2';
+const FORMAT = '3';
 /** Entries applied by one script. */
 const CHUNK = 200;
 /** Milliseconds a maker of a new index may be silent. */
@@ -34,7 +34,7 @@ export class IndexTables {
   constructor(private readonly redis: Redis) {}
 
   /**
-   * The newest entry of a name, of any owner where none is given, with what the index says of itself:
+   * The newest entry of a name, of any owner where none is given, and its price, with what the index says of itself:
    * of an index that is not sound it cannot be read.
    *
    * @throws IndexUnavailableError
@@ -42,11 +42,16 @@ export class IndexTables {
   async lookUp(
     owner: string | undefined,
     id: string,
-  ): Promise<{ readonly meta: MetaFields; readonly entry: string | undefined }> {
+  ): Promise<{
+    readonly meta: MetaFields;
+    readonly entry: string | undefined;
+    readonly price: string | undefined;
+  }> {
     const args = [owner === undefined ? '' : keyPart(owner), keyPart(id)];
     const reply = await this.#run(LOOK_UP, args);
-    const [generation, last, store, entry] = reply as readonly (string | null)[];
-    return { meta: { generation, last, store }, entry: entry ?? undefined };
+    const [generation, last, store, entry, price] = reply as readonly (string | null)[];
+    const meta = { generation, last, store };
+    return { meta, entry: entry ?? undefined, price: price ?? undefined };
   }
 
   /** @throws IndexUnavailableError */

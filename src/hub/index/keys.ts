@@ -19,12 +19,15 @@ import { createHash } from 'node:crypto';
  * | `hub:i:m:<owner>:<conversation>` | zset | always | ids of a conversation by their number |
  * | `hub:i:n:<id>` | zset | always | owners of an id by order |
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
+ * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<terms>`, no terms where it was taken away |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` ever stored |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
  * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
+ * | `hub:sale:<authorization>` | string | until access ends, and the payment can no longer be presented | a sale as JSON, see `src/hub/sales/sale.ts` |
+ * | `hub:sold:<payer>:<file>` | string | until access ends | authorization of the sale that a payer has of a file |
  *
  * One hub per Redis database: an index of another store is taken for a lost one.
  */
@@ -60,9 +63,13 @@ export const membersKey = (owner: Part, conversation: Part): string =>
   `${INDEX_PREFIX}m:${owner}:${conversation}`;
 export const ownersOfIdKey = (id: Part): string => `${INDEX_PREFIX}n:${id}`;
 export const volumesKey = (owner: Part): string => `${INDEX_PREFIX}v:${owner}`;
+export const pricesKey = (owner: Part): string => `${INDEX_PREFIX}p:${owner}`;
 export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
 export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;
 export const spentLinksKey = (owner: string): string => `hub:links:spent:${owner}`;
 export const voidedLinksKey = (owner: string): string => `hub:links:void:${owner}`;
+export const saleKey = (authorizationId: string): string => `hub:sale:${authorizationId}`;
+export const currentSaleKey = (payer: string, fileTag: string): string =>
+  `hub:sold:${payer}:${fileTag}`;

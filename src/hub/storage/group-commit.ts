@@ -5,7 +5,7 @@ import {
   type Digest,
   type JournalEntry,
   type NewObject,
-  type ObjectName,
+  type Note,
   type Place,
   type StorageObserver,
   type StoredObject,
@@ -52,7 +52,7 @@ export type Commit =
       readonly digest: Digest;
     }
   | { readonly kind: 'file'; readonly object: NewObject; readonly spooled: SpooledPayload }
-  | { readonly kind: 'removal'; readonly name: ObjectName };
+  | { readonly kind: 'note'; readonly note: Note };
 
 interface Waiting {
   readonly commit: Commit;
@@ -123,8 +123,8 @@ export class GroupCommit {
     const entries: JournalEntry[] = [];
     const written: PlacedPayload[] = [];
     for (const commit of commits) {
-      if (commit.kind === 'removal') {
-        entries.push({ op: 'remove', order: this.clock.next(), ...commit.name });
+      if (commit.kind === 'note') {
+        entries.push({ order: this.clock.next(), ...commit.note });
         continue;
       }
       const { owner } = commit.object;
@@ -162,7 +162,7 @@ export class GroupCommit {
 
   async #fail(batch: readonly Waiting[], error: StorageUnavailableError): Promise<void> {
     const owners = batch.flatMap(({ commit }) =>
-      commit.kind === 'removal' ? [] : [commit.object.owner],
+      commit.kind === 'note' ? [] : [commit.object.owner],
     );
     try {
       await this.volumes.forgetAll(owners);

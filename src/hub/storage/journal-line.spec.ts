@@ -20,7 +20,8 @@ const put: JournalEntry = {
 describe('a line of the journal', () => {
   it('is read as it was written', () => {
     const removal: JournalEntry = { op: 'remove', order: 1, owner: 'o', id: 'i' };
-    for (const entry of [put, removal]) {
+    const price: JournalEntry = { ...removal, op: 'price', terms: '{"amount":"1"}' };
+    for (const entry of [put, removal, price]) {
       const line = lineOf(entry);
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(entryOf(line.slice(0, -1))).toEqual(entry);

@@ -27,6 +27,7 @@ const Entry = z.discriminatedUnion('op', [
     blocks: z.string(),
   }),
   z.object({ ...common, op: z.literal('remove') }),
+  z.object({ ...common, op: z.literal('price'), terms: z.string() }),
 ]);
 
 /** With the line's end. */

@@ -52,7 +52,18 @@ export interface Removal extends ObjectName {
   readonly order: number;
 }
 
-export type JournalEntry = StoredObject | Removal;
+/** What a name costs from now on: an entry of the journal. */
+export interface Pricing extends ObjectName {
+  readonly op: 'price';
+  readonly order: number;
+  /** As `src/hub/sales/price.ts` writes them; empty where it costs nothing any more. */
+  readonly terms: string;
+}
+
+export type JournalEntry = StoredObject | Removal | Pricing;
+
+/** An entry without a payload, before it has its place in the order. */
+export type Note = Omit<Removal, 'order'> | Omit<Pricing, 'order'>;
 
 /** Bytes in memory, or a stream. A stream that throws stores nothing. */
 export type Payload = Uint8Array | AsyncIterable<Uint8Array>;
@@ -100,7 +111,12 @@ export interface StorageProvider {
    */
   put(describe: Describe, payload: Payload): Promise<StoredObject>;
   /** @throws StorageUnavailableError */
-  remove(name: ObjectName): Promise<Removal>;
+  remove(name: ObjectName): Promise<void>;
+  /**
+   * @param terms - empty for none.
+   * @throws StorageUnavailableError
+   */
+  price(name: ObjectName, terms: string): Promise<void>;
   /**
    * Bytes of a payload as they lie there, unchecked, in pieces of any size.
    *

@@ -26,7 +26,7 @@ export async function sendPayload(
   response.setHeader('ETag', tag);
   response.setHeader('Accept-Ranges', isWhole ? 'none' : 'bytes');
   // The newest payload of a name may be another one the next moment.
-  response.setHeader('Cache-Control', 'no-cache');
+  if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-cache');
   if (isGet && hasTag(request.headers['if-none-match'], tag)) {
     response.status(304).end();
     return;

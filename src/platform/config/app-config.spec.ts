@@ -323,6 +323,32 @@ describe('AppConfig', () => {
     expect(inspect(hub, { depth: 10 })).not.toContain('open-sesame');
   });
 
+  it('sells files of a hub where all that it takes is named', () => {
+    const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub' };
+    expect(AppConfig.fromEnv(env).hub.sales).toBeUndefined();
+    expect(problemsOf({ ...env, HUB_SALES: 'true' })).toEqual([
+      'HUB_SALES_SECRET: is required with HUB_SALES=true',
+      'HUB_ADDRESS: is required with HUB_SALES=true',
+      'HUB_PUBLIC_URL: is required with HUB_SALES=true',
+      'HUB_FACILITATOR_URL: is required with HUB_SALES=true without the role api',
+    ]);
+    const secret = 'open-sesame'.repeat(3);
+    const whole = {
+      ...{ HUB_SALES: 'true', HUB_SALES_SECRET: secret, HUB_PUBLIC_URL: 'https://files.example/' },
+      HUB_ADDRESS: `0x${'11'.repeat(20)}`,
+    };
+    const apart = { ...whole, HUB_FACILITATOR_URL: 'http://pay:4022/' };
+    const { sales } = AppConfig.fromEnv({ ...env, ...apart }).hub;
+    expect(sales).toMatchObject({
+      publicUrl: 'https://files.example',
+      facilitator: { url: 'http://pay:4022' },
+    });
+    expect(inspect(sales, { depth: 10 })).not.toContain(secret);
+    expect(configOf({ ...whole, ROLES: 'api,hub' }).hub.sales).toMatchObject({
+      facilitator: undefined,
+    });
+  });
+
   it('calls no factory of wallets unless it is named, and never a contract that passes calls on', () => {
     expect(configOf({}).walletFactories).toEqual(new Set());
     const given = `${ASSET.slice(-42)}, 0x${'Fa'.repeat(20)}`;

@@ -11,6 +11,7 @@ import {
   historyProblems,
   readsChains,
 } from './history-settings.js';
+import { HUB_SALES_FILE_SETTINGS } from './hub-sales-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import { LANE_SETTINGS, type LaneConfig, laneConfigOf } from './lane-settings.js';
 import { ChainSettings, type NetworkConfig, readNetwork } from './network-settings.js';
@@ -112,7 +113,7 @@ const FILE_SETTINGS = [
   'RPC_URLS',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
-  ...[...WALLET_FILE_SETTINGS, ...RECEIPT_FILE_SETTINGS],
+  ...[...WALLET_FILE_SETTINGS, ...RECEIPT_FILE_SETTINGS, ...HUB_SALES_FILE_SETTINGS],
   ...['REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL', 'DATABASE_URL', 'WEBHOOK_KEY'],
 ];
 
@@ -257,7 +258,7 @@ export class AppConfig {
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
     if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
-    if (roles.includes('hub')) problems.push(...hubProblems(given));
+    if (roles.includes('hub')) problems.push(...hubProblems(given, roles.includes('api')));
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;

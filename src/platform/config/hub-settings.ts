@@ -1,6 +1,12 @@
 import { type Address, getAddress, zeroAddress } from 'viem';
 import { z } from 'zod';
 import { isBelow, isUrl } from '../http/urls.js';
+import {
+  HUB_SALES_SETTINGS,
+  type HubSalesConfig,
+  hubSalesConfigOf,
+  hubSalesProblems,
+} from './hub-sales-settings.js';
 import { Secret } from './secret.js';
 import { addressSetting, integerSetting } from './settings.js';
 
@@ -45,6 +51,7 @@ export const HUB_SETTINGS = {
   HUB_S3_SECRET_ACCESS_KEY: z.string().optional(),
   /** Requests a second, of one address and of one signer; 0 is off. */
   RATE_LIMIT_HUB: integerSetting(0, 1_000_000).default(20),
+  ...HUB_SALES_SETTINGS,
 };
 
 type HubSettings = z.infer<z.ZodObject<typeof HUB_SETTINGS>>;
@@ -95,11 +102,20 @@ export interface HubConfig {
   readonly storage: HubStorageConfig;
   /** Requests a second of one address, and of one signer; unlimited when absent. */
   readonly ratePerSecond: number | undefined;
+  /** `undefined` when nothing is sold. */
+  readonly sales: HubSalesConfig | undefined;
 }
 
-/** Settings that only make sense together, as problems for the report at boot. */
-export function hubProblems(given: Readonly<Record<string, string>>): string[] {
-  const problems: string[] = [];
+/**
+ * Settings that only make sense together, as problems for the report at boot.
+ *
+ * @param isFacilitator - whether the process itself verifies and settles.
+ */
+export function hubProblems(
+  given: Readonly<Record<string, string>>,
+  isFacilitator: boolean,
+): string[] {
+  const problems = hubSalesProblems(given, isFacilitator);
   if (given['HUB_STORAGE'] === 's3' && given['HUB_S3_BUCKET'] === undefined) {
     problems.push('HUB_S3_BUCKET: is required with HUB_STORAGE=s3');
   }
@@ -146,6 +162,7 @@ export function hubConfigOf(settings: HubSettings): HubConfig {
     minFreeBytes: settings.HUB_MIN_FREE_BYTES || undefined,
     storage: storageOf(settings),
     ratePerSecond: settings.RATE_LIMIT_HUB || undefined,
+    sales: hubSalesConfigOf(settings),
   };
 }
 

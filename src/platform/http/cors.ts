@@ -3,11 +3,13 @@ import type { Step } from './step.js';
 
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
+  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Hub-Access',
   'ETag, Accept-Ranges, Content-Range, Content-Disposition',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate',
 ].join(', ');
 /** For those that do not say which headers they will send. */
-const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-API-Key';
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, X-API-Key, PAYMENT-SIGNATURE, Hub-Access';
 /** Seconds a browser may remember the answer to a preflight. */
 const MAX_AGE = '86400';
 
@@ -30,7 +32,7 @@ export const cors: Step = (request, response, next) => {
   }
   const headers = request.headers['access-control-request-headers'];
   response.setHeader('Access-Control-Allow-Headers', headers ?? ALLOWED_HEADERS);
-  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE, OPTIONS');
+  response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, DELETE, OPTIONS');
   response.setHeader('Access-Control-Max-Age', MAX_AGE);
   response.statusCode = 204;
   response.setHeader('Content-Length', '0');

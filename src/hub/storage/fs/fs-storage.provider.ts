@@ -13,7 +13,6 @@ import {
   type ObjectName,
   type Payload,
   type Place,
-  type Removal,
   type StorageObserver,
   type StorageProvider,
   type StoredObject,
@@ -122,10 +121,12 @@ export class FsStorage implements StorageProvider {
     }
   }
 
-  async remove(name: ObjectName): Promise<Removal> {
-    const entry = await this.#commit({ kind: 'removal', name });
-    if (entry.op === 'remove') return entry;
-    throw new StorageUnavailableError('remove');
+  async remove({ owner, id }: ObjectName): Promise<void> {
+    await this.#commit({ kind: 'note', note: { op: 'remove', owner, id } });
+  }
+
+  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
+    await this.#commit({ kind: 'note', note: { op: 'price', owner, id, terms } });
   }
 
   async *read(place: Place, from: number, length: number): AsyncGenerator<Uint8Array> {

@@ -11,7 +11,6 @@ import {
   padded,
   type Payload,
   type Place,
-  type Removal,
   type StorageObserver,
   type StorageProvider,
   type StoredObject,
@@ -64,10 +63,12 @@ export class MemoryStorage implements StorageProvider {
     return entry;
   }
 
-  async remove({ owner, id }: ObjectName): Promise<Removal> {
-    const entry: Removal = { op: 'remove', order: this.#clock.next(), owner, id };
-    await this.#record(entry);
-    return entry;
+  async remove({ owner, id }: ObjectName): Promise<void> {
+    await this.#record({ op: 'remove', order: this.#clock.next(), owner, id });
+  }
+
+  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
+    await this.#record({ op: 'price', order: this.#clock.next(), owner, id, terms });
   }
 
   async *read(place: Place, from: number, length: number): AsyncGenerator<Uint8Array> {

@@ -13,7 +13,6 @@ import type {
   ObjectName,
   Payload,
   Place,
-  Removal,
   StorageObserver,
   StorageProvider,
   StoredObject,
@@ -102,10 +101,12 @@ export class S3Storage implements StorageProvider {
     throw new StorageUnavailableError('put');
   }
 
-  async remove(name: ObjectName): Promise<Removal> {
-    const entry = await this.#commit({ kind: 'removal', name });
-    if (entry.op === 'remove') return entry;
-    throw new StorageUnavailableError('remove');
+  async remove({ owner, id }: ObjectName): Promise<void> {
+    await this.#commit({ kind: 'note', note: { op: 'remove', owner, id } });
+  }
+
+  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
+    await this.#commit({ kind: 'note', note: { op: 'price', owner, id, terms } });
   }
 
   read(place: Place, from: number, length: number): AsyncIterable<Uint8Array> {

@@ -1,0 +1,36 @@
+import type { Redis } from 'ioredis';
+import type { HubConfig } from '../../platform/config/hub-settings.js';
+import type { StorageProvider } from '../storage/storage-provider.js';
+import { verifiedRead } from '../storage/verified-read.js';
+import { SalesSecret } from './access-token.js';
+import { HttpPaymentGateway } from './http-payment-gateway.js';
+import type { PaymentGateway } from './payment-gateway.js';
+import { RedisSaleStore } from './redis-sale-store.js';
+import { Sales } from './sales.js';
+
+/** What sales are made of. */
+export interface SalesSetUp {
+  readonly hub: HubConfig;
+  readonly redis: Redis;
+  readonly storage: StorageProvider;
+  /** The facilitator of this process, where it has one. */
+  readonly own: PaymentGateway | undefined;
+  /** A facilitator that did not answer. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** @returns `undefined` where nothing is sold. */
+export function createSales({ hub, redis, storage, own, failed }: SalesSetUp): Sales | undefined {
+  const { sales, address } = hub;
+  const gateway = sales?.facilitator ? new HttpPaymentGateway(sales.facilitator) : own;
+  if (sales === undefined || gateway === undefined) return undefined;
+  return new Sales({
+    gateway,
+    publicUrl: sales.publicUrl,
+    store: new RedisSaleStore(redis),
+    secret: new SalesSecret(sales.secret.reveal(), address),
+    read: (object) => verifiedRead(storage, object, 0, object.size),
+    now: () => Math.floor(Date.now() / 1000),
+    failed,
+  });
+}

@@ -1,0 +1,166 @@
+import type { Address } from 'viem';
+import { z } from 'zod';
+import { UINT256_MAX } from '../../protocol/payment/wire-values.js';
+import type { StoredObject } from '../storage/storage-provider.js';
+
+/**
+ * What a file costs. A price is of the bytes that the name stood for when it was set: whoever writes the
+ * name again changes nothing about what is sold, until the owner sets the price again.
+ */
+export interface Price {
+  /** CAIP-2. */
+  readonly network: string;
+  /** Lower case. */
+  readonly asset: Address;
+  /** Atomic units, more than none. */
+  readonly amount: bigint;
+  /** Lower case. */
+  readonly payTo: Address;
+  /** How long a buyer may download, from the payment on. */
+  readonly accessSeconds: number;
+  /** Unix seconds; nothing is sold from then on. `undefined` for no end. */
+  readonly until: number | undefined;
+  /** What buyers need to know of the token (x402 V2 specification §5.1.2, `extra`). */
+  readonly token: PricedToken;
+  /** What the owner says the bytes are. They are always sent as an attachment. */
+  readonly contentType: string;
+  /** The bytes that are sold. */
+  readonly object: StoredObject;
+}
+
+/** The EIP-712 domain of a token that takes authorizations, or the way to pay in any other one. */
+export type PricedToken =
+  { readonly name: string; readonly version: string } | { readonly assetTransferMethod: 'permit2' };
+
+/** Atomic units. */
+const AMOUNT = /^[1-9]\d{0,77}$/;
+/** The longest access: a year. What is kept of a sale is kept as long. */
+const ACCESS_MAX_SECONDS = 31_536_000;
+const ACCESS_MIN_SECONDS = 60;
+/** Unix seconds of a date that a clock may show. */
+const TIME_MAX = 4_102_444_800;
+
+const address = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+  .transform((text) => text.toLowerCase() as Address);
+
+const token = z.union([
+  z.strictObject({ name: z.string().min(1).max(256), version: z.string().min(1).max(64) }),
+  z.strictObject({ assetTransferMethod: z.literal('permit2') }),
+]);
+
+const text = {
+  network: z.string().regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56'),
+  amount: z
+    .string()
+    .regex(AMOUNT, 'must be atomic units as decimal text')
+    .transform((digits) => BigInt(digits))
+    .refine((amount) => amount <= UINT256_MAX, 'must fit uint256'),
+};
+const access = z.number().int().min(ACCESS_MIN_SECONDS).max(ACCESS_MAX_SECONDS);
+const end = z.number().int().positive().max(TIME_MAX).optional();
+
+/** Of a media type's two halves (RFC 6838 §4.2). */
+const mediaType = z
+  .string()
+  .max(127)
+  .regex(/^[a-z0-9][\w!#$&^.+-]{0,62}\/[a-z0-9][\w!#$&^.+-]{0,62}$/i, 'must be a media type');
+
+/** As an owner asks for it. Names of fields come in any case. */
+const Wanted = z.object({
+  ...text,
+  asset: address,
+  payto: address.optional(),
+  accessseconds: access,
+  until: end,
+  extra: token.optional(),
+  contenttype: mediaType.default('application/octet-stream'),
+});
+
+/** A price without what the hub knows by itself. */
+export type WantedPrice = Omit<Price, 'payTo' | 'token' | 'object'> & {
+  readonly payTo: Address | undefined;
+  readonly token: PricedToken | undefined;
+};
+
+export type ReadPrice =
+  | { readonly ok: true; readonly price: WantedPrice }
+  | { readonly ok: false; readonly problem: string };
+
+/** @param fields - of the request, by their names in lower case. */
+export function readPrice(fields: Readonly<Record<string, unknown>>): ReadPrice {
+  const parsed = Wanted.safeParse(fields);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = String(issue?.path[0]);
+    return { ok: false, problem: `${FIELD_NAMES[field] ?? field}: ${issue?.message ?? 'invalid'}` };
+  }
+  const { network, asset, amount, payto, accessseconds, until, extra, contenttype } = parsed.data;
+  return {
+    ok: true,
+    price: {
+      ...{ network, asset, amount, until, payTo: payto, token: extra },
+      ...{ accessSeconds: accessseconds, contentType: contenttype },
+    },
+  };
+}
+
+const FIELD_NAMES: Readonly<Record<string, string>> = {
+  accessseconds: 'accessSeconds',
+  contenttype: 'contentType',
+  payto: 'payTo',
+};
+
+/** What storage keeps of a price; the names stand beside it. */
+const Kept = z.object({
+  ...text,
+  asset: address,
+  payTo: address,
+  accessSeconds: access,
+  until: end,
+  token,
+  contentType: z.string(),
+  object: z.object({
+    bucket: z.string(),
+    kind: z.string(),
+    volume: z.number(),
+    start: z.number(),
+    size: z.number(),
+    sha256: z.string(),
+    blocks: z.string(),
+    order: z.number(),
+  }),
+});
+
+/** As text, for the journal and the index. */
+export function termsOf({ amount, object, ...price }: Price): string {
+  const { bucket, kind, volume, start, size, sha256, blocks, order } = object;
+  return JSON.stringify({
+    ...price,
+    amount: amount.toString(),
+    object: { bucket, kind, volume, start, size, sha256, blocks, order },
+  });
+}
+
+/**
+ * @param name - whose terms they are.
+ * @throws when they are not what {@link termsOf} has written.
+ */
+export function priceOf(
+  kept: string,
+  { owner, id }: { readonly owner: string; readonly id: string },
+): Price {
+  const { object, until, ...price } = Kept.parse(JSON.parse(kept));
+  return { ...price, until, object: { op: 'put', owner, id, ...object } };
+}
+
+/** As clients are shown it. */
+export function priceView(price: Price): Readonly<Record<string, unknown>> {
+  const { network, asset, amount, payTo, accessSeconds, until, object } = price;
+  return {
+    ...{ owner: object.owner, file: object.id, network, asset, amount: amount.toString(), payTo },
+    ...{ accessSeconds, ...(until !== undefined && { until }), extra: price.token },
+    ...{ contentType: price.contentType, sha256: object.sha256, size: object.size },
+  };
+}

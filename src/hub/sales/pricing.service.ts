@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { HubService } from '../hub.service.js';
+import type { ObjectName } from '../storage/storage-provider.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import { type Price, type PricedToken, type WantedPrice } from './price.js';
+
+/** Puts prices on files, for their owners. */
+@Injectable()
+export class PricingService {
+  constructor(
+    private readonly config: Pick<AppConfig, 'hub' | 'networks'>,
+    private readonly hub: HubService,
+  ) {}
+
+  /** @throws HubRefusal where nothing is sold. */
+  assertSelling(): void {
+    if (this.config.hub.sales === undefined) {
+      throw HubRefusal.forbidden('this hub sells nothing');
+    }
+  }
+
+  /**
+   * From now on the name costs this, and what is sold are the bytes it stands for now.
+   *
+   * @param name - whose owner has asked for it.
+   * @throws HubRefusal when there is no such file.
+   */
+  async set(name: ObjectName, wanted: WantedPrice): Promise<Price> {
+    const { object } = await this.hub.find(name.owner, name.id);
+    const price: Price = {
+      ...wanted,
+      payTo: wanted.payTo ?? (name.owner as Price['payTo']),
+      token: wanted.token ?? this.#tokenOf(wanted),
+      object,
+    };
+    await this.hub.setPrice(name, price);
+    return price;
+  }
+
+  /** @throws HubRefusal when there is no such file. */
+  async clear(name: ObjectName): Promise<void> {
+    await this.hub.find(name.owner, name.id);
+    await this.hub.setPrice(name, undefined);
+  }
+
+  /** @throws HubRefusal when it has none. */
+  async of(name: ObjectName): Promise<Price> {
+    const price = await this.hub.priceOf(name.owner, name.id);
+    if (price === undefined) {
+      throw HubRefusal.notFound(`no price: ${name.id} at ${name.owner}`);
+    }
+    return price;
+  }
+
+  /** Any token can be paid by Permit2; those known here for authorizations are paid by them. */
+  #tokenOf({ network, asset }: WantedPrice): PricedToken {
+    const { knownTokens = [] } = this.config.networks.find((one) => one.network === network) ?? {};
+    const known = knownTokens.find(({ address }) => address.toLowerCase() === asset);
+    return known?.eip712 ?? { assetTransferMethod: 'permit2' };
+  }
+}
