@@ -5,6 +5,7 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../platform/http/openapi.js';
+import { HUB_SCHEMAS } from './hub-schemas.openapi.js';
 import { NAME_MAX_BYTES } from './names.js';
 import { SALES_HEADERS, SALES_SCHEMAS } from './sales/sales.openapi.js';
 
@@ -273,61 +274,5 @@ export const HUB_OPENAPI: OpenApiPart = {
       }),
     },
   },
-  schemas: {
-    ...SALES_SCHEMAS,
-    HubMessage: {
-      type: 'object',
-      description: 'Names of fields in any case.',
-      required: ['owner', 'id', 'message'],
-      properties: {
-        owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
-        id: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.id },
-        message: { type: 'string', minLength: 1 },
-        bucket: { type: 'string', maxLength: NAME_MAX_BYTES.bucket },
-        kind: { type: 'string', maxLength: NAME_MAX_BYTES.kind },
-      },
-    },
-    HubDescriptor: {
-      type: 'object',
-      required: ['File', 'Start', 'Size'],
-      properties: {
-        File: { type: 'string', description: 'The volume.' },
-        Start: { type: 'integer', minimum: 0, description: 'Byte offset of the payload in it.' },
-        Size: { type: 'integer', minimum: 0, description: 'Bytes.' },
-      },
-    },
-    HubTexts: {
-      oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }],
-    },
-    HubRows: {
-      oneOf: [
-        { type: 'array', items: { type: 'object', additionalProperties: true } },
-        { type: 'null' },
-      ],
-    },
-    HubRemoved: {
-      type: 'object',
-      required: ['Owner', 'Name'],
-      properties: { Owner: { type: 'string' }, Name: { type: 'string' } },
-    },
-    HubLinksTakenBack: {
-      type: 'object',
-      required: ['Owner', 'Links'],
-      properties: {
-        Owner: { type: 'string' },
-        Links: { type: 'string', enum: ['one', 'all'] },
-      },
-    },
-    HubInfo: {
-      type: 'object',
-      required: ['Type', 'Name'],
-      properties: { Type: { type: 'string', const: 'hub' }, Name: { type: 'string' } },
-      additionalProperties: true,
-    },
-    HubRefusal: {
-      type: 'object',
-      required: ['Type', 'Message'],
-      properties: { Type: { type: 'string', const: 'hub' }, Message: { type: 'string' } },
-    },
-  },
+  schemas: { ...SALES_SCHEMAS, ...HUB_SCHEMAS },
 };

@@ -50,10 +50,11 @@ describe('the prober', () => {
     new Prober({
       ...{ book, clock },
       fetcher: {
-        fetch: (wanted, signal, mayFollow) => {
+        fetch: (wanted, signal, allows) => {
           asked.push(wanted);
           if (signal.aborted) return Promise.reject(new FetchError('fetch_failed', 'Broken off.'));
           const answer = answers[wanted.url] ?? absent;
+          const mayFollow = allows ?? (() => true);
           return Promise.resolve().then(() => ({
             ...{
               url: wanted.url,

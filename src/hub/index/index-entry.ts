@@ -55,5 +55,6 @@ export function objectOf(text: string): StoredObject {
 
 /** @param text - `<order>|<terms>`. */
 export function priceTextIn(text: string | undefined): string | undefined {
-  return text?.slice(text.indexOf('|') + 1) || undefined;
+  const terms = text?.slice(text.indexOf('|') + 1);
+  return terms === '' ? undefined : terms;
 }

@@ -33,7 +33,9 @@ export function isAccepted(accepted: unknown, requirements: JsonObject): boolean
 /** Bounded by the header it came in. */
 function canonical(value: unknown): string {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)) return value.toLowerCase();
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
+  if (typeof value !== 'object' || value === null) {
+    return value === undefined ? 'undefined' : JSON.stringify(value);
+  }
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${fields.map(([name, of]) => `${JSON.stringify(name)}:${canonical(of)}`).join(',')}}`;

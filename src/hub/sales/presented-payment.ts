@@ -1,6 +1,6 @@
-import type { Claim } from '../../protocol/payment/payment.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import { parsePayment } from '../../protocol/payment/parse-payment.js';
+import type { Claim } from '../../protocol/payment/payment.js';
 import {
   isJsonObject,
   type JsonObject,

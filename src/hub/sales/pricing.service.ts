@@ -9,7 +9,7 @@ import { type Price, type PricedToken, type WantedPrice } from './price.js';
 @Injectable()
 export class PricingService {
   constructor(
-    private readonly config: Pick<AppConfig, 'hub' | 'networks'>,
+    private readonly config: AppConfig,
     private readonly hub: HubService,
   ) {}
 

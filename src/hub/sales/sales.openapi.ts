@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../platform/http/openapi.js';
 
 /** Schemas of what a hub sells. */
-export const SALES_SCHEMAS: JsonObject = {
+export const SALES_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   HubPriceWanted: {
     type: 'object',
     description: 'Signed by its owner in the strict form. An `amount` of `0` takes the price away.',

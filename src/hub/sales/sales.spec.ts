@@ -7,7 +7,7 @@ import { MemorySaleStore } from './memory-sale-store.builder.js';
 import { requirementsOf } from './offer.js';
 import type { PaymentGateway, SettleReply } from './payment-gateway.js';
 import type { Price } from './price.js';
-import { Sales, type SaleOutcome, type Showing } from './sales.js';
+import { type SaleOutcome, Sales, type Showing } from './sales.js';
 
 const OWNER = `0x${'11'.repeat(20)}` as const;
 const BUYER = `0x${'22'.repeat(20)}` as const;
