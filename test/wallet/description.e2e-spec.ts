@@ -163,7 +163,7 @@ describe('the description of the wallet at /openapi.json', () => {
     const { paths } = new ApiDescription((await get(`${service.url}/openapi.json`)).body);
     const own = Object.keys(api.paths).filter((path) => !Object.hasOwn(paths, path));
     expect(own).toContain('/mcp');
-    expect(own.filter((path) => !/^\/(mcp$|v1\/|oauth\/)/.test(path))).toEqual([]);
+    expect(own.filter((path) => !/^\/(mcp$|mcp\/token$|v1\/|oauth\/)/.test(path))).toEqual([]);
     expect(Object.keys(paths).some((path) => path.startsWith('/v1/wallets'))).toBe(false);
   });
 });
