@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
+import { sendJson, sendJsonText } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { OWN_ONLY } from '../federation/source.js';
 import { Statements } from '../owned/statements.js';
@@ -104,7 +104,8 @@ export class DiscoveryV1Controller extends DiscoveryController {
 }
 
 function send(request: IncomingMessage, response: Response, body: unknown): void {
-  const tag = createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 22);
+  const text = JSON.stringify(body);
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22);
   response.setHeader('ETag', `"${tag}"`);
   response.setHeader('Cache-Control', CACHE);
   if (isKnown(request.headers['if-none-match'], tag)) {
@@ -112,7 +113,7 @@ function send(request: IncomingMessage, response: Response, body: unknown): void
     response.end();
     return;
   }
-  sendJson(response, 200, body);
+  sendJsonText(response, 200, text);
 }
 
 /** RFC 9110 §13.1.2: weakly compared. */

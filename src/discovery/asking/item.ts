@@ -1,4 +1,4 @@
-import { getAddress } from 'viem';
+import { checksumAddress } from '../../protocol/evm/checksum-address.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
 import type { Probe } from '../alive/probe.js';
@@ -21,7 +21,7 @@ export function itemOf(entry: CatalogueEntry): Item {
     ...wordsOf(listing),
     extensions: { bazaar },
     discoveryInfo: bazaar.info,
-    ...{ network: caip2Of(chainId), payTo: getAddress(payTo) },
+    ...{ network: caip2Of(chainId), payTo: checksumAddress(payTo) },
     firstPaid: entry.firstPaidAt.toISOString(),
     // Several that are paid for one place: who sells there is not shown by a payment.
     otherPayees: entry.otherPayees,
@@ -48,7 +48,7 @@ export function itemOfSource({ source, listing, offers, updatedAt }: MarkedEntry
     ...wordsOf(listing),
     extensions: { bazaar },
     discoveryInfo: bazaar.info,
-    ...(first && { network: caip2Of(first.chainId), payTo: getAddress(first.payTo) }),
+    ...(first && { network: caip2Of(first.chainId), payTo: checksumAddress(first.payTo) }),
   };
 }
 
@@ -95,7 +95,7 @@ const TIMEOUT = 60;
 function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offering): Item {
   return {
     ...{ scheme, network: caip2Of(entry.chainId), amount },
-    ...{ asset: getAddress(asset), payTo: getAddress(entry.payTo) },
+    ...{ asset: checksumAddress(asset), payTo: checksumAddress(entry.payTo) },
     maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
     extra: offer.extra ?? {},
   };
@@ -108,7 +108,7 @@ function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offe
     ...{ scheme, network: v1NameOf(chainId) ?? caip2Of(chainId), maxAmountRequired: amount },
     ...{ resource: listing.resource, description: listing.description ?? '' },
     mimeType: listing.mimeType ?? '',
-    ...{ payTo: getAddress(payTo), asset: getAddress(asset) },
+    ...{ payTo: checksumAddress(payTo), asset: checksumAddress(asset) },
     maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
     outputSchema: { input, ...(output !== undefined && { output: exampleOf(output) }) },
     extra: offer.extra ?? {},
