@@ -1,4 +1,3 @@
-import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely';
 import type {
   ArchivedSettlement,
   ArchiveQuery,
@@ -7,12 +6,11 @@ import type { ArchiveReader } from '../archive-reader.js';
 import { type ArchivedRow, settlementOfRow } from '../archived-row.js';
 import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';
-import type { Tables } from './tables.js';
+import { prepared, type Statement } from './prepared.js';
+import { SCHEMA } from './tables.js';
 
 /** Of one authorization, transaction or key there are a few; who makes more sees those that count most. */
 const FOUND_MOST = 200;
-
-type Where = (row: ExpressionBuilder<Tables, 'settlements'>) => Expression<SqlBool>;
 
 /** {@link ArchiveReader} in PostgreSQL. */
 export class PostgresArchiveReader implements ArchiveReader {
@@ -28,70 +26,32 @@ export class PostgresArchiveReader implements ArchiveReader {
   }
 
   #rows(query: ArchiveQuery): Promise<readonly ArchivedRow[]> {
+    const { pool } = this.database;
     switch (query.by) {
       case 'id':
-        return this.#placed('id', query.chainId, query.ids);
+        return this.#placed(BY_ID, query.chainId, query.ids);
       case 'authorization':
-        return this.#placed('authorization_id', query.chainId, query.authorizationIds);
-      case 'transaction': {
-        const hash = bytesOf(query.transaction);
-        return this.#where((row) =>
-          row.and([
-            row('chain_id', '=', query.chainId),
-            row.or([
-              sql<SqlBool>`transactions @> array[${hash}::bytea]`,
-              row.and([row('transactions', 'is', null), row('transaction', '=', hash)]),
-            ]),
-          ]),
-        );
-      }
+        return this.#placed(BY_AUTHORIZATION, query.chainId, query.authorizationIds);
+      case 'transaction':
+        return prepared(pool, BY_TRANSACTION, [query.chainId, bytesOf(query.transaction)]);
       case 'key':
-        return this.#where((row) =>
-          row.or([row('bound_key', '=', query.keyTag), row('sold_key', '=', query.keyTag)]),
-        );
+        return prepared(pool, BY_KEY, [query.keyTag]);
       case 'time':
         return this.#newest(query);
     }
   }
 
-  /** The table of ids says in which month they are: one partition is read for each. */
   #placed(
-    name: 'id' | 'authorization_id',
+    statement: Statement,
     chainId: number,
     tags: readonly string[],
   ): Promise<readonly ArchivedRow[]> {
     if (tags.length === 0) return Promise.resolve([]);
-    return this.database.db
-      .selectFrom('settlement_ids as place')
-      .innerJoin('settlements', (join) =>
-        join
-          .onRef('settlements.id', '=', 'place.id')
-          .onRef('settlements.claimed_at', '=', 'place.claimed_at'),
-      )
-      .where(
-        `place.${name}`,
-        'in',
-        tags.map((tag) => Buffer.from(tag, 'base64url')),
-      )
-      .where('place.chain_id', '=', chainId)
-      .selectAll('settlements')
-      .orderBy(IS_SOLD, 'desc')
-      .orderBy('settlements.is_paid', 'desc')
-      .orderBy('settlements.claimed_at', 'desc')
-      .limit(Math.max(FOUND_MOST, tags.length))
-      .execute();
-  }
-
-  #where(where: Where): Promise<readonly ArchivedRow[]> {
-    return this.database.db
-      .selectFrom('settlements')
-      .where(where)
-      .selectAll()
-      .orderBy(IS_SOLD, 'desc')
-      .orderBy('is_paid', 'desc')
-      .orderBy('claimed_at', 'desc')
-      .limit(FOUND_MOST)
-      .execute();
+    const names = tags.map((tag) => Buffer.from(tag, 'base64url'));
+    return prepared(this.database.pool, statement, [
+      ...[chainId, names],
+      Math.max(FOUND_MOST, tags.length),
+    ]);
   }
 
   #newest({
@@ -112,4 +72,26 @@ export class PostgresArchiveReader implements ArchiveReader {
   }
 }
 
-const IS_SOLD = sql`settlements.sale = 'sold'`;
+const BEST_FIRST = `order by (settlements.sale = 'sold') desc, settlements.is_paid desc,
+  settlements.claimed_at desc`;
+
+/** The table of ids says in which month they are: one partition is read for each. */
+const placedBy = (column: string): string => `
+  select settlements.* from ${SCHEMA}.settlement_ids place
+  join ${SCHEMA}.settlements on settlements.id = place.id and settlements.claimed_at = place.claimed_at
+  where place.${column} = any($2::bytea[]) and place.chain_id = $1 ${BEST_FIRST} limit $3`;
+
+const where = (conditions: string): string =>
+  `select settlements.* from ${SCHEMA}.settlements where ${conditions} ${BEST_FIRST} limit ${FOUND_MOST}`;
+
+const BY_ID: Statement = { name: 'by-id', text: placedBy('id') };
+const BY_AUTHORIZATION: Statement = {
+  name: 'by-authorization',
+  text: placedBy('authorization_id'),
+};
+const BY_TRANSACTION: Statement = {
+  name: 'by-transaction',
+  text: where(`chain_id = $1 and
+    (transactions @> array[$2::bytea] or (transactions is null and transaction = $2))`),
+};
+const BY_KEY: Statement = { name: 'by-key', text: where('bound_key = $1 or sold_key = $1') };
