@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { describe, expect, it } from '@jest/globals';
 import { PostgresCalls } from '../../src/discovery/postgres/postgres-calls.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
@@ -8,33 +7,17 @@ import {
   type MadeSettlement,
   SETTLE_MS,
 } from '../../src/discovery/quality/memory-calls.builder.js';
-import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
-import { migrate } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded } from '../../src/history/recorded-settlement.builder.js';
-import { Secret } from '../../src/platform/config/secret.js';
+import { freshDatabase } from '../support/fresh-database.js';
 
-let postgres: SandboxPostgres;
-let database: Database;
+const database = freshDatabase();
 let version = 0;
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.stop());
-afterEach(() => database.db.destroy());
-
-async function fresh(): Promise<Database> {
-  database = connectDatabase(new Secret(postgres.url));
-  await database.pool.query('drop schema if exists x402 cascade');
-  await migrate(database.pool);
-  return database;
-}
-
 callsContract('in PostgreSQL', async () => {
-  const { db } = await fresh();
+  const { db } = database.current;
   const archive = new PostgresArchive({
-    ...{ database, migrates: false, months: undefined, now: () => Date.now() },
+    ...{ database: database.current, migrates: false, months: undefined, now: () => Date.now() },
   });
   const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
   const writer = new PostgresCatalogue(db, { entriesPerPayee: 9 });
@@ -80,7 +63,7 @@ function recordedOf({ id, payer, payTo, state, claimedAt }: MadeSettlement) {
 
 describe('a long list', () => {
   it('is read in the order of scores by an index, beginning and middle', async () => {
-    const { db, pool } = await fresh();
+    const { db, pool } = database.current;
     await pool.query(`
       insert into x402.catalogue_entries (id, chain_id, pay_to, place, type, x402_version, resource,
         host, listing, declared_at, first_paid_at, last_paid_at, names, places, words, score)

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { describe, expect, it } from '@jest/globals';
 import { Discovery } from '../../src/discovery/asking/discovery.js';
 import { catalogueContract } from '../../src/discovery/catalogue-contract.builder.js';
 import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/lesson.builder.js';
@@ -9,33 +8,19 @@ import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-c
 import { PostgresOwnPlaces } from '../../src/discovery/postgres/postgres-own-places.js';
 import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
-import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
-import { migrate } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
-import { Secret } from '../../src/platform/config/secret.js';
+import { freshDatabase } from '../support/fresh-database.js';
 
-let postgres: SandboxPostgres;
-let database: Database;
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.stop());
-beforeEach(async () => {
-  database = connectDatabase(new Secret(postgres.url));
-  await database.pool.query('drop schema if exists x402 cascade');
-  await migrate(database.pool);
-});
-afterEach(() => database.db.destroy());
+const database = freshDatabase();
 
 catalogueContract('in PostgreSQL', (entriesPerPayee) =>
   Promise.resolve({
-    writer: new PostgresCatalogue(database.db, { entriesPerPayee }),
-    reader: new PostgresCatalogueReader(database.db),
-    statements: new PostgresStatements(database.db),
+    writer: new PostgresCatalogue(database.current.db, { entriesPerPayee }),
+    reader: new PostgresCatalogueReader(database.current.db),
+    statements: new PostgresStatements(database.current.db),
     deny: async (kind, value) => {
-      await database.pool.query(
+      await database.current.pool.query(
         'insert into x402.catalogue_denials (kind, value) values ($1, $2)',
         [kind, value],
       );
@@ -45,8 +30,13 @@ catalogueContract('in PostgreSQL', (entriesPerPayee) =>
 
 describe('a catalogue in PostgreSQL', () => {
   const search = (text: string) =>
-    new PostgresCatalogueReader(database.db).search({ since: new Date(0) }, text, { offset: 0 }, 9);
-  const writer = () => new PostgresCatalogue(database.db, { entriesPerPayee: 9 });
+    new PostgresCatalogueReader(database.current.db).search(
+      { since: new Date(0) },
+      text,
+      { offset: 0 },
+      9,
+    );
+  const writer = () => new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 });
 
   it('finds words that are not spelled alike, where it has pg_trgm', async () => {
     await writer().learn([aLesson({ description: 'Weather of every city' })]);
@@ -86,7 +76,7 @@ describe('a catalogue in PostgreSQL', () => {
       aLesson({ ...tool, description: 'a tool' }),
       aLesson({ description: 'Weather of every city' }, { payTo: OTHER_PAYEE }),
     ]);
-    const reader = new PostgresCatalogueReader(database.db);
+    const reader = new PostgresCatalogueReader(database.current.db);
     const filter = { since: new Date(0), type: 'mcp' } as const;
     const { entries } = await reader.search(filter, 'wether', { offset: 0 }, 9);
     expect(entries.map(({ listing }) => listing.description)).toEqual(['a tool']);
@@ -94,12 +84,12 @@ describe('a catalogue in PostgreSQL', () => {
 
   /** So many copies of an entry, each with its number as score, in no order. */
   const copy = async (count: number) => {
-    const { rows } = await database.pool.query<{ name: string }>(
+    const { rows } = await database.current.pool.query<{ name: string }>(
       `select column_name as name from information_schema.columns where table_schema = 'x402'
         and table_name = 'catalogue_entries' and column_name not in ('id', 'search', 'score')`,
     );
     const others = rows.map(({ name }) => name).join(', ');
-    await database.pool.query(
+    await database.current.pool.query(
       `insert into x402.catalogue_entries (id, score, ${others})
         select sha256(n::text::bytea), n, ${others} from x402.catalogue_entries, generate_series(1, $1) n
         order by md5(n::text)`,
@@ -110,7 +100,7 @@ describe('a catalogue in PostgreSQL', () => {
   it('finds of a word that all have those of the highest score', async () => {
     await writer().learn([aLesson({ description: 'an api' })]);
     await copy(1200);
-    const reader = new PostgresCatalogueReader(database.db);
+    const reader = new PostgresCatalogueReader(database.current.db);
     const { entries } = await reader.search({ since: new Date(0) }, 'api', { offset: 0 }, 3);
     expect(entries.map(({ position }) => position.score)).toEqual([1200, 1199, 1198]);
     const further = await reader.search({ since: new Date(0) }, 'api', { offset: 3 }, 2);
@@ -121,7 +111,7 @@ describe('a catalogue in PostgreSQL', () => {
     await writer().learn([aLesson()]);
     await copy(1200);
     const discovery = new Discovery({
-      reader: new PostgresCatalogueReader(database.db),
+      reader: new PostgresCatalogueReader(database.current.db),
       ...{ allow: new Set<string>(), expiryMs: 400 * 86_400_000, now: () => NOON },
     });
     const totals: number[] = [];
@@ -144,7 +134,7 @@ describe('a catalogue in PostgreSQL', () => {
       aLesson({ description: 'other', resource: 'https://shop.example.com/b' }),
     ]);
     const words = async () => {
-      const { rows } = await database.pool.query<{ word: string }>(
+      const { rows } = await database.current.pool.query<{ word: string }>(
         'select word from x402.catalogue_words order by word',
       );
       return rows.map(({ word }) => word);
@@ -161,7 +151,7 @@ describe('a catalogue in PostgreSQL', () => {
 
   it('says that it finds whole words alone, where it has none', async () => {
     await writer().learn([aLesson({ description: 'Weather of every city' })]);
-    await database.pool.query('drop extension pg_trgm cascade');
+    await database.current.pool.query('drop extension pg_trgm cascade');
     expect(await search('wether')).toEqual({ entries: [], method: 'text' });
     expect((await search('weather')).entries).toHaveLength(1);
   });
@@ -179,15 +169,15 @@ describe('a catalogue in PostgreSQL', () => {
     const at = (name: string) => `https://shop.example.com/${name}`;
     await writer().learn(['ours', 'gone', 'old'].map((name) => aLesson({ resource: at(name) })));
     const since = new Date(NOON - 30 * 86_400_000);
-    await database.pool.query(
+    await database.current.pool.query(
       `update x402.catalogue_entries set last_paid_at = $1 where resource like '%/old'`,
       [new Date(since.getTime() - 1)],
     );
-    await new PostgresStatements(database.db).write({
+    await new PostgresStatements(database.current.db).write({
       ...{ action: 'remove', chainId: 56, payTo: PAYEE, type: 'http', resource: at('gone') },
       ...{ call: 'GET', words: {}, issuedAt: NOON, endsAt: undefined },
     });
-    await database.pool.query(
+    await database.current.pool.query(
       `insert into x402.catalogue_denials (kind, value) values ('host', 'bad.example.com'), ('payee', $1)`,
       [OTHER_PAYEE],
     );
@@ -200,9 +190,9 @@ describe('a catalogue in PostgreSQL', () => {
       ...[place(at('ours'), { chainId: 97 }), place(at('ours'), { payTo: `0x${'e5'.repeat(20)}` })],
       place(`${at('ours')}'"\\`),
     ];
-    const own = new PostgresOwnPlaces(database.db);
+    const own = new PostgresOwnPlaces(database.current.db);
     expect([...(await own.withheld(places, since))].sort()).toEqual([0, 1, 2, 3]);
-    const { removed, denied } = await standingRefusals(database.db);
+    const { removed, denied } = await standingRefusals(database.current.db);
     expect([...removed.values()]).toEqual([Infinity]);
     expect([...denied].sort()).toEqual([OTHER_PAYEE, 'bad.example.com']);
   });
@@ -212,7 +202,7 @@ describe('a catalogue in PostgreSQL', () => {
       aLesson({ description: `the ${n}th` }, { at: NOON + n }),
     );
     await Promise.all(lessons.map((lesson) => writer().learn([lesson])));
-    const [entry] = await new PostgresCatalogueReader(database.db).page(
+    const [entry] = await new PostgresCatalogueReader(database.current.db).page(
       { since: new Date(0) },
       { offset: 0 },
       9,
@@ -222,7 +212,7 @@ describe('a catalogue in PostgreSQL', () => {
 
   it('knows of claims what the history knows', async () => {
     const archive = new PostgresArchive({
-      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      ...{ database: database.current, migrates: true, months: undefined, now: () => CLAIMED_AT },
     });
     await archive.open();
     const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });

@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { describe, expect, it } from '@jest/globals';
 import { NOON, PAYEE, RESOURCE } from '../../src/discovery/lesson.builder.js';
 import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
 import { moderationContract } from '../../src/discovery/operators/moderation-contract.builder.js';
@@ -12,26 +11,12 @@ import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-c
 import { PostgresModeration } from '../../src/discovery/postgres/postgres-moderation.js';
 import { PostgresReports } from '../../src/discovery/postgres/postgres-reports.js';
 import { auditRows } from '../../src/history/postgres/audit-rows.js';
-import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
-import { migrate } from '../../src/history/postgres/migrator.js';
-import { Secret } from '../../src/platform/config/secret.js';
+import { freshDatabase } from '../support/fresh-database.js';
 
-let postgres: SandboxPostgres;
-let database: Database;
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.stop());
-beforeEach(async () => {
-  database = connectDatabase(new Secret(postgres.url));
-  await database.pool.query('drop schema if exists x402 cascade');
-  await migrate(database.pool);
-});
-afterEach(() => database.db.destroy());
+const database = freshDatabase();
 
 const audit = async (): Promise<readonly Noted[]> => {
-  const { rows } = await database.pool.query<Noted>(
+  const { rows } = await database.current.pool.query<Noted>(
     'select actor as by, action, subject, reason from x402.audit order by archived_at',
   );
   return rows;
@@ -39,18 +24,18 @@ const audit = async (): Promise<readonly Noted[]> => {
 
 moderationContract('in PostgreSQL', () =>
   Promise.resolve({
-    store: new PostgresModeration(database.db),
-    writer: new PostgresCatalogue(database.db, { entriesPerPayee: 9 }),
-    reader: new PostgresCatalogueReader(database.db),
+    store: new PostgresModeration(database.current.db),
+    writer: new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 }),
+    reader: new PostgresCatalogueReader(database.current.db),
     audit,
   }),
 );
 
 reportsContract('in PostgreSQL', () =>
   Promise.resolve({
-    reports: new PostgresReports(database.db),
-    store: new PostgresModeration(database.db),
-    writer: new PostgresCatalogue(database.db, { entriesPerPayee: 9 }),
+    reports: new PostgresReports(database.current.db),
+    store: new PostgresModeration(database.current.db),
+    writer: new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 }),
     audit,
   }),
 );
@@ -62,11 +47,11 @@ describe('reports in PostgreSQL', () => {
   });
   const count = async (what: string): Promise<unknown> => {
     const text = `select count(*)::int as count from x402.catalogue_reports where ${what}`;
-    return (await database.pool.query<{ count: number }>(text)).rows[0]?.count;
+    return (await database.current.pool.query<{ count: number }>(text)).rows[0]?.count;
   };
 
   it('are no more than they may be, however many come at once', async () => {
-    const reports = new PostgresReports(database.db);
+    const reports = new PostgresReports(database.current.db);
     const bounds = { ...REPORT_BOUNDS, ofEntry: 3 };
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, (_, index) => reports.add(report(index), bounds)),
@@ -76,7 +61,7 @@ describe('reports in PostgreSQL', () => {
   });
 
   it('forget who reported once the day is over, and the oldest that are closed', async () => {
-    const reports = new PostgresReports(database.db);
+    const reports = new PostgresReports(database.current.db);
     await reports.add(report(1), REPORT_BOUNDS);
     await reports.add(report(1, NOON + 86_400_000), REPORT_BOUNDS);
     expect(await count('reporter is null')).toBe(1);
@@ -94,21 +79,21 @@ describe('moderation in PostgreSQL', () => {
   };
 
   it('does nothing that it cannot note', async () => {
-    await database.pool.query(
+    await database.current.pool.query(
       `create function x402.refuse() returns trigger language plpgsql as
         $$ begin raise exception 'no' using errcode = '53100'; end $$;
       create trigger refuse before insert on x402.audit for each row execute function x402.refuse();`,
     );
-    const store = new PostgresModeration(database.db);
+    const store = new PostgresModeration(database.current.db);
     await expect(store.deny(denial, 9)).rejects.toMatchObject({ sqlState: '53100' });
     expect(await store.denials({}, undefined, 9)).toEqual([]);
   });
 
   it('is in the list of what operators did, of no network', async () => {
-    await new PostgresModeration(database.db).deny(denial, 9);
+    await new PostgresModeration(database.current.db).deny(denial, 9);
     const none = { chainId: undefined, by: undefined, from: undefined, to: undefined };
     const found = await auditRows(
-      database.db,
+      database.current.db,
       { ...none, subject: 'host:shop.example.com' },
       undefined,
       9,
@@ -117,14 +102,14 @@ describe('moderation in PostgreSQL', () => {
       { chainId: undefined, by: 'night-shift', action: 'catalogue_denied', reason: 'spam' },
     ]);
     const ofChain = { ...none, chainId: 56, subject: undefined };
-    expect(await auditRows(database.db, ofChain, undefined, 9)).toEqual([]);
+    expect(await auditRows(database.current.db, ofChain, undefined, 9)).toEqual([]);
   });
 
   it('has rows that were written by hand', async () => {
-    await database.pool.query(
+    await database.current.pool.query(
       `insert into x402.catalogue_denials (kind, value, reason) values ('host', 'b.example.org', '')`,
     );
-    const store = new PostgresModeration(database.db);
+    const store = new PostgresModeration(database.current.db);
     expect(await store.denials({}, undefined, 9)).toMatchObject([
       { value: 'b.example.org', reason: '', by: '' },
     ]);

@@ -1,29 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
+import { describe, expect, it } from '@jest/globals';
 import { probesContract } from '../../src/discovery/alive/probes-contract.builder.js';
 import { aLesson, NOON } from '../../src/discovery/lesson.builder.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { PostgresProbes } from '../../src/discovery/postgres/postgres-probes.js';
-import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
-import { migrate } from '../../src/history/postgres/migrator.js';
-import { Secret } from '../../src/platform/config/secret.js';
+import { freshDatabase } from '../support/fresh-database.js';
 
-let postgres: SandboxPostgres;
-let database: Database;
+const database = freshDatabase();
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.stop());
-afterEach(() => database.db.destroy());
-
-async function fresh() {
-  database = connectDatabase(new Secret(postgres.url));
-  await database.pool.query('drop schema if exists x402 cascade');
-  await migrate(database.pool);
-  const writer = new PostgresCatalogue(database.db, { entriesPerPayee: 500 });
-  const reader = new PostgresCatalogueReader(database.db);
+function parts() {
+  const writer = new PostgresCatalogue(database.current.db, { entriesPerPayee: 500 });
+  const reader = new PostgresCatalogueReader(database.current.db);
   return {
     catalogue: {
       learn: (...args: Parameters<typeof writer.learn>) => writer.learn(...args),
@@ -31,9 +18,9 @@ async function fresh() {
       page: (...args: Parameters<typeof reader.page>) => reader.page(...args),
       standings: (...args: Parameters<typeof reader.standings>) => reader.standings(...args),
     },
-    probes: new PostgresProbes(database.db),
+    probes: new PostgresProbes(database.current.db),
     deny: async (kind: 'payee' | 'host', value: string) => {
-      await database.pool.query(
+      await database.current.pool.query(
         'insert into x402.catalogue_denials (kind, value) values ($1, $2)',
         [kind, value],
       );
@@ -41,11 +28,11 @@ async function fresh() {
   };
 }
 
-probesContract('in PostgreSQL', fresh);
+probesContract('in PostgreSQL', () => Promise.resolve(parts()));
 
 describe('a book of probes in PostgreSQL', () => {
   it('gives each of many hosts to one of many that ask at once', async () => {
-    const { catalogue, probes } = await fresh();
+    const { catalogue, probes } = parts();
     const hosts = Array.from({ length: 100 }, (_, n) => `s${n}.example.com`);
     await catalogue.learn(
       hosts.flatMap((host) =>
@@ -54,7 +41,7 @@ describe('a book of probes in PostgreSQL', () => {
     );
     // Entries come while others are taken.
     const rounds = Array.from({ length: 12 }, async (_, n) => {
-      const book = new PostgresProbes(database.db);
+      const book = new PostgresProbes(database.current.db);
       await book.enrol(new Date(NOON + n), 60);
       return book.take(new Date(NOON + n), 30);
     });
