@@ -33,6 +33,7 @@ import { HEALTH_OPENAPI } from './operations/health/health.openapi.js';
 import { SettlingHealthModule } from './operations/health/settling-health.module.js';
 import { MetricsModule } from './operations/metrics/metrics.module.js';
 import { ProcessesModule } from './operations/processes/processes.module.js';
+import { TracingModule } from './operations/tracing/tracing.module.js';
 import { ChainModule } from './platform/chain/chain.module.js';
 import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
@@ -74,6 +75,7 @@ export class AppModule {
         ProcessesModule,
         HealthModule,
         MetricsModule.forRoot(config),
+        TracingModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(isApi || config.hasRole('history') ? [DiscoveryModule.forRoot(config)] : []),

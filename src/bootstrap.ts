@@ -12,6 +12,7 @@ import { noteArrival } from './platform/http/request-body.js';
 import { limitServer } from './platform/http/server-limits.js';
 import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
+import { traceRequests } from './platform/tracing/request-spans.js';
 
 /** Pages for people, with what they load. */
 const PAGES = ['/docs', '/admin', '/wallet', '/doctor', '/oauth/consent', '/oauth/authorize'];
@@ -30,7 +31,8 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     await app.resolve(PinoLogger),
     app.get<ResponseObserver>(ResponseObserver),
   );
-  app.use(log, cors);
+  const steps = [log, cors, ...(config.traces === undefined ? [] : [traceRequests])];
+  app.use(...steps);
   const policy = isOpen(config.access) ? undefined : app.get<AccessPolicy>(AccessPolicy);
   const posts = config.hasRole('api') ? directPosts(app, policy) : undefined;
   // How long a settle may take counts from there.
@@ -39,5 +41,5 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   app.getHttpAdapter().getInstance().get(SINGLE_PAGES, pageHeaders);
   const server: Server = app.getHttpServer();
   limitServer(server);
-  if (posts !== undefined) answerDirectly(server, { posts, steps: [log, cors, noteArrival] });
+  if (posts !== undefined) answerDirectly(server, { posts, steps: [...steps, noteArrival] });
 }

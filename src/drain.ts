@@ -14,9 +14,11 @@ import { LostSettlements } from './history/lost/lost-settlements.js';
 import { DailyReconciliation } from './history/reconciliation/daily-reconciliation.js';
 import { WebhookJobs } from './history/webhooks/webhook-jobs.js';
 import { HealthService } from './operations/health/health.service.js';
+import { TRACING } from './operations/tracing/tracing.module.js';
 import { within } from './platform/concurrency/timing.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { reconcilesDaily } from './platform/config/reconcile-config.js';
+import type { Tracing } from './platform/tracing/tracing.js';
 import { Lanes } from './settlement/lanes/lanes.js';
 import { ProcessRegistry } from './settlement/ledger/process-registry.js';
 
@@ -73,6 +75,8 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
     await step('history', deadline, () => app.get(Archiver).stop());
     await step('audit', deadline, () => app.get(AuditArchiver).stop());
   }
+  if (config.traces !== undefined)
+    await step('traces', deadline, () => app.get<Tracing>(TRACING).stop());
   await step('process record', deadline, () => app.get(ProcessRegistry).stop());
   await step('closing', deadline, () => app.close());
   if (failures.length > 0) throw new AggregateError(failures, 'draining failed');

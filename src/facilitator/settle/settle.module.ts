@@ -22,6 +22,7 @@ import {
 } from '../../settlement/ledger/settlement-archive.js';
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import { JobObserver } from '../../settlement/queue/job-observer.js';
 import {
   queueNameOf,
   type SettlementJob,
@@ -49,8 +50,15 @@ export class SettlementModule {
       providers: [
         {
           provide: SETTLEMENT_QUEUES,
-          inject: [PinoLogger, ...chainIds.map((chainId) => getQueueToken(queueNameOf(chainId)))],
-          useFactory: (logger: PinoLogger, ...queues: Queue<SettlementJob>[]) =>
+          inject: [
+            ...[PinoLogger, JobObserver],
+            ...chainIds.map((chainId) => getQueueToken(queueNameOf(chainId))),
+          ],
+          useFactory: (
+            logger: PinoLogger,
+            observer: JobObserver,
+            ...queues: Queue<SettlementJob>[]
+          ) =>
             new Map(
               queues.map((queue, index) => {
                 const chainId = chainIds[index] ?? 0;
@@ -58,7 +66,7 @@ export class SettlementModule {
                 queue.on('error', (error) => {
                   logger.error({ chainId, err: error }, 'the queue of jobs has trouble');
                 });
-                return [chainId, new SettlementQueue(queue)] as const;
+                return [chainId, new SettlementQueue(queue, observer)] as const;
               }),
             ),
         },

@@ -17,6 +17,7 @@ import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { reconcilesDaily } from '../../platform/config/reconcile-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { fanOut } from '../../platform/observability/fan-out.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
@@ -27,6 +28,7 @@ import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.j
 import { WalletHealth } from '../../wallet/wallet-health.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
 import { DeploymentReport } from '../health/deployment-report.js';
+import { TRACED_PAYMENTS } from '../tracing/traced-payments.js';
 import { AssetLabels } from './asset-labels.js';
 import { CatalogueGauges } from './catalogue-metrics.js';
 import { DeploymentMetrics } from './deployment-metrics.js';
@@ -146,9 +148,11 @@ export class MetricsModule {
 
 function settlingProviders(config: AppConfig): Provider[] {
   return [
-    observer(PaymentObserver, (registry, countError) =>
-      paymentMetrics(registry, AssetLabels.of(config), countError),
-    ),
+    observer(PaymentObserver, (registry, countError) => {
+      const metrics = paymentMetrics(registry, AssetLabels.of(config), countError);
+      if (config.traces === undefined) return metrics;
+      return fanOut([metrics, TRACED_PAYMENTS], () => undefined);
+    }),
     {
       provide: LaneObserver,
       inject: [Registry, LANE_QUERIES, PinoLogger, CountError],

@@ -40,6 +40,7 @@ import {
   type SourcesConfig,
   sourcesConfigOf,
 } from './source-settings.js';
+import { TRACES_SETTINGS, type TracesConfig, tracesConfigOf } from './traces-settings.js';
 import {
   readWallet,
   WALLET_FILE_SETTINGS,
@@ -105,6 +106,7 @@ const Settings = z.object({
   ...HISTORY_SETTINGS,
   ...SOURCE_SETTINGS,
   ...RECEIPT_SETTINGS,
+  ...TRACES_SETTINGS,
 });
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
@@ -177,6 +179,8 @@ export class AppConfig {
   readonly sources: SourcesConfig | undefined;
   /** `undefined` when it is off. */
   readonly receipts: ReceiptConfig | undefined;
+  /** `undefined` when they are off. */
+  readonly traces: TracesConfig | undefined;
 
   private constructor(settings: z.infer<typeof Settings>, parts: Parts) {
     const { networks, wallet, redis } = parts;
@@ -213,6 +217,7 @@ export class AppConfig {
     this.hub = hubConfigOf(settings);
     this.receipts = receiptConfigOf(settings);
     this.sources = sourcesConfigOf(settings);
+    this.traces = tracesConfigOf(settings);
   }
 
   hasRole(role: Role): boolean {

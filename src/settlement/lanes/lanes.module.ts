@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BullMQOtel } from 'bullmq-otel';
 import { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -12,6 +13,7 @@ import { LANE_QUERIES, LANE_STORE } from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
+import { JobObserver } from '../queue/job-observer.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
 import { Lanes } from './lanes.js';
@@ -23,7 +25,7 @@ import { Lanes } from './lanes.js';
       {
         ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, statuses: LaneStatuses },
         ...{ processes: ProcessRegistry, laneQueries: LANE_QUERIES, subscriber: SUBSCRIBER_REDIS },
-        ...{ logger: PinoLogger, observer: LaneObserver },
+        ...{ logger: PinoLogger, observer: LaneObserver, jobObserver: JobObserver },
       },
       startedLanes,
     ),
@@ -42,6 +44,7 @@ interface Injected {
   readonly subscriber: Redis;
   readonly logger: PinoLogger;
   readonly observer: LaneObserver;
+  readonly jobObserver: JobObserver;
 }
 
 async function startedLanes({ logger, observer, config, ...shared }: Injected): Promise<Lanes> {
@@ -53,6 +56,8 @@ async function startedLanes({ logger, observer, config, ...shared }: Injected): 
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lanes failed');
     }),
+    telemetry:
+      config.traces === undefined ? undefined : new BullMQOtel({ tracerName: 'x402-settle' }),
     clock: systemClock,
   });
   await lanes.start();

@@ -1,3 +1,4 @@
+import type { Telemetry } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -11,6 +12,7 @@ import type { LaneStore } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
+import type { JobObserver } from '../queue/job-observer.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 import { ChainWorker } from './chain-worker.js';
 import { EvmLaneChain } from './evm-lane-chain.js';
@@ -41,6 +43,9 @@ export interface LanesOptions {
   /** A connection of its own for each reader of a queue. */
   readonly connectWorker: () => Redis;
   readonly observer: LaneObserver;
+  readonly jobObserver: JobObserver;
+  /** Spans of BullMQ's own; `undefined` where nothing is traced. */
+  readonly telemetry: Telemetry | undefined;
   readonly clock: Clock;
 }
 
@@ -112,6 +117,8 @@ export class Lanes {
       onError: (error) => {
         observer.failed(`${chainId}`, 'queue', error);
       },
+      observer: this.options.jobObserver,
+      telemetry: this.options.telemetry,
     });
     const events: LaneEvents = {
       finished: (ids) => {

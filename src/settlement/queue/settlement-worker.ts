@@ -1,7 +1,8 @@
-import { type Job, WaitingError, Worker } from 'bullmq';
+import { type Job, type Telemetry, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
+import type { JobObserver } from './job-observer.js';
 import { queueNameOf, type SettlementJob } from './settlement.queue.js';
 
 /** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
@@ -24,6 +25,9 @@ export interface SettlementWorkerOptions {
   /** Told when settlements became ready here. */
   readonly onReady: () => void;
   readonly onError: (error: Error) => void;
+  readonly observer: Pick<JobObserver, 'finished'>;
+  /** Spans of BullMQ's own; `undefined` where nothing is traced. */
+  readonly telemetry: Telemetry | undefined;
 }
 
 type JobEnd = 'finished' | 'given_up';
@@ -45,6 +49,7 @@ export class SettlementWorker {
 
   start(): void {
     this.#isStopping = false;
+    const { telemetry } = this.options;
     this.#workers = Array.from({ length: READERS }, () => {
       const worker = new Worker<SettlementJob>(
         queueNameOf(this.options.chainId),
@@ -55,6 +60,7 @@ export class SettlementWorker {
           maxStalledCount: STALLED_MAX,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_LOOK_MS,
+          ...(telemetry !== undefined && { telemetry }),
         },
       );
       worker.on('error', this.options.onError);
@@ -88,7 +94,7 @@ export class SettlementWorker {
   }
 
   async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
-    const { settlementId } = job.data;
+    const { settlementId, traceparent } = job.data;
     if (this.#isStopping) return await this.#giveUp(job, token);
     const ended = new Promise<JobEnd>((resolve) => {
       const others = this.#open.get(settlementId) ?? new Set();
@@ -96,6 +102,8 @@ export class SettlementWorker {
     });
     await this.#markReady(settlementId);
     if ((await ended) === 'given_up') await this.#giveUp(job, token);
+    if (traceparent === undefined) return;
+    this.options.observer.finished(this.options.chainId, settlementId, traceparent);
   }
 
   /** Back into the queue, where another process finds it. */

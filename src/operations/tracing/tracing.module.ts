@@ -1,0 +1,55 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { VERSION } from '../../platform/config/version.js';
+import type { Tracing } from '../../platform/tracing/tracing.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { JobObserver, NO_TRACES } from '../../settlement/queue/job-observer.js';
+import { SettlementSpans } from './settlement-spans.js';
+
+/** The {@link Tracing} of this process, where there is one. */
+export const TRACING = Symbol('TRACING');
+
+/** Provides the observer that jobs are told to, and starts the traces where somebody collects them. */
+@Global()
+@Module({})
+export class TracingModule {
+  static forRoot({ traces, settles }: AppConfig): DynamicModule {
+    if (traces === undefined) {
+      const none = { provide: JobObserver, useValue: NO_TRACES };
+      return { module: TracingModule, providers: [none], exports: [JobObserver] };
+    }
+    return {
+      module: TracingModule,
+      providers: [
+        {
+          provide: TRACING,
+          inject: [ProcessRegistry, PinoLogger],
+          useFactory: async (
+            { processId }: ProcessRegistry,
+            logger: PinoLogger,
+          ): Promise<Tracing> => {
+            // Who traces nothing does not load the SDK.
+            const sdk = await import('../../platform/tracing/tracing.js');
+            return new sdk.Tracing(traces, { id: processId, version: VERSION }, (message) => {
+              logger.warn({ trouble: message.slice(0, 500) }, 'traces have trouble');
+            });
+          },
+        },
+        ...(settles ? [SETTLEMENT_SPANS] : []),
+      ],
+      exports: [TRACING, ...(settles ? [JobObserver] : [])],
+    };
+  }
+}
+
+const SETTLEMENT_SPANS = {
+  provide: JobObserver,
+  inject: [SETTLEMENT_QUERIES, PinoLogger],
+  useFactory: (queries: SettlementQueries, logger: PinoLogger) =>
+    new SettlementSpans(queries, (error) => {
+      logger.warn({ err: error }, 'a settlement could not be traced');
+    }),
+};

@@ -1,0 +1,33 @@
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { routeOf } from '../http/route.js';
+import type { Step } from '../http/step.js';
+import { contextOf, traceparentOf, tracer } from './tracer.js';
+
+/**
+ * A span for each request, in the trace that its `traceparent` names (W3C Trace Context). The answer names the span
+ * in a header of the same name. Of a request nothing is told but method, route, status and the id of its settlement.
+ */
+export const traceRequests: Step = (request, response, next) => {
+  const { traceparent } = request.headers;
+  const parent = contextOf(typeof traceparent === 'string' ? traceparent : undefined);
+  const method = request.method ?? '';
+  const span = tracer().startSpan(method, { kind: SpanKind.SERVER }, parent);
+  const own = trace.setSpan(parent, span);
+  const said = traceparentOf(own);
+  if (said !== undefined) response.setHeader('traceparent', said);
+  response.once('close', () => {
+    const route = routeOf(request);
+    if (route !== undefined) span.updateName(`${method} ${route}`);
+    const settlementId = response.getHeader('Settlement-Id');
+    span.setAttributes({
+      'http.request.method': method,
+      ...(route !== undefined && { 'http.route': route }),
+      ...(response.writableFinished && { 'http.response.status_code': response.statusCode }),
+      ...(typeof settlementId === 'string' && { 'x402.settlement.id': settlementId }),
+    });
+    // By the conventions of OpenTelemetry what the caller did wrong is no error of the server.
+    if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  });
+  context.with(own, next);
+};

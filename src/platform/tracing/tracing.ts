@@ -1,0 +1,84 @@
+import { context, diag, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base';
+import type { TracesConfig } from '../config/traces-settings.js';
+import { traceRedis } from './redis-spans.js';
+
+/** Spans that wait to be sent; what comes beyond them is dropped. */
+const WAITING_MOST = 4096;
+const SENT_AT_ONCE = 512;
+const SENT_EVERY_MS = 1000;
+const SEND_MS = 5000;
+
+/** What a process says of itself in each of its spans. */
+export interface TracedProcess {
+  readonly id: string;
+  readonly version: string;
+}
+
+/**
+ * Traces of this process, by the SDK of OpenTelemetry. Where it was not started, the API that spans are made
+ * with does nothing, and nothing of the SDK runs: no storage follows the promises of a request.
+ */
+export class Tracing {
+  readonly #provider: BasicTracerProvider;
+  readonly #fetches = new UndiciInstrumentation({
+    requireParentforSpans: true,
+    // Providers of nodes have their keys in the path.
+    requestHook: (span, { origin }) => {
+      span.setAttributes({ 'url.full': origin, 'url.path': '', 'url.query': '' });
+    },
+  });
+  readonly #endRedis: () => void;
+
+  /** @param onTrouble - told what the SDK complains of, such as a collector that does not answer. */
+  constructor(
+    { url, ratio, service }: TracesConfig,
+    { id, version }: TracedProcess,
+    onTrouble: (message: string) => void,
+  ) {
+    const trouble = (message: string): void => {
+      onTrouble(message);
+    };
+    const nothing = (): void => undefined;
+    diag.setLogger({
+      ...{ error: trouble, warn: trouble, info: nothing, debug: nothing, verbose: nothing },
+    });
+    this.#provider = new BasicTracerProvider({
+      // By the id of the trace alone: a stranger's wish to be sampled is no reason to.
+      sampler: new TraceIdRatioBasedSampler(ratio),
+      resource: resourceFromAttributes({
+        'service.name': service,
+        'service.version': version,
+        'service.instance.id': id,
+      }),
+      spanProcessors: [
+        new BatchSpanProcessor(new OTLPTraceExporter({ url, timeoutMillis: SEND_MS }), {
+          maxQueueSize: WAITING_MOST,
+          maxExportBatchSize: SENT_AT_ONCE,
+          scheduledDelayMillis: SENT_EVERY_MS,
+          exportTimeoutMillis: SEND_MS,
+        }),
+      ],
+    });
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    trace.setGlobalTracerProvider(this.#provider);
+    this.#endRedis = traceRedis();
+  }
+
+  /** Sends what waits, within {@link SEND_MS}. */
+  async stop(): Promise<void> {
+    this.#fetches.disable();
+    this.#endRedis();
+    await this.#provider.shutdown();
+  }
+}
