@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
-import { type GivenHeaders, type Hub, HUB_ADDRESS, HubWorld } from '../support/hub-world.js';
+import { type GivenHeaders, type Hub, HubWorld } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
+import { strictHeaders } from '../support/strict-signature.js';
 
 const VECTOR_KEY = '0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20';
 const OTHER_HUB: Address = `0x${'22'.repeat(20)}`;
@@ -43,33 +43,6 @@ async function signIn(
   return { authorization: JSON.stringify(header) };
 }
 
-interface StrictOptions {
-  readonly method?: string;
-  readonly path: string;
-  readonly body?: string;
-  readonly expiry?: number;
-  readonly nonce?: Hex;
-  readonly hub?: Address;
-}
-
-async function strict(
-  account: PrivateKeyAccount,
-  { method = 'POST', path, body = '', ...options }: StrictOptions,
-): Promise<GivenHeaders> {
-  const { expiry = nowSeconds() + 60, nonce = randomNonce(), hub = HUB_ADDRESS } = options;
-  const bodySha256: Hex = `0x${createHash('sha256').update(body).digest('hex')}`;
-  const owner = account.address;
-  const signature = await account.signTypedData({
-    domain: strictDomain(hub),
-    types: STRICT_TYPES,
-    primaryType: 'HubRequest',
-    message: { method, path, owner, bodySha256, expiry: BigInt(expiry), nonce },
-  });
-  const parts = JSON.stringify({ owner, bodySha256, expiry, nonce, signature });
-  return { authorization: `Hub-EIP712 ${Buffer.from(parts).toString('base64url')}` };
-}
-
-const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`;
 const bodyOf = (owner: string, id: string, message: string): string =>
   JSON.stringify({ owner, id, message });
 const messageOf = (json: unknown): unknown => (json as { Message?: unknown } | undefined)?.Message;
@@ -171,7 +144,7 @@ describe('a private hub', () => {
 
   it('takes the strict form, too', async () => {
     const body = bodyOf(me.address, 'bound', 'as signed');
-    const headers = await strict(me, { path: '/api/upload', body });
+    const headers = await strictHeaders(me, { method: 'POST', path: '/api/upload', body });
     expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
   });
 
@@ -207,10 +180,10 @@ describe('a strict private hub', () => {
   it('takes a signature once, for the request it was made for', async () => {
     const path = '/api/upload';
     const body = bodyOf(me.address, 'bound', 'as signed');
-    const headers = await strict(me, { path, body });
+    const headers = await strictHeaders(me, { method: 'POST', path, body });
     const other = bodyOf(me.address, 'bound', 'as not signed');
     expect((await hub.post(path, other, headers)).status).toBe(401);
-    const again = await strict(me, { path, body });
+    const again = await strictHeaders(me, { method: 'POST', path, body });
     expect((await hub.post(path, body, again)).status).toBe(200);
     const replayed = await hub.post(path, body, again);
     expect([replayed.status, messageOf(replayed.json)]).toEqual([
@@ -227,7 +200,10 @@ describe('a strict private hub', () => {
     ['a distant future', { expiry: nowSeconds() + 86_400 }],
   ])('refuses one made for %s', async (_what, change) => {
     const body = bodyOf(me.address, 'no', 'no');
-    const headers = await strict(me, { path: '/api/upload', body, ...change });
+    const headers = await strictHeaders(me, {
+      ...{ method: 'POST', path: '/api/upload', body },
+      ...change,
+    });
     expect((await hub.post('/api/upload', body, headers)).status).toBe(401);
   });
 
@@ -249,10 +225,10 @@ describe('a strict private hub', () => {
       ].join('\r\n');
     const path = '/api/uploadData';
     const type = { 'content-type': 'multipart/form-data; boundary=b' };
-    const signed = await strict(me, { path, body: form('one') });
+    const signed = await strictHeaders(me, { method: 'POST', path, body: form('one') });
     expect((await hub.post(path, form('two'), { ...type, ...signed })).status).toBe(401);
     expect((await hub.download(me.address, 'f')).status).toBe(404);
-    const again = await strict(me, { path, body: form('one') });
+    const again = await strictHeaders(me, { method: 'POST', path, body: form('one') });
     expect((await hub.post(path, form('one'), { ...type, ...again })).status).toBe(200);
     // Reads are public here.
     expect((await hub.download(me.address, 'f')).text).toBe('one');

@@ -1,17 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
+import { strictDomain } from '../../src/hub/auth/strict-authorization.js';
 import { ANY_CONTENT, LINK_TYPES, type ShareLink } from '../../src/hub/links/share-link.js';
 import { type Hub, HUB_ADDRESS, type HubAnswer, HubWorld } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
+import { randomWord, strictHeaders } from '../support/strict-signature.js';
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`;
 const sha256 = (text: string): Hex => `0x${createHash('sha256').update(text).digest('hex')}`;
 
 /** As an owner makes a link: nothing is asked of the hub. */
@@ -24,7 +24,7 @@ async function linkOf(
   const now = nowSeconds();
   const link: ShareLink = {
     ...{ owner: account.address, name, sha256: ANY_CONTENT, issuedAt: now, until: now + 600 },
-    ...{ once: false, nonce: randomNonce() },
+    ...{ once: false, nonce: randomWord() },
     ...rest,
   };
   const signature = await account.signTypedData({
@@ -34,26 +34,6 @@ async function linkOf(
     message: { ...link, issuedAt: BigInt(link.issuedAt), until: BigInt(link.until) },
   });
   return Buffer.from(JSON.stringify({ ...link, signature })).toString('base64url');
-}
-
-/** A request in the strict form. */
-async function strict(
-  account: PrivateKeyAccount,
-  method: string,
-  path: string,
-  body = '',
-): Promise<Record<string, string>> {
-  const owner = account.address;
-  const bodySha256 = sha256(body);
-  const [expiry, nonce] = [nowSeconds() + 60, randomNonce()];
-  const signature = await account.signTypedData({
-    domain: strictDomain(HUB_ADDRESS),
-    types: STRICT_TYPES,
-    primaryType: 'HubRequest',
-    message: { method, path, owner, bodySha256, expiry: BigInt(expiry), nonce },
-  });
-  const parts = JSON.stringify({ owner, bodySha256, expiry, nonce, signature });
-  return { authorization: `Hub-EIP712 ${Buffer.from(parts).toString('base64url')}` };
 }
 
 const messageOf = ({ json }: HubAnswer): unknown => (json as { Message?: unknown }).Message;
@@ -67,14 +47,15 @@ describe('share links', () => {
 
   const store = async (id: string, message: string, account = me): Promise<void> => {
     const body = JSON.stringify({ owner: account.address, id, message });
-    const headers = await strict(account, 'POST', '/api/upload', body);
+    const headers = await strictHeaders(account, { method: 'POST', path: '/api/upload', body });
     expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
   };
   const read = (link: string, headers: Record<string, string> = {}): Promise<HubAnswer> =>
     hub.get(`/api/shared?link=${link}`, headers);
   const takeBack = async (query: string, account = me): Promise<HubAnswer> => {
     const path = `/api/shared${query}`;
-    return hub.ask(path, { method: 'DELETE', headers: await strict(account, 'DELETE', path) });
+    const headers = await strictHeaders(account, { method: 'DELETE', path });
+    return hub.ask(path, { method: 'DELETE', headers });
   };
 
   beforeAll(async () => {

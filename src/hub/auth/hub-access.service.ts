@@ -5,6 +5,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { nonceKey } from '../index/keys.js';
+import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Caller } from './caller.js';
 import type { RecoverSigner } from './hub-signature.js';
@@ -111,8 +112,4 @@ export class HubAccess {
     if (isNew === null) throw HubRefusal.unauthorized('verify auth: the nonce was used before');
     return Caller.signedBy(verdict.signer, bodySha256);
   }
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -4,6 +4,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { RecoverHubSigner } from '../auth/hub-access.service.js';
 import type { RecoverSigner } from '../auth/hub-signature.js';
 import { HubListing } from '../index/hub-listing.js';
+import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { LinkBook, type LinkState } from './link-book.js';
 import { ANY_CONTENT, readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
@@ -106,8 +107,4 @@ function fullRefusal(): HubRefusal {
   return HubRefusal.forbidden(
     'too many links of this owner were used up or taken back and are not over',
   );
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { HubConfig } from '../../platform/config/hub-settings.js';
+import { nowSeconds } from '../now-seconds.js';
 import type { StorageProvider } from '../storage/storage-provider.js';
 import { verifiedRead } from '../storage/verified-read.js';
 import { SalesSecret } from './access-token.js';
@@ -30,7 +31,7 @@ export function createSales({ hub, redis, storage, own, failed }: SalesSetUp): S
     store: new RedisSaleStore(redis),
     secret: new SalesSecret(sales.secret.reveal(), address),
     read: (object) => verifiedRead(storage, object, 0, object.size),
-    now: () => Math.floor(Date.now() / 1000),
+    now: nowSeconds,
     failed,
   });
 }
