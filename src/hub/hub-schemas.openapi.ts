@@ -38,14 +38,6 @@ export const HUB_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     required: ['Owner', 'Name'],
     properties: { Owner: { type: 'string' }, Name: { type: 'string' } },
   },
-  HubLinksTakenBack: {
-    type: 'object',
-    required: ['Owner', 'Links'],
-    properties: {
-      Owner: { type: 'string' },
-      Links: { type: 'string', enum: ['one', 'all'] },
-    },
-  },
   HubInfo: {
     type: 'object',
     required: ['Type', 'Name'],

@@ -18,6 +18,7 @@ import {
 import { HUB_REDIS } from '../platform/redis/redis.module.js';
 import { ApiConversationController } from './api/api-conversation.controller.js';
 import { ApiDownloadController } from './api/api-download.controller.js';
+import { ApiIncomingController } from './api/api-incoming.controller.js';
 import { ApiInfoController } from './api/api-info.controller.js';
 import { ApiListController } from './api/api-list.controller.js';
 import { ApiObjectController } from './api/api-object.controller.js';
@@ -34,6 +35,8 @@ import { HubListing } from './index/hub-listing.js';
 import { HubLimits } from './limits/hub-limits.service.js';
 import { LinkBook } from './links/link-book.js';
 import { ShareLinks } from './links/share-links.service.js';
+import { UploadBook } from './links/upload-book.js';
+import { UploadLinks } from './links/upload-links.service.js';
 import { createSales } from './sales/create-sales.js';
 import { PaymentGateway } from './sales/payment-gateway.js';
 import { PricingService } from './sales/pricing.service.js';
@@ -55,6 +58,7 @@ type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, Pay
     ApiInfoController,
     ApiObjectController,
     ApiSharedController,
+    ApiIncomingController,
     ApiPriceController,
   ],
   providers: [
@@ -101,6 +105,12 @@ type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, Pay
       useFactory: (redis: Redis) => new LinkBook(redis),
     },
     ShareLinks,
+    {
+      provide: UploadBook,
+      inject: [HUB_REDIS],
+      useFactory: (redis: Redis) => new UploadBook(redis),
+    },
+    UploadLinks,
     PricingService,
     {
       provide: SalesService,

@@ -5,55 +5,20 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../platform/http/openapi.js';
+import {
+  DESCRIPTOR,
+  NAME,
+  NOT_FOUND,
+  operation,
+  OWNER,
+  PAGE,
+  query,
+  refusal,
+} from './hub-operation.openapi.js';
 import { HUB_SCHEMAS } from './hub-schemas.openapi.js';
+import { LINK_PATHS, LINK_SCHEMAS } from './links/links.openapi.js';
 import { NAME_MAX_BYTES } from './names.js';
 import { SALES_HEADERS, SALES_SCHEMAS } from './sales/sales.openapi.js';
-
-/** On the hub `Authorization` is for signatures, never for keys. */
-const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }];
-
-const DESCRIPTOR = {
-  File: '3f9a51c2a0d14f5c8f1b6f0a2c7be9aa',
-  Start: 62,
-  Size: 11,
-};
-
-const refusal = (description: string, message: string, headers?: readonly string[]): JsonObject =>
-  jsonAnswer(description, 'HubRefusal', { Type: 'hub', Message: message }, headers);
-
-const REFUSALS: JsonObject = {
-  400: refusal('The request cannot be understood, or a field is missing.', 'owner is required'),
-  401: refusal('A private hub could not tell whose request this is, or there is no API key.', 'no'),
-  403: refusal(
-    'Over the quota, the hub is full, or the API key lacks the scope `hub`.',
-    'quota exceeded: 10 of 10 bytes are used',
-  ),
-  408: refusal('The body did not come in time.', 'too slow'),
-  413: refusal('Over a limit.', 'too large'),
-  429: refusal('Too many requests, downloads or long bodies at once.', 'too many requests', [
-    'Retry-After',
-  ]),
-  503: refusal('Storage or index cannot be used now, or are nearly full.', 'try again', [
-    'Retry-After',
-  ]),
-};
-const NOT_FOUND: JsonObject = { 404: refusal('No such file.', 'not found') };
-
-const query = (name: string, description: string, required = false): JsonObject => ({
-  name,
-  in: 'query',
-  required,
-  description,
-  schema: { type: 'string' },
-});
-const OWNER = query('owner', 'Whose; an address in any case, or any other text.');
-const NAME = query('name', 'The id it was stored under; `id` means the same.');
-const PAGE: Json = [
-  query('offset', 'Rows to leave out.'),
-  query('length', 'Rows at most: 32 if absent, 1024 if more.'),
-];
-
-const LINK = query('link', 'Base64url of JSON: the fields of `HubLink` and `signature`.', true);
 
 /** Fields may come in a form instead of the query, under their names in any case. */
 const FORM: JsonObject = {
@@ -73,11 +38,6 @@ const BYTES: JsonObject = {
   },
 };
 
-const SHARED_BYTES: JsonObject = {
-  description: 'The bytes, as an attachment.',
-  content: { 'text/plain': { schema: { type: 'string' } } },
-};
-
 const DOWNLOADED: JsonObject = {
   200: BYTES,
   206: { description: 'The range that was asked for.' },
@@ -86,18 +46,6 @@ const DOWNLOADED: JsonObject = {
   416: refusal('No such range.', 'no such range'),
   ...NOT_FOUND,
 };
-
-function operation(operationId: string, summary: string, more: JsonObject): JsonObject {
-  const { responses, ...rest } = more as JsonObject & { responses: JsonObject };
-  return {
-    operationId,
-    tags: ['File hub'],
-    summary,
-    security: KEY_IF_IN_USE,
-    ...rest,
-    responses: { ...responses, ...REFUSALS },
-  };
-}
 
 function list(
   name: string,
@@ -227,30 +175,7 @@ export const HUB_OPENAPI: OpenApiPart = {
         },
       }),
     },
-    '/api/shared': {
-      get: operation('hubShared', 'Serves what a share link opens. Knows ranges and ETags.', {
-        security: [],
-        parameters: [LINK],
-        responses: {
-          200: SHARED_BYTES,
-          206: { description: 'The range that was asked for.' },
-          304: { description: 'It has the ETag that was given.' },
-          410: refusal('The link is over, used up or taken back.', 'the link is over'),
-          416: refusal('No such range.', 'no such range'),
-          ...NOT_FOUND,
-        },
-      }),
-      delete: operation('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {
-        parameters: [query('link', 'The one; every link of the signer where it is absent.'), OWNER],
-        responses: {
-          200: jsonAnswer('It opens nothing any more.', 'HubLinksTakenBack', {
-            Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
-            Links: 'one',
-          }),
-          ...NOT_FOUND,
-        },
-      }),
-    },
+    ...LINK_PATHS,
     '/api/price': {
       put: operation('hubSetPrice', 'Puts a price on a file. Signed by its owner.', {
         requestBody: {
@@ -274,5 +199,5 @@ export const HUB_OPENAPI: OpenApiPart = {
       }),
     },
   },
-  schemas: { ...SALES_SCHEMAS, ...HUB_SCHEMAS },
+  schemas: { ...SALES_SCHEMAS, ...LINK_SCHEMAS, ...HUB_SCHEMAS },
 };

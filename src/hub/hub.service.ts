@@ -96,16 +96,21 @@ export class HubService {
    * @throws HubRefusal when there is none.
    */
   async find(owner: string | undefined, id: string): Promise<NamedObject> {
-    const named = await this.parts.index.lookUp(owner, id);
+    const named = await this.lookUp(owner, id);
     if (named === undefined) {
       throw HubRefusal.notFound(`no such file: ${id} at ${owner ?? ''}`);
     }
     return named;
   }
 
+  /** The same; `undefined` when there is none. */
+  lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
+    return this.parts.index.lookUp(owner, id);
+  }
+
   /** What a name costs; `undefined` where there is no such file, or it costs nothing. */
   async priceOf(owner: string, id: string): Promise<Price | undefined> {
-    const named = await this.parts.index.lookUp(owner, id);
+    const named = await this.lookUp(owner, id);
     return named?.terms === undefined ? undefined : priceOf(named.terms, named.object);
   }
 

@@ -6,7 +6,8 @@ import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
 import type { ShareLink } from '../links/share-link.js';
-import { isShared, ShareLinks } from '../links/share-links.service.js';
+import { ShareLinks } from '../links/share-links.service.js';
+import { isOfContent } from '../links/signed-link.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { type Fields, readFormFields, textOf } from '../wire/fields.js';
@@ -34,7 +35,7 @@ export class ApiSharedController {
       textOf(readFormFields(Buffer.alloc(0), request.query), 'link'),
     );
     const { object } = await this.hub.find(link.owner, link.name);
-    if (!isShared(link, object.sha256))
+    if (!isOfContent(link, object.sha256))
       throw HubRefusal.gone('the file is not the one that was shared');
     const release = this.limits.takeStream(request);
     try {

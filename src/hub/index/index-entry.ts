@@ -22,10 +22,10 @@ function textOf(entry: JournalEntry): string {
 
 /** What the index keeps of a payload; `kb` and `kc` are the bucket and the conversation in keys. */
 function indexTextOf(object: StoredObject): string {
-  const { owner, id, bucket, kind, volume, start, size, sha256, blocks } = object;
+  const { owner, id, bucket, kind, contentType, volume, start, size, sha256, blocks } = object;
   const membership = membershipOf(id);
   return JSON.stringify({
-    ...{ owner, id, bucket, kind, volume, start, size, sha256, blocks },
+    ...{ owner, id, bucket, kind, contentType, volume, start, size, sha256, blocks },
     kb: keyPart(bucket),
     ...(membership !== undefined && {
       kc: keyPart(membership.conversation),
@@ -39,6 +39,7 @@ const Kept = z.object({
   id: z.string(),
   bucket: z.string(),
   kind: z.string(),
+  contentType: z.string().optional(),
   volume: z.number(),
   start: z.number(),
   size: z.number(),

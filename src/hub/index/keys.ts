@@ -26,6 +26,9 @@ import { createHash } from 'node:crypto';
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
  * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
+ * | `hub:uploads:used:<owner>` | zset | until the last is over | nonces of upload links that were used or taken back, by when they are over |
+ * | `hub:uploads:void:<owner>` | string | 7 days | upload links that were issued until then (Unix seconds) are taken back |
+ * | `hub:upload:<owner>:<nonce>` | hash | until the link is over | what an upload link was used for, see `src/hub/links/upload-book.ts` |
  * | `hub:sale:<authorization>` | string | until access ends, and the payment can no longer be presented | a sale as JSON, see `src/hub/sales/sale.ts` |
  * | `hub:sold:<payer>:<file>` | string | until access ends | authorization of the sale that a payer has of a file |
  *
@@ -70,6 +73,9 @@ export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;
 export const spentLinksKey = (owner: string): string => `hub:links:spent:${owner}`;
 export const voidedLinksKey = (owner: string): string => `hub:links:void:${owner}`;
+export const uploadsKey = (owner: string): string => `hub:uploads:used:${owner}`;
+export const voidedUploadsKey = (owner: string): string => `hub:uploads:void:${owner}`;
+export const uploadKey = (owner: string, nonce: string): string => `hub:upload:${owner}:${nonce}`;
 export const saleKey = (authorizationId: string): string => `hub:sale:${authorizationId}`;
 export const currentSaleKey = (payer: string, fileTag: string): string =>
   `hub:sold:${payer}:${fileTag}`;

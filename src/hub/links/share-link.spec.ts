@@ -4,15 +4,14 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { strictDomain } from '../auth/strict-authorization.js';
 import {
-  ANY_CONTENT,
   LINK_LIFETIME_MAX_SECONDS,
-  LINK_MAX_LENGTH,
   LINK_TYPES,
   readShareLink,
   type ShareLink,
   type SignedShareLink,
   verifyShareLink,
 } from './share-link.js';
+import { ANY_CONTENT, LINK_MAX_LENGTH } from './signed-link.js';
 
 const HUB: Address = `0x${'11'.repeat(20)}`;
 const owner = privateKeyToAccount(`0x${'07'.repeat(32)}`);
@@ -40,7 +39,7 @@ async function signed(link: ShareLink, hub = HUB): Promise<SignedShareLink> {
 
 const textOf = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const judged = (link: SignedShareLink, now = NOW): string =>
-  verifyShareLink(link, HUB, recoverSigner, now).kind;
+  verifyShareLink(link, { hub: HUB, recover: recoverSigner, now }).kind;
 
 describe('a share link', () => {
   it('is read and found good as its owner signed it, with addresses in any case', async () => {

@@ -7,7 +7,7 @@ import { HubListing } from '../index/hub-listing.js';
 import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { LinkBook, type LinkState } from './link-book.js';
-import { ANY_CONTENT, readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
+import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
 
 /**
  * Share links: an owner's signature over one of its files, which whoever has it may read until it is over,
@@ -68,7 +68,8 @@ export class ShareLinks {
     this.#assertShares();
     const link = readShareLink(text);
     if (link === undefined) throw HubRefusal.malformed('link is not a share link');
-    const verdict = verifyShareLink(link, this.config.hub.address, this.recover, nowSeconds());
+    const judge = { hub: this.config.hub.address, recover: this.recover, now: nowSeconds() };
+    const verdict = verifyShareLink(link, judge);
     if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
     if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
     return link;
@@ -86,11 +87,6 @@ export class ShareLinks {
     const { bytes } = await this.listing.usageOf(owner);
     if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
   }
-}
-
-/** Whether the content is the one that was shared. */
-export function isShared(link: ShareLink, sha256: string): boolean {
-  return link.sha256 === ANY_CONTENT || link.sha256 === `0x${sha256}`;
 }
 
 function assertOpen(state: LinkState): void {

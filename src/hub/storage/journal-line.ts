@@ -20,6 +20,7 @@ const Entry = z.discriminatedUnion('op', [
     op: z.literal('put'),
     bucket: z.string(),
     kind: z.string(),
+    contentType: z.string().optional(),
     volume: count,
     start: count,
     size: count,

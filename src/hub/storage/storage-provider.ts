@@ -16,6 +16,8 @@ export interface ObjectName {
 export interface NewObject extends ObjectName {
   readonly bucket: string;
   readonly kind: string;
+  /** A media type, where whoever stored it has said one. */
+  readonly contentType?: string | undefined;
 }
 
 /** Where a payload lies. No two places overlap, ever. */

@@ -29,6 +29,16 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 410, false);
   }
 
+  /** Something of the same kind is under way: to be asked again when it has ended. */
+  static busy(message: string): HubRefusal {
+    return new HubRefusal(message, 409, false, UNAVAILABLE_RETRY_SECONDS);
+  }
+
+  /** Of a content type that is not taken here. */
+  static wrongType(message: string): HubRefusal {
+    return new HubRefusal(message, 415, false);
+  }
+
   static tooLarge(): HubRefusal {
     return new HubRefusal('http: request body too large', 413, true);
   }

@@ -1,0 +1,118 @@
+import { type Address, hashTypedData, type Hex, type TypedData } from 'viem';
+import { z } from 'zod';
+import { normalized, type RecoverSigner } from '../auth/hub-signature.js';
+import { strictDomain } from '../auth/strict-authorization.js';
+import { NAME_MAX_BYTES } from '../names.js';
+
+/** How far the clock of who signs may be ahead, in seconds. */
+const CLOCK_SKEW_SECONDS = 300;
+
+/** Characters of a link as sent; a name of the longest kind fits. */
+export const LINK_MAX_LENGTH = 4096;
+
+/** In place of a digest: whatever the bytes are. */
+export const ANY_CONTENT: Hex = `0x${'00'.repeat(32)}`;
+
+/** What an owner lets others do with one name, by its signature. */
+export interface OwnersLink {
+  /** Lower case. */
+  readonly owner: Address;
+  /** The id of the file. */
+  readonly name: string;
+  /** Of the content, 32 bytes, lower case; {@link ANY_CONTENT} for any. */
+  readonly sha256: Hex;
+  /** Unix seconds. */
+  readonly issuedAt: number;
+  /** Unix seconds; the link is worth nothing from then on. */
+  readonly until: number;
+  /** 32 bytes, lower case; names the link among those of its owner. */
+  readonly nonce: Hex;
+}
+
+/** Whether a link is its owner's and of its time. */
+export type LinkVerdict =
+  | { readonly kind: 'good' }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'bad'; readonly message: string };
+
+const word = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.toLowerCase() as Hex);
+const seconds = z.number().int().nonnegative();
+
+/** What every link has, and its signature. */
+export const LINK_FIELDS = {
+  owner: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .transform((text) => text.toLowerCase() as Address),
+  name: z.string().min(1).max(NAME_MAX_BYTES.id),
+  sha256: word.default(ANY_CONTENT),
+  issuedAt: seconds,
+  until: seconds,
+  nonce: word,
+  signature: z.string().max(200),
+};
+
+/** @param text - base64url of JSON, as it stands in the address. @returns `undefined` for anything else. */
+export function readLink<T>(text: string, shape: z.ZodType<T>): T | undefined {
+  if (text.length > LINK_MAX_LENGTH) return undefined;
+  try {
+    const parsed = shape.safeParse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the link is for these bytes.
+ *
+ * @param sha256 - hex, without `0x`.
+ */
+export function isOfContent(link: Pick<OwnersLink, 'sha256'>, sha256: string): boolean {
+  return link.sha256 === ANY_CONTENT || link.sha256 === `0x${sha256}`;
+}
+
+/** What a kind of link is signed as (EIP-712), in the domain of the strict form, and how long it may be good. */
+export interface LinkKind {
+  readonly types: TypedData;
+  readonly primaryType: string;
+  readonly lifetimeMaxSeconds: number;
+}
+
+/** The hub that is asked, and what it judges by. */
+export interface LinkJudge {
+  readonly hub: Address;
+  readonly recover: RecoverSigner;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/**
+ * Signature and times; whether it was used up or taken back is asked of who remembers.
+ *
+ * @param message - what was signed, field by field.
+ */
+export function verifyLink(
+  link: OwnersLink & { readonly signature: string },
+  message: Readonly<Record<string, unknown>>,
+  { types, primaryType, lifetimeMaxSeconds }: LinkKind,
+  { hub, recover, now }: LinkJudge,
+): LinkVerdict {
+  const { owner, issuedAt, until, signature } = link;
+  if (issuedAt > now + CLOCK_SKEW_SECONDS) return bad('the link is of a later time');
+  if (until - issuedAt > lifetimeMaxSeconds) {
+    return bad(`the link is good for more than ${lifetimeMaxSeconds} seconds`);
+  }
+  const digest = hashTypedData({ domain: strictDomain(hub), types, primaryType, message });
+  const plain = normalized(signature);
+  const signer = plain === undefined ? undefined : recover(digest, plain);
+  if (signer?.toLowerCase() !== owner) return bad('the link is not signed by its owner for this hub');
+  return until <= now ? { kind: 'over' } : { kind: 'good' };
+}
+
+function bad(message: string): LinkVerdict {
+  return { kind: 'bad', message };
+}

@@ -1,0 +1,22 @@
+/** Characters of a media type, at most. */
+const MEDIA_TYPE_MAX = 127;
+
+/** The two halves (RFC 6838 §4.2), without parameters; in lower case, as two of them are compared. */
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
+
+/** Whether a text is a media type in its one form. */
+export function isMediaType(text: string): boolean {
+  return text.length <= MEDIA_TYPE_MAX && MEDIA_TYPE.test(text);
+}
+
+/**
+ * The media type in a `Content-Type`, in its one form. What parameters say is left out: they are of the sender's
+ * transport more often than of the file.
+ *
+ * @returns `undefined` where there is none, or none that can be read.
+ */
+export function mediaTypeIn(header: string | undefined): string | undefined {
+  const [type = ''] = (header ?? '').split(';', 1);
+  const plain = type.trim().toLowerCase();
+  return isMediaType(plain) ? plain : undefined;
+}
