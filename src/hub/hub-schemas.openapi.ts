@@ -13,6 +13,7 @@ export const HUB_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       message: { type: 'string', minLength: 1 },
       bucket: { type: 'string', maxLength: NAME_MAX_BYTES.bucket },
       kind: { type: 'string', maxLength: NAME_MAX_BYTES.kind },
+      contentType: { type: 'string', description: 'A media type; `text/plain` if absent.' },
     },
   },
   HubDescriptor: {

@@ -31,7 +31,7 @@ const FORM: JsonObject = {
 };
 
 const BYTES: JsonObject = {
-  description: 'The bytes, as an attachment; the descriptor where it is asked for.',
+  description: 'The bytes, as the type they were stored with; the descriptor where it is asked for.',
   content: {
     'text/plain': { schema: { type: 'string' } },
     'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },
@@ -106,6 +106,7 @@ export const HUB_OPENAPI: OpenApiPart = {
                 properties: {
                   owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
                   file: { type: 'string', contentMediaType: 'application/octet-stream' },
+                  contentType: { type: 'string', description: '`text/plain` if absent.' },
                 },
               },
             },

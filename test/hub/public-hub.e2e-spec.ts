@@ -202,6 +202,38 @@ describe('a public hub', () => {
       }
     });
 
+    it.each([
+      ['image/png', 'inline; filename="typed"'],
+      ['text/html', 'attachment; filename="typed"'],
+      ['Image/SVG+xml; charset=utf-8', 'attachment; filename="typed"'],
+    ])('sends %s as that, and in place only what runs nothing', async (type, how) => {
+      const fields = { owner: 'types', id: 'typed', message: '<script>', contentType: type };
+      expect((await hub.upload(fields)).status).toBe(200);
+      const form = new FormData();
+      form.set('owner', 'types');
+      form.set('contentType', type);
+      form.set('file', new Blob(['<script>'], { type: 'text/javascript' }), 'typed');
+      for (const store of [() => hub.upload(fields), () => hub.post('/api/uploadData', form)]) {
+        expect((await store()).status).toBe(200);
+        const { headers } = await hub.get('/api/download?owner=types&name=typed');
+        expect(headers.get('content-type')).toBe(type.toLowerCase().split(';')[0]);
+        expect(headers.get('content-disposition')).toBe(how);
+        expect(headers.get('x-content-type-options')).toBe('nosniff');
+        expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+      }
+    });
+
+    it('takes no type that could end a header, and leaves that of a part aside', async () => {
+      const fields = { owner: 'types', id: 'other', message: 'x' };
+      for (const contentType of ['text', 'text/plain\r\nX: y', 'a/'.padEnd(200, 'b')]) {
+        expect((await hub.upload({ ...fields, contentType })).status).toBe(400);
+      }
+      const part = await hub.sendFile('types', 'part', new Uint8Array([60, 98, 62]));
+      expect(part.status).toBe(200);
+      const { headers } = await hub.get('/api/download?owner=types&name=part');
+      expect(headers.get('content-type')).toBe('text/plain');
+    });
+
     it('finds the newest of any owner when none is named', async () => {
       await hub.store('elsewhere', 'test1', 'newer');
       expect((await hub.get('/api/download?name=test1')).text).toBe('newer');

@@ -13,7 +13,7 @@ import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
-import { ownBucketOf, REQUIRED_FIELDS } from './upload-fields.js';
+import { contentTypeIn, ownBucketOf, REQUIRED_FIELDS } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
@@ -77,7 +77,8 @@ export class ApiUploadController {
     const ownerName = caller.ownerOf(owner);
     // An empty name is none.
     const bucket = textOf(fields, 'bucket') || ownBucketOf(message) || ownerName;
-    return { owner: ownerName, id, bucket, kind: textOf(fields, 'kind') || 'memory' };
+    const kind = textOf(fields, 'kind') || 'memory';
+    return { owner: ownerName, id, bucket, kind, ...contentTypeIn(fields) };
   }
 
   async #fileObject(caller: Caller, part: FilePart, response: Response): Promise<NewObject> {
@@ -88,6 +89,7 @@ export class ApiUploadController {
     const owner = caller.ownerOf(given);
     await this.limits.takeSigner(caller, response);
     const bucket = textOf(fields, 'bucket') || owner;
-    return { owner, id: part.filename, bucket, kind: textOf(fields, 'kind') || 'memory' };
+    const kind = textOf(fields, 'kind') || 'memory';
+    return { owner, id: part.filename, bucket, kind, ...contentTypeIn(fields) };
   }
 }

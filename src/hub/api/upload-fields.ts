@@ -1,4 +1,8 @@
+import { mediaTypeIn } from '../media-type.js';
 import { isShortName } from '../names.js';
+import type { NewObject } from '../storage/storage-provider.js';
+import { type Fields, textOf } from '../wire/fields.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
 
 /** What the original's validator says of a field that is missing. */
 export const REQUIRED_FIELDS = {
@@ -25,4 +29,18 @@ export function ownBucketOf(message: string): string {
   } catch {
     return '';
   }
+}
+
+/**
+ * What the client says the bytes are, by a field of its own: the type of a form's part is whatever its library
+ * puts there.
+ *
+ * @throws HubRefusal when it is no media type.
+ */
+export function contentTypeIn(fields: Fields): Pick<NewObject, 'contentType'> {
+  const given = textOf(fields, 'contenttype');
+  if (given === '') return {};
+  const contentType = mediaTypeIn(given);
+  if (contentType === undefined) throw HubRefusal.malformed('contentType must be a media type');
+  return { contentType };
 }

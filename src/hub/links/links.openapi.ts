@@ -19,7 +19,7 @@ const UPLOAD_LINK = query(
 );
 
 const SHARED_BYTES: JsonObject = {
-  description: 'The bytes, as an attachment.',
+  description: 'The bytes, as the type they were stored with.',
   content: { 'text/plain': { schema: { type: 'string' } } },
 };
 

@@ -35,7 +35,7 @@ describe('a price', () => {
       price: {
         ...{ network: 'eip155:56', asset: OWNER, amount: 1n, accessSeconds: 3600 },
         ...{ payTo: undefined, token: undefined, until: undefined },
-        contentType: 'application/octet-stream',
+        contentType: undefined,
       },
     });
   });

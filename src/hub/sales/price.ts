@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { UINT256_MAX } from '../../protocol/payment/wire-values.js';
+import { isMediaType } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 
 /**
@@ -22,7 +23,7 @@ export interface Price {
   readonly until: number | undefined;
   /** What buyers need to know of the token (x402 V2 specification §5.1.2, `extra`). */
   readonly token: PricedToken;
-  /** What the owner says the bytes are. They are always sent as an attachment. */
+  /** What the owner says the bytes are. */
   readonly contentType: string;
   /** The bytes that are sold. */
   readonly object: StoredObject;
@@ -61,12 +62,6 @@ const text = {
 const access = z.number().int().min(ACCESS_MIN_SECONDS).max(ACCESS_MAX_SECONDS);
 const end = z.number().int().positive().max(TIME_MAX).optional();
 
-/** Of a media type's two halves (RFC 6838 §4.2). */
-const mediaType = z
-  .string()
-  .max(127)
-  .regex(/^[a-z0-9][\w!#$&^.+-]{0,62}\/[a-z0-9][\w!#$&^.+-]{0,62}$/i, 'must be a media type');
-
 /** As an owner asks for it. Names of fields come in any case. */
 const Wanted = z.object({
   ...text,
@@ -75,11 +70,12 @@ const Wanted = z.object({
   accessseconds: access,
   until: end,
   extra: token.optional(),
-  contenttype: mediaType.default('application/octet-stream'),
+  contenttype: z.string().toLowerCase().refine(isMediaType, 'must be a media type').optional(),
 });
 
 /** A price without what the hub knows by itself. */
-export type WantedPrice = Omit<Price, 'payTo' | 'token' | 'object'> & {
+export type WantedPrice = Omit<Price, 'payTo' | 'token' | 'object' | 'contentType'> & {
+  readonly contentType: string | undefined;
   readonly payTo: Address | undefined;
   readonly token: PricedToken | undefined;
 };
@@ -124,6 +120,7 @@ const Kept = z.object({
   object: z.object({
     bucket: z.string(),
     kind: z.string(),
+    contentType: z.string().optional(),
     volume: z.number(),
     start: z.number(),
     size: z.number(),
@@ -135,11 +132,11 @@ const Kept = z.object({
 
 /** As text, for the journal and the index. */
 export function termsOf({ amount, object, ...price }: Price): string {
-  const { bucket, kind, volume, start, size, sha256, blocks, order } = object;
+  const { bucket, kind, contentType, volume, start, size, sha256, blocks, order } = object;
   return JSON.stringify({
     ...price,
     amount: amount.toString(),
-    object: { bucket, kind, volume, start, size, sha256, blocks, order },
+    object: { bucket, kind, contentType, volume, start, size, sha256, blocks, order },
   });
 }
 

@@ -32,6 +32,7 @@ export class PricingService {
       ...wanted,
       payTo: wanted.payTo ?? (name.owner as Price['payTo']),
       token: wanted.token ?? this.#tokenOf(wanted),
+      contentType: wanted.contentType ?? object.contentType ?? 'application/octet-stream',
       object,
     };
     await this.hub.setPrice(name, price);

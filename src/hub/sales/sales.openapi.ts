@@ -14,7 +14,7 @@ export const SALES_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       payTo: { type: 'string', description: 'The owner if absent.' },
       accessSeconds: { type: 'integer', minimum: 60, maximum: 31_536_000 },
       until: { type: 'integer', description: 'Unix seconds; nothing is sold from then on.' },
-      contentType: { type: 'string', description: 'application/octet-stream if absent.' },
+      contentType: { type: 'string', description: 'That of the file if absent.' },
       extra: {
         type: 'object',
         description:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { attachment } from './disposition.js';
+import { disposition } from './disposition.js';
 
 describe('attachment', () => {
   it.each([
@@ -11,10 +11,10 @@ describe('attachment', () => {
     [`it's(1)*`, `attachment; filename="it's(1)*"`],
     [`é'(*)`, `attachment; filename="_'(*)"; filename*=UTF-8''%C3%A9%27%28%2A%29`],
   ])('%j', (name, header) => {
-    expect(attachment(name)).toBe(header);
+    expect(disposition('attachment', name)).toBe(header);
   });
 
   it('cuts a long name between characters', () => {
-    expect(attachment('🦙'.repeat(300))).toContain(`UTF-8''${'%F0%9F%A6%99'.repeat(255)}`);
+    expect(disposition('attachment', '🦙'.repeat(300))).toContain(`UTF-8''${'%F0%9F%A6%99'.repeat(255)}`);
   });
 });

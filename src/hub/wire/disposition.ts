@@ -2,13 +2,13 @@
 const NAME_MAX = 255;
 
 /**
- * `Content-Disposition: attachment` with a name from outside (RFC 6266): plain ASCII for old clients, and
+ * `Content-Disposition` with a name from outside (RFC 6266): plain ASCII for old clients, and
  * the name itself percent-encoded (RFC 5987). Neither can end the header or the quotes.
  */
-export function attachment(name: string): string {
+export function disposition(how: 'attachment' | 'inline', name: string): string {
   const short = Array.from(name).slice(0, NAME_MAX).join('');
   const plain = short.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
-  const header = `attachment; filename="${plain}"`;
+  const header = `${how}; filename="${plain}"`;
   return plain === short ? header : `${header}; filename*=UTF-8''${extValue(short)}`;
 }
 

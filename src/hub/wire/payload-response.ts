@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
+import { isShown } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { byteRangeOf, hasTag } from './byte-range.js';
-import { attachment } from './disposition.js';
+import { disposition } from './disposition.js';
 import { limitSilence } from './slow-reader.js';
 
 export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
@@ -20,7 +21,7 @@ export async function sendPayload(
   read: ReadPart,
   isWhole = false,
 ): Promise<void> {
-  const { size, sha256, id } = object;
+  const { size, sha256, id, contentType } = object;
   const tag = `"${sha256}"`;
   const isGet = !isWhole && (request.method === 'GET' || request.method === 'HEAD');
   response.setHeader('ETag', tag);
@@ -39,9 +40,10 @@ export async function sendPayload(
   }
   const { from, length } = range.kind === 'part' ? range : { from: 0, length: size };
   const headers: Record<string, string | number> = {
-    'Content-Type': 'text/plain',
+    // What clients have always been told where nobody has said what it is.
+    'Content-Type': contentType ?? 'text/plain',
     'Content-Length': length,
-    'Content-Disposition': attachment(id),
+    'Content-Disposition': disposition(isShown(contentType) ? 'inline' : 'attachment', id),
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
   if (range.kind === 'part')
