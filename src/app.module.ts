@@ -22,6 +22,8 @@ import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
 import { HubModule } from './hub/hub.module.js';
 import { HUB_OPENAPI } from './hub/hub.openapi.js';
+import { HubOperatorsModule } from './hub/operators/operators.module.js';
+import { HUB_OPERATORS_OPENAPI } from './hub/operators/operators.openapi.js';
 import { PaymentGateway } from './hub/sales/payment-gateway.js';
 import { InProcessGateway } from './in-process-gateway.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -61,7 +63,9 @@ export class AppModule {
     const hasDoctor = isApi && config.doctor !== undefined;
     const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
     const facilitator = isApi ? FacilitatorModule.forRoot(config) : undefined;
-    const hasOperatorPage = isApi && apiKeysFile !== undefined && config.ops !== undefined;
+    const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
+    const hasOperatorPage = isApi && hasOperators;
+    const hasHubOperators = config.hasRole('hub') && hasOperators;
     return {
       module: AppModule,
       imports: [
@@ -90,6 +94,7 @@ export class AppModule {
         ...(facilitator === undefined ? [] : [facilitator]),
         ...(hasDoctor ? [DoctorModule] : []),
         ...(config.hasRole('hub') ? [HubModule.forRoot(gatewayBy(facilitator))] : []),
+        ...(hasHubOperators ? [HubOperatorsModule] : []),
         ...(hasOperatorPage ? [AdminModule] : []),
         ...(config.wallet === undefined ? [] : [WalletModule]),
         ...(config.wallet?.hasOAuth === true ? [WalletOAuthModule] : []),
@@ -102,6 +107,7 @@ export class AppModule {
           ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
           ...(config.wallet?.hasOAuth === true ? [WALLET_OAUTH_OPENAPI] : []),
           HEALTH_OPENAPI,
+          ...(hasHubOperators ? [HUB_OPERATORS_OPENAPI] : []),
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),
       ],

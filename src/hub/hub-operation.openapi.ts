@@ -31,6 +31,10 @@ const REFUSALS: JsonObject = {
 };
 export const NOT_FOUND: JsonObject = { 404: refusal('No such file.', 'not found') };
 
+export const TAKEN_DOWN: JsonObject = {
+  451: refusal('The operator serves these bytes to nobody.', 'taken_down: a court has ordered it'),
+};
+
 export const query = (name: string, description: string, required = false): JsonObject => ({
   name,
   in: 'query',

@@ -126,7 +126,7 @@ type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, Pay
         ),
     },
   ],
-  exports: [HubHealth, HubStats],
+  exports: [HubHealth, HubStats, HubService, HubListing],
 })
 export class HubModule implements OnModuleInit, OnApplicationShutdown {
   /** @param own - `PaymentGateway` and what it needs, where the process itself verifies and settles. */

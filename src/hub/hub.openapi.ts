@@ -14,6 +14,7 @@ import {
   PAGE,
   query,
   refusal,
+  TAKEN_DOWN,
 } from './hub-operation.openapi.js';
 import { HUB_SCHEMAS } from './hub-schemas.openapi.js';
 import { LINK_PATHS, LINK_SCHEMAS } from './links/links.openapi.js';
@@ -45,6 +46,7 @@ const DOWNLOADED: JsonObject = {
   402: jsonAnswer('It has a price; `PAYMENT-REQUIRED` says the same.', 'HubPaymentRequired'),
   416: refusal('No such range.', 'no such range'),
   ...NOT_FOUND,
+  ...TAKEN_DOWN,
 };
 
 function list(
@@ -132,6 +134,7 @@ export const HUB_OPENAPI: OpenApiPart = {
           200: BYTES,
           402: jsonAnswer('It has a price; it is bought by GET.', 'HubPaymentRequired'),
           ...NOT_FOUND,
+          ...TAKEN_DOWN,
         },
       }),
     },
@@ -183,7 +186,11 @@ export const HUB_OPENAPI: OpenApiPart = {
           required: true,
           content: { 'application/json': { schema: schemaRef('HubPriceWanted') } },
         },
-        responses: { 200: jsonAnswer('What it costs now.', 'HubPrice'), ...NOT_FOUND },
+        responses: {
+          200: jsonAnswer('What it costs now.', 'HubPrice'),
+          ...NOT_FOUND,
+          ...TAKEN_DOWN,
+        },
       }),
       get: operation('hubPrice', 'What a file costs.', {
         parameters: [OWNER, query('file', 'The id it was stored under.', true)],

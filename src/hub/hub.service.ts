@@ -3,7 +3,8 @@ import { type AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
 import { type HubStats } from './hub-stats.js';
 import { type HubIndex, type NamedObject } from './index/hub-index.js';
-import { type HubListing, type Page } from './index/hub-listing.js';
+import { type HubListing } from './index/hub-listing.js';
+import { type Page } from './index/listing-steps.js';
 import { type HubLimits } from './limits/hub-limits.service.js';
 import { isShortName, NAME_MAX_BYTES } from './names.js';
 import { type Price, priceOf, termsOf } from './sales/price.js';
@@ -12,6 +13,7 @@ import {
   type ObjectName,
   type StorageProvider,
   type StoredObject,
+  type Takedown,
 } from './storage/storage-provider.js';
 import { verifiedRead } from './storage/verified-read.js';
 import { HubRefusal } from './wire/hub-refusal.js';
@@ -108,6 +110,28 @@ export class HubService {
     return this.parts.index.lookUp(owner, id);
   }
 
+  /**
+   * These bytes may go out. The answers under way end as they began.
+   *
+   * @throws HubRefusal where the operator has taken them down.
+   */
+  assertServed({ takedowns }: Pick<NamedObject, 'takedowns'>, { sha256 }: StoredObject): void {
+    const takedown = takedowns.find((one) => one.sha256 === sha256);
+    if (takedown !== undefined) throw HubRefusal.takenDown(takedown.reason);
+  }
+
+  /** The same for bytes that no name may stand for any more. @throws HubRefusal */
+  async assertBytesServed(object: StoredObject): Promise<void> {
+    const takedowns = await this.parts.listing.takedownsOf([object.sha256]);
+    this.assertServed({ takedowns }, object);
+  }
+
+  /** Serves bytes to nobody, or to everybody again; durable, and so everywhere, when this resolves. */
+  async noteTakedown(takedown: Omit<Takedown, 'order'>): Promise<void> {
+    this.parts.index.assertSound();
+    await this.parts.storage.note(takedown);
+  }
+
   /** What a name costs; `undefined` where there is no such file, or it costs nothing. */
   async priceOf(owner: string, id: string): Promise<Price | undefined> {
     const named = await this.lookUp(owner, id);
@@ -117,7 +141,8 @@ export class HubService {
   /** @param price - `undefined` for none any more. */
   async setPrice(name: ObjectName, price: Price | undefined): Promise<void> {
     this.parts.index.assertSound();
-    await this.parts.storage.price(name, price === undefined ? '' : termsOf(price));
+    const terms = price === undefined ? '' : termsOf(price);
+    await this.parts.storage.note({ op: 'price', owner: name.owner, id: name.id, terms });
   }
 
   /** A part of a payload, each piece verified before it is handed out. */
@@ -134,14 +159,14 @@ export class HubService {
   /** @throws HubRefusal when there is none. */
   async remove(name: ObjectName): Promise<void> {
     await this.find(name.owner, name.id);
-    await this.parts.storage.remove(name);
+    await this.parts.storage.note({ op: 'remove', owner: name.owner, id: name.id });
     this.parts.stats.note('remove');
   }
 
   /**
    * The texts of a conversation in its order, as a JSON array in pieces: a few members and one block of a
    * payload are in memory at a time. A member whose beginning cannot be read is left out, as the original
-   * did; files too long to have been messages are, too.
+   * did; files too long to have been messages are, too, and so are those that were taken down.
    *
    * @param isOwn - whether its owner asks. Others do not get what has a price.
    * @throws DamagedObjectError where a later part of a text cannot be read.
@@ -154,8 +179,8 @@ export class HubService {
     let before = '[';
     const { listing } = this.parts;
     for await (const named of listing.eachMember(owner, conversation, page)) {
-      const { object: member, terms } = named;
-      if (terms !== undefined && !isOwn) continue;
+      const { object: member, terms, takedowns } = named;
+      if ((terms !== undefined && !isOwn) || takedowns.length > 0) continue;
       if (member.size > this.parts.config.hub.maxJsonBytes) continue;
       const pieces = this.#jsonText(member);
       const first = await this.#firstOf(pieces);

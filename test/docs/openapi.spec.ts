@@ -7,6 +7,7 @@ import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.o
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
+import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
@@ -20,6 +21,7 @@ const PARTS = [
   DOCTOR_OPENAPI,
   WEBHOOKS_OPENAPI,
   HUB_OPENAPI,
+  HUB_OPERATORS_OPENAPI,
   WALLET_OPENAPI,
   HEALTH_OPENAPI,
   ADMIN_OPENAPI,

@@ -3,39 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Address, Hex } from 'viem';
-import type { PrivateKeyAccount } from 'viem/accounts';
-import { strictDomain } from '../../src/hub/auth/strict-authorization.js';
-import { LINK_TYPES, type ShareLink } from '../../src/hub/links/share-link.js';
-import { ANY_CONTENT } from '../../src/hub/links/signed-link.js';
-import { type Hub, HUB_ADDRESS, type HubAnswer, HubWorld } from '../support/hub-world.js';
+import type { Hex } from 'viem';
+import { type Hub, type HubAnswer, HubWorld } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
-import { randomWord, strictHeaders } from '../support/strict-signature.js';
+import { shareLinkOf } from '../support/share-link.js';
+import { strictHeaders } from '../support/strict-signature.js';
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const sha256 = (text: string): Hex => `0x${createHash('sha256').update(text).digest('hex')}`;
-
-/** As an owner makes a link: nothing is asked of the hub. */
-async function linkOf(
-  account: PrivateKeyAccount,
-  name: string,
-  more: Partial<ShareLink> & { readonly hub?: Address } = {},
-): Promise<string> {
-  const { hub = HUB_ADDRESS, ...rest } = more;
-  const now = nowSeconds();
-  const link: ShareLink = {
-    ...{ owner: account.address, name, sha256: ANY_CONTENT, issuedAt: now, until: now + 600 },
-    ...{ once: false, nonce: randomWord() },
-    ...rest,
-  };
-  const signature = await account.signTypedData({
-    domain: strictDomain(hub),
-    types: LINK_TYPES,
-    primaryType: 'HubLink',
-    message: { ...link, issuedAt: BigInt(link.issuedAt), until: BigInt(link.until) },
-  });
-  return Buffer.from(JSON.stringify({ ...link, signature })).toString('base64url');
-}
 
 const messageOf = ({ json }: HubAnswer): unknown => (json as { Message?: unknown }).Message;
 
@@ -68,7 +43,7 @@ describe('share links', () => {
 
   it('opens one file to whoever has the link, and nothing else of its owner', async () => {
     expect((await hub.get(`/api/download?owner=${me.address}&name=note`)).status).toBe(401);
-    const link = await linkOf(me, 'note');
+    const link = await shareLinkOf(me, 'note');
     const answer = await read(link);
     expect([answer.status, answer.text]).toEqual([200, 'for whoever I say']);
     expect(answer.headers.get('content-disposition')).toContain('attachment');
@@ -77,19 +52,19 @@ describe('share links', () => {
     expect([part.status, part.text]).toEqual([206, 'whoever ']);
     const etag = answer.headers.get('etag') ?? '';
     expect((await read(link, { 'if-none-match': etag })).status).toBe(304);
-    expect((await read(await linkOf(me, 'other'))).status).toBe(404);
+    expect((await read(await shareLinkOf(me, 'other'))).status).toBe(404);
   });
 
   it('refuses what its owner has not signed for this hub and this time', async () => {
     await store('note', 'mine, not yours', stranger);
-    const theirs = await linkOf(stranger, 'note', { owner: me.address });
+    const theirs = await shareLinkOf(stranger, 'note', { owner: me.address });
     expect([(await read(theirs)).status]).toEqual([401]);
-    const elsewhere = await linkOf(me, 'note', { hub: `0x${'22'.repeat(20)}` });
+    const elsewhere = await shareLinkOf(me, 'note', { hub: `0x${'22'.repeat(20)}` });
     expect((await read(elsewhere)).status).toBe(401);
     const now = nowSeconds();
-    const over = await read(await linkOf(me, 'note', { issuedAt: now - 60, until: now - 1 }));
+    const over = await read(await shareLinkOf(me, 'note', { issuedAt: now - 60, until: now - 1 }));
     expect([over.status, messageOf(over)]).toEqual([410, 'the link is over']);
-    const long = await linkOf(me, 'note', { until: now + 31 * 86_400 });
+    const long = await shareLinkOf(me, 'note', { until: now + 31 * 86_400 });
     expect((await read(long)).status).toBe(401);
     expect((await read('nonsense')).status).toBe(400);
     expect((await read('A'.repeat(5000))).status).toBe(400);
@@ -97,7 +72,7 @@ describe('share links', () => {
   });
 
   it('of a hundred readers at once gives a link for one answer to one, whole', async () => {
-    const link = await linkOf(me, 'note', { once: true });
+    const link = await shareLinkOf(me, 'note', { once: true });
     const head = await hub.ask(`/api/shared?link=${link}`, { method: 'HEAD' });
     expect([head.status, head.headers.get('accept-ranges')]).toEqual([200, 'none']);
     const answers = await Promise.all(
@@ -113,10 +88,10 @@ describe('share links', () => {
   });
 
   it('of a file that is not there yet, or damaged, uses no link up', async () => {
-    const link = await linkOf(me, 'later', { once: true });
+    const link = await shareLinkOf(me, 'later', { once: true });
     expect((await read(link)).status).toBe(404);
     await store('later', 'here now');
-    const shown = await read(await linkOf(me, 'later'));
+    const shown = await read(await shareLinkOf(me, 'later'));
     expect(shown.text).toBe('here now');
     const volumes = join(world.dir, 'volumes', me.address.toLowerCase());
     const [damaged] = readdirSync(volumes).filter((file) =>
@@ -134,8 +109,8 @@ describe('share links', () => {
 
   it('for one content is over when the name has another', async () => {
     await store('report', 'first');
-    const link = await linkOf(me, 'report', { sha256: sha256('first') });
-    const newest = await linkOf(me, 'report');
+    const link = await shareLinkOf(me, 'report', { sha256: sha256('first') });
+    const newest = await shareLinkOf(me, 'report');
     expect((await read(link)).text).toBe('first');
     await store('report', 'second');
     expect((await read(link)).status).toBe(410);
@@ -143,7 +118,7 @@ describe('share links', () => {
   });
 
   it('are taken back by their owner alone, one or all', async () => {
-    const [one, two] = [await linkOf(me, 'note'), await linkOf(me, 'note')];
+    const [one, two] = [await shareLinkOf(me, 'note'), await shareLinkOf(me, 'note')];
     expect((await takeBack(`?link=${one}`, stranger)).status).toBe(403);
     expect((await hub.ask(`/api/shared?link=${one}`, { method: 'DELETE' })).status).toBe(401);
     expect((await read(one)).status).toBe(200);
@@ -156,13 +131,13 @@ describe('share links', () => {
     expect([(await read(one)).status, (await read(two)).status]).toEqual([410, 200]);
     expect((await takeBack('')).status).toBe(200);
     expect((await read(two)).status).toBe(410);
-    expect((await read(await linkOf(me, 'note', { issuedAt: nowSeconds() + 5 }))).status).toBe(200);
+    expect((await read(await shareLinkOf(me, 'note', { issuedAt: nowSeconds() + 5 }))).status).toBe(200);
     expect((await takeBack('', newAccount())).status).toBe(404);
   });
 
   it('from before Redis lost everything are refused, as nobody knows which were used up', async () => {
     const issuedAt = nowSeconds() + 10;
-    const link = await linkOf(me, 'note', { once: true, issuedAt: nowSeconds() - 5 });
+    const link = await shareLinkOf(me, 'note', { once: true, issuedAt: nowSeconds() - 5 });
     const redis = new Redis(world.redis.url);
     await redis.flushall();
     redis.disconnect();
@@ -174,12 +149,12 @@ describe('share links', () => {
       410,
       expect.stringContaining('older than what this hub remembers'),
     ]);
-    expect((await read(await linkOf(me, 'note', { issuedAt }))).status).toBe(200);
+    expect((await read(await shareLinkOf(me, 'note', { issuedAt }))).status).toBe(200);
   });
 
   it('are none where there is nothing to keep from anybody', async () => {
     const open = await world.hub({ HUB_MODE: 'public' });
-    const answer = await open.get(`/api/shared?link=${await linkOf(me, 'note')}`);
+    const answer = await open.get(`/api/shared?link=${await shareLinkOf(me, 'note')}`);
     expect([answer.status, messageOf(answer)]).toEqual([
       403,
       'a public hub needs no links: it shows all it has',

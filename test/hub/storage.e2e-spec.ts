@@ -149,7 +149,7 @@ describe.each(Object.entries(STORES))('%s storage', (kind, makeStore) => {
   it('tells its observer before its caller, in the order of its journal', async () => {
     const entry = await put('told', 'a', 'b');
     expect(witness.heard.at(-1)).toEqual(entry);
-    await storage.remove({ owner: 'told', id: 'a' });
+    await storage.note({ op: 'remove', owner: 'told', id: 'a' });
     const orders = witness.heard.map(({ order }) => order);
     expect(orders).toEqual(orders.toSorted((a, b) => a - b));
     const all = await collected(storage.entries(0));

@@ -6,8 +6,9 @@ import { sendJson } from '../../platform/http/json.js';
 import { canonicalOwner } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';
+import type { NamedObject } from '../index/hub-index.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
-import { type Price, priceOf } from '../sales/price.js';
+import { priceOf } from '../sales/price.js';
 import { SalesService } from '../sales/sales.service.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
@@ -18,6 +19,9 @@ import { sendPayload } from '../wire/payload-response.js';
 
 /** Payloads that are sent in more than one go. */
 const LONG_BYTES = 65_536;
+
+/** A name with a price. */
+type PricedObject = NamedObject & { readonly terms: string };
 
 @Controller('api')
 @RequireScope('hub')
@@ -64,12 +68,14 @@ export class ApiDownloadController {
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     await this.limits.takeSigner(caller, response);
     const id = idIn(fields);
-    const { object, terms } = await this.hub.find(owner === '' ? undefined : owner, id);
+    const named = await this.hub.find(owner === '' ? undefined : owner, id);
+    const { object, terms } = named;
     // A name without an owner may stand for what somebody sells.
     if (terms !== undefined && caller.signer !== object.owner) {
-      await this.#sell(request, response, priceOf(terms, object), body);
+      await this.#sell(request, response, { ...named, terms }, body);
       return;
     }
+    this.hub.assertServed(named, object);
     const isDescriptor = isDisplayed({
       method: request.method,
       accept: request.headers.accept,
@@ -93,17 +99,28 @@ export class ApiDownloadController {
   ): Promise<boolean> {
     const [owner, id] = [canonicalOwner(textOf(fields, 'owner')), idIn(fields)];
     if (this.config.hub.sales === undefined || owner === '') return false;
-    const price = await this.hub.priceOf(owner, id);
-    if (price === undefined) {
-      const sold = await this.sales.openSold(request, response, { owner, id });
-      if (typeof sold === 'object') await this.#send(request, response, sold);
-      return sold !== undefined;
+    const named = await this.hub.lookUp(owner, id);
+    if (named?.terms !== undefined) {
+      await this.#sell(request, response, { ...named, terms: named.terms }, body);
+      return true;
     }
-    await this.#sell(request, response, price, body);
-    return true;
+    const sold = await this.sales.openSold(request, response, { owner, id });
+    if (typeof sold === 'object') {
+      await this.hub.assertBytesServed(sold);
+      await this.#send(request, response, sold);
+    }
+    return sold !== undefined;
   }
 
-  async #sell(request: Request, response: Response, price: Price, body: Buffer): Promise<void> {
+  async #sell(
+    request: Request,
+    response: Response,
+    named: PricedObject,
+    body: Buffer,
+  ): Promise<void> {
+    const price = priceOf(named.terms, named.object);
+    // Nobody pays for what will not be sent.
+    this.hub.assertServed(named, price.object);
     // All of it is read before a payment is settled.
     const isLong =
       price.object.size > LONG_BYTES && request.headers['payment-signature'] !== undefined;

@@ -34,9 +34,11 @@ export class ApiSharedController {
     const link = await this.links.open(
       textOf(readFormFields(Buffer.alloc(0), request.query), 'link'),
     );
-    const { object } = await this.hub.find(link.owner, link.name);
+    const named = await this.hub.find(link.owner, link.name);
+    const { object } = named;
     if (!isOfContent(link, object.sha256))
       throw HubRefusal.gone('the file is not the one that was shared');
+    this.hub.assertServed(named, object);
     const release = this.limits.takeStream(request);
     try {
       const read = (from: number, length: number): AsyncGenerator<Uint8Array> =>

@@ -1,5 +1,6 @@
-import type { HubListing, Named, Page } from '../index/hub-listing.js';
-import type { StoredObject } from '../storage/storage-provider.js';
+import type { HubListing } from '../index/hub-listing.js';
+import type { Named, Page } from '../index/listing-steps.js';
+import type { StoredObject, Takedown } from '../storage/storage-provider.js';
 
 export interface ListQuery {
   /** Empty for any. */
@@ -60,7 +61,9 @@ export const listConversations: List = async (listing, { owner, name, conversati
 
 export const listNeedles: List = async (listing, query) => {
   const found = await needlesOf(listing, query);
-  return found.map(needleRow);
+  const takedowns = await listing.takedownsOf(found.map(({ sha256 }) => sha256));
+  const byDigest = new Map(takedowns.map((one) => [one.sha256, one]));
+  return found.map((object) => needleRow(object, byDigest.get(object.sha256)));
 };
 
 export const listVolumes: List = async (listing, { owner, page }) => {
@@ -79,7 +82,10 @@ function needlesOf(listing: HubListing, query: ListQuery): Promise<readonly Stor
   return listing.objects(owner, bucket, page);
 }
 
-function needleRow({ id, owner, bucket, volume, start, size, order }: StoredObject): Row {
+function needleRow(
+  { id, owner, bucket, volume, start, size, order }: StoredObject,
+  takedown: Takedown | undefined,
+): Row {
   return {
     CreatedAt: isoTime(order),
     Name: id,
@@ -89,6 +95,7 @@ function needleRow({ id, owner, bucket, volume, start, size, order }: StoredObje
     Start: start,
     Size: size,
     ...NO_CHAIN,
+    ...(takedown && { TakenDown: isoTime(takedown.order), Reason: takedown.reason }),
   };
 }
 

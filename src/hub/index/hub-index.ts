@@ -8,8 +8,9 @@ import type {
   StorageObserver,
   StorageProvider,
   StoredObject,
+  Takedown,
 } from '../storage/storage-provider.js';
-import { objectOf, priceTextIn } from './index-entry.js';
+import { objectOf, priceTextIn, takedownOf } from './index-entry.js';
 import {
   chunksOf,
   type IndexState,
@@ -35,6 +36,8 @@ export interface NamedObject {
   readonly object: StoredObject;
   /** What it costs, as `src/hub/sales/price.ts` writes it; `undefined` where it costs nothing. */
   readonly terms: string | undefined;
+  /** What was taken down of its bytes, and of those that its price is of. */
+  readonly takedowns: readonly Takedown[];
 }
 
 /**
@@ -118,9 +121,13 @@ export class HubIndex implements StorageObserver {
   async lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
     this.assertSound();
     const known = this.#known;
-    const { meta, entry, price } = await this.#tables.lookUp(owner, id);
+    const { meta, entry, price, takedowns } = await this.#tables.lookUp(owner, id);
     this.#judge(meta, known);
-    return entry === undefined ? undefined : { object: objectOf(entry), terms: priceTextIn(price) };
+    if (entry === undefined) return undefined;
+    return {
+      ...{ object: objectOf(entry), terms: priceTextIn(price) },
+      takedowns: takedowns.map(takedownOf),
+    };
   }
 
   /** Runs a query of several steps; its result counts only when the index was sound throughout. */

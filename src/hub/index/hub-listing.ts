@@ -1,8 +1,7 @@
-import type { Redis } from 'ioredis';
-import type { ObjectName, StoredObject } from '../storage/storage-provider.js';
+import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
 import type { HubIndex, NamedObject } from './hub-index.js';
-import { objectOf, priceTextIn } from './index-entry.js';
+import { takedownOf } from './index-entry.js';
 import {
   accountsKey,
   bucketIdsKey,
@@ -11,27 +10,30 @@ import {
   idsKey,
   keyPart,
   membersKey,
-  nameOfPart,
   objectsKey,
   ownersOfIdKey,
   type Part,
-  pricesKey,
   recentKey,
+  takedownActsKey,
+  takenDownKey,
   totalKey,
   usageKey,
   volumesKey,
 } from './keys.js';
-
-export interface Page {
-  readonly offset: number;
-  readonly length: number;
-}
-
-/** A name and when it was first seen, in microseconds since the epoch. */
-export interface Named {
-  readonly name: string;
-  readonly since: number;
-}
+import {
+  type Member,
+  membersFrom,
+  type Named,
+  named,
+  namedOne,
+  newest,
+  newestObject,
+  objects,
+  type Page,
+  priced,
+  rankBehind,
+  takedownsOf,
+} from './listing-steps.js';
 
 export interface VolumeRow {
   readonly volume: number;
@@ -46,9 +48,6 @@ export interface Usage {
 
 /** Members of a conversation that are in memory at a time. */
 const MEMBERS_AT_ONCE = 16;
-
-/** Names that are looked up at a time: what is asked together is also answered together. */
-const NAMES_AT_ONCE = 256;
 
 /** What the index lists. Newest first, but for the members of a conversation. */
 export class HubListing {
@@ -173,6 +172,29 @@ export class HubListing {
     });
   }
 
+  /** What is taken down of these bytes. */
+  takedownsOf(digests: readonly string[]): Promise<readonly Takedown[]> {
+    return this.index.query((redis) => takedownsOf(redis, digests));
+  }
+
+  /** Digests of bytes that are taken down, the newest first, and how many there are. */
+  takenDown(
+    page: Page,
+  ): Promise<{ readonly takedowns: readonly Takedown[]; readonly count: number }> {
+    return this.index.query(async (redis) => {
+      const digests = await newest(redis, takenDownKey(), page);
+      const found = await takedownsOf(redis, digests);
+      return { takedowns: found, count: await redis.zcard(takenDownKey()) };
+    });
+  }
+
+  /** Every takedown and putting back, the newest first. */
+  takedownActs(page: Page): Promise<readonly Takedown[]> {
+    return this.index.query(async (redis) =>
+      (await newest(redis, takedownActsKey(), page)).map(takedownOf),
+    );
+  }
+
   volumes(owner: string, page: Page): Promise<readonly VolumeRow[]> {
     return this.index.query(async (redis) => {
       const ends = await redis.hgetall(volumesKey(keyPart(owner)));
@@ -203,91 +225,4 @@ export class HubListing {
       return { objects: Number(count ?? 0), isKnown: known === 1 };
     });
   }
-}
-
-/** A place in a conversation. */
-interface Member {
-  readonly id: Part;
-  readonly score: string;
-}
-
-async function membersFrom(
-  redis: Redis,
-  key: string,
-  from: number,
-  count: number,
-): Promise<readonly Member[]> {
-  const flat = await redis.zrange(key, from, String(from + count - 1), 'WITHSCORES');
-  return flat.flatMap((id, index) =>
-    index % 2 === 0 ? [{ id, score: flat[index + 1] ?? '0' }] : [],
-  );
-}
-
-/** Where a conversation goes on behind a member, though it or others may be gone meanwhile. */
-async function rankBehind(redis: Redis, key: string, { id, score }: Member): Promise<number> {
-  const rank = await redis.zrank(key, id);
-  return rank === null ? redis.zcount(key, '-inf', score) : rank + 1;
-}
-
-async function newest(redis: Redis, key: string, { offset, length }: Page): Promise<Part[]> {
-  return length === 0 ? [] : redis.zrevrange(key, offset, offset + length - 1);
-}
-
-/** @param look - finds the name behind a hash; what has none any more is left out. */
-async function named(
-  redis: Redis,
-  key: string,
-  { offset, length }: Page,
-  look: (part: Part) => Promise<string | undefined>,
-): Promise<Named[]> {
-  if (length === 0) return [];
-  const flat = await redis.zrevrange(key, offset, offset + length - 1, 'WITHSCORES');
-  const rows = flat.flatMap((part, index) =>
-    index % 2 === 0 ? [{ part, since: Number(flat[index + 1]) }] : [],
-  );
-  const found: Named[] = [];
-  for (let at = 0; at < rows.length; at += NAMES_AT_ONCE) {
-    const few = rows.slice(at, at + NAMES_AT_ONCE);
-    const names = await Promise.all(
-      few.map(async ({ part }) => nameOfPart(part) ?? (await look(part))),
-    );
-    few.forEach(({ since }, index) => {
-      const name = names[index];
-      if (name !== undefined) found.push({ name, since });
-    });
-  }
-  return found;
-}
-
-async function namedOne(redis: Redis, key: string, name: string): Promise<Named[]> {
-  const since = await redis.zscore(key, keyPart(name));
-  return since === null ? [] : [{ name, since: Number(since) }];
-}
-
-/** An entry of one of the lists of an owner's ids. */
-async function newestObject(
-  redis: Redis,
-  owner: Part,
-  key: string,
-): Promise<StoredObject | undefined> {
-  const [object] = await objects(redis, owner, await redis.zrevrange(key, 0, 0));
-  return object;
-}
-
-async function objects(redis: Redis, owner: Part, ids: readonly Part[]): Promise<StoredObject[]> {
-  if (ids.length === 0) return [];
-  const texts = await redis.hmget(objectsKey(owner), ...ids);
-  return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
-}
-
-/** With what they cost. */
-async function priced(redis: Redis, owner: Part, ids: readonly Part[]): Promise<NamedObject[]> {
-  if (ids.length === 0) return [];
-  const [texts, prices] = await Promise.all([
-    redis.hmget(objectsKey(owner), ...ids),
-    redis.hmget(pricesKey(owner), ...ids),
-  ]);
-  return texts.flatMap((text, at) =>
-    text === null ? [] : [{ object: objectOf(text), terms: priceTextIn(prices[at] ?? undefined) }],
-  );
 }

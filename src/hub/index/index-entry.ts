@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JournalEntry, StoredObject } from '../storage/storage-provider.js';
+import type { JournalEntry, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
 import { keyPart } from './keys.js';
 
@@ -17,6 +17,8 @@ function textOf(entry: JournalEntry): string {
       return entry.terms;
     case 'remove':
       return '';
+    case 'takedown':
+      return takedownTextOf(entry);
   }
 }
 
@@ -52,6 +54,26 @@ export function objectOf(text: string): StoredObject {
   const at = text.indexOf('|');
   const kept = Kept.parse(JSON.parse(text.slice(at + 1)));
   return { op: 'put', order: Number(text.slice(0, at)), ...kept };
+}
+
+function takedownTextOf({ owner, id, sha256, state, reason, by }: Takedown): string {
+  return JSON.stringify({ owner, id, sha256, state, reason, by });
+}
+
+const KeptTakedown = z.object({
+  owner: z.string(),
+  id: z.string(),
+  sha256: z.string(),
+  state: z.enum(['down', 'up']),
+  reason: z.string(),
+  by: z.string(),
+});
+
+/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+export function takedownOf(text: string): Takedown {
+  const at = text.indexOf('|');
+  const kept = KeptTakedown.parse(JSON.parse(text.slice(at + 1)));
+  return { op: 'takedown', order: Number(text.slice(0, at)), ...kept };
 }
 
 /** @param text - `<order>|<terms>`. */

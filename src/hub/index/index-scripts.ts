@@ -47,7 +47,19 @@ local function drop_price(order, owner, id)
   end
 end
 
+-- What was put back stays as such, so that no older takedown comes back. All that was done is kept.
+local function take_down(order, text)
+  local e = cjson.decode(text)
+  redis.call('ZADD', I .. 'ta', order, order .. '|' .. text)
+  local old = redis.call('HGET', I .. 't', e.sha256)
+  if old and tonumber(string.match(old, '^(%d+)|')) >= tonumber(order) then return end
+  redis.call('HSET', I .. 't', e.sha256, order .. '|' .. text)
+  if e.state == 'down' then redis.call('ZADD', I .. 'td', order, e.sha256)
+  else redis.call('ZREM', I .. 'td', e.sha256) end
+end
+
 local function apply(op, order, owner, id, text)
+  if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
   if op == 'remove' then drop_price(order, owner, id) end
   local old = redis.call('HGET', I .. 'o:' .. owner, id)
@@ -167,14 +179,15 @@ return 1
 );
 
 /**
- * The newest entry of a name, its price, and whether the index can be believed.
+ * The newest entry of a name, its price, what was taken down of either, and whether the index can be believed.
  *
  * | ARGV | |
  * |---|---|
  * | 1 | owner, as in keys; empty for any |
  * | 2 | id, as in keys |
  *
- * Returns {generation or nil, last, store, entry or nil, price or nil}.
+ * Returns {generation or false, last, store, entry or false, price or false, takedown of the bytes or false, of those that
+ * are sold or false}.
  */
 export const LOOK_UP = script(
   'hub look-up',
@@ -183,12 +196,19 @@ local I = 'hub:i:'
 local m = redis.call('HMGET', I .. 'meta', 'generation', 'last', 'store')
 local owner = ARGV[1]
 if owner == '' then owner = redis.call('ZRANGE', I .. 'n:' .. ARGV[2], -1, -1)[1] end
-local entry
-local price
+local entry, price, down, sold_down = false, false, false, false
+-- The first such text is the field itself: within a string its quotes are escaped.
+local function takedown(of)
+  local sha = of and string.match(of, '"sha256":"(%x+)"')
+  local text = sha and redis.call('HGET', I .. 't', sha)
+  if text and redis.call('ZSCORE', I .. 'td', sha) then return text end
+  return false
+end
 if owner then
   entry = redis.call('HGET', I .. 'o:' .. owner, ARGV[2])
   price = redis.call('HGET', I .. 'p:' .. owner, ARGV[2])
+  if redis.call('EXISTS', I .. 'td') == 1 then down, sold_down = takedown(entry), takedown(price) end
 end
-return { m[1], m[2], m[3], entry, price }
+return { m[1], m[2], m[3], entry, price, down, sold_down }
 `,
 );

@@ -34,7 +34,7 @@ export class IndexTables {
   constructor(private readonly redis: Redis) {}
 
   /**
-   * The newest entry of a name, of any owner where none is given, and its price, with what the index says of itself:
+   * The newest entry of a name, of any owner where none is given, its price and its takedowns, with what the index says of itself:
    * of an index that is not sound it cannot be read.
    *
    * @throws IndexUnavailableError
@@ -46,12 +46,15 @@ export class IndexTables {
     readonly meta: MetaFields;
     readonly entry: string | undefined;
     readonly price: string | undefined;
+    /** Of the entry's bytes, and of those that the price is of. */
+    readonly takedowns: readonly string[];
   }> {
     const args = [owner === undefined ? '' : keyPart(owner), keyPart(id)];
     const reply = await this.#run(LOOK_UP, args);
-    const [generation, last, store, entry, price] = reply as readonly (string | null)[];
+    const [generation, last, store, entry, price, ...downs] = reply as readonly (string | null)[];
     const meta = { generation, last, store };
-    return { meta, entry: entry ?? undefined, price: price ?? undefined };
+    const takedowns = downs.filter((text) => text !== null);
+    return { meta, entry: entry ?? undefined, price: price ?? undefined, takedowns };
   }
 
   /** @throws IndexUnavailableError */

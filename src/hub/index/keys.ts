@@ -20,6 +20,9 @@ import { createHash } from 'node:crypto';
  * | `hub:i:n:<id>` | zset | always | owners of an id by order |
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
  * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<terms>`, no terms where it was taken away |
+ * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
+ * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
+ * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` ever stored |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
@@ -67,6 +70,9 @@ export const membersKey = (owner: Part, conversation: Part): string =>
 export const ownersOfIdKey = (id: Part): string => `${INDEX_PREFIX}n:${id}`;
 export const volumesKey = (owner: Part): string => `${INDEX_PREFIX}v:${owner}`;
 export const pricesKey = (owner: Part): string => `${INDEX_PREFIX}p:${owner}`;
+export const takedownsKey = (): string => `${INDEX_PREFIX}t`;
+export const takenDownKey = (): string => `${INDEX_PREFIX}td`;
+export const takedownActsKey = (): string => `${INDEX_PREFIX}ta`;
 export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
 export const rebuildKey = (): string => 'hub:rebuild';

@@ -6,6 +6,7 @@ import {
   OWNER,
   query,
   refusal,
+  TAKEN_DOWN,
 } from '../hub-operation.openapi.js';
 
 const ADDRESS = '0x6370ef2f4db3611d657b90667de398a2cc2a370c';
@@ -36,6 +37,7 @@ export const LINK_PATHS: Readonly<Record<string, JsonObject>> = {
         410: refusal('The link is over, used up or taken back.', 'the link is over'),
         416: refusal('No such range.', 'no such range'),
         ...NOT_FOUND,
+        ...TAKEN_DOWN,
       },
     }),
     delete: operation('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {

@@ -27,7 +27,9 @@ export class PricingService {
    * @throws HubRefusal when there is no such file.
    */
   async set(name: ObjectName, wanted: WantedPrice): Promise<Price> {
-    const { object } = await this.hub.find(name.owner, name.id);
+    const named = await this.hub.find(name.owner, name.id);
+    const { object } = named;
+    this.hub.assertServed(named, object);
     const price: Price = {
       ...wanted,
       payTo: wanted.payTo ?? (name.owner as Price['payTo']),

@@ -29,6 +29,14 @@ const Entry = z.discriminatedUnion('op', [
   }),
   z.object({ ...common, op: z.literal('remove') }),
   z.object({ ...common, op: z.literal('price'), terms: z.string() }),
+  z.object({
+    ...common,
+    op: z.literal('takedown'),
+    sha256: z.string(),
+    state: z.enum(['down', 'up']),
+    reason: z.string(),
+    by: z.string(),
+  }),
 ]);
 
 /** With the line's end. */

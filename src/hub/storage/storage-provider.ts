@@ -62,10 +62,23 @@ export interface Pricing extends ObjectName {
   readonly terms: string;
 }
 
-export type JournalEntry = StoredObject | Removal | Pricing;
+/** Bytes that are served to nobody from now on, or to everybody again: an entry of the journal. */
+export interface Takedown extends ObjectName {
+  readonly op: 'takedown';
+  readonly order: number;
+  /** Of the bytes, under whatever names; hex. The entry's own name is the one that was complained about, or empty. */
+  readonly sha256: string;
+  /** `up` where they were put back. */
+  readonly state: 'down' | 'up';
+  readonly reason: string;
+  /** Id of the operator's API key. */
+  readonly by: string;
+}
+
+export type JournalEntry = StoredObject | Removal | Pricing | Takedown;
 
 /** An entry without a payload, before it has its place in the order. */
-export type Note = Omit<Removal, 'order'> | Omit<Pricing, 'order'>;
+export type Note = Omit<Removal, 'order'> | Omit<Pricing, 'order'> | Omit<Takedown, 'order'>;
 
 /** Bytes in memory, or a stream. A stream that throws stores nothing. */
 export type Payload = Uint8Array | AsyncIterable<Uint8Array>;
@@ -112,13 +125,12 @@ export interface StorageProvider {
    * @throws StorageUnavailableError when it cannot be stored now, or when nobody knows whether it was.
    */
   put(describe: Describe, payload: Payload): Promise<StoredObject>;
-  /** @throws StorageUnavailableError */
-  remove(name: ObjectName): Promise<void>;
   /**
-   * @param terms - empty for none.
+   * Resolves when it is in the journal and the observer knows it.
+   *
    * @throws StorageUnavailableError
    */
-  price(name: ObjectName, terms: string): Promise<void>;
+  note(note: Note): Promise<void>;
   /**
    * Bytes of a payload as they lie there, unchecked, in pieces of any size.
    *

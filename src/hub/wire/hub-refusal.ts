@@ -39,6 +39,11 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 415, false);
   }
 
+  /** The operator serves these bytes to nobody (RFC 7725). @param reason - of the operator; it is told to all. */
+  static takenDown(reason: string): HubRefusal {
+    return new HubRefusal(`taken_down: ${reason}`, 451, false);
+  }
+
   static tooLarge(): HubRefusal {
     return new HubRefusal('http: request body too large', 413, true);
   }

@@ -10,7 +10,7 @@ import {
   BLOCK_BYTES,
   type Describe,
   type JournalEntry,
-  type ObjectName,
+  type Note,
   type Payload,
   type Place,
   type StorageObserver,
@@ -121,12 +121,8 @@ export class FsStorage implements StorageProvider {
     }
   }
 
-  async remove({ owner, id }: ObjectName): Promise<void> {
-    await this.#commit({ kind: 'note', note: { op: 'remove', owner, id } });
-  }
-
-  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
-    await this.#commit({ kind: 'note', note: { op: 'price', owner, id, terms } });
+  async note(note: Note): Promise<void> {
+    await this.#commit({ kind: 'note', note });
   }
 
   async *read(place: Place, from: number, length: number): AsyncGenerator<Uint8Array> {

@@ -7,7 +7,7 @@ import { StorageClock } from '../storage-clock.js';
 import {
   type Describe,
   type JournalEntry,
-  type ObjectName,
+  type Note,
   padded,
   type Payload,
   type Place,
@@ -63,12 +63,8 @@ export class MemoryStorage implements StorageProvider {
     return entry;
   }
 
-  async remove({ owner, id }: ObjectName): Promise<void> {
-    await this.#record({ op: 'remove', order: this.#clock.next(), owner, id });
-  }
-
-  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
-    await this.#record({ op: 'price', order: this.#clock.next(), owner, id, terms });
+  async note(note: Note): Promise<void> {
+    await this.#record({ order: this.#clock.next(), ...note });
   }
 
   async *read(place: Place, from: number, length: number): AsyncGenerator<Uint8Array> {

@@ -10,7 +10,7 @@ import { StorageClock } from '../storage-clock.js';
 import type {
   Describe,
   JournalEntry,
-  ObjectName,
+  Note,
   Payload,
   Place,
   StorageObserver,
@@ -101,12 +101,8 @@ export class S3Storage implements StorageProvider {
     throw new StorageUnavailableError('put');
   }
 
-  async remove({ owner, id }: ObjectName): Promise<void> {
-    await this.#commit({ kind: 'note', note: { op: 'remove', owner, id } });
-  }
-
-  async price({ owner, id }: ObjectName, terms: string): Promise<void> {
-    await this.#commit({ kind: 'note', note: { op: 'price', owner, id, terms } });
+  async note(note: Note): Promise<void> {
+    await this.#commit({ kind: 'note', note });
   }
 
   read(place: Place, from: number, length: number): AsyncIterable<Uint8Array> {

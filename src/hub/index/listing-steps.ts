@@ -1,0 +1,129 @@
+import type { Redis } from 'ioredis';
+import type { StoredObject, Takedown } from '../storage/storage-provider.js';
+import type { NamedObject } from './hub-index.js';
+import { objectOf, priceTextIn, takedownOf } from './index-entry.js';
+import {
+  keyPart,
+  nameOfPart,
+  objectsKey,
+  type Part,
+  pricesKey,
+  takedownsKey,
+  takenDownKey,
+} from './keys.js';
+
+export interface Page {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A name and when it was first seen, in microseconds since the epoch. */
+export interface Named {
+  readonly name: string;
+  readonly since: number;
+}
+
+/** Names that are looked up at a time: what is asked together is also answered together. */
+const NAMES_AT_ONCE = 256;
+
+/** A place in a conversation. */
+export interface Member {
+  readonly id: Part;
+  readonly score: string;
+}
+
+export async function membersFrom(
+  redis: Redis,
+  key: string,
+  from: number,
+  count: number,
+): Promise<readonly Member[]> {
+  const flat = await redis.zrange(key, from, String(from + count - 1), 'WITHSCORES');
+  return flat.flatMap((id, index) =>
+    index % 2 === 0 ? [{ id, score: flat[index + 1] ?? '0' }] : [],
+  );
+}
+
+/** Where a conversation goes on behind a member, though it or others may be gone meanwhile. */
+export async function rankBehind(redis: Redis, key: string, { id, score }: Member): Promise<number> {
+  const rank = await redis.zrank(key, id);
+  return rank === null ? redis.zcount(key, '-inf', score) : rank + 1;
+}
+
+export async function newest(redis: Redis, key: string, { offset, length }: Page): Promise<Part[]> {
+  return length === 0 ? [] : redis.zrevrange(key, offset, offset + length - 1);
+}
+
+/** @param look - finds the name behind a hash; what has none any more is left out. */
+export async function named(
+  redis: Redis,
+  key: string,
+  { offset, length }: Page,
+  look: (part: Part) => Promise<string | undefined>,
+): Promise<Named[]> {
+  if (length === 0) return [];
+  const flat = await redis.zrevrange(key, offset, offset + length - 1, 'WITHSCORES');
+  const rows = flat.flatMap((part, index) =>
+    index % 2 === 0 ? [{ part, since: Number(flat[index + 1]) }] : [],
+  );
+  const found: Named[] = [];
+  for (let at = 0; at < rows.length; at += NAMES_AT_ONCE) {
+    const few = rows.slice(at, at + NAMES_AT_ONCE);
+    const names = await Promise.all(
+      few.map(async ({ part }) => nameOfPart(part) ?? (await look(part))),
+    );
+    few.forEach(({ since }, index) => {
+      const name = names[index];
+      if (name !== undefined) found.push({ name, since });
+    });
+  }
+  return found;
+}
+
+export async function namedOne(redis: Redis, key: string, name: string): Promise<Named[]> {
+  const since = await redis.zscore(key, keyPart(name));
+  return since === null ? [] : [{ name, since: Number(since) }];
+}
+
+/** An entry of one of the lists of an owner's ids. */
+export async function newestObject(
+  redis: Redis,
+  owner: Part,
+  key: string,
+): Promise<StoredObject | undefined> {
+  const [object] = await objects(redis, owner, await redis.zrevrange(key, 0, 0));
+  return object;
+}
+
+export async function objects(redis: Redis, owner: Part, ids: readonly Part[]): Promise<StoredObject[]> {
+  if (ids.length === 0) return [];
+  const texts = await redis.hmget(objectsKey(owner), ...ids);
+  return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
+}
+
+/** With what they cost. */
+export async function priced(redis: Redis, owner: Part, ids: readonly Part[]): Promise<NamedObject[]> {
+  if (ids.length === 0) return [];
+  const [texts, prices] = await Promise.all([
+    redis.hmget(objectsKey(owner), ...ids),
+    redis.hmget(pricesKey(owner), ...ids),
+  ]);
+  const found = texts.flatMap((text, at) =>
+    text === null ? [] : [{ object: objectOf(text), terms: priceTextIn(prices[at] ?? undefined) }],
+  );
+  const digests = found.map(({ object }) => object.sha256);
+  const takedowns = await takedownsOf(redis, digests);
+  return found.map((one) => ({
+    ...one,
+    takedowns: takedowns.filter(({ sha256 }) => sha256 === one.object.sha256),
+  }));
+}
+
+/** @param digests - of bytes. @returns what is taken down of them. */
+export async function takedownsOf(redis: Redis, digests: readonly string[]): Promise<Takedown[]> {
+  if (digests.length === 0 || (await redis.exists(takenDownKey())) === 0) return [];
+  const texts = await redis.hmget(takedownsKey(), ...digests);
+  return texts
+    .flatMap((text) => (text === null ? [] : [takedownOf(text)]))
+    .filter(({ state }) => state === 'down');
+}

@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { CodedError } from '../../platform/http/coded-error.js';
+import { HubService } from '../hub.service.js';
+import { HubListing } from '../index/hub-listing.js';
+import type { Page } from '../index/listing-steps.js';
+import { priceOf } from '../sales/price.js';
+import type { ObjectName, Takedown } from '../storage/storage-provider.js';
+import { readRestoration, readTakedown } from './takedown-request.js';
+
+/** Bytes that may be taken down at a time. */
+export const TAKEDOWNS_MOST = 10_000;
+
+/** A takedown, or putting back, as operators are shown it. */
+export interface TakedownView {
+  readonly sha256: string;
+  /** The file that was complained about; empty where the bytes were named alone. */
+  readonly owner: string;
+  readonly name: string;
+  readonly reason: string;
+  /** Id of an API key. */
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+export type TakedownAct = TakedownView & { readonly action: 'taken_down' | 'restored' };
+
+/**
+ * What operators do about bytes that must not be served. It is of bytes, not of names: under another name they would
+ * be as wrong. The journal of the storage has each act, with its reason and whose key it was.
+ */
+@Injectable()
+export class Takedowns {
+  constructor(
+    private readonly hub: HubService,
+    private readonly listing: HubListing,
+  ) {}
+
+  /**
+   * @param body - as sent.
+   * @param by - id of the operator's API key.
+   * @throws CodedError, StorageUnavailableError, IndexUnavailableError: it may be done.
+   */
+  async takeDown(
+    body: unknown,
+    by: string,
+  ): Promise<{ readonly outcome: string; readonly takedowns: readonly TakedownView[] }> {
+    const { sha256, name, reason } = readTakedown(body);
+    const digests = name === undefined ? [sha256] : await this.#digestsOf(name);
+    const { owner, id } = name ?? { owner: '', id: '' };
+    const known = await this.listing.takedownsOf(digests);
+    const isSame = (digest: string): boolean =>
+      known.some((one) => one.sha256 === digest && one.reason === reason);
+    const wanted = digests.filter((digest) => !isSame(digest));
+    await this.#assertRoom(wanted.length);
+    for (const digest of wanted) {
+      const act = { op: 'takedown', owner, id, sha256: digest, state: 'down', reason, by } as const;
+      await this.hub.noteTakedown(act);
+    }
+    const takedowns = await this.listing.takedownsOf(digests);
+    const outcome = wanted.length === 0 ? 'unchanged' : 'taken_down';
+    return { outcome, takedowns: takedowns.map(viewOf) };
+  }
+
+  /** The same for putting back, by the digest alone: a name may stand for something else by now. */
+  async restore(
+    body: unknown,
+    by: string,
+  ): Promise<{ readonly outcome: string; readonly sha256: string }> {
+    const { sha256, reason } = readRestoration(body);
+    const [known] = await this.listing.takedownsOf([sha256]);
+    if (known === undefined) return { outcome: 'unchanged', sha256 };
+    const { owner, id } = known;
+    await this.hub.noteTakedown({ op: 'takedown', owner, id, sha256, state: 'up', reason, by });
+    return { outcome: 'restored', sha256 };
+  }
+
+  /** What is taken down now, the newest first. @throws IndexUnavailableError */
+  async list(
+    page: Page,
+  ): Promise<{ readonly takedowns: readonly TakedownView[]; readonly count: number }> {
+    const { takedowns, count } = await this.listing.takenDown(page);
+    return { takedowns: takedowns.map(viewOf), count };
+  }
+
+  /** All that operators did, the newest first. @throws IndexUnavailableError */
+  async acts(page: Page): Promise<{ readonly acts: readonly TakedownAct[] }> {
+    const acts = await this.listing.takedownActs(page);
+    return {
+      acts: acts.map((act) => ({
+        action: act.state === 'down' ? 'taken_down' : 'restored',
+        ...viewOf(act),
+      })),
+    };
+  }
+
+  /** What a name stands for, and what is sold by it. */
+  async #digestsOf(name: ObjectName): Promise<readonly string[]> {
+    const named = await this.hub.lookUp(name.owner, name.id);
+    if (named === undefined) throw new CodedError(404, 'no_such_file', 'There is no such file.');
+    const { object, terms } = named;
+    const sold = terms === undefined ? object : priceOf(terms, object).object;
+    return [...new Set([object.sha256, sold.sha256])];
+  }
+
+  async #assertRoom(more: number): Promise<void> {
+    const { count } = await this.listing.takenDown({ offset: 0, length: 0 });
+    if (more === 0 || count + more <= TAKEDOWNS_MOST) return;
+    const message = `${TAKEDOWNS_MOST} contents are taken down: put back some that nobody stores any more.`;
+    throw new CodedError(409, 'takedowns_full', message);
+  }
+}
+
+function viewOf({ sha256, owner, id, reason, by, order }: Takedown): TakedownView {
+  const at = new Date(Math.floor(order / 1000)).toISOString();
+  return { sha256, owner, name: id, reason, by, at };
+}
