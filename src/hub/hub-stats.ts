@@ -7,9 +7,16 @@ export interface OperationStats {
 
 export type HubOperation = 'upload' | 'download' | 'remove';
 
+/**
+ * What became of a request for a file with a price: a 402; a payment that was settled, or never will be; or one that
+ * is under way. A repeat of what was sold before is none of these.
+ */
+export type SaleStep = 'offered' | 'sold' | 'failed' | 'pending';
+
 /** Counts for whoever reports them. */
 export class HubStats {
   readonly #operations = new Map<HubOperation, { count: number; bytes: number }>();
+  readonly #sales = new Map<SaleStep, number>();
   #damaged = 0;
 
   note(operation: HubOperation, bytes = 0): void {
@@ -17,6 +24,14 @@ export class HubStats {
     this.#operations.set(operation, stats);
     stats.count += 1;
     stats.bytes += bytes;
+  }
+
+  noteSale(step: SaleStep): void {
+    this.#sales.set(step, this.sales(step) + 1);
+  }
+
+  sales(step: SaleStep): number {
+    return this.#sales.get(step) ?? 0;
   }
 
   noteDamaged(): void {

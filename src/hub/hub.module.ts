@@ -32,6 +32,7 @@ import { gatewayLog, indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
+import { PriceSeal } from './index/price-seal.js';
 import { HubLimits } from './limits/hub-limits.service.js';
 import { LinkBook } from './links/link-book.js';
 import { ShareLinks } from './links/share-links.service.js';
@@ -45,7 +46,10 @@ import { createStorage } from './storage/create-storage.js';
 import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
 
-type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, PaymentGateway?];
+type SalesNeeds = [
+  ...[AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, HubStats],
+  PaymentGateway?,
+];
 
 /** The file hub: storage, its index, and the interface its clients know. */
 @Global()
@@ -70,13 +74,15 @@ type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, Pay
     },
     {
       provide: HubIndex,
-      inject: [HUB_REDIS, StorageProvider, PinoLogger],
+      inject: [HUB_REDIS, StorageProvider, PinoLogger, AppConfig],
       useFactory: async (
         redis: Redis,
         storage: StorageProvider,
         logger: PinoLogger,
+        { hub }: AppConfig,
       ): Promise<HubIndex> => {
-        const index = new HubIndex(redis, indexLog(logger));
+        const seal = new PriceSeal(hub.sales?.secret.reveal() ?? '');
+        const index = new HubIndex(redis, indexLog(logger), seal);
         await index.start(new StorageOpening(storage, openingLog(logger)));
         return index;
       },
@@ -115,15 +121,18 @@ type SalesNeeds = [AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, Pay
     {
       provide: SalesService,
       inject: [
-        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger],
+        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger, HubStats],
         { token: PaymentGateway, optional: true },
       ],
-      useFactory: (...[config, access, redis, storage, logger, own]: SalesNeeds) =>
-        new SalesService(
-          config,
-          access,
-          createSales({ hub: config.hub, redis, storage, own, failed: gatewayLog(logger) }),
-        ),
+      useFactory: (...[config, access, redis, storage, logger, stats, own]: SalesNeeds) => {
+        const sales = createSales({
+          ...{ hub: config.hub, redis, storage, own, failed: gatewayLog(logger) },
+          settled: (how) => {
+            stats.noteSale(how);
+          },
+        });
+        return new SalesService(config, access, sales, stats);
+      },
     },
   ],
   exports: [HubHealth, HubStats, HubService, HubListing],

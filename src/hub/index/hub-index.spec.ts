@@ -8,6 +8,7 @@ import type {
   StoredObject,
 } from '../storage/storage-provider.js';
 import { HubIndex } from './hub-index.js';
+import { PriceSeal } from './price-seal.js';
 
 const STORED: StoredObject = {
   ...{ op: 'put', order: 6, owner: 'o', id: 'i', bucket: 'b', kind: 'memory' },
@@ -20,7 +21,7 @@ async function indexBefore(
 ): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
   const said: string[] = [];
   const redis = {
-    hmget: () => Promise.resolve(['3-generation', '5', 'store']),
+    hmget: () => Promise.resolve(['4-generation', '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {
@@ -33,11 +34,12 @@ async function indexBefore(
       yield* await Promise.resolve([]);
     },
   } as unknown as StorageProvider;
-  const index = new HubIndex(redis, {
+  const log = {
     missing: () => said.push('missing'),
-    mended: ({ how }) => said.push(how),
+    mended: ({ how }: { readonly how: string }) => said.push(how),
     failed: () => said.push('failed'),
-  });
+  };
+  const index = new HubIndex(redis, log, new PriceSeal('a secret'));
   await index.start(
     new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
   );

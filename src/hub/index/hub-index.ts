@@ -5,12 +5,13 @@ import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
 import type { StorageOpening } from '../storage/storage-opening.js';
 import type {
   JournalEntry,
+  ObjectName,
   StorageObserver,
   StorageProvider,
   StoredObject,
   Takedown,
 } from '../storage/storage-provider.js';
-import { objectOf, priceTextIn, takedownOf } from './index-entry.js';
+import { objectOf, takedownOf } from './index-entry.js';
 import {
   chunksOf,
   type IndexState,
@@ -18,6 +19,7 @@ import {
   isOurFormat,
   type MetaFields,
 } from './index-tables.js';
+import type { PriceSeal } from './price-seal.js';
 
 /** How often the index is looked at when nobody asks for anything. */
 const WATCH_MS = 1000;
@@ -56,8 +58,9 @@ export class HubIndex implements StorageObserver {
   constructor(
     private readonly redis: Redis,
     private readonly log: IndexLog,
+    private readonly seal: PriceSeal,
   ) {
-    this.#tables = new IndexTables(redis);
+    this.#tables = new IndexTables(redis, seal);
   }
 
   /** Opens the storage with this index as its observer. It may be open only later. */
@@ -124,10 +127,25 @@ export class HubIndex implements StorageObserver {
     const { meta, entry, price, takedowns } = await this.#tables.lookUp(owner, id);
     this.#judge(meta, known);
     if (entry === undefined) return undefined;
-    return {
-      ...{ object: objectOf(entry), terms: priceTextIn(price) },
-      takedowns: takedowns.map(takedownOf),
-    };
+    const object = objectOf(entry);
+    const terms = await this.termsIn(object, price);
+    return { object, terms, takedowns: takedowns.map(takedownOf) };
+  }
+
+  /**
+   * The terms in a row of a price, `undefined` where there are none. A row that this service has not written is the end of
+   * the index: it is made anew from the journal.
+   *
+   * @throws IndexUnavailableError
+   */
+  async termsIn(name: ObjectName, row: string | null | undefined): Promise<string | undefined> {
+    const terms = row == null ? '' : this.seal.termsIn(name, row);
+    if (terms !== undefined) return terms === '' ? undefined : terms;
+    const why = 'a price in it is not what was written';
+    await this.#tables.disown();
+    this.log.missing(why);
+    if (this.#storage?.isWriter === true) this.#mend();
+    throw new IndexUnavailableError(why);
   }
 
   /** Runs a query of several steps; its result counts only when the index was sound throughout. */

@@ -128,6 +128,7 @@ export class HubListing {
             redis,
             part,
             next.map(({ id }) => id),
+            this.index,
           ),
         };
       });

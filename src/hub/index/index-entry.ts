@@ -2,19 +2,20 @@ import { z } from 'zod';
 import type { JournalEntry, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
 import { keyPart } from './keys.js';
+import type { PriceSeal } from './price-seal.js';
 
 /** The arguments a script takes an entry as; see `index-scripts.ts`. */
-export function entryArguments(entry: JournalEntry): string[] {
+export function entryArguments(entry: JournalEntry, seal: PriceSeal): string[] {
   const { op, order, owner, id } = entry;
-  return [op, String(order), keyPart(owner), keyPart(id), textOf(entry)];
+  return [op, String(order), keyPart(owner), keyPart(id), textOf(entry, seal)];
 }
 
-function textOf(entry: JournalEntry): string {
+function textOf(entry: JournalEntry, seal: PriceSeal): string {
   switch (entry.op) {
     case 'put':
       return indexTextOf(entry);
     case 'price':
-      return entry.terms;
+      return seal.rowOf(entry);
     case 'remove':
       return '';
     case 'takedown':
@@ -76,8 +77,3 @@ export function takedownOf(text: string): Takedown {
   return { op: 'takedown', order: Number(text.slice(0, at)), ...kept };
 }
 
-/** @param text - `<order>|<terms>`. */
-export function priceTextIn(text: string | undefined): string | undefined {
-  const terms = text?.slice(text.indexOf('|') + 1);
-  return terms === '' ? undefined : terms;
-}

@@ -6,9 +6,10 @@ import type { JournalEntry, StorageProvider } from '../storage/storage-provider.
 import { entryArguments } from './index-entry.js';
 import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
+import type { PriceSeal } from './price-seal.js';
 
 /** Of the index's layout; another one is made anew. */
-const FORMAT = '3';
+const FORMAT = '4';
 /** Entries applied by one script. */
 const CHUNK = 200;
 /** Milliseconds a maker of a new index may be silent. */
@@ -31,7 +32,10 @@ export interface MetaFields {
 export class IndexTables {
   readonly #processId = randomBytes(6).toString('hex');
 
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly seal: PriceSeal,
+  ) {}
 
   /**
    * The newest entry of a name, of any owner where none is given, its price and its takedowns, with what the index says of itself:
@@ -79,7 +83,7 @@ export class IndexTables {
   async apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
     for (let at = 0; at < entries.length; at += CHUNK) {
       const chunk = entries.slice(at, at + CHUNK);
-      const args = [known.generation, String(known.last), ...chunk.flatMap(entryArguments)];
+      const args = [known.generation, String(known.last), ...this.#arguments(chunk)];
       if ((await this.#run(APPLY, args)) !== 1) return false;
     }
     return true;
@@ -119,7 +123,7 @@ export class IndexTables {
     let count = 0;
     let last = 0;
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
-      (await this.#run(REBUILD, [this.#processId, ...chunk.flatMap(entryArguments)])) === 1;
+      (await this.#run(REBUILD, [this.#processId, ...this.#arguments(chunk)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
       if (!(await take(chunk))) return undefined;
       count += chunk.length;
@@ -134,6 +138,19 @@ export class IndexTables {
     const args = [this.#processId, storage.storeId, generation, String(last)];
     if ((await this.#run(PUBLISH, args)) !== 1) return undefined;
     return { state: { generation, last }, entries: count };
+  }
+
+  /** From now on nobody believes it, in no process; who may makes it anew. @throws IndexUnavailableError */
+  async disown(): Promise<void> {
+    try {
+      await this.redis.del(metaKey());
+    } catch (error) {
+      throw new IndexUnavailableError('Redis', error);
+    }
+  }
+
+  #arguments(entries: readonly JournalEntry[]): string[] {
+    return entries.flatMap((entry) => entryArguments(entry, this.seal));
   }
 
   async #clear(): Promise<void> {

@@ -19,7 +19,7 @@ import { createHash } from 'node:crypto';
  * | `hub:i:m:<owner>:<conversation>` | zset | always | ids of a conversation by their number |
  * | `hub:i:n:<id>` | zset | always | owners of an id by order |
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
- * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<terms>`, no terms where it was taken away |
+ * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<MAC>\|<terms>`, no terms where it was taken away; see `price-seal.ts` |
  * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |

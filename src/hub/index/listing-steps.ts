@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { StoredObject, Takedown } from '../storage/storage-provider.js';
-import type { NamedObject } from './hub-index.js';
-import { objectOf, priceTextIn, takedownOf } from './index-entry.js';
+import type { HubIndex, NamedObject } from './hub-index.js';
+import { objectOf, takedownOf } from './index-entry.js';
 import {
   keyPart,
   nameOfPart,
@@ -101,16 +101,24 @@ export async function objects(redis: Redis, owner: Part, ids: readonly Part[]): 
   return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
 }
 
-/** With what they cost. */
-export async function priced(redis: Redis, owner: Part, ids: readonly Part[]): Promise<NamedObject[]> {
+/** With what they cost, and what is taken down of them. */
+export async function priced(
+  redis: Redis,
+  owner: Part,
+  ids: readonly Part[],
+  index: Pick<HubIndex, 'termsIn'>,
+): Promise<NamedObject[]> {
   if (ids.length === 0) return [];
   const [texts, prices] = await Promise.all([
     redis.hmget(objectsKey(owner), ...ids),
     redis.hmget(pricesKey(owner), ...ids),
   ]);
-  const found = texts.flatMap((text, at) =>
-    text === null ? [] : [{ object: objectOf(text), terms: priceTextIn(prices[at] ?? undefined) }],
-  );
+  const found: Omit<NamedObject, 'takedowns'>[] = [];
+  for (const [at, text] of texts.entries()) {
+    if (text === null) continue;
+    const object = objectOf(text);
+    found.push({ object, terms: await index.termsIn(object, prices[at]) });
+  }
   const digests = found.map(({ object }) => object.sha256);
   const takedowns = await takedownsOf(redis, digests);
   return found.map((one) => ({

@@ -18,10 +18,13 @@ export interface SalesSetUp {
   readonly own: PaymentGateway | undefined;
   /** A facilitator that did not answer. */
   readonly failed: (error: unknown) => void;
+  /** What became of a payment. */
+  readonly settled: (how: 'sold' | 'failed') => void;
 }
 
 /** @returns `undefined` where nothing is sold. */
-export function createSales({ hub, redis, storage, own, failed }: SalesSetUp): Sales | undefined {
+export function createSales(setUp: SalesSetUp): Sales | undefined {
+  const { hub, redis, storage, own, failed, settled } = setUp;
   const { sales, address } = hub;
   const gateway = sales?.facilitator ? new HttpPaymentGateway(sales.facilitator) : own;
   if (sales === undefined || gateway === undefined) return undefined;
@@ -33,5 +36,6 @@ export function createSales({ hub, redis, storage, own, failed }: SalesSetUp): S
     read: (object) => verifiedRead(storage, object, 0, object.size),
     now: nowSeconds,
     failed,
+    settled,
   });
 }

@@ -3,6 +3,7 @@ import type { AppConfig } from '../../platform/config/app-config.js';
 import { sendJson } from '../../platform/http/json.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import type { HubAccess } from '../auth/hub-access.service.js';
+import type { HubStats } from '../hub-stats.js';
 import type { ObjectName, StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { paymentRequired } from './offer.js';
@@ -20,6 +21,7 @@ export class SalesService {
     private readonly access: HubAccess,
     /** Absent where nothing is sold. */
     private readonly sales: Sales | undefined,
+    private readonly stats: HubStats,
   ) {}
 
   /**
@@ -78,6 +80,7 @@ export class SalesService {
         if (price !== undefined) this.#demand(response, price, outcome.error);
         return undefined;
       case 'pending':
+        this.stats.noteSale('pending');
         response.setHeader('Retry-After', PENDING_RETRY_SECONDS);
         sendJson(response, 503, {
           Type: 'hub',
@@ -90,6 +93,7 @@ export class SalesService {
   }
 
   #demand(response: Response, price: Price, error: string): void {
+    this.stats.noteSale('offered');
     const publicUrl = this.config.hub.sales?.publicUrl ?? '';
     const body = paymentRequired(price, publicUrl, error);
     response.setHeader('PAYMENT-REQUIRED', encoded(body));

@@ -97,6 +97,8 @@ function shop(): {
   readonly secret: SalesSecret;
   readonly clock: { now: number };
   readonly disk: { bytes: Buffer };
+  /** What became of payments. */
+  readonly heard: readonly string[];
   /** Another process of the same hub, or this one after a crash. */
   readonly process: () => Sales;
   readonly ask: (
@@ -110,9 +112,13 @@ function shop(): {
   const secret = new SalesSecret('s'.repeat(32), OWNER);
   const clock = { now: NOW };
   const disk = { bytes: BYTES };
+  const heard: string[] = [];
   const process = (): Sales =>
     new Sales({
       ...{ gateway: facilitator, store, secret, now: () => clock.now, failed: () => undefined },
+      settled: (how) => {
+        heard.push(how);
+      },
       publicUrl: 'https://files.example/api',
       async *read() {
         yield await Promise.resolve(disk.bytes);
@@ -120,7 +126,7 @@ function shop(): {
     });
   const sales = process();
   return {
-    ...{ facilitator, store, secret, clock, disk, process },
+    ...{ facilitator, store, secret, clock, disk, heard, process },
     ask: (price, showing, maySettle = true) => sales.judge(price, shown(showing), maySettle),
   };
 }

@@ -53,6 +53,8 @@ export interface SalesParts {
   /** Unix seconds. */
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
+  /** Hears what became of a payment. */
+  readonly settled: (how: 'sold' | 'failed') => void;
 }
 
 /**
@@ -229,10 +231,12 @@ export class Sales {
     if (reply.success) {
       const until = this.parts.now() + sale.accessSeconds;
       const kept = await this.parts.store.complete(sale, { until, reply: { ...reply } });
+      this.parts.settled('sold');
       return this.#opened(kept, kept.paid ?? { until, reply: { ...reply } });
     }
     if (!hasFailed(reply)) return { kind: 'pending', reply };
     await this.parts.store.drop(sale);
+    this.parts.settled('failed');
     return { kind: 'unpaid', error: reply.errorReason ?? 'unexpected_settle_error', reply };
   }
 

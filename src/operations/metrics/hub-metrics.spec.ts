@@ -15,6 +15,7 @@ describe('hub metrics', () => {
     const { registry, stats, metrics } = build(undefined, Promise.resolve(1_000_000));
     stats.note('upload', 40);
     stats.noteDamaged();
+    stats.noteSale('sold');
     await metrics.refresh();
     stats.note('upload', 2);
     await metrics.refresh();
@@ -22,6 +23,8 @@ describe('hub metrics', () => {
     expect(text).toContain('x402_hub_operations_total{operation="upload"} 2');
     expect(text).toContain('x402_hub_operations_total{operation="remove"} 0');
     expect(text).toContain('x402_hub_payload_bytes_total{operation="upload"} 42');
+    expect(text).toContain('x402_hub_sales_total{outcome="sold"} 1');
+    expect(text).toContain('x402_hub_sales_total{outcome="pending"} 0');
     expect(text).toContain('x402_hub_damaged_reads_total 1');
     expect(text).toContain('x402_hub_up 1');
     expect(text).toContain('x402_hub_storage_free_bytes 1000000');

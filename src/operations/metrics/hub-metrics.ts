@@ -1,20 +1,22 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { HubHealth } from '../../hub/hub-health.service.js';
-import type { HubOperation, HubStats } from '../../hub/hub-stats.js';
+import type { HubOperation, HubStats, SaleStep } from '../../hub/hub-stats.js';
 
 const OPERATIONS: readonly HubOperation[] = ['upload', 'download', 'remove'];
+const SALES: readonly SaleStep[] = ['offered', 'sold', 'failed', 'pending'];
 
 /** Series of the file hub, as this process serves it. */
 export class HubMetrics {
   readonly #operations: Counter<'operation'>;
   readonly #bytes: Counter<'operation'>;
+  readonly #sales: Counter<'outcome'>;
   readonly #damaged: Counter;
   readonly #up: Gauge;
   readonly #free: Gauge;
 
   constructor(
     registry: Registry,
-    private readonly stats: Pick<HubStats, 'of' | 'damaged'>,
+    private readonly stats: Pick<HubStats, 'of' | 'sales' | 'damaged'>,
     private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
   ) {
     const registers = [registry];
@@ -28,6 +30,12 @@ export class HubMetrics {
       name: 'x402_hub_payload_bytes_total',
       help: 'Bytes of payloads stored and served.',
       labelNames: ['operation'],
+      registers,
+    });
+    this.#sales = new Counter({
+      name: 'x402_hub_sales_total',
+      help: 'What became of requests for files with a price.',
+      labelNames: ['outcome'],
       registers,
     });
     this.#damaged = new Counter({
@@ -55,6 +63,8 @@ export class HubMetrics {
       this.#operations.inc({ operation }, count);
       this.#bytes.inc({ operation }, bytes);
     }
+    this.#sales.reset();
+    for (const outcome of SALES) this.#sales.inc({ outcome }, this.stats.sales(outcome));
     this.#damaged.reset();
     this.#damaged.inc(this.stats.damaged);
     const [trouble, free] = await Promise.all([

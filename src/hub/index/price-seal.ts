@@ -1,0 +1,38 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { ObjectName, Pricing } from '../storage/storage-provider.js';
+
+/**
+ * Marks the prices in the index as written by this service: `<order>|<MAC>|<terms>`. Who can write Redis could
+ * otherwise change what a file costs, and whom that is paid to. The journal has no such mark: a secret that was
+ * changed only means that the index is made anew.
+ *
+ * A row that is taken out, or an older one of the same file that is put back, is not noticed.
+ */
+export class PriceSeal {
+  /** @param secret - without one nothing is sold, and the mark is worth nothing. */
+  constructor(private readonly secret: string) {}
+
+  /** What stands behind the order. */
+  rowOf({ order, owner, id, terms }: Pricing): string {
+    return `${this.#mac(order, { owner, id }, terms)}|${terms}`;
+  }
+
+  /**
+   * @param row - as the index has it.
+   * @returns the terms, empty where there are none any more; `undefined` for a row that was not written here for this
+   *   name.
+   */
+  termsIn(name: ObjectName, row: string): string | undefined {
+    const [order = '', mac = ''] = row.split('|', 2);
+    const terms = row.slice(order.length + mac.length + 2);
+    const [given, wanted] = [Buffer.from(mac), Buffer.from(this.#mac(Number(order), name, terms))];
+    const isOurs = given.length === wanted.length && timingSafeEqual(given, wanted);
+    return isOurs ? terms : undefined;
+  }
+
+  #mac(order: number, { owner, id }: ObjectName, terms: string): string {
+    return createHmac('sha256', this.secret)
+      .update(`price\n${JSON.stringify([order, owner, id, terms])}`)
+      .digest('base64url');
+  }
+}
