@@ -10,8 +10,11 @@ export const DESCRIPTOR = {
   Size: 11,
 };
 
-export const refusal = (description: string, message: string, headers?: readonly string[]): JsonObject =>
-  jsonAnswer(description, 'HubRefusal', { Type: 'hub', Message: message }, headers);
+export const refusal = (
+  description: string,
+  message: string,
+  headers?: readonly string[],
+): JsonObject => jsonAnswer(description, 'HubRefusal', { Type: 'hub', Message: message }, headers);
 
 const REFUSALS: JsonObject = {
   400: refusal('The request cannot be understood, or a field is missing.', 'owner is required'),

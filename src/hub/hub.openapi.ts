@@ -32,7 +32,8 @@ const FORM: JsonObject = {
 };
 
 const BYTES: JsonObject = {
-  description: 'The bytes, as the type they were stored with; the descriptor where it is asked for.',
+  description:
+    'The bytes, as the type they were stored with; the descriptor where it is asked for.',
   content: {
     'text/plain': { schema: { type: 'string' } },
     'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },

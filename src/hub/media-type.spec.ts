@@ -18,10 +18,14 @@ describe('a media type', () => {
     expect(mediaTypeIn(header)).toBe(type);
   });
 
-  it.each(['text/html', 'image/svg+xml', 'application/pdf', 'text/xml', 'text/javascript', undefined])(
-    'like %s is never shown in place: it may hold a script',
-    (type) => {
-      expect(isShown(type)).toBe(false);
-    },
-  );
+  it.each([
+    'text/html',
+    'image/svg+xml',
+    'application/pdf',
+    'text/xml',
+    'text/javascript',
+    undefined,
+  ])('like %s is never shown in place: it may hold a script', (type) => {
+    expect(isShown(type)).toBe(false);
+  });
 });

@@ -131,7 +131,9 @@ describe('share links', () => {
     expect([(await read(one)).status, (await read(two)).status]).toEqual([410, 200]);
     expect((await takeBack('')).status).toBe(200);
     expect((await read(two)).status).toBe(410);
-    expect((await read(await shareLinkOf(me, 'note', { issuedAt: nowSeconds() + 5 }))).status).toBe(200);
+    expect((await read(await shareLinkOf(me, 'note', { issuedAt: nowSeconds() + 5 }))).status).toBe(
+      200,
+    );
     expect((await takeBack('', newAccount())).status).toBe(404);
   });
 

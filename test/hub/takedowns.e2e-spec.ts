@@ -8,7 +8,13 @@ import { freePort } from '../../sandbox/processes.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { ApiDescription } from '../support/api-description.js';
 import { eventually } from '../support/http.js';
-import { type GivenHeaders, type Hub, HUB_ADDRESS, type HubAnswer, HubWorld } from '../support/hub-world.js';
+import {
+  type GivenHeaders,
+  type Hub,
+  HUB_ADDRESS,
+  type HubAnswer,
+  HubWorld,
+} from '../support/hub-world.js';
 import { type Json, newAccount } from '../support/payments.js';
 import { shareLinkOf } from '../support/share-link.js';
 import { strictHeaders } from '../support/strict-signature.js';
@@ -193,8 +199,14 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
     const digest = sha256(WORDS);
     for (const body of [
       ...[{}, [], { sha256: digest }, { sha256: digest, reason: '' }, { sha256: 'x', reason: 'y' }],
-      ...[{ sha256: digest, owner: 'a', name: 'b', reason: 'y' }, { owner: 'a', reason: 'y' }],
-      ...[{ sha256: digest, reason: 'y'.repeat(201) }, { sha256: digest, reason: 'y', more: 1 }],
+      ...[
+        { sha256: digest, owner: 'a', name: 'b', reason: 'y' },
+        { owner: 'a', reason: 'y' },
+      ],
+      ...[
+        { sha256: digest, reason: 'y'.repeat(201) },
+        { sha256: digest, reason: 'y', more: 1 },
+      ],
     ]) {
       expect([body, (await admin('takedown', body)).status]).toEqual([body, 400]);
     }

@@ -27,10 +27,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
   const signed = async (method: string, path: string, account = me): Promise<HubAnswer> =>
     hub.ask(path, { method, headers: await strictHeaders(account, { method, path }) });
   const stored = (name: string): Promise<HubAnswer> =>
-    signed(
-      'GET',
-      `/api/download?${new URLSearchParams({ owner: me.address, name }).toString()}`,
-    );
+    signed('GET', `/api/download?${new URLSearchParams({ owner: me.address, name }).toString()}`);
   const takeBack = (query: string, account = me): Promise<HubAnswer> =>
     signed('DELETE', `/api/incoming${query}`, account);
 

@@ -70,7 +70,7 @@ export class HubAccess {
   }
 
   /**
-   * Who has signed this one request. Nothing less moves money, whatever the hub takes otherwise.
+   * Who has signed this one request. Nothing less sets a price or takes a link back, whatever the hub takes otherwise.
    *
    * @throws HubRefusal without a strict signature.
    */
@@ -80,7 +80,7 @@ export class HubAccess {
     if (header.length > HEADER_MAX) throw HubRefusal.unauthorized('decode auth: too long');
     const strict = readStrictAuthorization(header);
     if (strict === undefined) {
-      throw HubRefusal.unauthorized('decode auth: a price takes the strict form only');
+      throw HubRefusal.unauthorized('decode auth: this takes the strict form only');
     }
     return this.#strictCaller(strict, request);
   }

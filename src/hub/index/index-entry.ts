@@ -76,4 +76,3 @@ export function takedownOf(text: string): Takedown {
   const kept = KeptTakedown.parse(JSON.parse(text.slice(at + 1)));
   return { op: 'takedown', order: Number(text.slice(0, at)), ...kept };
 }
-

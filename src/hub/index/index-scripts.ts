@@ -33,16 +33,19 @@ local function unlist(owner, id, old)
   redis.call('ZREM', I .. 'recent', owner .. ':' .. id)
 end
 
+-- 0 for what was not written here.
+local function order_of(row) return tonumber(string.match(row, '^(%d+)|') or '0') end
+
 -- A price that was taken away stays as an empty one, so that no older one comes back.
 local function set_price(order, owner, id, terms)
   local old = redis.call('HGET', I .. 'p:' .. owner, id)
-  if old and tonumber(string.match(old, '^(%d+)|')) >= tonumber(order) then return end
+  if old and order_of(old) >= tonumber(order) then return end
   redis.call('HSET', I .. 'p:' .. owner, id, order .. '|' .. terms)
 end
 
 local function drop_price(order, owner, id)
   local old = redis.call('HGET', I .. 'p:' .. owner, id)
-  if old and tonumber(string.match(old, '^(%d+)|')) < tonumber(order) then
+  if old and order_of(old) < tonumber(order) then
     redis.call('HDEL', I .. 'p:' .. owner, id)
   end
 end
@@ -52,7 +55,7 @@ local function take_down(order, text)
   local e = cjson.decode(text)
   redis.call('ZADD', I .. 'ta', order, order .. '|' .. text)
   local old = redis.call('HGET', I .. 't', e.sha256)
-  if old and tonumber(string.match(old, '^(%d+)|')) >= tonumber(order) then return end
+  if old and order_of(old) >= tonumber(order) then return end
   redis.call('HSET', I .. 't', e.sha256, order .. '|' .. text)
   if e.state == 'down' then redis.call('ZADD', I .. 'td', order, e.sha256)
   else redis.call('ZREM', I .. 'td', e.sha256) end

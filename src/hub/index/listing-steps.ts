@@ -45,7 +45,11 @@ export async function membersFrom(
 }
 
 /** Where a conversation goes on behind a member, though it or others may be gone meanwhile. */
-export async function rankBehind(redis: Redis, key: string, { id, score }: Member): Promise<number> {
+export async function rankBehind(
+  redis: Redis,
+  key: string,
+  { id, score }: Member,
+): Promise<number> {
   const rank = await redis.zrank(key, id);
   return rank === null ? redis.zcount(key, '-inf', score) : rank + 1;
 }
@@ -95,7 +99,11 @@ export async function newestObject(
   return object;
 }
 
-export async function objects(redis: Redis, owner: Part, ids: readonly Part[]): Promise<StoredObject[]> {
+export async function objects(
+  redis: Redis,
+  owner: Part,
+  ids: readonly Part[],
+): Promise<StoredObject[]> {
   if (ids.length === 0) return [];
   const texts = await redis.hmget(objectsKey(owner), ...ids);
   return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));

@@ -58,7 +58,11 @@ export const LINK_PATHS: Readonly<Record<string, JsonObject>> = {
       requestBody: {
         required: true,
         description: 'The bytes of the file.',
-        content: { 'application/octet-stream': { schema: { type: 'string', contentMediaType: 'application/octet-stream' } } },
+        content: {
+          'application/octet-stream': {
+            schema: { type: 'string', contentMediaType: 'application/octet-stream' },
+          },
+        },
       },
       responses: {
         200: jsonAnswer('It is stored.', 'HubReceived', {

@@ -109,7 +109,8 @@ export function verifyLink(
   const digest = hashTypedData({ domain: strictDomain(hub), types, primaryType, message });
   const plain = normalized(signature);
   const signer = plain === undefined ? undefined : recover(digest, plain);
-  if (signer?.toLowerCase() !== owner) return bad('the link is not signed by its owner for this hub');
+  if (signer?.toLowerCase() !== owner)
+    return bad('the link is not signed by its owner for this hub');
   return until <= now ? { kind: 'over' } : { kind: 'good' };
 }
 

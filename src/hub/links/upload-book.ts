@@ -23,7 +23,12 @@ const STORING_SECONDS = 30;
 export type UploadState = 'open' | 'again' | 'busy' | 'used' | 'void' | 'full';
 
 const UPLOAD_STATES: ReadonlySet<unknown> = new Set<UploadState>([
-  ...(['open', 'again', 'busy', 'used', 'void', 'full'] as const),
+  'open',
+  'again',
+  'busy',
+  'used',
+  'void',
+  'full',
 ]);
 
 /**

@@ -51,7 +51,11 @@ const rows = z.strictObject({
     .regex(/^([1-9]\d?|100)$/)
     .transform(Number)
     .default(ROWS_USUAL),
-  offset: z.string().regex(/^\d{1,9}$/).transform(Number).default(0),
+  offset: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number)
+    .default(0),
 });
 
 /** @throws CodedError `invalid_query` */

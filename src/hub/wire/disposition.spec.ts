@@ -15,6 +15,8 @@ describe('attachment', () => {
   });
 
   it('cuts a long name between characters', () => {
-    expect(disposition('attachment', '🦙'.repeat(300))).toContain(`UTF-8''${'%F0%9F%A6%99'.repeat(255)}`);
+    expect(disposition('attachment', '🦙'.repeat(300))).toContain(
+      `UTF-8''${'%F0%9F%A6%99'.repeat(255)}`,
+    );
   });
 });
