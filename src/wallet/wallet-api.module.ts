@@ -14,7 +14,7 @@ import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
 import { ApprovalService } from './http/approval.service.js';
-import { ApprovalPageController } from './http/approval-page.controller.js';
+import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { WalletBody } from './http/wallet-body.service.js';
@@ -61,7 +61,7 @@ interface PolicySurroundings {
 /** How owners and agents reach the wallet: sign-in, REST and MCP. */
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
-  controllers: [ApprovalPageController, SignInV1Controller, WalletsV1Controller, McpController],
+  controllers: [WalletPagesController, SignInV1Controller, WalletsV1Controller, McpController],
   providers: [
     {
       provide: TokenIssuer,
