@@ -12,7 +12,6 @@ import {
   membersKey,
   objectsKey,
   ownersOfIdKey,
-  type Part,
   recentKey,
   takedownActsKey,
   takenDownKey,
