@@ -90,7 +90,8 @@ export function signingForm(place, { show, send, challenge, submit }) {
   const rules = make('p', { id: 'rules' });
   const about = make('div', {}, make('h2', {}, 'What it may do'), rules);
   const text = make('pre', { id: 'message', class: 'message' });
-  const how = 'Sign exactly this text with your address (EIP-191, “personal sign”). It costs nothing.';
+  const how =
+    'Sign exactly this text with your address (EIP-191, “personal sign”). It costs nothing.';
   const signature = input('signature', 'Signature', 'Signature, 0x…');
   const sign = button('Sign in my browser wallet', { id: 'sign' });
   const sending = make('p', {}, signature, ' ', sign, ' ', button(send, { type: 'submit' }));

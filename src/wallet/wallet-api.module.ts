@@ -10,6 +10,7 @@ import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
 import { Journal } from './audit/journal.js';
 import { DeviceCodes } from './auth/device-codes.js';
+import { IssuedTokens } from './auth/issued-tokens.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
@@ -17,12 +18,14 @@ import { ApprovalService } from './http/approval.service.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
+import { TokensV1Controller } from './http/tokens.v1.controller.js';
 import { WalletBody } from './http/wallet-body.service.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { Bearers } from './oauth/access-tokens.js';
 import { GrantBook } from './oauth/grant-book.js';
 import { GrantEnding } from './oauth/grant-ending.js';
+import { GrantsV1Controller } from './oauth/grants.v1.controller.js';
 import { OAuthRecords } from './oauth/oauth-records.js';
 import { OAUTH_STORES } from './oauth/oauth-stores.js';
 import { RegisteredClients } from './oauth/registered-clients.js';
@@ -46,6 +49,7 @@ interface SessionSurroundings {
   readonly book: WalletStore;
   readonly journal: Journal;
   readonly redis: Redis;
+  readonly issued: IssuedTokens;
   readonly now: WalletClock;
 }
 
@@ -61,7 +65,10 @@ interface PolicySurroundings {
 /** How owners and agents reach the wallet: sign-in, REST and MCP. */
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
-  controllers: [WalletPagesController, SignInV1Controller, WalletsV1Controller, McpController],
+  controllers: [
+    ...[WalletPagesController, SignInV1Controller, WalletsV1Controller],
+    ...[TokensV1Controller, GrantsV1Controller, McpController],
+  ],
   providers: [
     {
       provide: TokenIssuer,
@@ -90,6 +97,7 @@ interface PolicySurroundings {
       {
         ...{ wallet: WALLET_SETTINGS, mint: TokenIssuer, directory: WalletDirectory },
         ...{ book: WalletStore, journal: Journal, redis: WALLET_REDIS, now: WALLET_CLOCK },
+        issued: IssuedTokens,
       },
       ({ wallet, ...parts }: SessionSurroundings) =>
         new Sessions({

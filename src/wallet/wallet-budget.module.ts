@@ -10,6 +10,7 @@ import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
 import { Journal } from './audit/journal.js';
 import { RedisWitness } from './audit/journal-witness.js';
+import { IssuedTokens } from './auth/issued-tokens.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { Reconciler, type ReconcilerParts } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
@@ -67,6 +68,7 @@ interface RestorerSurroundings {
   readonly redis: Redis;
   readonly journal: Journal;
   readonly rules: RulesSeal;
+  readonly tokens: IssuedTokens;
   readonly now: WalletClock;
 }
 
@@ -92,11 +94,17 @@ interface RestorerSurroundings {
       inject: [WALLET_REDIS, RulesSeal],
       useFactory: (redis: Redis, rules: RulesSeal) => new WalletStore(redis, rules),
     },
+    {
+      provide: IssuedTokens,
+      inject: [WALLET_REDIS, RecordSeal, WALLET_CLOCK],
+      useFactory: (redis: Redis, seal: RecordSeal, now: WalletClock) =>
+        new IssuedTokens(redis, seal, now),
+    },
     provide(
       WalletRestorer,
       {
         ...{ config: AppConfig, redis: WALLET_REDIS, journal: Journal },
-        ...{ rules: RulesSeal, now: WALLET_CLOCK },
+        ...{ rules: RulesSeal, tokens: IssuedTokens, now: WALLET_CLOCK },
       },
       ({ config, ...parts }: RestorerSurroundings) =>
         new WalletRestorer({ ...parts, retentionSeconds: config.retentionSeconds }),
@@ -135,6 +143,9 @@ interface RestorerSurroundings {
       ) => new Authorizer(directory, store, journal, observer, now),
     },
   ],
-  exports: [Journal, WalletStore, WalletDirectory, SpendingStore, Reconciler, Authorizer],
+  exports: [
+    ...[Journal, WalletStore, WalletDirectory, IssuedTokens],
+    ...[SpendingStore, Reconciler, Authorizer],
+  ],
 })
 export class WalletBudgetModule {}

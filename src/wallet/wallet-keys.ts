@@ -22,6 +22,8 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:c:<user code>` | string | 10 minutes | hash of the device code's secret, and what became of it (sealed) |
  * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for (sealed) |
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
+ * | `x402:wl:tl:<wallet>` | hash | to the end of its last | tokens that were handed out, by id: end in seconds, a bar, and how (sealed) |
+ * | `x402:wl:u:<token id>` | string | life of a token or grant | when it was last used, seconds |
  * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply (sealed) |
  * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was (sealed) |
  * | `x402:wl:oa:<kind>:<tag>` | string | as the kind | what the authorization server keeps: a code, a token, a request that is being answered (sealed) |
@@ -42,6 +44,8 @@ export const lockKey = (name: string): string => `${WALLET_PREFIX}l:${name}`;
 export const codeKey = (userCode: string): string => `${WALLET_PREFIX}c:${userCode}`;
 export const nonceKey = (nonce: string): string => `${WALLET_PREFIX}n:${nonce}`;
 export const revokedTokenKey = (tokenId: string): string => `${WALLET_PREFIX}t:${tokenId}`;
+export const tokensKey = (wallet: string): string => `${WALLET_PREFIX}tl:${wallet}`;
+export const tokenUseKey = (tokenId: string): string => `${WALLET_PREFIX}u:${tokenId}`;
 export const replyKey = (wallet: string, idempotencyKey: string): string =>
   `${WALLET_PREFIX}k:${wallet}:${tagOf(idempotencyKey)}`;
 export const sentTransactionKey = (wallet: string, idempotencyKey: string): string =>

@@ -37,6 +37,10 @@ export const JournalEvent = z.discriminatedUnion('event', [
     token: z.string(),
     role: z.string(),
     by: z.string(),
+    /** Of a token that was handed out; absent for a grant. */
+    until: z.int().optional(),
+    /** The user code of an agent that was let in by one. */
+    code: z.string().optional(),
   }),
   /** Refused before anything was signed. */
   z.object({

@@ -20,6 +20,21 @@ export const StoredCharge = z.object({
 });
 export type StoredCharge = z.infer<typeof StoredCharge>;
 
+/** A token that was handed out. The token itself is kept nowhere. */
+export const IssuedToken = z.object({
+  id: z.string(),
+  role: z.enum(['owner', 'agent']),
+  /** How its owner was shown to be the owner: see `Proof`. */
+  by: z.string(),
+  /** The user code that the owner compared when it let an agent in. */
+  code: z.string().optional(),
+  /** Unix seconds. */
+  createdAt: z.int(),
+  /** Unix seconds. */
+  expiresAt: z.int(),
+});
+export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
+
 const StoredRules = z.object({ revision: z.int(), policy: z.unknown(), order: z.int() });
 
 /** What the journal knows of one wallet. */
@@ -30,6 +45,8 @@ export interface WalletRecord {
   notBefore: number;
   /** By id and deadline. */
   readonly charges: Map<string, StoredCharge>;
+  /** Handed out, by id; those that were revoked and those that are over among them. */
+  readonly tokens: Map<string, IssuedToken>;
 }
 
 /** What a checkpoint holds, one item a line. */
@@ -42,6 +59,7 @@ export const StateItem = z.discriminatedUnion('item', [
     notBefore: z.int(),
   }),
   z.object({ item: z.literal('revoked'), token: z.string(), until: z.int() }),
+  z.object({ item: z.literal('token'), wallet: z.string(), token: IssuedToken }),
   z.object({ item: z.literal('charge'), wallet: z.string(), charge: StoredCharge }),
 ]);
 export type StateItem = z.infer<typeof StateItem>;
@@ -68,6 +86,12 @@ export class JournalState {
       if (isNewer) wallet.rules = { revision, policy, order };
     } else if (event.event === 'tokens_revoked') {
       wallet.notBefore = Math.max(wallet.notBefore, event.notBefore);
+    } else if (event.event === 'signed_in') {
+      const { token: id, by, code, at, until } = event;
+      const role = event.role === 'owner' ? 'owner' : 'agent';
+      if (until === undefined) return;
+      const given = { id, role, by, createdAt: at, expiresAt: until } as const;
+      wallet.tokens.set(id, { ...given, ...(code !== undefined && { code }) });
     } else if (event.event === 'reserved') {
       const charge = chargeOf(
         wallet,
@@ -102,6 +126,9 @@ export class JournalState {
         wallet.notBefore = stored.notBefore;
         break;
       }
+      case 'token':
+        this.#walletOf(stored.wallet).tokens.set(stored.token.id, stored.token);
+        break;
       case 'charge': {
         const { charge } = stored;
         this.#walletOf(stored.wallet).charges.set(nameOf(charge.id, charge.deadline), charge);
@@ -124,12 +151,22 @@ export class JournalState {
     }
     for (const [wallet, { rules, notBefore, charges }] of this.wallets) {
       yield { item: 'wallet', wallet, notBefore, ...(rules !== undefined && { rules }) };
+      for (const token of this.goodTokens(wallet, now)) yield { item: 'token', wallet, token };
       for (const { intent, ...charge } of charges.values()) {
         const isIntentKept = intent !== undefined && charge.at >= now - retentionSeconds;
         if (charge.deadline < now - HORIZON_SECONDS && !isIntentKept) continue;
         yield { item: 'charge', wallet, charge: isIntentKept ? { ...charge, intent } : charge };
       }
     }
+  }
+
+  /** Those of a wallet that are neither over nor revoked. @param now - Unix seconds. */
+  goodTokens(wallet: string, now: number): readonly IssuedToken[] {
+    const { tokens, notBefore } = this.#walletOf(wallet);
+    return [...tokens.values()].filter(
+      ({ id, createdAt, expiresAt }) =>
+        expiresAt > now && createdAt >= notBefore && !this.revoked.has(id),
+    );
   }
 
   #applyToOwner({ event, owner, wallet }: JournalEvent): void {
@@ -142,7 +179,10 @@ export class JournalState {
   #walletOf(address: string): WalletRecord {
     const known = this.wallets.get(address);
     if (known !== undefined) return known;
-    const made: WalletRecord = { rules: undefined, notBefore: 0, charges: new Map() };
+    const made: WalletRecord = {
+      ...{ rules: undefined, notBefore: 0 },
+      ...{ charges: new Map<string, StoredCharge>(), tokens: new Map<string, IssuedToken>() },
+    };
     this.wallets.set(address, made);
     return made;
   }

@@ -50,6 +50,11 @@ export interface Approval {
   readonly epoch: number;
 }
 
+/** An approval, and the code it was given for. */
+export interface CollectedApproval extends Approval {
+  readonly userCode: string;
+}
+
 interface Read {
   /** As stored. */
   readonly sealed: string;
@@ -98,12 +103,12 @@ export class DeviceCodes {
   }
 
   /** Who approved, and when, once: of several that collect at the same time one is told. */
-  async collect(deviceCode: string): Promise<Approval | undefined> {
+  async collect(deviceCode: string): Promise<CollectedApproval | undefined> {
     const { userCode, sealed, stored } = await this.#ofAgent(deviceCode);
     const status = statusOf(stored);
     if (status.state !== 'approved') return undefined;
     const isMine = await this.#move(userCode, sealed, { ...stored, state: 'collected' });
-    return isMine ? status : undefined;
+    return isMine ? { ...status, userCode } : undefined;
   }
 
   async #pending(userCode: string): Promise<Read> {

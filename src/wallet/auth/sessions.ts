@@ -9,6 +9,7 @@ import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
+import type { IssuedTokens } from './issued-tokens.js';
 import { invalidToken, type TokenIssuer } from './token.js';
 
 /** Long enough to change rules with care, too short to be left lying about. */
@@ -29,6 +30,8 @@ export interface Proof {
   readonly askedAt?: number;
   /** Of an approval: {@link Sessions.epochOf} at that time. */
   readonly epoch?: number;
+  /** Of an approval: the user code that the owner has seen. */
+  readonly code?: string;
 }
 
 /** What of a grant says whether its tokens are good. */
@@ -48,6 +51,7 @@ export interface SessionParts {
   readonly book: WalletStore;
   readonly journal: Journal;
   readonly redis: Redis;
+  readonly issued: IssuedTokens;
   readonly rules: SessionRules;
   readonly now: () => number;
 }
@@ -65,13 +69,16 @@ export class Sessions {
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
     const { wallet, notBefore } = await this.#admit(owner, proof);
     const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.parts.rules.agentTokenSeconds;
-    const { by } = proof;
+    const how = { by: proof.by, ...(proof.code !== undefined && { code: proof.code }) };
     const { token, claims } = this.parts.mint.issue(owner, role, seconds, notBefore);
-    const at = claims.issuedAt;
+    const { id, issuedAt, expiresAt } = claims;
     await this.parts.journal.append({
       event: 'signed_in',
-      ...{ at, owner, wallet: wallet.address, token: claims.id, role, by },
+      ...{ at: issuedAt, owner, wallet: wallet.address },
+      ...{ token: id, role, ...how, until: expiresAt },
     });
+    const issued = { id, role, ...how, createdAt: issuedAt, expiresAt };
+    await this.parts.issued.note(wallet.address, [issued]);
     return token;
   }
 
@@ -97,6 +104,7 @@ export class Sessions {
     const wallet = await this.parts.directory.walletOf(owner);
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || notBefore !== epoch) throw invalidToken();
+    await this.parts.issued.noteUse(id, expiresAt);
     return { owner, wallet, role: 'agent', tokenId: id, expiresAt };
   }
 
@@ -132,6 +140,7 @@ export class Sessions {
     const wallet = await this.parts.directory.walletOf(owner);
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || issuedAt < notBefore) throw invalidToken();
+    await this.parts.issued.noteUse(id, expiresAt);
     return { owner, wallet, role, tokenId: id, expiresAt };
   }
 
@@ -164,6 +173,7 @@ export class Sessions {
       'wallet_token',
       this.parts.redis.set(revokedTokenKey(tokenId), '1', 'EX', life),
     );
+    await this.parts.issued.remove(wallet.address, tokenId);
   }
 
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */
@@ -177,6 +187,10 @@ export class Sessions {
     const common = { at, owner, wallet: wallet.address };
     await this.parts.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
     await this.parts.book.voidTokensBefore(wallet.address, notBefore);
+    const issued = await this.parts.issued.of(wallet.address);
+    for (const { id, createdAt } of issued) {
+      if (createdAt < notBefore) await this.parts.issued.remove(wallet.address, id);
+    }
   }
 }
 

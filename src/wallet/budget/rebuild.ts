@@ -5,6 +5,7 @@ import { redisCall, runScript, type ScriptArgument } from '../../platform/redis/
 import type { RulesSeal } from '../accounts/rules-seal.js';
 import type { Journal } from '../audit/journal.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
+import type { IssuedTokens } from '../auth/issued-tokens.js';
 import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
@@ -35,6 +36,7 @@ export interface RestorerParts {
   readonly redis: Redis;
   readonly journal: Pick<Journal, 'state'>;
   readonly rules: RulesSeal;
+  readonly tokens: IssuedTokens;
   /** How long finished intents are kept. */
   readonly retentionSeconds: number;
   /** Unix seconds. */
@@ -82,8 +84,9 @@ export class WalletRestorer {
     return String(await runScript(this.parts.redis, NAME_GENERATION, [fresh]));
   }
 
-  async #restore(generation: string, { wallets, revoked }: JournalState): Promise<boolean> {
-    const { redis } = this.parts;
+  async #restore(generation: string, state: JournalState): Promise<boolean> {
+    const { wallets, revoked } = state;
+    const { redis, tokens } = this.parts;
     const now = this.parts.now();
     for (const [token, until] of revoked) {
       if (until <= now) continue;
@@ -97,6 +100,7 @@ export class WalletRestorer {
       const wallet = address as Address;
       if (!(await this.#restoreCharges(generation, wallet, record))) return false;
       if (!(await this.#unlock(generation, wallet, read.policy, notBefore))) return false;
+      await tokens.note(wallet, state.goodTokens(wallet, now));
     }
     return true;
   }

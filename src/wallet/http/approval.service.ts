@@ -39,8 +39,8 @@ export class ApprovalService {
     // The token is made when it is collected: no token ever lies in Redis.
     const approval = await this.codes.collect(deviceCode);
     if (approval === undefined) return { isPending: false };
-    const { owner, epoch } = approval;
-    const token = await this.sessions.issue(owner, 'agent', { by: 'approval', epoch });
+    const { owner, epoch, userCode: code } = approval;
+    const token = await this.sessions.issue(owner, 'agent', { by: 'approval', epoch, code });
     return { isPending: false, token };
   }
 

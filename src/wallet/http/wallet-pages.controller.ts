@@ -5,9 +5,22 @@ import { StaticFile } from '../../platform/http/static-file.js';
 /** The pages of owners. They hold nothing; what they show they ask for. */
 @Controller('wallet')
 export class WalletPagesController {
+  readonly #wallet = new StaticFile('wallet.html');
+  readonly #walletScript = new StaticFile('wallet.js');
   readonly #signing = new StaticFile('signing.js');
   readonly #approval = new StaticFile('approve.html');
   readonly #approvalScript = new StaticFile('approve.js');
+
+  /** Who is let in, what they may spend and have paid; the end of it. */
+  @Get()
+  wallet(@Res() response: Response): void {
+    this.#wallet.send(response);
+  }
+
+  @Get('wallet.js')
+  walletScript(@Res() response: Response): void {
+    this.#walletScript.send(response);
+  }
 
   /** What these pages share with that of `/oauth/consent`. */
   @Get('signing.js')

@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, Param, UseFilters, UseGuards } from '@nestjs/common';
+import { IssuedTokens } from '../auth/issued-tokens.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
@@ -17,11 +18,14 @@ export class GrantsV1Controller {
   constructor(
     private readonly book: GrantBook,
     private readonly ending: GrantEnding,
+    private readonly issued: IssuedTokens,
   ) {}
 
   @Get()
   async list(@CurrentSession() { owner }: Session): Promise<Answer> {
-    return { grants: (await this.book.of(owner)).map(shown) };
+    const grants = await this.book.of(owner);
+    const uses = await this.issued.lastUses(grants.map(({ id }) => id));
+    return { grants: grants.map((grant, at) => shown(grant, uses[at])) };
   }
 
   /** All tokens of the grant are void when this answers. */
@@ -34,10 +38,12 @@ export class GrantsV1Controller {
   }
 }
 
-function shown({ id, clientId, clientName, redirectHost, scopes, ...times }: Grant): Answer {
-  const { createdAt, expiresAt } = times;
+function shown(
+  { id, clientId, clientName, redirectHost, scopes, createdAt, expiresAt }: Grant,
+  lastUsedAt: number | undefined,
+): Answer {
   return {
     ...{ id, client: { id: clientId, name: clientName }, host: redirectHost, scopes },
-    ...{ createdAt, expiresAt },
+    ...{ createdAt, expiresAt, ...(lastUsedAt !== undefined && { lastUsedAt }) },
   };
 }

@@ -15,7 +15,6 @@ import { ConsentController } from './consent.controller.js';
 import { type ConsentParts, ConsentService } from './consent.service.js';
 import { GrantBook } from './grant-book.js';
 import { GrantEnding } from './grant-ending.js';
-import { GrantsV1Controller } from './grants.v1.controller.js';
 import { OAuthMetadataController } from './metadata.controller.js';
 import { OAuthController } from './oauth.controller.js';
 import { OAuthRecords } from './oauth-records.js';
@@ -33,7 +32,7 @@ interface ServerSurroundings extends Omit<
 /** Imported only where `WALLET_OAUTH` is on: the wallet's own authorization server. */
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletApiModule],
-  controllers: [OAuthMetadataController, OAuthController, ConsentController, GrantsV1Controller],
+  controllers: [OAuthMetadataController, OAuthController, ConsentController],
   providers: [
     provide(
       AUTHORIZATION_SERVER,

@@ -8,13 +8,11 @@ import {
   object,
   operation,
   text,
-  TOKEN,
   WITH_TOKEN,
 } from './operations.js';
 import { SIGNED } from './sign-in.openapi.js';
 
 const CLOSED = { additionalProperties: false };
-const GRANT_ID = { ...text, minLength: 1, maxLength: 128 };
 const UID: Json = [
   { name: 'uid', in: 'path', required: true, schema: { ...text, maxLength: 128 } },
 ];
@@ -24,19 +22,6 @@ const COOKIE = 'With the cookie of the browser that the client sent here; 404 wi
 export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
   tags: [],
   paths: {
-    '/v1/wallets/me/grants': {
-      get: operation('walletGrants', 'Whom the owner let in by OAuth. For the owner.', TOKEN, {
-        answer: jsonAnswer('The newest first.', 'WalletGrants'),
-        more: FORBIDDEN,
-      }),
-    },
-    '/v1/wallets/me/grants/{id}': {
-      delete: operation('walletGrantEnd', 'Ends what one client was given. For the owner.', TOKEN, {
-        parameters: [{ name: 'id', in: 'path', required: true, schema: GRANT_ID }],
-        answer: jsonAnswer('Its tokens are good for nothing now.', 'WalletRevoked'),
-        more: { ...FORBIDDEN, ...NOT_FOUND },
-      }),
-    },
     '/oauth/consent/{uid}/request': {
       get: operation('walletConsentRequest', 'What a client asks the owner for.', OPEN, {
         ...{ description: COOKIE, parameters: UID },
@@ -69,19 +54,6 @@ export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
     },
   },
   schemas: {
-    WalletGrants: object({
-      grants: {
-        type: 'array',
-        items: object({
-          id: GRANT_ID,
-          client: object({ id: text, name: text }),
-          host: text,
-          scopes: { type: 'array', items: text },
-          createdAt: { type: 'integer', description: 'Unix seconds.' },
-          expiresAt: { type: 'integer', description: 'Unix seconds.' },
-        }),
-      },
-    }),
     WalletConsentRequest: object({
       client: {
         ...object({ id: text, name: text }),

@@ -1,6 +1,7 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
 import { SIGN_IN_PATHS } from './sign-in.openapi.js';
+import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
 import { WALLET_PATHS } from './wallets.openapi.js';
 
 /** What the wallet serves, described; only where it runs. */
@@ -11,8 +12,8 @@ export const WALLET_OPENAPI: OpenApiPart = {
       description: 'Wallets of owners, from which their agents pay within the rules.',
     },
   ],
-  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS },
-  schemas: WALLET_SCHEMAS,
+  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS },
+  schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS },
   securitySchemes: {
     walletToken: {
       type: 'http',

@@ -1,0 +1,45 @@
+import { Controller, Delete, Get, Param, UseFilters, UseGuards } from '@nestjs/common';
+import { IssuedTokens } from '../auth/issued-tokens.js';
+import { Sessions } from '../auth/sessions.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
+import { WalletErrorFilter } from './wallet-error.filter.js';
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** Which tokens of a wallet are good for now, and the end of each. Those of OAuth hang on grants. */
+@Controller('v1/wallets/me/tokens')
+@UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('rules_maker')
+export class TokensV1Controller {
+  constructor(
+    private readonly issued: IssuedTokens,
+    private readonly sessions: Sessions,
+  ) {}
+
+  @Get()
+  async list(@CurrentSession() { wallet, tokenId }: Session): Promise<Answer> {
+    const tokens = await this.issued.of(wallet.address);
+    const uses = await this.issued.lastUses(tokens.map(({ id }) => id));
+    return {
+      tokens: tokens.map((token, at) => ({
+        ...token,
+        ...(uses[at] !== undefined && { lastUsedAt: uses[at] }),
+        isThis: token.id === tokenId,
+      })),
+    };
+  }
+
+  /** It is void when this answers. */
+  @Delete(':id')
+  async end(@CurrentSession() session: Session, @Param('id') id: string): Promise<Answer> {
+    const { owner, wallet } = session;
+    const token = (await this.issued.of(wallet.address)).find((one) => one.id === id);
+    if (token === undefined) throw new WalletError('not_found', 'There is no such token.');
+    const { role, expiresAt } = token;
+    await this.sessions.revoke({ owner, wallet, role, tokenId: id, expiresAt });
+    return { status: 'revoked' };
+  }
+}

@@ -1,0 +1,78 @@
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { Browser } from '../support/browser.js';
+
+/** An owner at a real browser with a wallet in it (EIP-1193), who uses the pages as people do. */
+export class OwnerInBrowser {
+  private constructor(
+    readonly browser: Browser,
+    readonly owner: PrivateKeyAccount,
+  ) {}
+
+  static async start(owner: PrivateKeyAccount): Promise<OwnerInBrowser> {
+    const browser = await Browser.start(1200, 900);
+    await browser.provideWallet(owner);
+    return new OwnerInBrowser(browser, owner);
+  }
+
+  stop(): Promise<void> {
+    return this.browser.stop();
+  }
+
+  open(url: string | URL): Promise<void> {
+    return this.browser.open(String(url));
+  }
+
+  async click(id: string): Promise<void> {
+    await this.browser.until(`document.getElementById('${id}')?.checkVisibility() === true`);
+    await this.browser.evaluate(`document.getElementById('${id}').click()`);
+  }
+
+  /** Names the owner's address, and asks for what is to be signed. @returns the message on the page. */
+  async readMessage(): Promise<string> {
+    await this.click('connect');
+    const { address } = this.owner;
+    await this.browser.until(`document.getElementById('address').value === '${address}'`);
+    await this.browser.evaluate(`document.getElementById('ask').requestSubmit()`);
+    await this.browser.until(`document.getElementById('approval').checkVisibility()`);
+    return String(await this.browser.evaluate(`document.getElementById('message').textContent`));
+  }
+
+  /** Signs it in the browser's wallet, and sends it. */
+  async sign(): Promise<void> {
+    await this.click('sign');
+    await this.browser.until(`document.getElementById('signature').value.length === 132`);
+    await this.browser.evaluate(`document.getElementById('approve').requestSubmit()`);
+  }
+
+  /** Signs in at `/wallet`. */
+  async signIn(url: string): Promise<void> {
+    await this.open(`${url}/wallet`);
+    await this.readMessage();
+    await this.sign();
+    await this.untilShown('leave');
+  }
+
+  untilShown(id: string): Promise<void> {
+    return this.browser.until(`document.getElementById('${id}')?.checkVisibility() === true`);
+  }
+
+  /** The lines of a table of the page, cells joined by bars. */
+  async rows(id: string): Promise<readonly string[]> {
+    const lines = `[...document.querySelectorAll('#${id} tbody tr')]`;
+    const cells = `[...line.cells].map((cell) => cell.textContent).join(' | ')`;
+    return (await this.browser.evaluate(`${lines}.map((line) => ${cells})`)) as string[];
+  }
+
+  /** Ends whom a line of the page is about. */
+  async end(text: string): Promise<void> {
+    const lines = `[...document.querySelectorAll('#access tbody tr')]`;
+    const line = `${lines}.find((one) => one.textContent.includes(${JSON.stringify(text)}))`;
+    await this.browser.evaluate(`${line}.querySelector('button').click()`);
+    await this.untilSaid('It is ended.');
+  }
+
+  untilSaid(text: string): Promise<void> {
+    const said = `document.getElementById('outcome').textContent`;
+    return this.browser.until(`${said} === ${JSON.stringify(text)}`);
+  }
+}
