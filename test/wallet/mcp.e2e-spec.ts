@@ -274,6 +274,8 @@ describe('the wallet over MCP', () => {
     expect(await ended).toBe(0);
     const token = readFileSync(file, 'utf8');
     expect(said).not.toContain(token);
+    // What it shows its owner collects nothing: the agent’s secret is not in it.
+    expect(said).not.toMatch(/[\w-]{43}/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await (await connect(token)).call('wallet_get')).data).toMatchObject({
       owner: owner.address.toLowerCase(),

@@ -1,5 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { signed } from './wallet-world.js';
 
@@ -17,13 +23,17 @@ type Tokens = Parameters<OAuthClientProvider['saveTokens']>[0];
 
 /** What an MCP client keeps between its visits, in memory; the official clients do all the rest. */
 export class RememberingClient implements OAuthClientProvider {
-  readonly redirectUrl = REDIRECT;
-  readonly clientMetadata = METADATA;
+  readonly clientMetadata: typeof METADATA;
   /** Where the owner's browser is sent. */
   asked: URL | undefined;
   client: Saved | undefined;
   given: Tokens | undefined;
   #verifier = '';
+
+  /** @param redirectUrl - where it hears of the owner's answer. */
+  constructor(readonly redirectUrl = REDIRECT) {
+    this.clientMetadata = { ...METADATA, redirect_uris: [redirectUrl] };
+  }
 
   clientInformation(): Saved | undefined {
     return this.client;
@@ -50,6 +60,37 @@ export class RememberingClient implements OAuthClientProvider {
   codeVerifier(): string {
     return this.#verifier;
   }
+}
+
+/** The official clients, by the generation of the protocol they speak first. */
+export type Generation = 'the client of 2026' | 'the client of 2025';
+export const GENERATIONS: readonly Generation[] = ['the client of 2026', 'the client of 2025'];
+
+interface Connection {
+  readonly client: Client | OldClient;
+  /** Connects; rejects while its owner has not let it in. */
+  begin(): Promise<void>;
+  /** Goes on with what the owner's browser brought. */
+  finish(callback: URLSearchParams): Promise<void>;
+}
+
+export function connectionOf(
+  generation: Generation,
+  resource: string,
+  known: RememberingClient,
+): Connection {
+  const authProvider = known as never;
+  const url = new URL(resource);
+  if (generation === 'the client of 2026') {
+    const transport = new StreamableHTTPClientTransport(url, { authProvider });
+    const client = new Client({ name: 'test', version: '1' });
+    const finish = (callback: URLSearchParams) => transport.finishAuth(callback);
+    return { client, finish, begin: () => client.connect(transport) };
+  }
+  const transport = new OldHttp(url, { authProvider });
+  const client = new OldClient({ name: 'test', version: '1' });
+  const finish = (callback: URLSearchParams) => transport.finishAuth(callback.get('code') ?? '');
+  return { client, finish, begin: () => client.connect(transport) };
 }
 
 /** A browser, as far as it matters here: cookies by path, redirects one at a time. */

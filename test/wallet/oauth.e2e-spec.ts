@@ -5,13 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort } from '../../sandbox/processes.js';
 import { newAccount } from '../support/payments.js';
-import { Browser, METADATA, proofKey, REDIRECT, RememberingClient } from './oauth-visitors.js';
+import {
+  Browser,
+  connectionOf,
+  GENERATIONS,
+  METADATA,
+  proofKey,
+  REDIRECT,
+  RememberingClient,
+} from './oauth-visitors.js';
 import { signed, WalletWorld } from './wallet-world.js';
 
 type Json = Record<string, unknown>;
@@ -175,26 +180,11 @@ describe('the wallet over OAuth', () => {
     });
   });
 
-  describe.each(['the client of 2026', 'the client of 2025'])('serves %s', (generation) => {
+  describe.each(GENERATIONS)('serves %s', (generation) => {
     it('from the first refusal to a tool, a refreshed token and the end of it', async () => {
       const owner = newAccount();
       const known = new RememberingClient();
-      const url = new URL(resource);
-      const isNew = generation === 'the client of 2026';
-      const connect = () => {
-        const authProvider = known as never;
-        if (isNew) {
-          const transport = new StreamableHTTPClientTransport(url, { authProvider });
-          const client = new Client({ name: 'test', version: '1' });
-          const finish = (callback: URLSearchParams) => transport.finishAuth(callback);
-          return { client, finish, begin: () => client.connect(transport) };
-        }
-        const transport = new OldHttp(url, { authProvider });
-        const client = new OldClient({ name: 'test', version: '1' });
-        const finish = (callback: URLSearchParams) =>
-          transport.finishAuth(callback.get('code') ?? '');
-        return { client, finish, begin: () => client.connect(transport) };
-      };
+      const connect = () => connectionOf(generation, resource, known);
       const first = connect();
       await expect(first.begin()).rejects.toThrow();
       expect(known.client?.client_id).toEqual(expect.any(String));
@@ -283,6 +273,21 @@ describe('the wallet over OAuth', () => {
       expect(again).toContain(`${issuer}/oauth/consent/`);
     });
 
+    it('and gives the code to that browser alone, wherever the links of it are seen', async () => {
+      const owner = newAccount();
+      const browser = new Browser();
+      const page = await browser.open(linkOf(await newClient(), proofKey().challenge));
+      const asked = await browser.ask(`${page}/nonce`, { address: owner.address });
+      const approval = await signed(owner, String(asked.body['message']));
+      const { body } = await browser.ask(`${page}/approve`, approval);
+      const next = String(body['location']);
+      const uid = page.split('/').at(-1) ?? '';
+      for (const link of [next, `${issuer}/oauth/authorize/${uid}`, page]) {
+        expect(await new Browser().open(link)).not.toContain('code=');
+      }
+      expect(await browser.open(next)).toContain('code=');
+    });
+
     it('and hands a no on to the client', async () => {
       const browser = new Browser();
       const page = await browser.open(linkOf(await newClient(), proofKey().challenge));
@@ -308,7 +313,6 @@ describe('the wallet over OAuth', () => {
       ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
       ['no resource', { resource: '' }, 'invalid_target'],
       ['another resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
-      ['no scope', { scope: '' }, 'invalid_scope'],
       ['a scope that is none', { scope: 'openid admin' }, 'invalid_scope'],
       ['tokens in a URL', { response_type: 'token' }, 'unsupported_response_type'],
     ])('%s', async (_, more, error) => {

@@ -101,6 +101,40 @@ describe('signing in to the wallet', () => {
       }
     });
 
+    it('hands nothing to whoever has seen the link, the page and the signed message', async () => {
+      const owner = newAccount();
+      const { body } = await wallets.post('/v1/init', 'true');
+      const userCode = String(body['user_code']);
+      const [, secret] = String(body['code']).split('.');
+      const asked = await wallets.post('/v1/approve/nonce', {
+        ...{ code: userCode, address: owner.address },
+      });
+      expect(JSON.stringify([body['auth_url'], body['authUrl'], asked.body])).not.toContain(secret);
+      const [other] = await Promise.all([wallets.post('/v1/init', 'true')]);
+      const otherSecret = String(other.body['code']).split('.')[1] ?? '';
+      const guesses = [
+        ...[userCode, `${userCode}.`, `${userCode}.${userCode}`, `.${String(secret)}`],
+        ...[`${userCode}.${'A'.repeat(43)}`, `${userCode}.${otherSecret}`],
+        String(asked.body['nonce']),
+      ];
+      const tryAll = async (): Promise<void> => {
+        for (const code of guesses) {
+          const query = `/v1/status?code=${encodeURIComponent(code)}`;
+          const tries = [wallets.post('/v1/status', { code }), wallets.send('GET', query)];
+          for (const { status, body: told } of await Promise.all(tries)) {
+            expect([code, status, 'token' in told]).toEqual([code, 404, false]);
+          }
+        }
+      };
+      await tryAll();
+      const approval = await signed(owner, String(asked.body['message']));
+      await wallets.post('/v1/approve', { code: userCode, ...approval });
+      // Approved, and still waiting for the agent that has the secret.
+      await tryAll();
+      const collected = await wallets.post('/v1/status', { code: body['code'] });
+      expect(collected.body).toMatchObject({ status: 'completed', token: expect.any(String) });
+    });
+
     it('is approved once, and only for the code that was signed', async () => {
       const owner = newAccount();
       const [first, second] = await Promise.all([1, 2].map(() => wallets.post('/v1/init', 'true')));

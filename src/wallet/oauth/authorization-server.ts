@@ -62,6 +62,7 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   const server = new Server(parts.publicUrl, configurationOf(parts, errors));
   // What stands before us is told by the settings, not by headers: see the controller, which writes them.
   server.proxy = true;
+  server.use(nameScopes);
   server.on('server_error', (_, error) => {
     parts.onFailure(error);
   });
@@ -241,6 +242,18 @@ async function findAccount(
   }
   return { accountId: owner, claims: () => ({ sub: owner }) };
 }
+
+/**
+ * A request that names no scope is one for what the refusal at the resource named (RFC 6749, section 3.3):
+ * clients that connect again leave it out. The owner reads and signs what it comes to.
+ */
+const nameScopes: Parameters<Provider['use']>[0] = async (ctx, next) => {
+  const { scope } = ctx.query;
+  if (ctx.path === OAUTH_PATHS.authorization && (scope === undefined || scope === '')) {
+    ctx.query = { ...ctx.query, scope: SCOPE_NAMES.join(' ') };
+  }
+  await next();
+};
 
 function asksForScope(scope: unknown): boolean {
   const asked = typeof scope === 'string' ? scope.split(' ') : [];

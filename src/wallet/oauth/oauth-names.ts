@@ -19,8 +19,8 @@ export const RESOURCE_PATH = '/mcp';
 
 /** What a client may ask for, and what the owner reads before signing. */
 export const SCOPES = {
-  'wallet:read': 'read balance, rules and payments',
-  'wallet:pay': 'pay within the rules',
+  'wallet:read': 'read balance, rules, prices and payments',
+  'wallet:pay': 'pay within the rules, and use any other tool',
 } as const;
 export type Scope = keyof typeof SCOPES;
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
