@@ -18,6 +18,8 @@ export interface SmartWallet {
   isDeployed(): Promise<boolean>;
   /** As the libraries of smart wallets do: wrapped by ERC-6492 while the wallet is not there. */
   signTypedData(message: object): Promise<Hex>;
+  /** EIP-191, in the same way. */
+  signMessage(message: string): Promise<Hex>;
 }
 
 /** A wallet that belongs to a key, at the place that its factory has for it; nothing is sent for it. */
@@ -36,16 +38,15 @@ export async function smartWallet(
   const data = encodeFunctionData({ abi, args, functionName: 'createAccount' });
   const isDeployed = async (): Promise<boolean> =>
     ((await client.getCode({ address })) ?? '0x') !== '0x';
+  const asItIs = async (signature: Hex): Promise<Hex> =>
+    (await isDeployed())
+      ? signature
+      : serializeErc6492Signature({ address: factory, data, signature });
   return {
     address,
     isDeployed,
-    signTypedData: async (message) => {
-      const signature = await owner.signTypedData(
-        message as Parameters<typeof owner.signTypedData>[0],
-      );
-      return (await isDeployed())
-        ? signature
-        : serializeErc6492Signature({ address: factory, data, signature });
-    },
+    signTypedData: async (message) =>
+      asItIs(await owner.signTypedData(message as Parameters<typeof owner.signTypedData>[0])),
+    signMessage: async (message) => asItIs(await owner.signMessage({ message })),
   };
 }

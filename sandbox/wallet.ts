@@ -33,6 +33,8 @@ export function walletSettings(
     WALLET_KEYSTORE_DIR: `${dir}/keys`,
     WALLET_AUDIT_DIR: `${dir}/audit`,
     WALLET_ASSETS: `${network}/${usd}=SUSD:18:${USD_NAME}:${USD_VERSION},${network}/${coin}=SCOIN:18`,
+    // Owners may be smart wallets there.
+    WALLET_CONTRACT_OWNERS: network,
     // The demo seller is on this machine, where a wallet else pays nobody.
     WALLET_FETCH_ALLOW: `127.0.0.1:${sellerPort}`,
     // Developer tools that run in a browser are served from this machine.

@@ -1,18 +1,19 @@
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
-import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
 import { Journal } from './audit/journal.js';
+import { ContractOwners } from './auth/contract-owners.js';
 import { DeviceCodes } from './auth/device-codes.js';
 import { IssuedTokens } from './auth/issued-tokens.js';
 import { Sessions } from './auth/sessions.js';
-import { SignIn } from './auth/sign-in.js';
+import { SignIn, type SignInParts } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
 import { ApprovalService } from './http/approval.service.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
@@ -41,6 +42,19 @@ import {
   WALLET_SETTINGS,
   type WalletClock,
 } from './wallet-tokens.js';
+
+interface SignInSurroundings extends Omit<SignInParts, 'contracts' | 'publicUrl'> {
+  readonly wallet: WalletConfig;
+  readonly chains: ChainRegistry;
+}
+
+function contractOwnersOf(
+  { contractOwnersOn: chainId }: WalletConfig,
+  chains: ChainRegistry,
+): ContractOwners | undefined {
+  const chain = chainId === undefined ? undefined : chains.get(chainId);
+  return chain === undefined ? undefined : new ContractOwners(chain);
+}
 
 interface SessionSurroundings {
   readonly wallet: WalletConfig;
@@ -81,17 +95,19 @@ interface PolicySurroundings {
       inject: [WALLET_REDIS, RecordSeal],
       useFactory: (redis: Redis, seal: RecordSeal) => new DeviceCodes(redis, seal),
     },
-    {
-      provide: SignIn,
-      inject: [WALLET_REDIS, RecordSeal, RECOVER_WALLET_SIGNER, WALLET_SETTINGS, WALLET_CLOCK],
-      useFactory: (
-        redis: Redis,
-        seal: RecordSeal,
-        recoverSigner: RecoverSigner,
-        { publicUrl }: WalletConfig,
-        now: WalletClock,
-      ) => new SignIn(redis, seal, recoverSigner, publicUrl, now),
-    },
+    provide(
+      SignIn,
+      {
+        ...{ wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
+        ...{ recoverSigner: RECOVER_WALLET_SIGNER, chains: ChainRegistry, now: WALLET_CLOCK },
+      },
+      ({ wallet, chains, ...parts }: SignInSurroundings) =>
+        new SignIn({
+          ...parts,
+          publicUrl: wallet.publicUrl,
+          contracts: contractOwnersOf(wallet, chains),
+        }),
+    ),
     provide(
       Sessions,
       {

@@ -88,6 +88,12 @@ export const WALLET_SETTINGS = {
   WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
   WALLET_LEGACY_LOGIN: flagSetting.default('false'),
   WALLET_OWNERS: listOf(addressSetting).optional(),
+  /** The network on which an owner may be a contract. */
+  WALLET_CONTRACT_OWNERS: z
+    .string()
+    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network, such as eip155:56')
+    .transform((network) => Number(network.slice('eip155:'.length)))
+    .optional(),
   WALLET_ADMIN_KEYS: listOf(secretText('WALLET_ADMIN_KEYS')).default([]),
   WALLET_ASSETS: listOf(walletAssetSetting).default([]),
   /** Whole tokens; here in 10^-18. The limits a new wallet starts with, per asset. */
@@ -174,6 +180,8 @@ export interface WalletConfig {
   readonly hasLegacyLogin: boolean;
   /** Who may have a wallet; anybody when absent. */
   readonly owners: ReadonlySet<Address> | undefined;
+  /** The chain whose contracts may be owners; `undefined`: none are. */
+  readonly contractOwnersOn: number | undefined;
   readonly adminKeys: readonly Secret<string>[];
   readonly assets: readonly WalletAsset[];
   /** Of a new wallet, in 10^-18 of each token. */
@@ -227,6 +235,10 @@ export function readWallet(
     if (networks.some((network) => network.chainId === chainId)) continue;
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
+  const ownersOn = settings.WALLET_CONTRACT_OWNERS;
+  if (ownersOn !== undefined && !networks.some(({ chainId }) => chainId === ownersOn)) {
+    problems.push(`WALLET_CONTRACT_OWNERS: ${caip2Of(ownersOn)} is not one of NETWORKS`);
+  }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const publicHost = new URL(publicUrl).hostname;
   if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
@@ -255,6 +267,7 @@ export function readWallet(
     tokenTtlSeconds: settings.WALLET_TOKEN_TTL_SECONDS,
     hasLegacyLogin: settings.WALLET_LEGACY_LOGIN === 'true',
     owners: settings.WALLET_OWNERS && new Set(settings.WALLET_OWNERS),
+    contractOwnersOn: settings.WALLET_CONTRACT_OWNERS,
     adminKeys: settings.WALLET_ADMIN_KEYS.map((key) => new Secret(key)),
     assets: [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)],
     maxPerPayment: settings.WALLET_MAX_PER_PAYMENT,

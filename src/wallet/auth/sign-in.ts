@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { type Address, getAddress, hashMessage } from 'viem';
+import { type Address, getAddress, hashMessage, type Hex } from 'viem';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
+import type { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;
+/** Of a contract's signature: owners of a multi-signature wallet, or a passkey's answer, and a wrapper around it. */
+export const SIGNATURE_MAX_BYTES = 8192;
 /** The constant message of older clients: whoever has seen one such signature has it for good. */
 export const LEGACY_MESSAGE = 'Login to Privy Proxy';
 
@@ -31,40 +34,47 @@ export interface SignedMessage {
   readonly signature: unknown;
 }
 
+export interface SignInParts {
+  readonly redis: Redis;
+  readonly seal: RecordSeal;
+  readonly recoverSigner: RecoverSigner;
+  /** Where owners may be contracts. */
+  readonly contracts: ContractOwners | undefined;
+  readonly publicUrl: string;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
 /**
  * Proof of owning an address: a message of ours, in the form of EIP-4361, signed by EIP-191. Each can
  * be used once, for the one purpose its text names.
  */
 export class SignIn {
-  constructor(
-    private readonly redis: Redis,
-    private readonly seal: RecordSeal,
-    private readonly recoverSigner: RecoverSigner,
-    private readonly publicUrl: string,
-    private readonly now: () => number,
-  ) {}
+  constructor(private readonly parts: SignInParts) {}
 
   /** @param statement - what the owner agrees to by signing; one line. */
   async challenge(address: Address, statement: string): Promise<SignInMessage> {
     const nonce = randomBytes(16).toString('hex');
-    const issuedAt = this.now();
+    const { redis, seal, contracts, publicUrl, now } = this.parts;
+    const issuedAt = now();
     const expiresAt = issuedAt + NONCE_LIFE_SECONDS;
     const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
     const message = [
-      `${new URL(this.publicUrl).host} wants you to sign in with your Ethereum account:`,
+      `${new URL(publicUrl).host} wants you to sign in with your Ethereum account:`,
       getAddress(address),
       '',
       statement,
       '',
-      `URI: ${this.publicUrl}`,
+      `URI: ${publicUrl}`,
       'Version: 1',
-      'Chain ID: 1',
+      // Where an owner that is a contract is asked; a key means the same on every chain.
+      `Chain ID: ${contracts?.chainId ?? 1}`,
       `Nonce: ${nonce}`,
       `Issued At: ${iso(issuedAt)}`,
       `Expiration Time: ${iso(expiresAt)}`,
     ].join('\n');
-    const sealed = this.seal.seal(nonceKey(nonce), message);
-    const stored = this.redis.set(nonceKey(nonce), sealed, 'EX', NONCE_LIFE_SECONDS);
+    const sealed = seal.seal(nonceKey(nonce), message);
+    const stored = redis.set(nonceKey(nonce), sealed, 'EX', NONCE_LIFE_SECONDS);
     await redisCall('wallet_nonce', stored);
     return { nonce, message, expiresAt };
   }
@@ -76,36 +86,61 @@ export class SignIn {
    * @throws WalletError `unauthorized`.
    */
   async accept(signed: SignedMessage, statement: string): Promise<SignedIn> {
-    const address = this.signerOf(signed);
-    const message = String(signed.message);
+    const { owner, message, signature } = readSigned(signed);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
     const [, named, , agreedTo] = message.split('\n');
     // The message says who signs in: it must be whoever signed.
-    if (nonce === undefined || named !== getAddress(address) || agreedTo !== statement) {
+    if (nonce === undefined || named !== getAddress(owner) || agreedTo !== statement) {
       throw refused();
     }
+    if (!(await this.#isSigned(owner, message, signature, nonceKey(nonce)))) throw refused();
     // Taken and gone in one step: a second use finds nothing.
-    const sealed = await redisCall('wallet_nonce', this.redis.getdel(nonceKey(nonce)));
-    const stored = sealed === null ? undefined : this.seal.open(nonceKey(nonce), sealed);
+    const { redis, seal, now } = this.parts;
+    const sealed = await redisCall('wallet_nonce', redis.getdel(nonceKey(nonce)));
+    const stored = sealed === null ? undefined : seal.open(nonceKey(nonce), sealed);
     // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
     const [issuedAt, expiresAt] = [
       timeIn(message, 'Issued At'),
       timeIn(message, 'Expiration Time'),
     ];
-    if (stored !== message || !(this.now() < expiresAt)) throw refused();
-    return { owner: address, askedAt: issuedAt };
+    if (stored !== message || !(now() < expiresAt)) throw refused();
+    return { owner, askedAt: issuedAt };
   }
 
-  /** The address of a signed message, whatever its text is. */
-  signerOf({ address, message, signature }: SignedMessage): Address {
-    const claimed = readAddress(address);
-    const bytes = readBytes(signature);
-    if (claimed === undefined || bytes === undefined || typeof message !== 'string') {
-      throw new WalletError('invalid_request', 'address, message and signature are expected.');
-    }
-    if (this.recoverSigner(hashMessage(message), bytes) !== claimed) throw refused();
-    return claimed;
+  /** The address whose key has signed a message, whatever its text is. No contract signs a constant one. */
+  signerOf(signed: SignedMessage): Address {
+    const { owner, message, signature } = readSigned(signed);
+    if (this.parts.recoverSigner(hashMessage(message), signature) !== owner) throw refused();
+    return owner;
   }
+
+  /** By the owner's key, else by its contract: which is asked about messages that are open, and nothing else. */
+  async #isSigned(owner: Address, message: string, signature: Hex, key: string): Promise<boolean> {
+    const { recoverSigner, contracts, redis } = this.parts;
+    const digest = hashMessage(message);
+    if (recoverSigner(digest, signature) === owner) return true;
+    if (contracts === undefined) return false;
+    if ((await redisCall('wallet_nonce', redis.exists(key))) === 0) return false;
+    return contracts.isSignedBy(owner, digest, signature);
+  }
+}
+
+/**
+ * Who says to have signed. Nothing of it is proven.
+ *
+ * @throws WalletError `invalid_request`.
+ */
+export function readSigned({ address, message, signature }: SignedMessage): {
+  readonly owner: Address;
+  readonly message: string;
+  readonly signature: Hex;
+} {
+  const owner = readAddress(address);
+  const bytes = readBytes(signature, SIGNATURE_MAX_BYTES);
+  if (owner === undefined || bytes === undefined || typeof message !== 'string') {
+    throw new WalletError('invalid_request', 'address, message and signature are expected.');
+  }
+  return { owner, message, signature: bytes };
 }
 
 /** Unix seconds of one line of a message; not a number where there is none. */

@@ -4,7 +4,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { DeviceCodes } from '../auth/device-codes.js';
 import { assertSince, Sessions } from '../auth/sessions.js';
-import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { readSigned, type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -58,7 +58,7 @@ export class ApprovalService {
   }
 
   async approve(code: string, signed: SignedMessage): Promise<void> {
-    const owner = this.signIn.signerOf(signed);
+    const { owner } = readSigned(signed);
     // Rules that changed since make another statement, which nobody has signed.
     const rules = await this.rulesOf(owner);
     const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { Sessions } from '../auth/sessions.js';
-import { LEGACY_MESSAGE, SignIn } from '../auth/sign-in.js';
+import { LEGACY_MESSAGE, SIGNATURE_MAX_BYTES, SignIn } from '../auth/sign-in.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
@@ -19,7 +19,7 @@ const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
 export const SignedBody = z.strictObject({
   address: z.string().max(64),
   message: z.string().max(4096),
-  signature: z.string().max(256),
+  signature: z.string().max(2 + 2 * SIGNATURE_MAX_BYTES),
 });
 const Asking = z.strictObject({ address: z.string().max(64) });
 const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });

@@ -4,7 +4,12 @@ import type { Interaction } from 'oidc-provider';
 import type { Address } from 'viem';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { SignedMessage, SignIn, SignInMessage } from '../auth/sign-in.js';
+import {
+  readSigned,
+  type SignedMessage,
+  type SignIn,
+  type SignInMessage,
+} from '../auth/sign-in.js';
 import type { ApprovalService } from '../http/approval.service.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
@@ -74,7 +79,7 @@ export class ConsentService {
     const { sessions, grants, clients, wallet, now } = this.parts;
     const interaction = await openRequest(visit);
     const asked = await describe(server, interaction);
-    const owner = this.parts.signIn.signerOf(signed);
+    const { owner } = readSigned(signed);
     // Rules that changed since make another statement, which nobody has signed.
     const statement = statementOf(visit.uid, asked, await this.parts.approvals.rulesOf(owner));
     const { askedAt } = await this.parts.signIn.accept(signed, statement);

@@ -20,8 +20,8 @@ export const SIGNED = {
   signature: {
     ...text,
     pattern: '^0x([0-9a-fA-F]{2})*$',
-    maxLength: 256,
-    description: 'EIP-191, 65 bytes.',
+    maxLength: 16_386,
+    description: 'EIP-191, 65 bytes. Of a contract whatever it takes (ERC-1271, ERC-6492).',
   },
 };
 const USER_CODE = { ...text, minLength: 1, maxLength: 64, description: 'As the link names it.' };

@@ -1,0 +1,65 @@
+import type { Address, Hex } from 'viem';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { unwrapErc6492, type WrappedSignature } from '../../protocol/evm/erc6492.js';
+import {
+  isSignedByContract,
+  isSignedOnceDeployed,
+} from '../../protocol/schemes/checks-on-chain.js';
+
+/** What a wallet may use to look at a signature: passkeys checked in Solidity take half of it. */
+const SIGNATURE_GAS = 1_000_000n;
+/** What its factory may use beyond that. */
+const DEPLOYMENT_GAS = 500_000n;
+
+/**
+ * Owners that are contracts: whether one has signed is what its code on one chain says (ERC-1271), or will say once its
+ * factory has made it (ERC-6492). Never on several chains: who got an address on one may be somebody else on another.
+ */
+export class ContractOwners {
+  constructor(private readonly chain: Pick<EvmChain, 'chainId' | 'agree'>) {}
+
+  get chainId(): number {
+    return this.chain.chainId;
+  }
+
+  /**
+   * As two endpoints say alike, where there are two.
+   *
+   * @param owner - lower case.
+   * @param signature - lower case.
+   * @throws ChainUnavailableError when nobody can be asked, or the code does not come to an end.
+   */
+  async isSignedBy(owner: Address, digest: Hex, signature: Hex): Promise<boolean> {
+    const wrapped = unwrapErc6492(signature);
+    if (typeof wrapped === 'string') return false;
+    return this.chain.agree({
+      what: 'signature of an owner',
+      read: async (view) => {
+        const { hash } = await view.latestBlock();
+        const inner = wrapped?.inner ?? signature;
+        const value = (await view.hasCode(owner))
+          ? await isSignedByContract({ chain: view, maxGas: SIGNATURE_GAS }, owner, digest, inner)
+          : await isSignedLater(view, { owner, digest, wrapped });
+        // Two endpoints may be a block apart for a moment, and then neither is wrong.
+        return { value, key: String(value), subject: hash };
+      },
+    });
+  }
+}
+
+interface Undeployed {
+  readonly owner: Address;
+  readonly digest: Hex;
+  readonly wrapped: WrappedSignature | undefined;
+}
+
+/** An account without code and without a factory that makes it has a key, which was asked before. */
+async function isSignedLater(
+  chain: Parameters<typeof isSignedOnceDeployed>[0]['chain'],
+  { owner, digest, wrapped }: Undeployed,
+): Promise<boolean> {
+  if (wrapped === undefined) return false;
+  const { deployment, inner } = wrapped;
+  const maxGas = SIGNATURE_GAS + DEPLOYMENT_GAS;
+  return isSignedOnceDeployed({ chain, maxGas }, owner, deployment, digest, inner);
+}
