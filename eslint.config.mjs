@@ -18,6 +18,7 @@ const BROWSER = Object.fromEntries(
     ],
     ...['clearInterval', 'clearTimeout', 'navigator', 'URL', 'URLSearchParams'],
     ...['TextEncoder', 'addEventListener', 'FormData', 'getComputedStyle'],
+    ...['atob', 'btoa', 'crypto'],
   ].map((name) => [name, 'readonly']),
 );
 

@@ -1,4 +1,5 @@
-import { ask, byId, say, signingForm } from '../signing.js';
+import { ask, byId, say } from '../asking.js';
+import { signingForm } from '../signing.js';
 
 /** The page where an owner lets an agent in. It keeps nothing. Plain JavaScript: there is no build. */
 

@@ -1,4 +1,5 @@
-import { ask, attempt, byId, make, say, signingForm } from '../../wallet/signing.js';
+import { ask, attempt, byId, make, say } from '../../wallet/asking.js';
+import { signingForm } from '../../wallet/signing.js';
 
 /**
  * The page where an owner answers an application that asks by OAuth. It keeps nothing. Plain JavaScript:

@@ -1,62 +1,9 @@
-/**
- * What the pages share on which an owner signs: asking the service, saying what went wrong, and the form
- * with the message. What comes from outside is shown as text. Plain JavaScript: there is no build.
- */
+import { attempt, make } from './asking.js';
+import { arePasskeysOn, findPasskey, makePasskey, signByPasskey } from './passkeys.js';
 
-const FAILED = 'It did not work. Try again.';
+/** The form of the pages on which an owner signs. Plain JavaScript: there is no build. */
+
 const browserWallet = globalThis.ethereum;
-
-export const byId = (id) => document.getElementById(id);
-
-/** Tells the reader what came of it. */
-export function say(text) {
-  byId('outcome').textContent = text;
-}
-
-/** An element. Attributes are words of ours; text from outside belongs into `children`, and stays text. */
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-/** What the service says no with. `status` is that of HTTP. */
-export class Refusal extends Error {
-  constructor(message, status) {
-    super(message);
-    this.status = status;
-  }
-}
-
-/**
- * Asks the service: by GET, or by POST where there is a body.
- *
- * @throws Refusal
- */
-export async function ask(url, body, { token, method } = {}) {
-  const response = await fetch(url, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(answer.error ?? FAILED, response.status);
-  return answer;
-}
-
-/** Runs what a button does, and says why where it does not work. */
-export async function attempt(work) {
-  say('');
-  try {
-    await work();
-  } catch (error) {
-    say(error instanceof Error ? error.message : FAILED);
-  }
-}
 
 /** `personal_sign` takes bytes as hex. */
 function hexOf(text) {
@@ -72,19 +19,22 @@ function input(id, label, placeholder) {
 
 /**
  * Builds the form in which an owner names an address, reads the message and the rules it is about, and signs:
- * in a browser wallet, or elsewhere and pastes.
+ * in a browser wallet, by a passkey, or elsewhere and pastes.
  *
  * @param form - `show` and `send` are what the two buttons say. `challenge(address)` gets `{message, rules}`;
- *   `submit({address, message, signature})` sends what was signed.
+ *   `submit({address, message, signature})`, or with `assertion` of a passkey, sends what was signed. `canMake`:
+ *   whether somebody may become an owner there.
  */
-export function signingForm(place, { show, send, challenge, submit }) {
+export function signingForm(place, { show, send, challenge, submit, canMake = false }) {
   const isThere = browserWallet !== undefined;
   const button = (label, attributes) => make('button', { type: 'button', ...attributes }, label);
   const address = input('address', 'Your address', 'Your address, 0x…');
   address.className = 'address';
   address.required = true;
   const connect = button('Use my browser wallet', { id: 'connect' });
-  const naming = make('form', { id: 'ask', class: 'row' }, address, connect);
+  const found = button('Use a passkey', { id: 'passkey' });
+  const made = button('Make a passkey', { id: 'passkey-new' });
+  const naming = make('form', { id: 'ask', class: 'row' }, address, connect, found, made);
   naming.append(button(show, { type: 'submit' }));
 
   const rules = make('p', { id: 'rules' });
@@ -94,18 +44,40 @@ export function signingForm(place, { show, send, challenge, submit }) {
     'Sign exactly this text with your address (EIP-191, “personal sign”). It costs nothing.';
   const signature = input('signature', 'Signature', 'Signature, 0x…');
   const sign = button('Sign in my browser wallet', { id: 'sign' });
+  const signByKey = button('Sign with my passkey', { id: 'passkey-sign' });
   const sending = make('p', {}, signature, ' ', sign, ' ', button(send, { type: 'submit' }));
+  sending.append(' ', signByKey);
   const signing = make('form', { id: 'approve' }, sending);
   const heading = make('h2', {}, 'What you sign');
   const approval = make('section', { id: 'approval' }, about, heading, make('p', {}, how), text);
   approval.append(signing);
   approval.hidden = true;
+  for (const one of [found, made, signByKey]) one.hidden = true;
   connect.hidden = !isThere;
   sign.hidden = !isThere;
   place.append(naming, approval);
 
   const given = () => address.value.trim();
   let message = '';
+  let passkey;
+  void arePasskeysOn().then((isOn) => {
+    found.hidden = !isOn;
+    made.hidden = !isOn || !canMake;
+  });
+  const choose = (get) => () =>
+    attempt(async () => {
+      passkey = await get();
+      address.value = passkey.owner;
+      signByKey.hidden = false;
+    });
+  found.addEventListener('click', choose(findPasskey));
+  made.addEventListener('click', choose(makePasskey));
+  signByKey.addEventListener('click', () =>
+    attempt(async () => {
+      const assertion = await signByPasskey(passkey.id, message);
+      await submit({ address: given(), message, assertion });
+    }),
+  );
   connect.addEventListener('click', () =>
     attempt(async () => {
       const [account] = await browserWallet.request({ method: 'eth_requestAccounts' });

@@ -1,4 +1,5 @@
-import { ask, attempt, byId, make, Refusal, say, signingForm } from './signing.js';
+import { ask, attempt, byId, make, Refusal, say } from './asking.js';
+import { signingForm } from './signing.js';
 
 /**
  * The page where an owner sees who is let in, what they may spend and have paid, and ends it. What agents,
@@ -203,6 +204,7 @@ onClick('end-all', async () => {
 signingForm(byId('form'), {
   show: 'Show what I sign',
   send: 'Sign in',
+  canMake: true,
   challenge: (address) => ask('v1/login/nonce', { address }),
   submit: async (signed) => {
     ({ token } = await ask('v1/login', signed));

@@ -15,6 +15,7 @@ import { IssuedTokens } from './auth/issued-tokens.js';
 import { Sessions } from './auth/sessions.js';
 import { SignIn, type SignInParts } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
+import { WalletRestorer } from './budget/rebuild.js';
 import { ApprovalService } from './http/approval.service.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { PolicyService } from './http/policy.service.js';
@@ -30,6 +31,9 @@ import { GrantsV1Controller } from './oauth/grants.v1.controller.js';
 import { OAuthRecords } from './oauth/oauth-records.js';
 import { OAUTH_STORES } from './oauth/oauth-stores.js';
 import { RegisteredClients } from './oauth/registered-clients.js';
+import { PasskeyBook } from './passkeys/passkey-book.js';
+import { PasskeyOwners, type PasskeyParts } from './passkeys/passkey-owners.js';
+import { PasskeysV1Controller } from './passkeys/passkeys.v1.controller.js';
 import { RedisLock } from './redis-lock.js';
 import { unitOf } from './rules/unit.js';
 import { RecordSeal } from './seal/record-seal.js';
@@ -37,15 +41,24 @@ import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletPayModule } from './wallet-pay.module.js';
 import {
+  PASSKEY_OWNERS,
   RECOVER_WALLET_SIGNER,
   WALLET_CLOCK,
   WALLET_SETTINGS,
   type WalletClock,
 } from './wallet-tokens.js';
 
-interface SignInSurroundings extends Omit<SignInParts, 'contracts' | 'publicUrl'> {
+interface SignInSurroundings extends Omit<
+  SignInParts,
+  'contracts' | 'passkeys' | 'publicUrl'
+> {
   readonly wallet: WalletConfig;
   readonly chains: ChainRegistry;
+  readonly passkeys: { readonly owners: PasskeyOwners | undefined };
+}
+
+interface PasskeySurroundings extends Omit<PasskeyParts, 'publicUrl'> {
+  readonly wallet: WalletConfig;
 }
 
 function contractOwnersOf(
@@ -81,7 +94,7 @@ interface PolicySurroundings {
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
   controllers: [
     ...[WalletPagesController, SignInV1Controller, WalletsV1Controller],
-    ...[TokensV1Controller, GrantsV1Controller, McpController],
+    ...[TokensV1Controller, GrantsV1Controller, PasskeysV1Controller, McpController],
   ],
   providers: [
     {
@@ -96,15 +109,27 @@ interface PolicySurroundings {
       useFactory: (redis: Redis, seal: RecordSeal) => new DeviceCodes(redis, seal),
     },
     provide(
+      PASSKEY_OWNERS,
+      {
+        ...{ wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal, book: PasskeyBook },
+        ...{ journal: Journal, restorer: WalletRestorer, now: WALLET_CLOCK },
+      },
+      ({ wallet: { hasPasskeys, publicUrl }, ...parts }: PasskeySurroundings) => ({
+        owners: hasPasskeys ? new PasskeyOwners({ ...parts, publicUrl }) : undefined,
+      }),
+    ),
+    provide(
       SignIn,
       {
         ...{ wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
         ...{ recoverSigner: RECOVER_WALLET_SIGNER, chains: ChainRegistry, now: WALLET_CLOCK },
+        passkeys: PASSKEY_OWNERS,
       },
-      ({ wallet, chains, ...parts }: SignInSurroundings) =>
+      ({ wallet, chains, passkeys, ...parts }: SignInSurroundings) =>
         new SignIn({
           ...parts,
           publicUrl: wallet.publicUrl,
+          passkeys: passkeys.owners,
           contracts: contractOwnersOf(wallet, chains),
         }),
     ),

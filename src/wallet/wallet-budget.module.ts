@@ -14,6 +14,7 @@ import { IssuedTokens } from './auth/issued-tokens.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { Reconciler, type ReconcilerParts } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
+import { PasskeyBook } from './passkeys/passkey-book.js';
 import { renewIntent } from './pay/intent.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
@@ -69,6 +70,7 @@ interface RestorerSurroundings {
   readonly journal: Journal;
   readonly rules: RulesSeal;
   readonly tokens: IssuedTokens;
+  readonly passkeys: PasskeyBook;
   readonly now: WalletClock;
 }
 
@@ -100,11 +102,16 @@ interface RestorerSurroundings {
       useFactory: (redis: Redis, seal: RecordSeal, now: WalletClock) =>
         new IssuedTokens(redis, seal, now),
     },
+    {
+      provide: PasskeyBook,
+      inject: [WALLET_REDIS, RecordSeal],
+      useFactory: (redis: Redis, seal: RecordSeal) => new PasskeyBook(redis, seal),
+    },
     provide(
       WalletRestorer,
       {
         ...{ config: AppConfig, redis: WALLET_REDIS, journal: Journal },
-        ...{ rules: RulesSeal, tokens: IssuedTokens, now: WALLET_CLOCK },
+        ...{ rules: RulesSeal, tokens: IssuedTokens, passkeys: PasskeyBook, now: WALLET_CLOCK },
       },
       ({ config, ...parts }: RestorerSurroundings) =>
         new WalletRestorer({ ...parts, retentionSeconds: config.retentionSeconds }),
@@ -144,7 +151,7 @@ interface RestorerSurroundings {
     },
   ],
   exports: [
-    ...[Journal, WalletStore, WalletDirectory, IssuedTokens],
+    ...[Journal, WalletStore, WalletDirectory, IssuedTokens, PasskeyBook, WalletRestorer],
     ...[SpendingStore, Reconciler, Authorizer],
   ],
 })

@@ -8,6 +8,8 @@ export const WALLET_PROVIDER = Symbol('WALLET_PROVIDER');
 export const KNOWN_CONTRACTS = Symbol('KNOWN_CONTRACTS');
 /** `RecoverSigner`. */
 export const RECOVER_WALLET_SIGNER = Symbol('RECOVER_WALLET_SIGNER');
+/** `{owners}`: `PasskeyOwners`, or `undefined` where passkeys are off. */
+export const PASSKEY_OWNERS = Symbol('PASSKEY_OWNERS');
 /** Unix seconds. */
 export const WALLET_CLOCK = Symbol('WALLET_CLOCK');
 /** Told what the reconciler, or the journal between requests, could not do. */

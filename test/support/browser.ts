@@ -112,6 +112,17 @@ export class Browser {
     await this.#send('Page.addScriptToEvaluateOnNewDocument', { source: WALLET_IN_PAGE });
   }
 
+  /** Gives the browser an authenticator that makes and keeps passkeys, whose user is there and known. */
+  async provideAuthenticator(): Promise<void> {
+    await this.#send('WebAuthn.enable');
+    await this.#send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+        ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+      },
+    });
+  }
+
   async #answerAsWallet({ id, method, params }: WalletRequest): Promise<void> {
     const account = this.#wallet;
     if (account === undefined) return;

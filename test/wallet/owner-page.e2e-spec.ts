@@ -193,11 +193,8 @@ describe('the page of an owner, told hostile words', () => {
     app.get('/wallet', (_request, response) => {
       pages.wallet(response);
     });
-    app.get('/wallet/wallet.js', (_request, response) => {
-      pages.walletScript(response);
-    });
-    app.get('/wallet/signing.js', (_request, response) => {
-      pages.signing(response);
+    app.get('/wallet/:script', (request, response) => {
+      pages.script(request, response);
     });
     server = await new Promise((resolve) => {
       const listening = app.listen(0, '127.0.0.1', () => {

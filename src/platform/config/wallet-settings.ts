@@ -3,8 +3,9 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { Secret } from './secret.js';
-import { addressSetting, decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
+import { decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
 import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-assets.js';
+import { ownerProblems, WALLET_OWNER_SETTINGS } from './wallet-owner-settings.js';
 
 /** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
 
@@ -87,13 +88,7 @@ export const WALLET_SETTINGS = {
   /** Of an agent's token. */
   WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
   WALLET_LEGACY_LOGIN: flagSetting.default('false'),
-  WALLET_OWNERS: listOf(addressSetting).optional(),
-  /** The network on which an owner may be a contract. */
-  WALLET_CONTRACT_OWNERS: z
-    .string()
-    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network, such as eip155:56')
-    .transform((network) => Number(network.slice('eip155:'.length)))
-    .optional(),
+  ...WALLET_OWNER_SETTINGS,
   WALLET_ADMIN_KEYS: listOf(secretText('WALLET_ADMIN_KEYS')).default([]),
   WALLET_ASSETS: listOf(walletAssetSetting).default([]),
   /** Whole tokens; here in 10^-18. The limits a new wallet starts with, per asset. */
@@ -182,6 +177,8 @@ export interface WalletConfig {
   readonly owners: ReadonlySet<Address> | undefined;
   /** The chain whose contracts may be owners; `undefined`: none are. */
   readonly contractOwnersOn: number | undefined;
+  /** Whether a passkey makes an owner. */
+  readonly hasPasskeys: boolean;
   readonly adminKeys: readonly Secret<string>[];
   readonly assets: readonly WalletAsset[];
   /** Of a new wallet, in 10^-18 of each token. */
@@ -235,11 +232,8 @@ export function readWallet(
     if (networks.some((network) => network.chainId === chainId)) continue;
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
-  const ownersOn = settings.WALLET_CONTRACT_OWNERS;
-  if (ownersOn !== undefined && !networks.some(({ chainId }) => chainId === ownersOn)) {
-    problems.push(`WALLET_CONTRACT_OWNERS: ${caip2Of(ownersOn)} is not one of NETWORKS`);
-  }
   const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  problems.push(...ownerProblems(settings, networks, publicUrl));
   const publicHost = new URL(publicUrl).hostname;
   if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
     problems.push('WALLET_OAUTH: needs a WALLET_PUBLIC_URL by https and without a path');
@@ -268,6 +262,7 @@ export function readWallet(
     hasLegacyLogin: settings.WALLET_LEGACY_LOGIN === 'true',
     owners: settings.WALLET_OWNERS && new Set(settings.WALLET_OWNERS),
     contractOwnersOn: settings.WALLET_CONTRACT_OWNERS,
+    hasPasskeys: settings.WALLET_PASSKEYS === 'true',
     adminKeys: settings.WALLET_ADMIN_KEYS.map((key) => new Secret(key)),
     assets: [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)],
     maxPerPayment: settings.WALLET_MAX_PER_PAYMENT,

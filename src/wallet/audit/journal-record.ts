@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StoredPasskey } from '../passkeys/passkey.js';
 
 /** What the journal says, one record a line. Amounts are decimal atomic units, times Unix seconds. */
 
@@ -42,6 +43,8 @@ export const JournalEvent = z.discriminatedUnion('event', [
     /** The user code of an agent that was let in by one. */
     code: z.string().optional(),
   }),
+  /** Somebody became an owner by it. Its key says which. */
+  z.object({ ...common, event: z.literal('passkey_added'), passkey: StoredPasskey }),
   /** Refused before anything was signed. */
   z.object({
     ...common,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StoredPasskey } from '../passkeys/passkey.js';
 import type { JournalEvent } from './journal-record.js';
 
 /** The longest window rules may have, and as long again as one deadline may be away. */
@@ -59,6 +60,7 @@ export const StateItem = z.discriminatedUnion('item', [
     notBefore: z.int(),
   }),
   z.object({ item: z.literal('revoked'), token: z.string(), until: z.int() }),
+  z.object({ item: z.literal('passkey'), owner: z.string(), passkey: StoredPasskey }),
   z.object({ item: z.literal('token'), wallet: z.string(), token: IssuedToken }),
   z.object({ item: z.literal('charge'), wallet: z.string(), charge: StoredCharge }),
 ]);
@@ -69,12 +71,17 @@ export class JournalState {
   readonly wallets = new Map<string, WalletRecord>();
   /** Owners for whom a wallet was ever asked for, and the one they got. */
   readonly owners = new Map<string, string | undefined>();
+  /** By the owner that each is. */
+  readonly passkeys = new Map<string, StoredPasskey>();
   /** Revoked tokens and when they end, Unix seconds. */
   readonly revoked = new Map<string, number>();
 
   /** Adds one record. Only records about one owner's wallet have to come in their order. */
   apply(event: JournalEvent, order: number): void {
     this.#applyToOwner(event);
+    if (event.event === 'passkey_added' && event.owner !== undefined) {
+      this.passkeys.set(event.owner, event.passkey);
+    }
     if (event.event === 'token_revoked') this.revoked.set(event.token, event.until);
     if (event.wallet === undefined) return;
     const wallet = this.#walletOf(event.wallet);
@@ -126,6 +133,9 @@ export class JournalState {
         wallet.notBefore = stored.notBefore;
         break;
       }
+      case 'passkey':
+        this.passkeys.set(stored.owner, stored.passkey);
+        break;
       case 'token':
         this.#walletOf(stored.wallet).tokens.set(stored.token.id, stored.token);
         break;
@@ -146,6 +156,7 @@ export class JournalState {
     for (const [owner, wallet] of this.owners) {
       yield { item: 'owner', owner, ...(wallet !== undefined && { wallet }) };
     }
+    for (const [owner, passkey] of this.passkeys) yield { item: 'passkey', owner, passkey };
     for (const [token, until] of this.revoked) {
       if (until > now) yield { item: 'revoked', token, until };
     }

@@ -7,6 +7,7 @@ import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
+import type { PasskeyOwners } from '../passkeys/passkey-owners.js';
 import type { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;
@@ -31,8 +32,13 @@ export interface SignedIn {
 export interface SignedMessage {
   readonly address: unknown;
   readonly message: unknown;
-  readonly signature: unknown;
+  readonly signature?: unknown;
+  /** In the place of a signature: what a passkey answered. */
+  readonly assertion?: unknown;
 }
+
+/** A signature, or what a passkey answered. */
+type Proof = Hex | { readonly assertion: unknown };
 
 export interface SignInParts {
   readonly redis: Redis;
@@ -40,6 +46,8 @@ export interface SignInParts {
   readonly recoverSigner: RecoverSigner;
   /** Where owners may be contracts. */
   readonly contracts: ContractOwners | undefined;
+  /** Where owners may be passkeys. */
+  readonly passkeys: PasskeyOwners | undefined;
   readonly publicUrl: string;
   /** Unix seconds. */
   readonly now: () => number;
@@ -86,14 +94,14 @@ export class SignIn {
    * @throws WalletError `unauthorized`.
    */
   async accept(signed: SignedMessage, statement: string): Promise<SignedIn> {
-    const { owner, message, signature } = readSigned(signed);
+    const { owner, message, proof } = readSigned(signed);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
     const [, named, , agreedTo] = message.split('\n');
     // The message says who signs in: it must be whoever signed.
     if (nonce === undefined || named !== getAddress(owner) || agreedTo !== statement) {
       throw refused();
     }
-    if (!(await this.#isSigned(owner, message, signature, nonceKey(nonce)))) throw refused();
+    if (!(await this.#isSigned(owner, message, proof, nonceKey(nonce)))) throw refused();
     // Taken and gone in one step: a second use finds nothing.
     const { redis, seal, now } = this.parts;
     const sealed = await redisCall('wallet_nonce', redis.getdel(nonceKey(nonce)));
@@ -109,19 +117,24 @@ export class SignIn {
 
   /** The address whose key has signed a message, whatever its text is. No contract signs a constant one. */
   signerOf(signed: SignedMessage): Address {
-    const { owner, message, signature } = readSigned(signed);
-    if (this.parts.recoverSigner(hashMessage(message), signature) !== owner) throw refused();
+    const { owner, message, proof } = readSigned(signed);
+    if (typeof proof !== 'string') throw refused();
+    if (this.parts.recoverSigner(hashMessage(message), proof) !== owner) throw refused();
     return owner;
   }
 
-  /** By the owner's key, else by its contract: which is asked about messages that are open, and nothing else. */
-  async #isSigned(owner: Address, message: string, signature: Hex, key: string): Promise<boolean> {
-    const { recoverSigner, contracts, redis } = this.parts;
+  /** By the owner's key, else by its passkey or contract: asked about messages that are open, and nothing else. */
+  async #isSigned(owner: Address, message: string, proof: Proof, key: string): Promise<boolean> {
+    const { recoverSigner, contracts, passkeys, redis } = this.parts;
     const digest = hashMessage(message);
-    if (recoverSigner(digest, signature) === owner) return true;
-    if (contracts === undefined) return false;
+    if (typeof proof === 'string' && recoverSigner(digest, proof) === owner) return true;
+    if ((typeof proof === 'string' ? contracts : passkeys) === undefined) return false;
     if ((await redisCall('wallet_nonce', redis.exists(key))) === 0) return false;
-    return contracts.isSignedBy(owner, digest, signature);
+    const isSigned =
+      typeof proof === 'string'
+        ? contracts?.isSignedBy(owner, digest, proof)
+        : passkeys?.isSignedBy(owner, message, proof.assertion);
+    return (await isSigned) === true;
   }
 }
 
@@ -130,17 +143,18 @@ export class SignIn {
  *
  * @throws WalletError `invalid_request`.
  */
-export function readSigned({ address, message, signature }: SignedMessage): {
+export function readSigned({ address, message, signature, assertion }: SignedMessage): {
   readonly owner: Address;
   readonly message: string;
-  readonly signature: Hex;
+  readonly proof: Proof;
 } {
   const owner = readAddress(address);
   const bytes = readBytes(signature, SIGNATURE_MAX_BYTES);
-  if (owner === undefined || bytes === undefined || typeof message !== 'string') {
+  const proof = assertion === undefined ? bytes : { assertion };
+  if (owner === undefined || proof === undefined || typeof message !== 'string') {
     throw new WalletError('invalid_request', 'address, message and signature are expected.');
   }
-  return { owner, message, signature: bytes };
+  return { owner, message, proof };
 }
 
 /** Unix seconds of one line of a message; not a number where there is none. */

@@ -6,6 +6,7 @@ import type { RulesSeal } from '../accounts/rules-seal.js';
 import type { Journal } from '../audit/journal.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
 import type { IssuedTokens } from '../auth/issued-tokens.js';
+import type { PasskeyBook } from '../passkeys/passkey-book.js';
 import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
@@ -37,6 +38,7 @@ export interface RestorerParts {
   readonly journal: Pick<Journal, 'state'>;
   readonly rules: RulesSeal;
   readonly tokens: IssuedTokens;
+  readonly passkeys: PasskeyBook;
   /** How long finished intents are kept. */
   readonly retentionSeconds: number;
   /** Unix seconds. */
@@ -86,8 +88,9 @@ export class WalletRestorer {
 
   async #restore(generation: string, state: JournalState): Promise<boolean> {
     const { wallets, revoked } = state;
-    const { redis, tokens } = this.parts;
+    const { redis, tokens, passkeys } = this.parts;
     const now = this.parts.now();
+    await passkeys.restore(state.passkeys);
     for (const [token, until] of revoked) {
       if (until <= now) continue;
       const key = revokedTokenKey(token);

@@ -6,6 +6,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { Sessions } from '../auth/sessions.js';
 import { LEGACY_MESSAGE, SIGNATURE_MAX_BYTES, SignIn } from '../auth/sign-in.js';
+import { Assertion } from '../passkeys/passkey.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { ApprovalService } from './approval.service.js';
@@ -19,7 +20,11 @@ const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
 export const SignedBody = z.strictObject({
   address: z.string().max(64),
   message: z.string().max(4096),
-  signature: z.string().max(2 + 2 * SIGNATURE_MAX_BYTES),
+  signature: z
+    .string()
+    .max(2 + 2 * SIGNATURE_MAX_BYTES)
+    .optional(),
+  assertion: Assertion.optional(),
 });
 const Asking = z.strictObject({ address: z.string().max(64) });
 const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });

@@ -1,13 +1,15 @@
-import { Controller, Get, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { StaticFile } from '../../platform/http/static-file.js';
+
+/** Of the page `/wallet`, and what it shares with those of approval and consent. */
+const SCRIPTS = ['wallet.js', 'asking.js', 'signing.js', 'passkeys.js'];
 
 /** The pages of owners. They hold nothing; what they show they ask for. */
 @Controller('wallet')
 export class WalletPagesController {
   readonly #wallet = new StaticFile('wallet.html');
-  readonly #walletScript = new StaticFile('wallet.js');
-  readonly #signing = new StaticFile('signing.js');
+  readonly #scripts = new Map(SCRIPTS.map((name) => [name, new StaticFile(name)]));
   readonly #approval = new StaticFile('approve.html');
   readonly #approvalScript = new StaticFile('approve.js');
 
@@ -17,18 +19,12 @@ export class WalletPagesController {
     this.#wallet.send(response);
   }
 
-  @Get('wallet.js')
-  walletScript(@Res() response: Response): void {
-    this.#walletScript.send(response);
+  @Get(SCRIPTS)
+  script(@Req() request: Request, @Res() response: Response): void {
+    this.#scripts.get(request.path.split('/').at(-1) ?? '')?.send(response);
   }
 
-  /** What these pages share with that of `/oauth/consent`. */
-  @Get('signing.js')
-  signing(@Res() response: Response): void {
-    this.#signing.send(response);
-  }
-
-  /** The page behind `auth_url`: it shows code and rules and asks the owner's own wallet to sign. */
+  /** The page behind `auth_url`: it shows code and rules and asks the owner to sign. */
   @Get('approve')
   approval(@Res() response: Response): void {
     this.#approval.send(response);

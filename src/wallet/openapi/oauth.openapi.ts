@@ -10,7 +10,7 @@ import {
   text,
   WITH_TOKEN,
 } from './operations.js';
-import { SIGNED } from './sign-in.openapi.js';
+import { signedBody } from './sign-in.openapi.js';
 
 const CLOSED = { additionalProperties: false };
 const UID: Json = [
@@ -40,7 +40,7 @@ export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
     '/oauth/consent/{uid}/approve': {
       post: operation('walletConsentApprove', 'The owner lets the client in.', OPEN, {
         ...{ description: COOKIE, parameters: UID },
-        body: json(object(SIGNED, CLOSED)),
+        body: json(signedBody()),
         answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
         more: { 401: WITH_TOKEN['401'] ?? {}, ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
       }),

@@ -1,4 +1,9 @@
-import { jsonAnswer, OPEN, type OpenApiPart } from '../../platform/http/openapi.js';
+import {
+  jsonAnswer,
+  type JsonObject,
+  OPEN,
+  type OpenApiPart,
+} from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import {
   CONFLICT,
@@ -12,7 +17,17 @@ import {
   WITH_TOKEN,
 } from './operations.js';
 
+const CLOSED = { additionalProperties: false };
 const ADDRESS = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
+
+export const BASE64URL = { ...text, pattern: '^[\\w-]+$' };
+const ASSERTION = object(
+  {
+    ...{ id: BASE64URL, authenticatorData: BASE64URL },
+    ...{ clientDataJSON: BASE64URL, signature: BASE64URL },
+  },
+  { ...CLOSED, description: 'Of a passkey (WebAuthn), whose challenge is SHA-256 of the message.' },
+);
 
 export const SIGNED = {
   address: ADDRESS_SCHEMA,
@@ -24,6 +39,12 @@ export const SIGNED = {
     description: 'EIP-191, 65 bytes. Of a contract whatever it takes (ERC-1271, ERC-6492).',
   },
 };
+/** What an owner sends who has signed: by a key or a contract, or by a passkey. */
+export const signedBody = (more: Readonly<Record<string, JsonObject>> = {}): JsonObject => ({
+  ...object({ ...more, address: SIGNED.address, message: SIGNED.message }, CLOSED),
+  properties: { ...more, ...SIGNED, assertion: ASSERTION },
+  description: 'With `signature`, or with `assertion`.',
+});
 const USER_CODE = { ...text, minLength: 1, maxLength: 64, description: 'As the link names it.' };
 export const DEVICE_CODE = {
   ...text,
@@ -31,7 +52,6 @@ export const DEVICE_CODE = {
   maxLength: 128,
   description: 'The agent’s secret.',
 };
-const CLOSED = { additionalProperties: false };
 
 /** How owners sign in and agents are let in. */
 export const SIGN_IN_PATHS: OpenApiPart['paths'] = {
@@ -64,7 +84,7 @@ export const SIGN_IN_PATHS: OpenApiPart['paths'] = {
   },
   '/v1/login': {
     post: operation('walletLogin', 'An owner signs in.', OPEN, {
-      body: json(object(SIGNED, CLOSED)),
+      body: json(signedBody()),
       answer: jsonAnswer('A token of the owner, good for 15 minutes.', 'WalletToken'),
       more: { 401: WITH_TOKEN['401'] ?? {}, 403: FORBIDDEN['403'] ?? {} },
     }),
@@ -78,7 +98,7 @@ export const SIGN_IN_PATHS: OpenApiPart['paths'] = {
   },
   '/v1/approve': {
     post: operation('walletApprove', 'An owner lets an agent in.', OPEN, {
-      body: json(object({ code: USER_CODE, ...SIGNED }, CLOSED)),
+      body: json(signedBody({ code: USER_CODE })),
       answer: jsonAnswer('The agent may collect its token.', 'WalletApproved'),
       more: { 401: WITH_TOKEN['401'] ?? {}, ...NOT_FOUND, ...CONFLICT },
     }),

@@ -1,4 +1,5 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
+import { PASSKEY_PATHS, PASSKEY_SCHEMAS } from './passkeys.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
 import { SIGN_IN_PATHS } from './sign-in.openapi.js';
 import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
@@ -12,8 +13,8 @@ export const WALLET_OPENAPI: OpenApiPart = {
       description: 'Wallets of owners, from which their agents pay within the rules.',
     },
   ],
-  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS },
-  schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS },
+  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS, ...PASSKEY_PATHS },
+  schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {
     walletToken: {
       type: 'http',

@@ -1,0 +1,205 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Address } from 'viem';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { FacilitatorError } from '../../protocol/errors.js';
+import type { Journal } from '../audit/journal.js';
+import type { WalletRestorer } from '../budget/rebuild.js';
+import type { RecordSeal } from '../seal/record-seal.js';
+import { WalletError } from '../wallet-error.js';
+import { nonceKey } from '../wallet-keys.js';
+import { Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
+import type { PasskeyBook } from './passkey-book.js';
+
+const REGISTRATION_SECONDS = 600;
+/** ES256: ECDSA on P-256 with SHA-256 (RFC 9053). Every platform has it. */
+const ES256 = -7;
+
+export interface PasskeyParts {
+  readonly redis: Redis;
+  readonly seal: RecordSeal;
+  readonly book: PasskeyBook;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly restorer: Pick<WalletRestorer, 'restoreAll'>;
+  readonly publicUrl: string;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Owners without a browser wallet: who owns is who has a passkey (WebAuthn) made for this site. What a key on secp256k1
+ * would sign, a passkey signs as its challenge: the SHA-256 of the same message.
+ *
+ * The library is loaded where it is wanted, and nowhere else.
+ */
+export class PasskeyOwners {
+  readonly #rpId: string;
+  readonly #origin: string;
+
+  constructor(private readonly parts: PasskeyParts) {
+    const { hostname, origin } = new URL(parts.publicUrl);
+    this.#rpId = hostname;
+    this.#origin = origin;
+  }
+
+  /** What `navigator.credentials.create` takes, as JSON. Nothing in it says who asks. */
+  async options(): Promise<Readonly<Record<string, unknown>>> {
+    const challenge = randomBytes(32).toString('base64url');
+    const key = registrationKey(challenge);
+    const record = this.parts.seal.seal(key, String(this.parts.now() + REGISTRATION_SECONDS));
+    const stored = this.parts.redis.set(key, record, 'EX', REGISTRATION_SECONDS);
+    await redisCall('wallet_nonce', stored);
+    return {
+      challenge,
+      rp: { id: this.#rpId, name: `x402 wallet at ${this.#rpId}` },
+      user: {
+        id: randomBytes(16).toString('base64url'),
+        ...{ name: 'wallet owner', displayName: 'Wallet owner' },
+      },
+      pubKeyCredParams: [{ type: 'public-key', alg: ES256 }],
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    };
+  }
+
+  /**
+   * Takes a new passkey. Again is the same.
+   *
+   * @returns the owner it is.
+   * @throws WalletError `unauthorized`.
+   */
+  async register(made: Attestation): Promise<Address> {
+    const { owner, passkey } = await this.#read(made);
+    if ((await this.#find(owner)) !== undefined) return owner;
+    await this.parts.journal.append({
+      event: 'passkey_added',
+      ...{ at: this.parts.now(), owner, passkey },
+    });
+    await this.parts.book.add(owner, passkey);
+    return owner;
+  }
+
+  /** The owner of a passkey that a browser has found. @throws WalletError `not_found`. */
+  async ownerOf(credentialId: string): Promise<Address> {
+    const { book, restorer } = this.parts;
+    const known = await book.ownerOf(credentialId);
+    if (known !== undefined) return known;
+    if (!(await book.isWhole())) await restorer.restoreAll();
+    const restored = await book.ownerOf(credentialId);
+    if (restored !== undefined) return restored;
+    throw new WalletError('not_found', 'This passkey is not known here.');
+  }
+
+  /** Whether the passkey of an owner has signed this message, on this site, with its user verified. */
+  async isSignedBy(owner: Address, message: string, given: unknown): Promise<boolean> {
+    const read = Assertion.safeParse(given);
+    const passkey = read.success ? await this.#find(owner) : undefined;
+    if (!read.success || passkey?.id !== read.data.id) return false;
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+    const { id, ...response } = read.data;
+    const publicKey = bytesOf(passkey.publicKey);
+    // The key says whose it is, whatever the record is found under.
+    if ((await ownerOfKey(publicKey)) !== owner) return false;
+    try {
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response: {
+          ...{ id, rawId: id, type: 'public-key' },
+          response,
+          clientExtensionResults: {},
+        },
+        expectedChallenge: challengeOf(message),
+        ...{ expectedOrigin: this.#origin, expectedRPID: this.#rpId },
+        // How often it was used is compared in Redis, in one step.
+        credential: { id, publicKey, counter: 0 },
+        requireUserVerification: true,
+      });
+      return verified && (await this.parts.book.count(owner, authenticationInfo.newCounter));
+    } catch (error) {
+      // Whatever else it is, the library could not read what a stranger sent.
+      if (error instanceof FacilitatorError) throw error;
+      return false;
+    }
+  }
+
+  async #find(owner: Address): Promise<StoredPasskey | undefined> {
+    const { book, restorer } = this.parts;
+    const known = await book.of(owner);
+    if (known !== undefined || (await book.isWhole())) return known;
+    await restorer.restoreAll();
+    return book.of(owner);
+  }
+
+  async #read(
+    made: Attestation,
+  ): Promise<{ readonly owner: Address; readonly passkey: StoredPasskey }> {
+    const [{ verifyRegistrationResponse }, { decodeAttestationObject }] = await Promise.all([
+      import('@simplewebauthn/server'),
+      import('@simplewebauthn/server/helpers'),
+    ]);
+    const { id, ...response } = made;
+    try {
+      // Nothing is proven by makers' certificates here, so none is read.
+      const statement = decodeAttestationObject(bytesOf(made.attestationObject)).get('attStmt');
+      if (statement.get('x5c') !== undefined) throw refused();
+      const { verified, registrationInfo } = await verifyRegistrationResponse({
+        response: {
+          ...{ id, rawId: id, type: 'public-key' },
+          response,
+          clientExtensionResults: {},
+        },
+        expectedChallenge: (challenge) => this.#takeChallenge(challenge),
+        ...{ expectedOrigin: this.#origin, expectedRPID: this.#rpId },
+        requireUserVerification: true,
+        supportedAlgorithmIDs: [ES256],
+      });
+      if (!verified) throw refused();
+      const { credential } = registrationInfo;
+      const owner = await ownerOfKey(credential.publicKey);
+      if (owner === undefined) throw refused();
+      const publicKey = Buffer.from(credential.publicKey).toString('base64url');
+      return { owner, passkey: { id: credential.id, publicKey, counter: credential.counter } };
+    } catch (error) {
+      throw error instanceof FacilitatorError ? error : refused();
+    }
+  }
+
+  /** Each is good once. */
+  async #takeChallenge(challenge: string): Promise<boolean> {
+    if (!/^[\w-]{43}$/.test(challenge)) return false;
+    const key = registrationKey(challenge);
+    const sealed = await redisCall('wallet_nonce', this.parts.redis.getdel(key));
+    const until = sealed === null ? undefined : this.parts.seal.open(key, sealed);
+    return until !== undefined && Number(until) > this.parts.now();
+  }
+}
+
+/** `undefined` for what is no key on P-256. */
+async function ownerOfKey(cose: Uint8Array<ArrayBuffer>): Promise<Address | undefined> {
+  const { decodeCredentialPublicKey, cose: names } = await import('@simplewebauthn/server/helpers');
+  const key = decodeCredentialPublicKey(cose);
+  if (!names.isCOSEPublicKeyEC2(key) || key.get(names.COSEKEYS.crv) !== names.COSECRV.P256) {
+    return undefined;
+  }
+  const [x, y] = [key.get(names.COSEKEYS.x), key.get(names.COSEKEYS.y)];
+  return x === undefined || y === undefined ? undefined : ownerOfPoint(x, y);
+}
+
+/** What a passkey signs for a message: its SHA-256, base64url. The page makes it of the text that it shows. */
+function challengeOf(message: string): string {
+  return createHash('sha256').update(message).digest('base64url');
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text, 'base64url'));
+}
+
+function registrationKey(challenge: string): string {
+  return nonceKey(`passkey:${challenge}`);
+}
+
+function refused(): WalletError {
+  return new WalletError(
+    'unauthorized',
+    'The passkey was not made for this request and this site.',
+  );
+}

@@ -1,0 +1,68 @@
+import {
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Req,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import type { Request } from 'express';
+import { z } from 'zod';
+import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
+import { WalletBody } from '../http/wallet-body.service.js';
+import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { WalletError } from '../wallet-error.js';
+import { PASSKEY_OWNERS } from '../wallet-tokens.js';
+import { Attestation } from './passkey.js';
+import type { PasskeyOwners } from './passkey-owners.js';
+
+type Answer = Readonly<Record<string, unknown>>;
+
+const Finding = z.strictObject({ id: Attestation.shape.id });
+
+/** How somebody without a browser wallet becomes an owner. Passkeys sign in where others do. */
+@Controller('v1/passkeys')
+@UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('anybody')
+export class PasskeysV1Controller {
+  constructor(
+    private readonly bodies: WalletBody,
+    @Inject(PASSKEY_OWNERS) private readonly given: { readonly owners: PasskeyOwners | undefined },
+  ) {}
+
+  /** Asked by pages, to show what there is. */
+  @Get()
+  state(): Answer {
+    return { isOn: this.given.owners !== undefined };
+  }
+
+  @Post('options')
+  @HttpCode(200)
+  options(): Promise<Answer> {
+    return this.#owners.options();
+  }
+
+  @Post()
+  @HttpCode(200)
+  async register(@Req() request: Request): Promise<Answer> {
+    const owners = this.#owners;
+    return { owner: await owners.register(await this.bodies.of(request, Attestation)) };
+  }
+
+  /** Whose a passkey is that a browser has found: the page has to name the owner in what is signed. */
+  @Post('find')
+  @HttpCode(200)
+  async find(@Req() request: Request): Promise<Answer> {
+    const owners = this.#owners;
+    return { owner: await owners.ownerOf((await this.bodies.of(request, Finding)).id) };
+  }
+
+  get #owners(): PasskeyOwners {
+    const { owners } = this.given;
+    if (owners !== undefined) return owners;
+    throw new WalletError('not_found', 'Passkeys are off here.');
+  }
+}
