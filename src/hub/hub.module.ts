@@ -25,6 +25,7 @@ import { ApiObjectController } from './api/api-object.controller.js';
 import { ApiPriceController } from './api/api-price.controller.js';
 import { ApiSharedController } from './api/api-shared.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
+import { ApiVersionController } from './api/api-version.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
@@ -64,6 +65,7 @@ type SalesNeeds = [
     ApiSharedController,
     ApiIncomingController,
     ApiPriceController,
+    ApiVersionController,
   ],
   providers: [
     {
@@ -82,7 +84,7 @@ type SalesNeeds = [
         { hub }: AppConfig,
       ): Promise<HubIndex> => {
         const seal = new PriceSeal(hub.sales?.secret.reveal() ?? '');
-        const index = new HubIndex(redis, indexLog(logger), seal);
+        const index = new HubIndex(redis, indexLog(logger), { seal, versions: hub.versions });
         await index.start(new StorageOpening(storage, openingLog(logger)));
         return index;
       },

@@ -125,6 +125,7 @@ export const HUB_OPENAPI: OpenApiPart = {
           OWNER,
           query('display', '`json`: the descriptor in place of the bytes.'),
           query('download', '`1`: the bytes in any case.'),
+          query('sha256', 'One of the versions of the name, by its digest.'),
           ...(SALES_HEADERS as JsonObject[]),
         ],
         responses: DOWNLOADED,
@@ -168,6 +169,15 @@ export const HUB_OPENAPI: OpenApiPart = {
     ...list('Needle', 'What an owner has stored', [OWNER, NAME, ...(PAGE as JsonObject[])]),
     ...list('Volume', 'Volumes of an owner', [OWNER, ...(PAGE as JsonObject[])]),
     ...list('Conversation', 'Conversations of an owner', [OWNER, ...(PAGE as JsonObject[])], false),
+    '/api/versions': {
+      get: operation('hubVersions', 'What a name stands for and stood for, newest first.', {
+        parameters: [OWNER, NAME],
+        responses: {
+          200: jsonAnswer('As many older ones as `HUB_VERSIONS` says.', 'HubRows', []),
+          ...NOT_FOUND,
+        },
+      }),
+    },
     '/api/object': {
       delete: operation('hubRemove', 'Gives a name up, in private hubs. Signed by its owner.', {
         parameters: [OWNER, NAME],

@@ -105,7 +105,22 @@ export class HubService {
     return named;
   }
 
-  /** The same; `undefined` when there is none. */
+  /**
+   * One of the payloads that a name stands for or stood for.
+   *
+   * @param sha256 - hex.
+   * @throws HubRefusal when it is not one of them, or not any more.
+   */
+  async findVersion(name: ObjectName, sha256: string): Promise<StoredObject> {
+    const versions = await this.parts.listing.versions(name);
+    const found = versions.find((one) => one.sha256 === sha256);
+    if (found === undefined) {
+      throw HubRefusal.notFound(`no such version: ${sha256} of ${name.id} at ${name.owner}`);
+    }
+    return found;
+  }
+
+  /** As {@link find}; `undefined` when there is none. */
   lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
     return this.parts.index.lookUp(owner, id);
   }

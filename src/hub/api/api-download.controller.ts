@@ -15,6 +15,7 @@ import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { isDisplayed } from '../wire/display.js';
 import { type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
 
 /** Payloads that are sent in more than one go. */
@@ -75,15 +76,26 @@ export class ApiDownloadController {
       await this.#sell(request, response, { ...named, terms }, body);
       return;
     }
-    this.hub.assertServed(named, object);
+    const chosen = await this.#chosen(named, textOf(fields, 'sha256'));
     const isDescriptor = isDisplayed({
       method: request.method,
       accept: request.headers.accept,
       display: textOf(fields, 'display'),
       download: textOf(fields, 'download'),
     });
-    if (isDescriptor) sendJson(response, 200, descriptorOf(object));
-    else await this.#send(request, response, object);
+    if (isDescriptor) sendJson(response, 200, descriptorOf(chosen));
+    else await this.#send(request, response, chosen);
+  }
+
+  /** @param sha256 - of a version; empty for the newest. @throws HubRefusal */
+  async #chosen(named: NamedObject, sha256: string): Promise<StoredObject> {
+    if (sha256 === '') {
+      this.hub.assertServed(named, named.object);
+      return named.object;
+    }
+    const version = await this.hub.findVersion(named.object, digestIn(sha256));
+    await this.hub.assertBytesServed(version);
+    return version;
   }
 
   /**
@@ -145,6 +157,13 @@ export class ApiDownloadController {
       release();
     }
   }
+}
+
+/** @throws HubRefusal */
+function digestIn(text: string): string {
+  const digest = text.toLowerCase().replace(/^0x/, '');
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw HubRefusal.malformed('sha256 must be 64 hex digits');
+  return digest;
 }
 
 function idIn(fields: Fields): string {

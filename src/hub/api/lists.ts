@@ -1,6 +1,6 @@
 import type { HubListing } from '../index/hub-listing.js';
 import type { Named, Page } from '../index/listing-steps.js';
-import type { StoredObject, Takedown } from '../storage/storage-provider.js';
+import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 
 export interface ListQuery {
   /** Empty for any. */
@@ -65,6 +65,19 @@ export const listNeedles: List = async (listing, query) => {
   const byDigest = new Map(takedowns.map((one) => [one.sha256, one]));
   return found.map((object) => needleRow(object, byDigest.get(object.sha256)));
 };
+
+/** The payloads of a name, newest first, by what they are asked for. */
+export async function versionRows(listing: HubListing, name: ObjectName): Promise<readonly Row[]> {
+  const found = await listing.versions(name);
+  const takedowns = await listing.takedownsOf(found.map(({ sha256 }) => sha256));
+  const byDigest = new Map(takedowns.map((one) => [one.sha256, one]));
+  return found.map((object, at) => ({
+    ...needleRow(object, byDigest.get(object.sha256)),
+    Sha256: object.sha256,
+    ContentType: object.contentType ?? 'text/plain',
+    IsNewest: at === 0,
+  }));
+}
 
 export const listVolumes: List = async (listing, { owner, page }) => {
   if (owner === '') return [];

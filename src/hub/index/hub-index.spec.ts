@@ -21,7 +21,7 @@ async function indexBefore(
 ): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
   const said: string[] = [];
   const redis = {
-    hmget: () => Promise.resolve(['4-generation', '5', 'store']),
+    hmget: () => Promise.resolve(['4.0-generation', '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {
@@ -39,7 +39,7 @@ async function indexBefore(
     mended: ({ how }: { readonly how: string }) => said.push(how),
     failed: () => said.push('failed'),
   };
-  const index = new HubIndex(redis, log, new PriceSeal('a secret'));
+  const index = new HubIndex(redis, log, { seal: new PriceSeal('a secret'), versions: 0 });
   await index.start(
     new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
   );

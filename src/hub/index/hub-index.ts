@@ -14,12 +14,11 @@ import type {
 import { objectOf, takedownOf } from './index-entry.js';
 import {
   chunksOf,
+  type IndexRules,
   type IndexState,
   IndexTables,
-  isOurFormat,
   type MetaFields,
 } from './index-tables.js';
-import type { PriceSeal } from './price-seal.js';
 
 /** How often the index is looked at when nobody asks for anything. */
 const WATCH_MS = 1000;
@@ -58,9 +57,9 @@ export class HubIndex implements StorageObserver {
   constructor(
     private readonly redis: Redis,
     private readonly log: IndexLog,
-    private readonly seal: PriceSeal,
+    private readonly rules: IndexRules,
   ) {
-    this.#tables = new IndexTables(redis, seal);
+    this.#tables = new IndexTables(redis, rules);
   }
 
   /** Opens the storage with this index as its observer. It may be open only later. */
@@ -139,7 +138,7 @@ export class HubIndex implements StorageObserver {
    * @throws IndexUnavailableError
    */
   async termsIn(name: ObjectName, row: string | null | undefined): Promise<string | undefined> {
-    const terms = row == null ? '' : this.seal.termsIn(name, row);
+    const terms = row == null ? '' : this.rules.seal.termsIn(name, row);
     if (terms !== undefined) return terms === '' ? undefined : terms;
     const why = 'a price in it is not what was written';
     await this.#tables.disown();
@@ -204,7 +203,7 @@ export class HubIndex implements StorageObserver {
     known: IndexState | undefined,
   ): string | undefined {
     if (generation == null) return 'it is missing';
-    if (!isOurFormat(generation)) return 'it has another format';
+    if (!this.#tables.isOurFormat(generation)) return 'it has another format';
     if (store !== this.#storage?.storeId) return 'it is of other data';
     const isSetBack = known?.generation === generation && Number(last) < known.last;
     return isSetBack ? 'it was set back' : undefined;

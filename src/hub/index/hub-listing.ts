@@ -1,7 +1,7 @@
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
 import type { HubIndex, NamedObject } from './hub-index.js';
-import { takedownOf } from './index-entry.js';
+import { objectOf, takedownOf } from './index-entry.js';
 import {
   accountsKey,
   bucketIdsKey,
@@ -17,6 +17,7 @@ import {
   takenDownKey,
   totalKey,
   usageKey,
+  versionsKey,
   volumesKey,
 } from './keys.js';
 import {
@@ -146,6 +147,16 @@ export class HubListing {
     return this.index.query(async (redis) => {
       const key = bucket === '' ? idsKey(part) : bucketIdsKey(part, keyPart(bucket));
       return objects(redis, part, await newest(redis, key, page));
+    });
+  }
+
+  /** What a name stands for and stood for, newest first, as far as it is kept. */
+  versions({ owner, id }: ObjectName): Promise<readonly StoredObject[]> {
+    const [part, name] = [keyPart(owner), keyPart(id)];
+    return this.index.query(async (redis) => {
+      const newestOne = await objects(redis, part, [name]);
+      const older = await redis.zrevrange(versionsKey(part, name), 0, -1);
+      return newestOne.length === 0 ? [] : [...newestOne, ...older.map(objectOf)];
     });
   }
 

@@ -61,10 +61,21 @@ local function take_down(order, text)
   else redis.call('ZREM', I .. 'td', e.sha256) end
 end
 
-local function apply(op, order, owner, id, text)
+-- What a name stood for before, the newest of them.
+local function keep_version(most, owner, id, row)
+  if most == 0 then return end
+  local key = I .. 'w:' .. owner .. ':' .. id
+  redis.call('ZADD', key, order_of(row), row)
+  redis.call('ZREMRANGEBYRANK', key, 0, -most - 1)
+end
+
+local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
-  if op == 'remove' then drop_price(order, owner, id) end
+  if op == 'remove' then
+    drop_price(order, owner, id)
+    redis.call('ZREMRANGEBYSCORE', I .. 'w:' .. owner .. ':' .. id, '-inf', order)
+  end
   local old = redis.call('HGET', I .. 'o:' .. owner, id)
   local old_order, old_json
   if old then old_order, old_json = string.match(old, '^(%d+)|(.*)$') end
@@ -86,7 +97,11 @@ local function apply(op, order, owner, id, text)
     redis.call('HINCRBY', I .. 'u:' .. owner, 'count', 1)
   end
   redis.call('ZADD', I .. 'a', 'NX', order, owner)
-  if old and tonumber(old_order) >= tonumber(order) then return end
+  if old and tonumber(old_order) == tonumber(order) then return end
+  if old and tonumber(old_order) > tonumber(order) then
+    return keep_version(most, owner, id, order .. '|' .. text)
+  end
+  if old then keep_version(most, owner, id, old) end
   -- An id keeps its row in a conversation and its bucket's age when it is written again.
   if old and cjson.decode(old_json).kb ~= e.kb then unlist(owner, id, old_json) end
   if not old then redis.call('HINCRBY', I .. 'total', 'objects', 1) end
@@ -103,10 +118,10 @@ local function apply(op, order, owner, id, text)
 end
 
 -- ARGV from here on: groups of op, order, owner, id (both as in keys), entry as JSON.
-local function apply_all(from)
+local function apply_all(most, from)
   local last = 0
   for at = from, #ARGV, 5 do
-    apply(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+    apply(most, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
     last = math.max(last, tonumber(ARGV[at + 1]))
   end
   redis.call('ZREMRANGEBYRANK', I .. 'recent', 0, -1001)
@@ -121,7 +136,8 @@ end
  * |---|---|
  * | 1 | generation the caller knows |
  * | 2 | greatest order the caller knows to be applied |
- * | 3… | entries |
+ * | 3 | how many older payloads of a name are kept |
+ * | 4… | entries |
  *
  * Returns 1, or 0 when the index is not the one the caller knows: nothing was applied.
  */
@@ -129,7 +145,7 @@ export const APPLY = script(
   'hub apply',
   String.raw`${PRELUDE}
 if not is_known(ARGV[1], ARGV[2]) then return 0 end
-local last = apply_all(3)
+local last = apply_all(tonumber(ARGV[3]), 4)
 if last > tonumber(redis.call('HGET', I .. 'meta', 'last')) then
   redis.call('HSET', I .. 'meta', 'last', string.format('%.0f', last))
 end
@@ -143,7 +159,8 @@ return 1
  * | ARGV | |
  * |---|---|
  * | 1 | the process that makes it |
- * | 2… | entries |
+ * | 2 | how many older payloads of a name are kept |
+ * | 3… | entries |
  *
  * Returns 1, or 0 when another process makes it now.
  */
@@ -152,7 +169,7 @@ export const REBUILD = script(
   String.raw`${PRELUDE}
 if redis.call('GET', 'hub:rebuild') ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', 'hub:rebuild', 10000)
-apply_all(2)
+apply_all(tonumber(ARGV[2]), 3)
 return 1
 `,
 );

@@ -15,6 +15,14 @@ const CHUNK = 200;
 /** Milliseconds a maker of a new index may be silent. */
 const REBUILD_LEASE_MS = 10_000;
 
+/** What the index is made by; the same in all processes. */
+export interface IndexRules {
+  /** Of prices. */
+  readonly seal: PriceSeal;
+  /** Older payloads of a name that are kept to be found; 0 for none. */
+  readonly versions: number;
+}
+
 /** Which index it is and how far it goes. */
 export interface IndexState {
   readonly generation: string;
@@ -34,7 +42,7 @@ export class IndexTables {
 
   constructor(
     private readonly redis: Redis,
-    private readonly seal: PriceSeal,
+    private readonly rules: IndexRules,
   ) {}
 
   /**
@@ -97,7 +105,7 @@ export class IndexTables {
       'last',
       'store',
     );
-    if (generation == null || !isOurFormat(generation) || last == null || store == null)
+    if (generation == null || !this.isOurFormat(generation) || last == null || store == null)
       return undefined;
     return { generation, last: Number(last), store };
   }
@@ -134,10 +142,19 @@ export class IndexTables {
     for (let at = 0; at < removals.length; at += CHUNK) {
       if (!(await take(removals.slice(at, at + CHUNK)))) return undefined;
     }
-    const generation = `${FORMAT}-${randomBytes(9).toString('base64url')}`;
+    const generation = `${this.#format}-${randomBytes(9).toString('base64url')}`;
     const args = [this.#processId, storage.storeId, generation, String(last)];
     if ((await this.#run(PUBLISH, args)) !== 1) return undefined;
     return { state: { generation, last }, entries: count };
+  }
+
+  /** Another format, or another number of versions, is made anew. */
+  isOurFormat(generation: string): boolean {
+    return generation.startsWith(`${this.#format}-`);
+  }
+
+  get #format(): string {
+    return `${FORMAT}.${this.rules.versions}`;
   }
 
   /** From now on nobody believes it, in no process; who may makes it anew. @throws IndexUnavailableError */
@@ -150,7 +167,8 @@ export class IndexTables {
   }
 
   #arguments(entries: readonly JournalEntry[]): string[] {
-    return entries.flatMap((entry) => entryArguments(entry, this.seal));
+    const { seal, versions } = this.rules;
+    return [String(versions), ...entries.flatMap((entry) => entryArguments(entry, seal))];
   }
 
   async #clear(): Promise<void> {
@@ -178,10 +196,6 @@ export class IndexTables {
       throw new IndexUnavailableError(script.name, error);
     }
   }
-}
-
-export function isOurFormat(generation: string): boolean {
-  return generation.startsWith(`${FORMAT}-`);
 }
 
 /** Entries in portions that one script takes. */

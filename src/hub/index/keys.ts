@@ -20,6 +20,7 @@ import { createHash } from 'node:crypto';
  * | `hub:i:n:<id>` | zset | always | owners of an id by order |
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
  * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<MAC>\|<terms>`, no terms where it was taken away; see `price-seal.ts` |
+ * | `hub:i:w:<owner>:<id>` | zset | always | older payloads of a name by order, as many as `HUB_VERSIONS` says: `<order>\|<JSON>` |
  * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
@@ -70,6 +71,7 @@ export const membersKey = (owner: Part, conversation: Part): string =>
 export const ownersOfIdKey = (id: Part): string => `${INDEX_PREFIX}n:${id}`;
 export const volumesKey = (owner: Part): string => `${INDEX_PREFIX}v:${owner}`;
 export const pricesKey = (owner: Part): string => `${INDEX_PREFIX}p:${owner}`;
+export const versionsKey = (owner: Part, id: Part): string => `${INDEX_PREFIX}w:${owner}:${id}`;
 export const takedownsKey = (): string => `${INDEX_PREFIX}t`;
 export const takenDownKey = (): string => `${INDEX_PREFIX}td`;
 export const takedownActsKey = (): string => `${INDEX_PREFIX}ta`;

@@ -30,6 +30,8 @@ export const HUB_SETTINGS = {
   HUB_QUOTA_BYTES: integerSetting(0).default(1_073_741_824),
   /** What all owners may store in all: the index keeps up to 4 KiB of Redis for each; 0 is no limit. */
   HUB_MAX_OBJECTS: integerSetting(0).default(200_000),
+  /** Older payloads of a name that can be read; each takes up to 2 KiB of Redis. */
+  HUB_VERSIONS: integerSetting(0, 100).default(0),
   /** What a file system has to keep free, for the others on it; 0 is nothing. */
   HUB_MIN_FREE_BYTES: integerSetting(0).default(268_435_456),
   HUB_STORAGE: z.enum(['fs', 's3', 'memory']).default('fs'),
@@ -97,6 +99,8 @@ export interface HubConfig {
   readonly quotaBytes: number | undefined;
   /** Payloads that may ever be stored, of all owners; unlimited when absent. */
   readonly maxObjects: number | undefined;
+  /** Older payloads of a name that are kept to be read; 0 for none. */
+  readonly versions: number;
   /** Bytes that an upload has to leave free on a file system; none when absent. */
   readonly minFreeBytes: number | undefined;
   readonly storage: HubStorageConfig;
@@ -159,6 +163,7 @@ export function hubConfigOf(settings: HubSettings): HubConfig {
     maxMultipartBytes: settings.HUB_MAX_MULTIPART_BYTES,
     quotaBytes: settings.HUB_QUOTA_BYTES || undefined,
     maxObjects: settings.HUB_MAX_OBJECTS || undefined,
+    versions: settings.HUB_VERSIONS,
     minFreeBytes: settings.HUB_MIN_FREE_BYTES || undefined,
     storage: storageOf(settings),
     ratePerSecond: settings.RATE_LIMIT_HUB || undefined,
