@@ -338,10 +338,11 @@ const TASKS = {
       ...(args.includes('--history') ? [findPostgres] : []),
       build,
     ],
-    run: () =>
-      args.includes('--wallet')
-        ? tsx('test/chaos/wallet/main.ts', ...args.filter((one) => one !== '--wallet'))
-        : tsx('test/chaos/main.ts', ...args),
+    run: () => {
+      const own = ['wallet', 'sales'].find((one) => args.includes(`--${one}`));
+      if (own === undefined) return tsx('test/chaos/main.ts', ...args);
+      return tsx(`test/chaos/${own}/main.ts`, ...args.filter((one) => one !== `--${own}`));
+    },
   },
   deploy: {
     needs: [findKubectl],
