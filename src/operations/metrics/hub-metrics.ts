@@ -34,7 +34,7 @@ export class HubMetrics {
     });
     this.#sales = new Counter({
       name: 'x402_hub_sales_total',
-      help: 'What became of requests for files with a price.',
+      help: 'What became of requests for files with a price: offered, sold, failed for good, or pending.',
       labelNames: ['outcome'],
       registers,
     });
