@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Address, serializeErc6492Signature } from 'viem';
-import { EndpointsDisagreeError } from '../../protocol/errors.js';
 import {
   aChain,
   FakeChain,
@@ -8,6 +7,7 @@ import {
   hash32,
   result,
 } from '../../platform/chain/fake-chain.builder.js';
+import { EndpointsDisagreeError } from '../../protocol/errors.js';
 import { ContractOwners } from './contract-owners.js';
 
 const OWNER: Address = `0x${'66'.repeat(20)}`;

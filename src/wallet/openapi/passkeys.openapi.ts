@@ -1,10 +1,15 @@
-import { type Json, jsonAnswer, OPEN, type OpenApiPart } from '../../platform/http/openapi.js';
+import {
+  jsonAnswer,
+  type JsonObject,
+  OPEN,
+  type OpenApiPart,
+} from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { json, NOT_FOUND, object, operation, WITH_TOKEN } from './operations.js';
 import { BASE64URL } from './sign-in.openapi.js';
 
 const CLOSED = { additionalProperties: false };
-const REFUSED: Json = { 401: WITH_TOKEN['401'] ?? {} };
+const REFUSED: JsonObject = { 401: WITH_TOKEN['401'] ?? {} };
 
 /** How somebody without a browser wallet becomes an owner. */
 export const PASSKEY_PATHS: OpenApiPart['paths'] = {
@@ -40,7 +45,7 @@ export const PASSKEY_PATHS: OpenApiPart['paths'] = {
   },
 };
 
-export const PASSKEY_SCHEMAS: NonNullable<OpenApiPart['schemas']> = {
+export const PASSKEY_SCHEMAS: OpenApiPart['schemas'] = {
   WalletPasskeysState: object({ isOn: { type: 'boolean' } }),
   WalletPasskeyOwner: object({ owner: ADDRESS_SCHEMA }),
   WalletPasskeyOptions: {

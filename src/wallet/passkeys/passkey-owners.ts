@@ -63,7 +63,7 @@ export class PasskeyOwners {
   }
 
   /**
-   * Takes a new passkey. Again is the same.
+   * Takes a new passkey; one that is known stays as it is.
    *
    * @returns the owner it is.
    * @throws WalletError `unauthorized`.
@@ -103,7 +103,8 @@ export class PasskeyOwners {
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response: {
-          ...{ id, rawId: id, type: 'public-key' },
+          ...{ id, rawId: id },
+          type: 'public-key',
           response,
           clientExtensionResults: {},
         },
@@ -143,7 +144,8 @@ export class PasskeyOwners {
       if (statement.get('x5c') !== undefined) throw refused();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
         response: {
-          ...{ id, rawId: id, type: 'public-key' },
+          ...{ id, rawId: id },
+          type: 'public-key',
           response,
           clientExtensionResults: {},
         },
