@@ -26,6 +26,7 @@ describe('an owner that is a smart wallet', () => {
   const deploy = async (key: `0x${string}`): Promise<void> => {
     const { client, walletFactory } = wallets.world;
     const hash = await client.writeContract({
+      chain: null,
       address: walletFactory,
       abi: [
         {
