@@ -39,6 +39,19 @@ export const HUB_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     required: ['Owner', 'Name'],
     properties: { Owner: { type: 'string' }, Name: { type: 'string' } },
   },
+  HubRetentionWanted: {
+    type: 'object',
+    required: ['days'],
+    properties: {
+      owner: { type: 'string', description: 'The signer.' },
+      days: { type: 'integer', minimum: 0, description: '0 for ever.' },
+    },
+  },
+  HubRetention: {
+    type: 'object',
+    required: ['Owner', 'Days'],
+    properties: { Owner: { type: 'string' }, Days: { type: 'integer', minimum: 0 } },
+  },
   HubInfo: {
     type: 'object',
     required: ['Type', 'Name'],

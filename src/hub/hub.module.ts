@@ -23,6 +23,7 @@ import { ApiInfoController } from './api/api-info.controller.js';
 import { ApiListController } from './api/api-list.controller.js';
 import { ApiObjectController } from './api/api-object.controller.js';
 import { ApiPriceController } from './api/api-price.controller.js';
+import { ApiRetentionController } from './api/api-retention.controller.js';
 import { ApiSharedController } from './api/api-shared.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
 import { ApiVersionController } from './api/api-version.controller.js';
@@ -39,6 +40,7 @@ import { LinkBook } from './links/link-book.js';
 import { ShareLinks } from './links/share-links.service.js';
 import { UploadBook } from './links/upload-book.js';
 import { UploadLinks } from './links/upload-links.service.js';
+import { RetentionSweep } from './retention/retention-sweep.service.js';
 import { createSales } from './sales/create-sales.js';
 import { PaymentGateway } from './sales/payment-gateway.js';
 import { PricingService } from './sales/pricing.service.js';
@@ -66,6 +68,7 @@ type SalesNeeds = [
     ApiIncomingController,
     ApiPriceController,
     ApiVersionController,
+    ApiRetentionController,
   ],
   providers: [
     {
@@ -113,6 +116,7 @@ type SalesNeeds = [
       useFactory: (redis: Redis) => new LinkBook(redis),
     },
     ShareLinks,
+    RetentionSweep,
     {
       provide: UploadBook,
       inject: [HUB_REDIS],

@@ -178,6 +178,19 @@ export const HUB_OPENAPI: OpenApiPart = {
         },
       }),
     },
+    '/api/retention': {
+      put: operation('hubSetRetention', 'Says how old files may get. Signed by their owner.', {
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemaRef('HubRetentionWanted') } },
+        },
+        responses: { 200: jsonAnswer('What holds now.', 'HubRetention'), ...NOT_FOUND },
+      }),
+      get: operation('hubRetention', 'How old files may get. Signed by their owner.', {
+        parameters: [OWNER],
+        responses: { 200: jsonAnswer('What holds.', 'HubRetention') },
+      }),
+    },
     '/api/object': {
       delete: operation('hubRemove', 'Gives a name up, in private hubs. Signed by its owner.', {
         parameters: [OWNER, NAME],

@@ -141,6 +141,18 @@ export class HubService {
     this.assertServed({ takedowns }, object);
   }
 
+  /** Gives up one payload of a name; a newer one that came meanwhile stays. */
+  async expire({ owner, id, order }: StoredObject): Promise<void> {
+    await this.parts.storage.note({ op: 'remove', owner, id, upTo: order });
+    this.parts.stats.note('remove');
+  }
+
+  /** @param days - that an owner's payloads can be found for; 0 for ever. */
+  async setRetention(owner: string, days: number): Promise<void> {
+    this.parts.index.assertSound();
+    await this.parts.storage.note({ op: 'retention', owner, id: '', days });
+  }
+
   /** Serves bytes to nobody, or to everybody again; durable, and so everywhere, when this resolves. */
   async noteTakedown(takedown: Omit<Takedown, 'order'>): Promise<void> {
     this.parts.index.assertSound();

@@ -12,7 +12,9 @@ import {
   membersKey,
   objectsKey,
   ownersOfIdKey,
+  type Part,
   recentKey,
+  retentionsKey,
   takedownActsKey,
   takenDownKey,
   totalKey,
@@ -206,6 +208,46 @@ export class HubListing {
     );
   }
 
+  /** Owners, as in keys, whose files are kept for a number of days. */
+  retentions(): Promise<readonly { readonly owner: Part; readonly days: number }[]> {
+    return this.index.query(async (redis) => {
+      const rows = Object.entries(await redis.hgetall(retentionsKey()));
+      return rows.flatMap(([owner, row]) =>
+        daysIn(row) > 0 ? [{ owner, days: daysIn(row) }] : [],
+      );
+    });
+  }
+
+  /** 0 for ever. */
+  retentionOf(owner: string): Promise<number> {
+    return this.index.query(async (redis) => {
+      return daysIn((await redis.hget(retentionsKey(), keyPart(owner))) ?? '');
+    });
+  }
+
+  /**
+   * What an owner stored last before a moment, the oldest first.
+   *
+   * @param owner - as in keys.
+   * @param before - microseconds since the epoch.
+   * @returns `undefined` in place of what has a price, and of what is gone.
+   */
+  olderThan(
+    owner: Part,
+    before: number,
+    { offset, length }: Page,
+  ): Promise<readonly (StoredObject | undefined)[]> {
+    return this.index.query(async (redis) => {
+      const ids = await redis.zrangebyscore(idsKey(owner), '-inf', before, 'LIMIT', offset, length);
+      const found = await priced(redis, owner, ids, this.index);
+      const byId = new Map(found.map((named) => [keyPart(named.object.id), named]));
+      return ids.map((id) => {
+        const named = byId.get(id);
+        return named?.terms === undefined ? named?.object : undefined;
+      });
+    });
+  }
+
   volumes(owner: string, page: Page): Promise<readonly VolumeRow[]> {
     return this.index.query(async (redis) => {
       const ends = await redis.hgetall(volumesKey(keyPart(owner)));
@@ -236,4 +278,9 @@ export class HubListing {
       return { objects: Number(count ?? 0), isKnown: known === 1 };
     });
   }
+}
+
+/** Of a row `<order>|<days>`. */
+function daysIn(row: string): number {
+  return Number(row.slice(row.indexOf('|') + 1));
 }

@@ -17,7 +17,9 @@ function textOf(entry: JournalEntry, seal: PriceSeal): string {
     case 'price':
       return seal.rowOf(entry);
     case 'remove':
-      return '';
+      return entry.upTo === undefined ? '' : String(entry.upTo);
+    case 'retention':
+      return String(entry.days);
     case 'takedown':
       return takedownTextOf(entry);
   }

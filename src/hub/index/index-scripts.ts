@@ -61,6 +61,12 @@ local function take_down(order, text)
   else redis.call('ZREM', I .. 'td', e.sha256) end
 end
 
+local function set_retention(order, owner, days)
+  local old = redis.call('HGET', I .. 'k', owner)
+  if old and order_of(old) >= tonumber(order) then return end
+  redis.call('HSET', I .. 'k', owner, order .. '|' .. days)
+end
+
 -- What a name stood for before, the newest of them.
 local function keep_version(most, owner, id, row)
   if most == 0 then return end
@@ -72,15 +78,18 @@ end
 local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
+  if op == 'retention' then return set_retention(order, owner, text) end
+  -- Up to which order a removal is meant: its own, but where files got too old.
+  local up_to = (op == 'remove' and text ~= '') and text or order
   if op == 'remove' then
-    drop_price(order, owner, id)
-    redis.call('ZREMRANGEBYSCORE', I .. 'w:' .. owner .. ':' .. id, '-inf', order)
+    if text == '' then drop_price(order, owner, id) end
+    redis.call('ZREMRANGEBYSCORE', I .. 'w:' .. owner .. ':' .. id, '-inf', up_to)
   end
   local old = redis.call('HGET', I .. 'o:' .. owner, id)
   local old_order, old_json
   if old then old_order, old_json = string.match(old, '^(%d+)|(.*)$') end
   if op == 'remove' then
-    if not old or tonumber(old_order) > tonumber(order) then return end
+    if not old or tonumber(old_order) > tonumber(up_to) then return end
     unlist(owner, id, old_json)
     redis.call('HDEL', I .. 'o:' .. owner, id)
     redis.call('HINCRBY', I .. 'total', 'objects', -1)

@@ -21,12 +21,14 @@ import { createHash } from 'node:crypto';
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
  * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<MAC>\|<terms>`, no terms where it was taken away; see `price-seal.ts` |
  * | `hub:i:w:<owner>:<id>` | zset | always | older payloads of a name by order, as many as `HUB_VERSIONS` says: `<order>\|<JSON>` |
+ * | `hub:i:k` | hash | always | for how many days an owner's files are kept, 0 for ever: `<order>\|<days>` |
  * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` ever stored |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
+ * | `hub:sweep` | string | 50 seconds | a process looks for files that are older than their owners want |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
  * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
@@ -72,11 +74,13 @@ export const ownersOfIdKey = (id: Part): string => `${INDEX_PREFIX}n:${id}`;
 export const volumesKey = (owner: Part): string => `${INDEX_PREFIX}v:${owner}`;
 export const pricesKey = (owner: Part): string => `${INDEX_PREFIX}p:${owner}`;
 export const versionsKey = (owner: Part, id: Part): string => `${INDEX_PREFIX}w:${owner}:${id}`;
+export const retentionsKey = (): string => `${INDEX_PREFIX}k`;
 export const takedownsKey = (): string => `${INDEX_PREFIX}t`;
 export const takenDownKey = (): string => `${INDEX_PREFIX}td`;
 export const takedownActsKey = (): string => `${INDEX_PREFIX}ta`;
 export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
+export const sweepKey = (): string => 'hub:sweep';
 export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;
 export const spentLinksKey = (owner: string): string => `hub:links:spent:${owner}`;

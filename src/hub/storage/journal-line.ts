@@ -27,7 +27,8 @@ const Entry = z.discriminatedUnion('op', [
     sha256: z.string(),
     blocks: z.string(),
   }),
-  z.object({ ...common, op: z.literal('remove') }),
+  z.object({ ...common, op: z.literal('remove'), upTo: count.optional() }),
+  z.object({ ...common, op: z.literal('retention'), days: count }),
   z.object({ ...common, op: z.literal('price'), terms: z.string() }),
   z.object({
     ...common,

@@ -52,6 +52,8 @@ export interface StoredObject extends NewObject, Place, Digest {
 export interface Removal extends ObjectName {
   readonly op: 'remove';
   readonly order: number;
+  /** Only payloads up to this order are given up, and no price; all that were stored before where it is absent. */
+  readonly upTo?: number | undefined;
 }
 
 /** What a name costs from now on: an entry of the journal. */
@@ -75,10 +77,22 @@ export interface Takedown extends ObjectName {
   readonly by: string;
 }
 
-export type JournalEntry = StoredObject | Removal | Pricing | Takedown;
+/** For how long an owner's payloads can be found, from now on: an entry of the journal. Its id is empty. */
+export interface Retention extends ObjectName {
+  readonly op: 'retention';
+  readonly order: number;
+  /** 0 for ever. */
+  readonly days: number;
+}
+
+export type JournalEntry = StoredObject | Removal | Pricing | Takedown | Retention;
 
 /** An entry without a payload, before it has its place in the order. */
-export type Note = Omit<Removal, 'order'> | Omit<Pricing, 'order'> | Omit<Takedown, 'order'>;
+export type Note =
+  | Omit<Removal, 'order'>
+  | Omit<Pricing, 'order'>
+  | Omit<Takedown, 'order'>
+  | Omit<Retention, 'order'>;
 
 /** Bytes in memory, or a stream. A stream that throws stores nothing. */
 export type Payload = Uint8Array | AsyncIterable<Uint8Array>;

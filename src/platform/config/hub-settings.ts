@@ -32,6 +32,9 @@ export const HUB_SETTINGS = {
   HUB_MAX_OBJECTS: integerSetting(0).default(200_000),
   /** Older payloads of a name that can be read; each takes up to 2 KiB of Redis. */
   HUB_VERSIONS: integerSetting(0, 100).default(0),
+  /** For how many days owners may have their files kept, where they say so. */
+  HUB_RETENTION_MIN_DAYS: integerSetting(1, 36_500).default(1),
+  HUB_RETENTION_MAX_DAYS: integerSetting(1, 36_500).default(3650),
   /** What a file system has to keep free, for the others on it; 0 is nothing. */
   HUB_MIN_FREE_BYTES: integerSetting(0).default(268_435_456),
   HUB_STORAGE: z.enum(['fs', 's3', 'memory']).default('fs'),
@@ -101,6 +104,8 @@ export interface HubConfig {
   readonly maxObjects: number | undefined;
   /** Older payloads of a name that are kept to be read; 0 for none. */
   readonly versions: number;
+  /** Days that an owner may choose for its files. */
+  readonly retentionDays: { readonly least: number; readonly most: number };
   /** Bytes that an upload has to leave free on a file system; none when absent. */
   readonly minFreeBytes: number | undefined;
   readonly storage: HubStorageConfig;
@@ -164,6 +169,10 @@ export function hubConfigOf(settings: HubSettings): HubConfig {
     quotaBytes: settings.HUB_QUOTA_BYTES || undefined,
     maxObjects: settings.HUB_MAX_OBJECTS || undefined,
     versions: settings.HUB_VERSIONS,
+    retentionDays: {
+      least: settings.HUB_RETENTION_MIN_DAYS,
+      most: settings.HUB_RETENTION_MAX_DAYS,
+    },
     minFreeBytes: settings.HUB_MIN_FREE_BYTES || undefined,
     storage: storageOf(settings),
     ratePerSecond: settings.RATE_LIMIT_HUB || undefined,

@@ -1,0 +1,50 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
+import { HubService } from '../hub.service.js';
+import { HubListing } from '../index/hub-listing.js';
+import { sweepKey } from '../index/keys.js';
+import { sweepOnce } from './retention.js';
+
+const SWEEP_MS = 60_000;
+/** One process at a time; another one begins when this one has died. */
+const LEASE_MS = 50_000;
+
+/** Looks, once a minute, for files that are older than their owners want. */
+@Injectable()
+export class RetentionSweep implements OnModuleInit, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly hub: HubService,
+    private readonly listing: HubListing,
+    @Inject(HUB_REDIS) private readonly redis: Redis,
+    private readonly logger: PinoLogger,
+  ) {}
+
+  onModuleInit(): void {
+    this.#timer = setInterval(() => {
+      this.#sweeping = this.#sweep();
+    }, SWEEP_MS);
+    this.#timer.unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const isMine = await this.redis.set(sweepKey(), '1', 'PX', LEASE_MS, 'NX');
+      if (isMine === null) return;
+      const count = await sweepOnce(this.hub, this.listing, Date.now());
+      if (count > 0)
+        this.logger.info({ count }, 'files older than their owners want were given up');
+    } catch (error) {
+      this.logger.warn({ err: error }, 'files that are too old are looked for again in a minute');
+    }
+  }
+}
