@@ -227,6 +227,7 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
     expect((await read('kept')).status).toBe(451);
     await restore('kept words');
     expect((await read('kept')).text).toBe('kept words');
-    expect((await admin('acts')).json).toMatchObject({ acts: [{ action: 'restored' }, {}, {}] });
+    const { acts } = (await admin('acts')).json as { acts: Json[] };
+    expect(acts.slice(0, 2).map(({ action }) => action)).toEqual(['restored', 'taken_down']);
   });
 });

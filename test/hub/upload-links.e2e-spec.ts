@@ -77,7 +77,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
       'the bytes are not those that the link was signed for',
     ]);
     expect((await put(link, 'as agreed', { 'content-type': 'text/html' })).status).toBe(415);
-    expect((await put(link, '')).status).toBe(400);
+    expect((await put(link, '', { 'content-type': 'text/markdown' })).status).toBe(400);
     expect((await stored('agreed.md')).status).toBe(404);
     // None of these has used it up.
     const answer = await put(link, 'as agreed', { 'content-type': 'text/markdown; charset=utf-8' });
