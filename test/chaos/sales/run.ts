@@ -1,6 +1,6 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { SeededRandom } from '../../support/seeded-random.js';
 import type { GivenHeaders } from '../../support/hub-world.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { SalesStage } from './stage.js';
 
 /** How long a buyer asks with one payment. */
