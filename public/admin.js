@@ -28,6 +28,8 @@ const REFRESH_MS = 2000;
 const TROUBLES = {
   silent: 'No process holds this lane. Is a worker with this key running?',
   paused: 'Paused: it sends nothing new, and follows what it has sent.',
+  signer_unavailable:
+    'The service that keeps the key does not sign. It goes on by itself when it does.',
   no_gas: 'The signer has no gas money left. Send it native coin; it goes on by itself.',
   budget_exhausted:
     'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY.',

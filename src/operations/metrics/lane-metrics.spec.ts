@@ -39,6 +39,16 @@ describe('lane metrics', () => {
     }
   });
 
+  it('times what a key service signs, and counts what it does not by reason', async () => {
+    const lines = await scrapeAfter((observer) => {
+      observer.signed(LANE, 60);
+      observer.notSigned(LANE, 'throttled', 'ThrottlingException');
+    });
+    expect(lines).toContain('x402_signer_seconds_bucket{le="0.05",network="eip155:56"} 0');
+    expect(lines).toContain('x402_signer_seconds_bucket{le="0.1",network="eip155:56"} 1');
+    expect(lines).toContain(`x402_signer_failures_total{${LABELS},reason="throttled"} 1`);
+  });
+
   it('measures the size of a batch and how long each of its settlements waited', async () => {
     const lines = await scrapeAfter(
       (observer) => {

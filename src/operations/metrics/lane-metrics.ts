@@ -7,6 +7,8 @@ import type { CountError } from './error-metrics.js';
 
 /** Seconds. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+/** Seconds. A key service answers in some 20 to 200 ms. */
+const SIGN_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3, 10];
 /** Seconds. Blocks of BNB Chain come every 0.45 s. */
 const BLOCK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 30, 60];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 100];
@@ -122,6 +124,12 @@ export function laneMetrics(
     batchReverted: (lane) => {
       series.batchReverts.inc(labelsOf(lane));
     },
+    signed: (lane, ms) => {
+      series.signSeconds.observe({ network: labelsOf(lane).network }, ms / 1000);
+    },
+    notSigned: (lane, reason) => {
+      series.signFailures.inc({ ...labelsOf(lane), reason });
+    },
     failed: (_, what) => {
       countError(what === 'queue' ? 'queue' : 'lane');
     },
@@ -207,6 +215,17 @@ function laneSeries(registry: Registry) {
       labelNames: ['network'],
       registers,
     }),
+    signFailures: new Counter({
+      name: 'x402_signer_failures_total',
+      help: 'Signatures that a key service did not give, all tries counted as one, by reason.',
+      labelNames: [...LANE_LABELS, 'reason'],
+      registers,
+    }),
+    signSeconds: histogram(
+      'x402_signer_seconds',
+      'What a signature of a key service took, with all tries.',
+      SIGN_BUCKETS,
+    ),
     batchSize: histogram(
       'x402_attempt_settlements',
       'Settlements in one transaction.',

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { privateKeyToAddress } from 'viem/accounts';
 import { MULTICALL3, PERMIT2 } from '../../protocol/evm/contracts.js';
 import { AppConfig, ConfigError } from './app-config.js';
 
-const KEY = `0x${'11'.repeat(32)}`;
+const KEY = `0x${'11'.repeat(32)}` as const;
 const OTHER_KEY = `0x${'22'.repeat(32)}`;
 const ASSET = 'eip155:56/0xcE24439F2D9C6a2289F741120FE202248B666666';
 const base = { REDIS_URL: 'redis://localhost:6379', SIGNER_KEYS: KEY };
@@ -155,7 +156,7 @@ describe('AppConfig', () => {
     ).toEqual([
       'PORT: must be a whole number from 0 to 65535',
       'ROLES: must be all, or a list of api, worker, hub, wallet, history',
-      'SIGNER_KEYS: must be a private key: 0x and 64 hex digits',
+      'SIGNER_KEYS: must be a private key: 0x and 64 hex digits; or aws-kms:<key>@<address>, or gcp-kms:<key version>@<address>',
       'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
       'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
       'RPC_URLS_5: is required, for eip155:5 has no built-in one',
@@ -179,12 +180,52 @@ describe('AppConfig', () => {
     expect(configOf({ PORT: '', QUEUE_MAX: ' ' }).port).toBe(4022);
   });
 
+  it('takes keys that a service keeps, with the address that each has to be the key of', () => {
+    const address = `0x${'aB'.repeat(20)}`;
+    const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+    const version = 'projects/p/locations/europe/keyRings/r/cryptoKeys/k/cryptoKeyVersions/12';
+    const { networks, lanes } = configOf({
+      SIGNER_KEYS: `${KEY}, aws-kms:${arn}@${address}`,
+      SIGNER_KEYS_97: `gcp-kms:${version}@${address}`,
+    });
+    const lower = address.toLowerCase();
+    expect(networks.map(({ signerKeys }) => signerKeys.slice(-1))).toEqual([
+      [{ kind: 'aws-kms', name: arn, address: lower }],
+      [{ kind: 'gcp-kms', name: version, address: lower }],
+    ]);
+    expect(lanes.signers).toEqual({
+      timeoutMs: 2000,
+      awsEndpoint: undefined,
+      gcpEndpoint: undefined,
+    });
+  });
+
+  it.each([
+    `aws-kms:alias/lane`,
+    `aws-kms:alias/lane@0x12`,
+    `aws-kms:a b@0x${'ab'.repeat(20)}`,
+    `aws-kms:@0x${'ab'.repeat(20)}`,
+    `gcp-kms:projects/p@0x${'ab'.repeat(20)}`,
+    `gcp-kms:projects/p/locations/l/keyRings/r/cryptoKeys/k@0x${'ab'.repeat(20)}`,
+    `kms:alias/lane@0x${'ab'.repeat(20)}`,
+  ])('does not take %s for a key', (key) => {
+    expect(problemsOf({ ...base, SIGNER_KEYS: key }).join()).toContain('must be a private key');
+  });
+
+  it('notices that a private key and one of a service are of one account', () => {
+    const kept = `aws-kms:alias/lane@${privateKeyToAddress(KEY)}`;
+    expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY},${kept}` })).toContain(
+      'SIGNER_KEYS_56: a key is given twice',
+    );
+  });
+
   it('gives a network its own keys in place of the shared ones', () => {
     const { networks } = configOf({ SIGNER_KEYS_97: OTHER_KEY });
-    expect(networks.map(({ signerKeys }) => signerKeys.map((key) => key.reveal()))).toEqual([
-      [KEY],
-      [OTHER_KEY],
-    ]);
+    expect(
+      networks.map(({ signerKeys }) =>
+        signerKeys.map((one) => one.kind === 'local' && one.key.reveal()),
+      ),
+    ).toEqual([[KEY], [OTHER_KEY]]);
     expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY},${KEY}` })).toContain(
       'SIGNER_KEYS_56: a key is given twice',
     );

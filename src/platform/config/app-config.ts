@@ -32,8 +32,8 @@ import {
   flagSetting,
   integerSetting,
   listOf,
-  privateKeySetting,
 } from './settings.js';
+import { signerKeySetting } from './signer-settings.js';
 import {
   SOURCE_SETTINGS,
   sourceProblems,
@@ -73,7 +73,7 @@ const Settings = z.object({
   NETWORKS: listOf(chainIdSetting)
     .refine((chainIds) => chainIds.length > 0, 'must name at least one network')
     .default([56, 97]),
-  SIGNER_KEYS: listOf(privateKeySetting).default([]),
+  SIGNER_KEYS: listOf(signerKeySetting).default([]),
   /** Milliseconds from the first byte of a settle request until it is answered. */
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),

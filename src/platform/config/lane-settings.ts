@@ -2,9 +2,11 @@ import type { Address } from 'viem';
 import { type z } from 'zod';
 import { builtInBatchSafeAssets } from './network-settings.js';
 import { addressSetting, assetSetting, integerSetting, listOf } from './settings.js';
+import { SIGNER_SETTINGS, type SignerConfig, signerConfigOf } from './signer-settings.js';
 
 /** How lanes send, and what may share a transaction. */
 export const LANE_SETTINGS = {
+  ...SIGNER_SETTINGS,
   RETIRING_SIGNERS: listOf(addressSetting).default([]),
   /** Beyond 32 a batch saves little gas and loses more when it reverts. */
   BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
@@ -16,6 +18,8 @@ export const LANE_SETTINGS = {
 };
 
 export interface LaneConfig {
+  /** How keys that a service keeps are asked. */
+  readonly signers: SignerConfig;
   /** Signers that serve only what names them. */
   readonly retiringSigners: ReadonlySet<Address>;
   readonly batchMaxItems: number;
@@ -28,6 +32,7 @@ export interface LaneConfig {
 
 export function laneConfigOf(settings: z.infer<z.ZodObject<typeof LANE_SETTINGS>>): LaneConfig {
   return {
+    signers: signerConfigOf(settings),
     retiringSigners: new Set(settings.RETIRING_SIGNERS),
     batchMaxItems: settings.BATCH_MAX_ITEMS,
     batchSafeAssets: new Set(settings.BATCH_SAFE_ASSETS ?? builtInBatchSafeAssets()),

@@ -1,4 +1,3 @@
-import type { Hex } from 'viem';
 import { z } from 'zod';
 import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import {
@@ -16,14 +15,14 @@ import {
   type GivenSettings,
   integerSetting,
   listOf,
-  privateKeySetting,
   rpcUrlSetting,
 } from './settings.js';
+import { hasTwice, type SignerKey, signerKeySetting } from './signer-settings.js';
 
 /** Settings that exist once per chain: `NAME_<chainId>`. */
 export const ChainSettings = z.object({
   RPC_URLS: listOf(rpcUrlSetting).optional(),
-  SIGNER_KEYS: listOf(privateKeySetting).optional(),
+  SIGNER_KEYS: listOf(signerKeySetting).optional(),
   EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
   UPTO_PERMIT2_PROXY: addressSetting.default(UPTO_PERMIT2_PROXY),
   /** Gwei; here in wei. */
@@ -53,7 +52,7 @@ export interface NetworkConfig {
   /** Whether the endpoints are the built-in public ones, which are for trying out. */
   readonly usesPublicEndpoints: boolean;
   /** One lane each. */
-  readonly signerKeys: readonly Secret<Hex>[];
+  readonly signerKeys: readonly SignerKey[];
   readonly schemeContracts: SchemeContracts;
   readonly maxGasPriceWei: bigint;
   /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
@@ -73,7 +72,7 @@ export interface NetworkConfig {
 export function readNetwork(
   chainId: number,
   given: GivenSettings,
-  sharedKeys: readonly Hex[],
+  sharedKeys: readonly SignerKey[],
   problems: string[],
 ): NetworkConfig {
   const suffix = `_${chainId}`;
@@ -89,13 +88,13 @@ export function readNetwork(
     problems.push(`RPC_URLS${suffix}: is required, for ${caip2Of(chainId)} has no built-in one`);
   }
   const keys = settings.SIGNER_KEYS ?? sharedKeys;
-  if (new Set(keys).size < keys.length) problems.push(`SIGNER_KEYS${suffix}: a key is given twice`);
+  if (hasTwice(keys)) problems.push(`SIGNER_KEYS${suffix}: a key is given twice`);
   return {
     chainId,
     network: caip2Of(chainId),
     rpcUrls: rpcUrls.map((url) => new Secret(url)),
     usesPublicEndpoints: settings.RPC_URLS === undefined,
-    signerKeys: keys.map((key) => new Secret(key)),
+    signerKeys: keys,
     schemeContracts: {
       permit2Proxy: settings.EXACT_PERMIT2_PROXY,
       uptoProxy: settings.UPTO_PERMIT2_PROXY,

@@ -35,7 +35,9 @@ export function receiptProblems(
   networks: readonly Pick<NetworkConfig, 'signerKeys'>[],
 ): string[] {
   const signers = new Set(
-    networks.flatMap(({ signerKeys }) => signerKeys.map((one) => one.reveal())),
+    networks.flatMap(({ signerKeys }) =>
+      signerKeys.map((one) => (one.kind === 'local' ? one.key.reveal() : undefined)),
+    ),
   );
   return [
     ...(key !== undefined && signers.has(key)

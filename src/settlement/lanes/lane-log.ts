@@ -78,6 +78,13 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     batchReverted: (lane, { accountNonce, settlementIds }) => {
       logger.warn({ lane, accountNonce, settlementIds }, 'a batch reverted');
     },
+    signed: () => undefined,
+    notSigned: (lane, failure, code) => {
+      logger.error(
+        { lane, failure, code },
+        'the service that keeps the key of a lane does not sign',
+      );
+    },
     failed: (subject, what, error) => {
       logger.error({ subject, what, err: error }, 'lane failure');
     },

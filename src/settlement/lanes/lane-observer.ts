@@ -1,4 +1,5 @@
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
+import type { SignFailure } from '../../platform/signing/key-service.js';
 import type { Ending, ParkReason } from '../ledger/lane-store.js';
 import type { Attempt } from '../model/attempt.js';
 import type { Inclusion } from './state/tracked-attempt.js';
@@ -27,6 +28,10 @@ export interface LaneObserver {
   /** An account nonce was used by a transaction that is not ours. */
   nonceUsedByOther(lane: string, accountNonce: number): void;
   batchReverted(lane: string, attempt: Attempt): void;
+  /** The service that keeps its key has signed. @param ms - milliseconds that it took. */
+  signed(lane: string, ms: number): void;
+  /** The service that keeps its key has not signed. @param code - its own name of the failure. */
+  notSigned(lane: string, failure: SignFailure, code: string): void;
   failed(lane: string, what: string, error: unknown): void;
 }
 

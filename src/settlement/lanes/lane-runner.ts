@@ -28,10 +28,11 @@ import type {
   TransactionSigner,
 } from './ports.js';
 import { Preparations } from './preparing/preparations.js';
-import { Broadcaster, type DailyBudgets } from './sending/broadcaster.js';
+import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
 import { LaneSending } from './sending/lane-sending.js';
+import type { DailyBudgets } from './sending/send-results.js';
 import { LaneState } from './state/lane-state.js';
 
 /** What all lanes of a chain have in common. */

@@ -241,23 +241,28 @@ export class TestChain {
   }
 }
 
-class TestSigner implements TransactionSigner {
+export class TestSigner implements TransactionSigner {
   readonly address = SIGNER;
   readonly noop = { to: SIGNER, data: '0x' } as const;
+  isAvailable = true;
+  /** What a signature takes; a test may let it hang. */
+  beforeSigning: () => Promise<void> = () => Promise.resolve();
   #signed = 0;
 
   constructor(private readonly clock: TestClock) {}
 
   readonly values: bigint[] = [];
 
-  sign({
+  async sign({
     call,
     accountNonce,
     gas,
     fees,
     isNoop,
     valueWei = 0n,
-  }: TransactionOrder): SignedTransaction {
+  }: TransactionOrder): Promise<SignedTransaction | undefined> {
+    await this.beforeSigning();
+    if (!this.isAvailable) return undefined;
     this.values.push(valueWei);
     this.#signed += 1;
     const hash = hashOf(this.#signed, 'ee');
@@ -291,6 +296,7 @@ export interface LaneWorldOptions {
 
 /** One lane of one process, on a chain, a ledger and a clock of a test. */
 export class LaneWorld {
+  readonly signer: TestSigner;
   readonly told: string[] = [];
   readonly finished: string[] = [];
   readonly state: LaneState;
@@ -306,7 +312,8 @@ export class LaneWorld {
     { budgets, isFollowing = false, windowMax = 64 }: LaneWorldOptions = {},
   ) {
     const observer = recordingObserver(this.told);
-    const signer = isFollowing ? undefined : new TestSigner(clock);
+    this.signer = new TestSigner(clock);
+    const signer = isFollowing ? undefined : this.signer;
     const events = {
       finished: (ids: readonly string[]): void => {
         this.finished.push(...ids);
@@ -358,7 +365,7 @@ export class LaneWorld {
     const gasBalance = new GasBalance(chain, SIGNER, clock);
     const readiness = new LaneReadiness({
       ...shared,
-      ...{ address: SIGNER, heads, gasBalance, headMaxAgeMs: 0 },
+      ...{ address: SIGNER, signer, heads, gasBalance, headMaxAgeMs: 0 },
     });
     const preparationReader = budgets?.fundingsWei === undefined ? undefined : chain.payers;
     const preparations = new Preparations({

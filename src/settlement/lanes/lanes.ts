@@ -6,6 +6,9 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { HeadWatcher } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
+import type { SignerKey } from '../../platform/config/signer-settings.js';
+import type { DigestSigner } from '../../platform/signing/digest-signer.js';
+import { signerFor } from '../../platform/signing/signer-for.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { workChannel } from '../ledger/keys.js';
 import type { LaneStore } from '../ledger/lane-store.js';
@@ -54,6 +57,7 @@ export class Lanes {
   readonly #workers: readonly ChainWorker[];
   readonly #leases: LaneLeases;
   readonly #reporter: LaneReporter;
+  readonly #signers: DigestSigner[] = [];
 
   constructor(private readonly options: LanesOptions) {
     const { config, chains, store, processes, laneQueries, statuses, observer, clock } = options;
@@ -84,7 +88,9 @@ export class Lanes {
     return this.#leases.heldLanes;
   }
 
+  /** @throws StartError when a key is that of another address than the settings say. */
   async start(): Promise<void> {
+    await Promise.all(this.#signers.map((signer) => signer.start()));
     const { subscriber } = this.options;
     subscriber.on('message', (channel: string) => {
       this.#workers.find(({ chainId }) => workChannel(chainId) === channel)?.notifyWork();
@@ -199,11 +205,29 @@ export class Lanes {
       parked: new ParkedFollower({ ...parts, chainId }),
       observer,
       lanes: network.signerKeys.map((key) => {
-        const signer = new LaneSigner(key, chainId, clock);
+        const signer = new LaneSigner(this.#signerFor(key, chainId), chainId, clock);
         return runnerFor(signer.address, signer);
       }),
       follow: (_, address) => runnerFor(address, undefined),
     });
     return worker;
+  }
+
+  #signerFor(key: SignerKey, chainId: number): DigestSigner {
+    const { config, observer, clock } = this.options;
+    const lane = (): string => `${chainId}:${signer.address}`;
+    const signer = signerFor(key, {
+      ...{ config: config.lanes.signers, clock },
+      observer: {
+        signed: (ms) => {
+          observer.signed(lane(), ms);
+        },
+        failed: (failure, code) => {
+          observer.notSigned(lane(), failure, code);
+        },
+      },
+    });
+    this.#signers.push(signer);
+    return signer;
   }
 }

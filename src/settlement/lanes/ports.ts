@@ -57,9 +57,12 @@ export interface LaneHeads {
 /** Signs for the account of a lane. */
 export interface TransactionSigner {
   readonly address: Address;
+  /** Whether it is worth asking now: a key that a service keeps may not answer. */
+  readonly isAvailable: boolean;
   /** Only uses an account nonce up. */
   readonly noop: Call;
-  sign(order: TransactionOrder): SignedTransaction;
+  /** @returns `undefined` when it cannot sign now. Two signatures of one order may differ. */
+  sign(order: TransactionOrder): Promise<SignedTransaction | undefined>;
 }
 
 export interface TransactionOrder {

@@ -7,6 +7,8 @@ export type LaneTrouble =
   | 'head_stale'
   | 'resyncing'
   | 'paused'
+  /** The service that keeps its key does not sign. */
+  | 'signer_unavailable'
   /** Account nonces are missing below those in flight. */
   | 'nonce_gap';
 

@@ -35,6 +35,8 @@ export interface LaneFollowingOptions {
 const STALL_BLOCKS = 6n;
 /** A gap, and a nonce that somebody else has used, are believed when they last this long. */
 const BELIEVED_AFTER_MS = 1500;
+/** Attempts are pushed on for so long; blocks are to be read. */
+const PUSH_MS = 500;
 /** After a count that nobody vouched for. */
 const DOUBT_MS = 10_000;
 const SEARCHES_MOST = 16;
@@ -140,8 +142,9 @@ export class LaneFollowing {
     usedNonces: number,
     head: Head,
   ): Promise<void> {
-    const { state, broadcaster, observer } = this.options;
+    const { state, broadcaster, observer, clock } = this.options;
     const now = head.latest.number;
+    const until = clock.steady() + PUSH_MS;
     for (const tracked of waiting) {
       const push = pushFor({
         refusal: tracked.refusal,
@@ -152,6 +155,8 @@ export class LaneFollowing {
         isFirst: tracked.accountNonce === usedNonces,
       });
       if (push === 'wait') continue;
+      // A key that a service keeps takes its time: the others have their turn with the next block.
+      if (clock.steady() > until) break;
       if (push === 'cancel') state.tooLarge(tracked.attempt.settlementIds.length);
       if (push === 'outbid' && (await this.#replaces('outbid', held, tracked, head))) continue;
       if (push === 'cancel' && (await this.#replaces('cancel', held, tracked, head))) continue;

@@ -3,8 +3,9 @@ import type { HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
 import { topUpFor } from '../../model/preparation-step.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneHeads } from '../ports.js';
-import { type Broadcaster, type DailyBudgets, FUND_GAS } from '../sending/broadcaster.js';
+import { type Broadcaster, FUND_GAS } from '../sending/broadcaster.js';
 import type { LaneReadiness } from '../sending/lane-readiness.js';
+import type { DailyBudgets } from '../sending/send-results.js';
 import type { LaneState } from '../state/lane-state.js';
 
 export interface PayerFundingOptions {
@@ -59,6 +60,9 @@ export class PayerFunding {
         return funded.kind;
       case 'price_cap':
         readiness.rest('gas_price_cap');
+        return 'waits';
+      case 'no_signature':
+        readiness.rest('signer_unavailable');
         return 'waits';
       case 'paused':
       case 'funded':

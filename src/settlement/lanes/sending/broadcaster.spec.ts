@@ -16,9 +16,11 @@ import {
   SIGNER,
   TestChain,
 } from '../lane-world.builder.js';
+import type { SignedTransaction } from '../../model/attempt.js';
 import type { TransactionOrder } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
-import { Broadcaster, type DailyBudgets, type Replaced } from './broadcaster.js';
+import { Broadcaster } from './broadcaster.js';
+import type { DailyBudgets, Replaced } from './send-results.js';
 
 const GAS = 100_000n;
 const OTHER_PAYEE: Address = `0x${'77'.repeat(20)}`;
@@ -34,6 +36,7 @@ describe('Broadcaster', () => {
   let budgets: { laneWei: bigint | undefined; payeeWei: bigint | undefined };
   let broadcaster: Broadcaster;
   let batchSuffix: Hex | undefined;
+  let canSign: boolean;
   let held: HeldLane;
 
   beforeEach(async () => {
@@ -44,6 +47,7 @@ describe('Broadcaster', () => {
     orders = [];
     budgets = { laneWei: undefined, payeeWei: undefined };
     batchSuffix = undefined;
+    canSign = true;
     broadcaster = aBroadcaster(true);
     const lane = await store.acquire(LANE, CHAIN_ID, 'p1', 600_000);
     if (lane === undefined) throw new Error('not free');
@@ -54,8 +58,11 @@ describe('Broadcaster', () => {
   function aBroadcaster(hasKey: boolean): Broadcaster {
     const signer = {
       address: SIGNER,
+      isAvailable: true,
       noop: { to: SIGNER, data: '0x' as const },
-      sign: (order: TransactionOrder) => {
+      sign: async (order: TransactionOrder): Promise<SignedTransaction | undefined> => {
+        await Promise.resolve();
+        if (!canSign) return undefined;
         orders.push(order);
         const { gas, fees, isNoop } = order;
         const hash: Hex = `0x${orders.length.toString(16).padStart(64, '0')}`;
@@ -113,6 +120,15 @@ describe('Broadcaster', () => {
       expect(chain.sent).toHaveLength(1);
       expect(known).toEqual(chain.sent);
       expect(told).toEqual(['sent', 'broadcast']);
+    });
+
+    it('nothing while the key does not sign, and takes no nonce for it', async () => {
+      const items = await taken('a');
+      canSign = false;
+      expect(await send(items)).toEqual({ kind: 'no_signature' });
+      expect([stored(), chain.sent, told]).toEqual([[], [], []]);
+      canSign = true;
+      expect(await send(items)).toMatchObject({ kind: 'sent', tracked: { accountNonce: 0 } });
     });
 
     it('one payment as its own call, and several through one', async () => {
@@ -337,6 +353,16 @@ describe('Broadcaster', () => {
       await broadcaster.outbid(held, tracked, chain.head);
       expect(prices(tracked)).toEqual([GWEI, 7n * GWEI]);
     });
+
+    it.each(['outbid', 'cancel'] as const)(
+      'nothing while the key does not sign: what was stored keeps its chance (%s)',
+      async (how) => {
+        const tracked = await sent('a');
+        canSign = false;
+        expect(await broadcaster[how](held, tracked, chain.head)).toBe('no_signature');
+        expect([stored(), chain.sent.length]).toEqual([[1], 1]);
+      },
+    );
 
     it.each(['outbid', 'cancel'] as const)('nothing without the key (%s)', async (how) => {
       const tracked = await sent('a');

@@ -4,14 +4,7 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf, callOf } from '../../../protocol/payment/payment-facts.js';
-import type {
-  AllocateResult,
-  FundResult,
-  GasBudget,
-  HeldLane,
-  LaneStore,
-  TakenSettlement,
-} from '../../ledger/lane-store.js';
+import type { GasBudget, HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
 import {
   type Attempt,
   type Funding,
@@ -32,29 +25,7 @@ import type { FeeMarkets, LaneChain, TransactionOrder, TransactionSigner } from 
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 import { isTakenBy, refusalOf } from './pool-push.js';
 import type { SendGroup } from './rechecked.js';
-
-export type Sent =
-  | { readonly kind: 'sent'; readonly tracked: TrackedAttempt }
-  | { readonly kind: 'price_cap' }
-  | Exclude<AllocateResult, { kind: 'ok' }>;
-
-export type Funded =
-  | { readonly kind: 'sent'; readonly tracked: TrackedAttempt }
-  | { readonly kind: 'price_cap' }
-  | Exclude<FundResult, { kind: 'ok' }>;
-
-/** - `no_room`: no higher fee is possible. - `no_key`: this process only follows the lane. */
-export type Replaced = 'replaced' | 'cancelled' | 'no_room' | 'no_key';
-
-/** Wei; `undefined` for no limit. */
-export interface DailyBudgets {
-  readonly laneWei: bigint | undefined;
-  readonly payeeWei: bigint | undefined;
-  /** For transactions of payers, top-ups included. Without it nobody is funded. */
-  readonly fundingsWei?: bigint | undefined;
-  /** What one payer is sent at most. */
-  readonly topUpWei?: bigint | undefined;
-}
+import type { DailyBudgets, Funded, Replaced, Sent } from './send-results.js';
 
 export interface BroadcasterOptions {
   readonly chain: LaneChain;
@@ -93,7 +64,8 @@ export class Broadcaster {
 
   /**
    * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce
-   * before anything leaves this process; what the nodes answer decides nothing.
+   * before anything leaves this process; what the nodes answer decides nothing. A signature that was
+   * given and not stored is of a transaction that nobody ever has.
    *
    * @throws LeaseLostError, RedisUnavailableError: whether the nonce is allocated is then in the
    *   ledger.
@@ -107,10 +79,12 @@ export class Broadcaster {
     const kind = items.length > 1 ? 'batch' : 'single';
     const carried = items.map(({ payment }) => payment);
     const call = this.#callFor(kind, carried);
+    const signed = await signer.sign({ call, accountNonce, gas, fees, isNoop: false });
+    if (signed === undefined) return { kind: 'no_signature' };
     const attempt: Attempt = {
       ...{ accountNonce, kind },
       settlementIds: items.map(({ id }) => id),
-      transactions: [signer.sign({ call, accountNonce, gas, fees, isNoop: false })],
+      transactions: [signed],
       allocatedAtBlock: newerOf(blockNumber, this.options.chain.newestKnownBlock),
     };
     const allocated = await store.allocate(held, attempt, this.#budgetFor(attempt));
@@ -130,9 +104,11 @@ export class Broadcaster {
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
     const order = { ...fundingOrder(funding), accountNonce, gas: FUND_GAS, fees, isNoop: false };
+    const signed = await signer.sign(order);
+    if (signed === undefined) return { kind: 'no_signature' };
     const attempt: Attempt = {
       ...{ accountNonce, kind: 'fund', settlementIds: [], funding },
-      transactions: [signer.sign(order)],
+      transactions: [signed],
       allocatedAtBlock: newerOf(head.latest.number, this.options.chain.newestKnownBlock),
     };
     const stored = await store.fund(held, attempt, this.#budgetFor(attempt));
@@ -156,11 +132,11 @@ export class Broadcaster {
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return undefined;
     const call = signer.noop;
+    const signed = await signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
+    if (signed === undefined) return undefined;
     const attempt: Attempt = {
-      accountNonce,
-      kind: 'noop',
-      settlementIds: [],
-      transactions: [signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true })],
+      ...{ accountNonce, kind: 'noop', settlementIds: [] },
+      transactions: [signed],
       allocatedAtBlock: head.latest.number,
     };
     const { kind } = await store.fillGap(held, attempt, this.#budgetFor(attempt));
@@ -209,7 +185,8 @@ export class Broadcaster {
     const fees = await this.#feesOver(tracked, head);
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
-    const transaction = signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
+    const transaction = await signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
+    if (transaction === undefined) return 'no_signature';
     if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
     // A payer is funded once: what was sent may still land, and keeps its chance.
     if (funding !== undefined) return 'no_room';
@@ -227,7 +204,8 @@ export class Broadcaster {
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
     const call = signer.noop;
-    const noop = signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
+    const noop = await signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
+    if (noop === undefined) return 'no_signature';
     return (await this.#storeAndSend(held, tracked, head, noop)) ? 'cancelled' : 'no_room';
   }
 

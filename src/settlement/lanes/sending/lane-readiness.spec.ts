@@ -21,6 +21,7 @@ describe('a lane that is asked whether it can send', () => {
   let balanceWei: bigint | 'away';
   let reads: number;
   let readiness: LaneReadiness;
+  let signer: { isAvailable: boolean };
 
   beforeEach(() => {
     clock = new TestClock();
@@ -31,6 +32,7 @@ describe('a lane that is asked whether it can send', () => {
     isHeadKnown = true;
     balanceWei = 10n ** 18n;
     reads = 0;
+    signer = { isAvailable: true };
     readiness = aReadiness();
   });
 
@@ -42,7 +44,7 @@ describe('a lane that is asked whether it can send', () => {
         : Promise.resolve(balanceWei);
     };
     return new LaneReadiness({
-      ...{ address: SIGNER, state, clock, headMaxAgeMs },
+      ...{ address: SIGNER, signer, state, clock, headMaxAgeMs },
       heads: {
         get current() {
           return isHeadKnown ? chain.head : undefined;
@@ -68,6 +70,7 @@ describe('a lane that is asked whether it can send', () => {
       'gas_price_cap',
     ],
     ['has seen no block for long', () => (chain.timestamp -= 6), 'head_stale'],
+    ['has a key that does not sign', () => (signer.isAvailable = false), 'signer_unavailable'],
   ])('%s', async (_, change, trouble) => {
     change();
     state.trouble = undefined;

@@ -5,7 +5,7 @@ import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { effectivePrice, type Fees, feesFor } from '../../model/gas-price.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
-import type { FeeMarkets, GasEstimates, LaneHeads } from '../ports.js';
+import type { FeeMarkets, GasEstimates, LaneHeads, TransactionSigner } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { GasBalance } from './gas-balance.js';
 
@@ -16,6 +16,8 @@ const UNKNOWN_PRICE_WEI = 1_000_000_000n;
 
 export interface LaneReadinessOptions {
   readonly address: Address;
+  /** `undefined` where this process has no key of the lane. */
+  readonly signer: Pick<TransactionSigner, 'isAvailable'> | undefined;
   readonly heads: LaneHeads;
   readonly state: LaneState;
   readonly fees: FeeMarkets;
@@ -38,8 +40,9 @@ export class LaneReadiness {
   }
 
   async isReady(): Promise<boolean> {
-    const { state, heads, clock, fees, gasBalance } = this.options;
+    const { state, heads, clock, fees, gasBalance, signer } = this.options;
     if (state.isPaused || clock.steady() < this.#restsUntil) return false;
+    if (signer?.isAvailable === false) return this.rest('signer_unavailable');
     const head = heads.current;
     if (head === undefined) return false;
     try {

@@ -52,6 +52,35 @@ describe('a lane that sends', () => {
     expect(states('slow', 'good')).toEqual(['work', 'attempt']);
   });
 
+  it('gives everything back when its key does not sign, and goes on when it does', async () => {
+    // It is found out while it signs: it was well a moment before.
+    lane.signer.beforeSigning = () => {
+      lane.signer.isAvailable = false;
+      return Promise.resolve();
+    };
+    await lane.send('a');
+    expect(states('a')).toEqual(['ready']);
+    const { trouble, next } = lane.state;
+    expect([trouble, next, lane.chain.sent]).toEqual(['signer_unavailable', 0, []]);
+    lane.signer.beforeSigning = () => Promise.resolve();
+    lane.signer.isAvailable = true;
+    await lane.clock.pass(500);
+    await sendReady();
+    expect(states('a')).toEqual(['attempt']);
+    expect([lane.state.trouble, lane.state.next]).toEqual([undefined, 1]);
+  });
+
+  it('allocates nothing for what was withdrawn while it was signed', async () => {
+    await lane.claim('a');
+    lane.signer.beforeSigning = () => {
+      lane.store.claims.withdraw('a');
+      return Promise.resolve();
+    };
+    await sendReady();
+    expect(states('a')).toEqual(['withdrawn']);
+    expect([lane.state.next, lane.chain.sent]).toEqual([0, []]);
+  });
+
   it('gives everything back when the chain cannot be asked, and says why it rests', async () => {
     lane.chain.recheck = () => 'fails';
     await lane.send('a');

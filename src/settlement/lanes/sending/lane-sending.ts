@@ -224,6 +224,9 @@ export class LaneSending {
       case 'price_cap':
         await this.#giveBack(held, group.items);
         return this.options.readiness.rest('gas_price_cap');
+      case 'no_signature':
+        await this.#giveBack(held, group.items);
+        return this.options.readiness.rest('signer_unavailable');
       case 'budget':
         return this.#overBudget(held, group, sent.subject);
     }

@@ -1,42 +1,44 @@
-import type { Address, Hex } from 'viem';
-import { privateKeyToAddress } from 'viem/accounts';
+import type { Address } from 'viem';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import type { Secret } from '../../../platform/config/secret.js';
-import { signTransaction } from '../../../platform/crypto/sign-transaction.js';
+import { prepareTransaction } from '../../../platform/crypto/sign-transaction.js';
+import type { DigestSigner } from '../../../platform/signing/digest-signer.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { SignedTransaction } from '../../model/attempt.js';
 import type { TransactionOrder, TransactionSigner } from '../ports.js';
 
-/** Signs the transactions of one lane. */
+/** Signs the transactions of one lane, wherever its key is kept. */
 export class LaneSigner implements TransactionSigner {
-  readonly address: Address;
-  readonly #key: Uint8Array;
-
   constructor(
-    key: Secret<Hex>,
+    private readonly signer: DigestSigner,
     private readonly chainId: number,
     private readonly clock: Clock,
-  ) {
-    this.address = privateKeyToAddress(key.reveal()).toLowerCase() as Address;
-    this.#key = Buffer.from(key.reveal().slice(2), 'hex');
+  ) {}
+
+  get address(): Address {
+    return this.signer.address;
+  }
+
+  get isAvailable(): boolean {
+    return this.signer.isAvailable;
   }
 
   get noop(): Call {
     return { to: this.address, data: '0x' };
   }
 
-  sign({
+  async sign({
     call,
     accountNonce,
     gas,
     fees,
     isNoop,
     valueWei = 0n,
-  }: TransactionOrder): SignedTransaction {
-    const { raw, hash } = signTransaction(
-      { chainId: this.chainId, nonce: accountNonce, gas, value: valueWei, ...call, ...fees },
-      this.#key,
-    );
+  }: TransactionOrder): Promise<SignedTransaction | undefined> {
+    const order = { chainId: this.chainId, nonce: accountNonce, gas, value: valueWei };
+    const prepared = prepareTransaction({ ...order, ...call, ...fees });
+    const signature = await this.signer.sign(prepared.digest);
+    if (signature === undefined) return undefined;
+    const { raw, hash } = prepared.with(signature);
     return { hash, raw, gas, signedAt: this.clock.now(), isNoop, ...fees };
   }
 }

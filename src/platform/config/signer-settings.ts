@@ -1,0 +1,83 @@
+import type { Address, Hex } from 'viem';
+import { privateKeyToAddress } from 'viem/accounts';
+import { z } from 'zod';
+import { Secret } from './secret.js';
+import { integerSetting, rpcUrlSetting } from './settings.js';
+
+/** How keys that a service keeps are asked for signatures. */
+export const SIGNER_SETTINGS = {
+  /** For one signature, with all tries. */
+  SIGNER_TIMEOUT_MS: integerSetting(200, 10_000).default(2000),
+  AWS_KMS_ENDPOINT: rpcUrlSetting.optional(),
+  GCP_KMS_ENDPOINT: rpcUrlSetting.optional(),
+};
+
+export interface SignerConfig {
+  readonly timeoutMs: number;
+  /** In place of the service's own. */
+  readonly awsEndpoint: string | undefined;
+  readonly gcpEndpoint: string | undefined;
+}
+
+export function signerConfigOf(
+  settings: z.infer<z.ZodObject<typeof SIGNER_SETTINGS>>,
+): SignerConfig {
+  return {
+    timeoutMs: settings.SIGNER_TIMEOUT_MS,
+    awsEndpoint: settings.AWS_KMS_ENDPOINT,
+    gcpEndpoint: settings.GCP_KMS_ENDPOINT,
+  };
+}
+
+/** The key of a lane, or where it is kept. */
+export type SignerKey =
+  | { readonly kind: 'local'; readonly key: Secret<Hex> }
+  | {
+      readonly kind: 'aws-kms' | 'gcp-kms';
+      /** As the service names it. */
+      readonly name: string;
+      /** What it has to be the key of. Lower case. */
+      readonly address: Address;
+    };
+
+/** `0x…`, `aws-kms:<key>@0x…` or `gcp-kms:<key version>@0x…`; a name has none of these signs. */
+const LOCAL = /^0x[0-9a-fA-F]{64}$/;
+const ADDRESS = '@(0x[0-9a-fA-F]{40})';
+const AWS = new RegExp(`^aws-kms:([A-Za-z0-9:/_-]{1,512})${ADDRESS}$`);
+const GCP = new RegExp(
+  `^gcp-kms:(projects/[^/@\\s]{1,100}/locations/[^/@\\s]{1,63}/keyRings/[^/@\\s]{1,63}` +
+    `/cryptoKeys/[^/@\\s]{1,63}/cryptoKeyVersions/[1-9]\\d{0,9})${ADDRESS}$`,
+);
+
+export const signerKeySetting: z.ZodType<SignerKey, string> = z
+  .string()
+  .transform((text, context): SignerKey => {
+    if (LOCAL.test(text)) return { kind: 'local', key: new Secret(text.toLowerCase() as Hex) };
+    const aws = AWS.exec(text);
+    if (aws !== null) return kept('aws-kms', aws);
+    const gcp = GCP.exec(text);
+    if (gcp !== null) return kept('gcp-kms', gcp);
+    context.addIssue(
+      'must be a private key: 0x and 64 hex digits; or aws-kms:<key>@<address>, or gcp-kms:<key version>@<address>',
+    );
+    return z.NEVER;
+  });
+
+function kept(
+  kind: 'aws-kms' | 'gcp-kms',
+  [, name = '', address = '']: RegExpExecArray,
+): SignerKey {
+  return { kind, name, address: address.toLowerCase() as Address };
+}
+
+/** Whether two are the key of one account: its lane would have two writers in one process. */
+export function hasTwice(keys: readonly SignerKey[]): boolean {
+  // Addresses of private keys are worked out only where something else gives addresses.
+  const areLocal = keys.every(({ kind }) => kind === 'local');
+  const names = keys.map((one) => {
+    if (one.kind !== 'local') return one.address;
+    const key = one.key.reveal();
+    return areLocal ? key : privateKeyToAddress(key).toLowerCase();
+  });
+  return new Set(names).size < names.length;
+}

@@ -1,0 +1,115 @@
+import type { KeyManagementServiceClient } from '@google-cloud/kms';
+import { codeOf, type KeyService, KeyServiceError, type SignFailure } from './key-service.js';
+
+export interface GcpKmsOptions {
+  /** `projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/…` */
+  readonly version: string;
+  /** In place of cloudkms.googleapis.com; one by http is asked without credentials. */
+  readonly endpoint: string | undefined;
+  /** Milliseconds for one request. */
+  readonly timeoutMs: number;
+}
+
+/** Nothing is tried again there. */
+const ONCE = { retry: null };
+
+/** A PEM of one public key has some 240 characters. */
+const PEM_MOST = 2000;
+
+/** Codes of `google.rpc.Code`, which errors of the API have; those of the way there have HTTP's. */
+const REFUSED = new Set([3, 5, 7, 9, 12, 16]);
+const RESOURCE_EXHAUSTED = 8;
+
+/**
+ * A key version of Google Cloud KMS with the algorithm `EC_SIGN_SECP256K1_SHA256`, which takes any digest
+ * of 32 bytes. Credentials are those that the SDK finds. It is asked over HTTP and JSON: one signature a
+ * transaction needs no stream. Nothing is retried here.
+ *
+ * https://cloud.google.com/kms/docs/reference/rest/v1/projects.locations.keyRings.cryptoKeys.cryptoKeyVersions/asymmetricSign
+ */
+export class GcpKms implements KeyService {
+  #opened: Promise<KeyManagementServiceClient> | undefined;
+
+  constructor(private readonly options: GcpKmsOptions) {}
+
+  async publicKey(): Promise<Uint8Array> {
+    const pem = await this.#answered(async (client) => {
+      const [{ pem: text }] = await client.getPublicKey({ name: this.options.version }, ONCE);
+      return text;
+    });
+    return derOf(pem);
+  }
+
+  async sign(digest: Uint8Array): Promise<Uint8Array> {
+    const signature = await this.#answered(async (client) => {
+      const [{ signature: bytes }] = await client.asymmetricSign(
+        { name: this.options.version, digest: { sha256: digest } },
+        ONCE,
+      );
+      return bytes;
+    });
+    return typeof signature === 'string' ? Buffer.from(signature, 'base64') : signature;
+  }
+
+  /** The SDK is loaded by those who use it. */
+  #open(): Promise<KeyManagementServiceClient> {
+    this.#opened ??= import('@google-cloud/kms').then(
+      ({ KeyManagementServiceClient: Client }) => new Client({ fallback: true, ...this.#place() }),
+    );
+    return this.#opened;
+  }
+
+  /** The SDK takes no signal, and over HTTP its own time limits end nothing: requests have one here. */
+  #place(): object {
+    const { endpoint, timeoutMs } = this.options;
+    const clientOptions = { transporterOptions: { timeout: timeoutMs } };
+    if (endpoint === undefined) return { clientOptions };
+    const { protocol, hostname, port } = new URL(endpoint);
+    const isPlain = protocol === 'http:';
+    return {
+      apiEndpoint: hostname,
+      port: port === '' ? (isPlain ? 80 : 443) : Number(port),
+      protocol: protocol.slice(0, -1),
+      ...(isPlain ? { auth: withoutCredentials(timeoutMs) } : { clientOptions }),
+    };
+  }
+
+  async #answered<T>(
+    ask: (client: KeyManagementServiceClient) => Promise<T | null | undefined>,
+  ): Promise<T> {
+    let answer: T | null | undefined;
+    try {
+      answer = await ask(await this.#open());
+    } catch (error) {
+      throw failureOf(error);
+    }
+    if (answer === null || answer === undefined) throw new KeyServiceError('bad_answer', 'empty');
+    return answer;
+  }
+}
+
+/** As the SDK asks for them; requests go out as they are. */
+function withoutCredentials(timeoutMs: number): object {
+  const send = (url: string, init: RequestInit): Promise<Response> =>
+    fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+  return { getClient: () => Promise.resolve({ fetch: send }), fetch: send };
+}
+
+function derOf(pem: string): Uint8Array {
+  const body = /^-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(
+    pem.slice(0, PEM_MOST),
+  )?.[1];
+  if (body === undefined) throw new KeyServiceError('bad_answer', 'pem');
+  return Buffer.from(body, 'base64');
+}
+
+function failureOf(error: unknown): KeyServiceError {
+  const said: { code?: unknown; status?: unknown } = error instanceof Error ? error : {};
+  const code = [said.code, said.status].map(Number).find((one) => !Number.isNaN(one));
+  return new KeyServiceError(kindOf(code ?? Number.NaN), codeOf(code ?? said.code));
+}
+
+function kindOf(code: number): SignFailure {
+  if (code === RESOURCE_EXHAUSTED || code === 429) return 'throttled';
+  return REFUSED.has(code) || (code >= 400 && code < 500) ? 'refused' : 'unavailable';
+}

@@ -1,0 +1,182 @@
+import type { Address } from 'viem';
+import { StartError } from '../../protocol/errors.js';
+import { keccak256Bytes } from '../../protocol/evm/keccak.js';
+import type { Clock } from '../concurrency/clock.js';
+import type { RecoverableSignature } from '../crypto/sign-transaction.js';
+import type { DigestSigner } from './digest-signer.js';
+import { addressOfSpki, recoverableSignature } from './ecdsa-der.js';
+import { type KeyService, KeyServiceError, type SignFailure } from './key-service.js';
+
+/** What a signer tells about its key service; for logs and metrics. */
+export interface SigningObserver {
+  /** @param ms - milliseconds that it took, with all tries. */
+  signed(ms: number): void;
+  /** @param code - the name that the service gives its failure. */
+  failed(failure: SignFailure, code: string): void;
+}
+
+export interface KeyServiceSignerOptions {
+  readonly service: KeyService;
+  /** What the key has to be the key of. Lower case. */
+  readonly address: Address;
+  /** As the settings name the key. */
+  readonly name: string;
+  /** Milliseconds for a signature, with all tries. */
+  readonly timeoutMs: number;
+  readonly observer: SigningObserver;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+const TRIES_MOST = 3;
+/** The longest pause before the second try; each later one is twice as long. */
+const PAUSE_MS = 100;
+/** Between two looks at whether a key that failed signs again. */
+const PROBE_PAUSE_MS = { first: 500, most: 10_000 };
+/** A process that starts does not wait longer: the SDK is loaded in this time too. */
+const START_MS = 5000;
+/** What is signed to see whether the key signs. It is no digest of a transaction. */
+const PROBE_DIGEST = keccak256Bytes(Buffer.from('Does this key sign for its x402 lane?'));
+
+/**
+ * With a key that a service keeps. Every signature is recovered and compared with the address before
+ * anybody gets it, so that it does not matter who answers. One that fails is not asked again before it
+ * has shown, beside its users, that it signs.
+ *
+ * An answer that comes late is thrown away: who asks again gets another signature, and only what is
+ * stored is ever sent.
+ */
+export class KeyServiceSigner implements DigestSigner {
+  /** Whether its public key was seen to be that of the address. */
+  #isChecked = false;
+  /** The address of its public key, as it was read last. */
+  #found: Address | undefined;
+  #isAvailable = false;
+  #probe: Promise<void> | undefined;
+  #probesFrom = 0;
+  #probePauseMs = PROBE_PAUSE_MS.first;
+
+  constructor(private readonly options: KeyServiceSignerOptions) {}
+
+  get address(): Address {
+    return this.options.address;
+  }
+
+  /** Who asks has it tried again, when it is time. */
+  get isAvailable(): boolean {
+    const { clock } = this.options;
+    if (!this.#isAvailable && this.#probe === undefined && clock.steady() >= this.#probesFrom) {
+      this.#probe = this.#see().finally(() => {
+        this.#probe = undefined;
+      });
+    }
+    return this.#isAvailable;
+  }
+
+  async start(): Promise<void> {
+    const { clock, address, name } = this.options;
+    const probe = this.#see().finally(() => {
+      this.#probe = undefined;
+    });
+    this.#probe = probe;
+    await Promise.race([probe, clock.sleep(START_MS)]);
+    if (this.#found === undefined || this.#found === address) return;
+    throw new StartError(
+      `SIGNER_KEYS: ${name} is the key of ${this.#found}, and not of ${address}.`,
+    );
+  }
+
+  async sign(digest: Uint8Array): Promise<RecoverableSignature | undefined> {
+    const { clock, observer } = this.options;
+    if (!this.isAvailable) return undefined;
+    const since = clock.steady();
+    const signature = await this.#signOrFail(digest);
+    if (signature !== undefined) observer.signed(clock.steady() - since);
+    return signature;
+  }
+
+  async #signOrFail(digest: Uint8Array): Promise<RecoverableSignature | undefined> {
+    try {
+      return await this.#signWithTries(digest);
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** Whether the key is the right one, and signs. */
+  async #see(): Promise<void> {
+    const { service, address, clock } = this.options;
+    try {
+      if (!this.#isChecked) {
+        const spki = await this.#inTime(START_MS, (signal) => service.publicKey(signal));
+        this.#found = addressOfSpki(spki);
+        if (this.#found === undefined) throw new KeyServiceError('wrong_key', 'not_secp256k1');
+        if (this.#found !== address) throw new KeyServiceError('wrong_key', 'another_address');
+        this.#isChecked = true;
+      }
+      await this.#signWithTries(PROBE_DIGEST);
+      this.#isAvailable = true;
+      this.#probePauseMs = PROBE_PAUSE_MS.first;
+    } catch (error) {
+      this.#fail(error);
+      this.#probesFrom = clock.steady() + this.#probePauseMs;
+      this.#probePauseMs = Math.min(2 * this.#probePauseMs, PROBE_PAUSE_MS.most);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#isAvailable = false;
+    const isKnown = error instanceof KeyServiceError;
+    // A fault of ours takes the key out too, and no more than that.
+    if (isKnown) this.options.observer.failed(error.failure, error.code);
+    else this.options.observer.failed('unavailable', 'unexpected');
+  }
+
+  /** @throws KeyServiceError */
+  async #signWithTries(digest: Uint8Array): Promise<RecoverableSignature> {
+    const { clock, timeoutMs, random } = this.options;
+    const deadline = clock.steady() + timeoutMs;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        // Half of the time, so that one that hangs leaves some to another.
+        const most = Math.min(deadline - clock.steady(), timeoutMs / 2);
+        return await this.#signOnce(digest, most);
+      } catch (error) {
+        const pauseMs = random() * PAUSE_MS * 2 ** (tries - 1);
+        const isWorthIt = error instanceof KeyServiceError && WORTH_ANOTHER.has(error.failure);
+        const hasTime = clock.steady() + pauseMs < deadline;
+        if (!isWorthIt || tries === TRIES_MOST || !hasTime) throw error;
+        await clock.sleep(pauseMs);
+      }
+    }
+  }
+
+  async #signOnce(digest: Uint8Array, limitMs: number): Promise<RecoverableSignature> {
+    const { service, address } = this.options;
+    const der = await this.#inTime(limitMs, (signal) => service.sign(digest, signal));
+    const signature = recoverableSignature(der, digest, address);
+    if (signature === undefined) throw new KeyServiceError('bad_answer', 'not_its_signature');
+    return signature;
+  }
+
+  /** @throws KeyServiceError when there is no answer in time; one that comes later is nobody's. */
+  async #inTime<T>(limitMs: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController();
+    const answer = ask(abort.signal);
+    const late = this.options.clock.sleep(limitMs).then((): never => {
+      throw new KeyServiceError('unavailable', 'no_answer_in_time');
+    });
+    late.catch(() => undefined);
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      answer.catch(() => undefined);
+      abort.abort();
+    }
+  }
+}
+
+/** A refusal is told once; the wrong key stays the wrong key. */
+const WORTH_ANOTHER: ReadonlySet<SignFailure> = new Set(['throttled', 'unavailable', 'bad_answer']);
