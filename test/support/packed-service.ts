@@ -34,6 +34,8 @@ export async function packService(): Promise<string> {
       ...['@nestjs/microservices', '@nestjs/microservices/*', '@nestjs/websockets/*', '@grpc/*'],
       ...['class-transformer/storage', 'pino', 'pino-pretty', 'thread-stream'],
       ...['secp256k1', 'swagger-ui-dist', '*.node'],
+      // Loaded by those whose keys a service keeps.
+      ...['@aws-sdk/client-kms', '@google-cloud/kms'],
     ],
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
