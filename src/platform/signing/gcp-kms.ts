@@ -104,7 +104,7 @@ function derOf(pem: string): Uint8Array {
 }
 
 function failureOf(error: unknown): KeyServiceError {
-  const said: { code?: unknown; status?: unknown } = error instanceof Error ? error : {};
+  const said = (error instanceof Error ? error : {}) as { code?: unknown; status?: unknown };
   const code = [said.code, said.status].map(Number).find((one) => !Number.isNaN(one));
   return new KeyServiceError(kindOf(code ?? Number.NaN), codeOf(code ?? said.code));
 }
