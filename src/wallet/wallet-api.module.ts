@@ -8,6 +8,10 @@ import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
+import { AskTexts } from './asks/ask.js';
+import { AskStore } from './asks/ask-store.js';
+import { AsksV1Controller } from './asks/asks.v1.controller.js';
+import { OwnerAnswers, type OwnerAnswersParts } from './asks/owner-answers.js';
 import { Journal } from './audit/journal.js';
 import { ContractOwners } from './auth/contract-owners.js';
 import { DeviceCodes } from './auth/device-codes.js';
@@ -48,10 +52,7 @@ import {
   type WalletClock,
 } from './wallet-tokens.js';
 
-interface SignInSurroundings extends Omit<
-  SignInParts,
-  'contracts' | 'passkeys' | 'publicUrl'
-> {
+interface SignInSurroundings extends Omit<SignInParts, 'contracts' | 'passkeys' | 'publicUrl'> {
   readonly wallet: WalletConfig;
   readonly chains: ChainRegistry;
   readonly passkeys: { readonly owners: PasskeyOwners | undefined };
@@ -93,7 +94,7 @@ interface PolicySurroundings {
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
   controllers: [
-    ...[WalletPagesController, SignInV1Controller, WalletsV1Controller],
+    ...[WalletPagesController, SignInV1Controller, WalletsV1Controller, AsksV1Controller],
     ...[TokensV1Controller, GrantsV1Controller, PasskeysV1Controller, McpController],
   ],
   providers: [
@@ -162,6 +163,14 @@ interface PolicySurroundings {
           now: deployment.now,
           decimalsOf: (asset) => unitOf(deployment.wallet.assets, asset).decimals,
         }),
+    ),
+    provide(
+      OwnerAnswers,
+      {
+        ...{ store: AskStore, texts: AskTexts, signIn: SignIn, directory: WalletDirectory },
+        ...{ journal: Journal, locks: RedisLock, now: WALLET_CLOCK },
+      },
+      (parts: OwnerAnswersParts) => new OwnerAnswers(parts),
     ),
     ...OAUTH_STORES,
     JsonBodyReader,

@@ -32,6 +32,9 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:ow` | zset | newest 10 000 | tags of clients that no owner let in yet, by time, seconds |
  * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
  * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
+ * | `x402:wl:a:<ask>` | string | until it is over, and a day | a payment the owner is asked about: its state, the charge that used it, and the ask (sealed) |
+ * | `x402:wl:ai:<wallet>:<tag>` | string | as its ask | the newest ask of an intent |
+ * | `x402:wl:al:<wallet>` | zset | 20 at most | asks that are not over, by their end, seconds |
  *
  * Amounts are decimal, left-padded to 78 digits, so that they compare as texts.
  */
@@ -58,6 +61,10 @@ export const waitingClientsKey = (): string => `${WALLET_PREFIX}ow`;
 export const grantKey = (tag: string): string => `${WALLET_PREFIX}og:${tag}`;
 export const grantsOfKey = (owner: string): string => `${WALLET_PREFIX}ol:${owner}`;
 export const passkeysKey = (): string => `${WALLET_PREFIX}pk`;
+export const askKey = (id: string): string => `${WALLET_PREFIX}a:${id}`;
+export const askOfIntentKey = (wallet: string, intentId: string): string =>
+  `${WALLET_PREFIX}ai:${wallet}:${tagOf(intentId)}`;
+export const asksOfKey = (wallet: string): string => `${WALLET_PREFIX}al:${wallet}`;
 export const witnessKey = (): string => `${WALLET_PREFIX}heads`;
 export const dueKey = (): string => `${WALLET_PREFIX}due`;
 

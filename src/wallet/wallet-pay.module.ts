@@ -7,6 +7,9 @@ import { provide } from '../platform/nest/provide.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
+import { AskTexts } from './asks/ask.js';
+import { AskStore } from './asks/ask-store.js';
+import { Asking } from './asks/asking.js';
 import { Journal } from './audit/journal.js';
 import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
@@ -54,20 +57,23 @@ interface PaySurroundings {
   readonly locks: RedisLock;
   readonly journal: Journal;
   readonly observer: WalletObserver;
+  readonly asks: AskStore;
   readonly now: WalletClock;
 }
 
 function createPayments({ config, wallet, redis, seal, ...parts }: PaySurroundings): PayService {
   const { known, authorizer, signer, fetcher, balances, now } = parts;
-  const { store, reconciler, locks, journal, observer } = parts;
+  const { store, reconciler, locks, journal, observer, asks } = parts;
   const intentLifeSeconds = config.retentionSeconds;
   const timeoutMs = wallet.fetchTimeoutMs;
+  const { publicUrl } = wallet;
   const intents = new IntentStore(redis, seal, intentLifeSeconds);
+  const asking = new Asking(asks, wallet.askSeconds, now);
   return new PayService({
-    charger: new Charger({ known, authorizer, intents, balances, intentLifeSeconds, now }),
+    charger: new Charger({ known, authorizer, intents, balances, asking, intentLifeSeconds, now }),
     presenter: new Presenter({ fetcher, known, authorizer, signer, timeoutMs }),
     ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
-    timeoutMs,
+    ...{ asking, publicUrl, timeoutMs },
   });
 }
 
@@ -122,6 +128,16 @@ function createServiceFinder(
       inject: [ChainRegistry],
       useFactory: (chains: ChainRegistry) => new Balances(chains),
     },
+    {
+      provide: AskTexts,
+      inject: [RecordSeal],
+      useFactory: (seal: RecordSeal) => new AskTexts(seal),
+    },
+    {
+      provide: AskStore,
+      inject: [WALLET_REDIS, AskTexts],
+      useFactory: (redis: Redis, texts: AskTexts) => new AskStore(redis, texts),
+    },
     provide(
       PayService,
       {
@@ -129,7 +145,7 @@ function createServiceFinder(
         ...{ known: KNOWN_CONTRACTS, authorizer: Authorizer, signer: WalletSigner },
         ...{ fetcher: WalletFetch, balances: Balances, store: SpendingStore },
         ...{ reconciler: Reconciler, locks: RedisLock, journal: Journal },
-        ...{ observer: WalletObserver, now: WALLET_CLOCK },
+        ...{ observer: WalletObserver, asks: AskStore, now: WALLET_CLOCK },
       },
       createPayments,
     ),
@@ -159,6 +175,6 @@ function createServiceFinder(
       },
     ),
   ],
-  exports: [WalletFetch, WalletRpc, WalletToolsService],
+  exports: [AskTexts, AskStore, WalletFetch, WalletRpc, WalletToolsService],
 })
 export class WalletPayModule {}

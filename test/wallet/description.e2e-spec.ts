@@ -151,6 +151,45 @@ describe('the description of the wallet at /openapi.json', () => {
     expectDescribed('post', stop, 200, await send('POST', stop));
   });
 
+  it('is true of payments that wait for their owner', async () => {
+    const buyer = await wallets.fundedWallet();
+    const policy = '/v1/wallets/me/policy';
+    const asset = `eip155:${wallets.world.chainId}/${wallets.world.usd}`;
+    const rules = { limits: [{ asset, perPayment: '9', budget: '9', askAbove: '0' }] };
+    expect(api.requestProblems('put', policy, rules)).toEqual([]);
+    const most = `${10n ** 18n}`;
+    const limit = { asset, perPayment: most, budget: most, askAbove: '0' };
+    const set = await send('PUT', policy, { limits: [limit] }, buyer.ownerToken);
+    expectDescribed('put', policy, 200, set);
+    const purchase = { url: report, maxAmount: '0.10', intentId: 'asked' };
+    const payments = '/v1/wallets/me/payments';
+    const waiting = await send('POST', payments, purchase, buyer.agent);
+    expect(waiting.body['status']).toBe('awaiting_owner');
+    expectDescribed('post', payments, 200, waiting);
+    const asks = '/v1/wallets/me/asks';
+    const listed = await send('GET', asks, undefined, buyer.agent);
+    expectDescribed('get', asks, 200, listed);
+    const [{ ask } = { ask: '' }] = (listed.body as { asks: { ask: string }[] }).asks;
+    const one = '/v1/asks/{ask}';
+    expectDescribed('get', one, 200, await send('GET', `/v1/asks/${ask}`, undefined, ''));
+    expectDescribed('get', one, 404, await send('GET', '/v1/asks/none', undefined, ''));
+    const asking = (address: string) => send('POST', `/v1/asks/${ask}/nonce`, { address }, '');
+    expectDescribed('post', `${one}/nonce`, 403, await asking(newAccount().address));
+    expectDescribed('post', `${one}/nonce`, 400, await asking('nobody'));
+    const nonce = await asking(buyer.owner.address);
+    expectDescribed('post', `${one}/nonce`, 200, nonce);
+    const approval = await signed(buyer.owner, String(nonce.body['message']));
+    const forged = { ...approval, signature: `0x${'11'.repeat(65)}` };
+    const approving = (sent: unknown) => send('POST', `/v1/asks/${ask}/approve`, sent, '');
+    expectDescribed('post', `${one}/approve`, 401, await approving(forged));
+    expectDescribed('post', `${one}/approve`, 200, await approving(approval));
+    expectDescribed('post', `${one}/approve`, 409, await approving(approval));
+    const denied = await send('POST', `/v1/asks/${ask}/deny`, undefined, '');
+    expectDescribed('post', `${one}/deny`, 200, denied);
+    expectDescribed('get', one, 200, await send('GET', `/v1/asks/${ask}`, undefined, ''));
+    expectDescribed('post', payments, 403, await send('POST', payments, purchase, buyer.agent));
+  });
+
   it('describes /mcp, whose answers are messages of the protocol', async () => {
     expectDescribed('post', '/mcp', 401, await send('POST', '/mcp', {}, ''));
     expectDescribed('post', '/mcp', 403, await send('POST', '/mcp', {}, ownerToken));

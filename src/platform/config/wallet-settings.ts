@@ -121,6 +121,8 @@ export const WALLET_SETTINGS = {
   WALLET_CATALOGUE_URL: httpUrl
     .refine(isPlainBase, 'must be a URL without user, query and fragment')
     .optional(),
+  /** How long an owner is asked about one payment above `askAbove`, and a yes holds. */
+  WALLET_ASK_SECONDS: integerSetting(1, 86_400).default(3600),
   /** Requests a minute: of one address before it has signed in, and of one wallet after. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
   /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
@@ -191,6 +193,7 @@ export interface WalletConfig {
   readonly fetchTimeoutMs: number;
   /** Without a slash at its end; `undefined`: agents are offered no search. */
   readonly catalogueUrl: string | undefined;
+  readonly askSeconds: number;
   readonly requestsPerMinute: number;
   /** Whether `/mcp` is a protected resource of OAuth, and this service its authorization server. */
   readonly hasOAuth: boolean;
@@ -273,6 +276,7 @@ export function readWallet(
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
     catalogueUrl: (settings.WALLET_CATALOGUE_URL ?? settings.CATALOGUE_URL)?.replace(/\/+$/, ''),
+    askSeconds: settings.WALLET_ASK_SECONDS,
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
     hasOAuth: settings.WALLET_OAUTH === 'true',
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],

@@ -8,6 +8,14 @@ const common = { at: z.int(), wallet: z.string().optional(), owner: z.string().o
 /** As `storedSpending` writes it; read where it is restored. */
 const spending = z.record(z.string(), z.union([z.string(), z.number()]));
 
+/** The owner's answer about one payment of an intent; the ask as stored, which is sealed. */
+const answer = {
+  ask: z.string(),
+  intent: z.object({ id: z.string(), record: z.string() }),
+  /** Unix seconds. */
+  until: z.int(),
+};
+
 /** The charge: an authorization is charged at most once under one deadline. */
 const charge = { spending: z.string(), deadline: z.int() };
 
@@ -71,7 +79,13 @@ export const JournalEvent = z.discriminatedUnion('event', [
     token: z.string().optional(),
     /** Where it is for an intent: the intent as stored, which is sealed. */
     intent: z.object({ id: z.string(), record: z.string() }).optional(),
+    /** Where the owner was asked: the approval that this charge uses up. */
+    ask: z.string().optional(),
   }),
+  /** One payment may be charged before `until`; written before it counts. */
+  z.object({ ...common, ...answer, event: z.literal('ask_approved') }),
+  /** Also after a yes that was not used. */
+  z.object({ ...common, ...answer, event: z.literal('ask_denied') }),
   z.object({ ...common, ...charge, event: z.literal('signed') }),
   z.object({
     ...common,

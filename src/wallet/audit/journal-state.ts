@@ -12,6 +12,8 @@ export const StoredCharge = z.object({
   /** As `storedSpending` writes it; absent until its own record is read. */
   spending: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
   intent: z.object({ id: z.string(), record: z.string() }).optional(),
+  /** The owner's approval that it used up. */
+  ask: z.string().optional(),
   /** Of the record that charged it. */
   at: z.int(),
   order: z.int(),
@@ -36,6 +38,17 @@ export const IssuedToken = z.object({
 });
 export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
 
+/** What an owner answered about one payment. A no stands, whatever order the records came in. */
+export const StoredAnswer = z.object({
+  id: z.string(),
+  intent: z.object({ id: z.string(), record: z.string() }),
+  /** Unix seconds. */
+  until: z.int(),
+  order: z.int(),
+  isDenied: z.boolean(),
+});
+export type StoredAnswer = z.infer<typeof StoredAnswer>;
+
 const StoredRules = z.object({ revision: z.int(), policy: z.unknown(), order: z.int() });
 
 /** What the journal knows of one wallet. */
@@ -48,6 +61,8 @@ export interface WalletRecord {
   readonly charges: Map<string, StoredCharge>;
   /** Handed out, by id; those that were revoked and those that are over among them. */
   readonly tokens: Map<string, IssuedToken>;
+  /** By id of what the owner was asked. */
+  readonly answers: Map<string, StoredAnswer>;
 }
 
 /** What a checkpoint holds, one item a line. */
@@ -63,6 +78,7 @@ export const StateItem = z.discriminatedUnion('item', [
   z.object({ item: z.literal('passkey'), owner: z.string(), passkey: StoredPasskey }),
   z.object({ item: z.literal('token'), wallet: z.string(), token: IssuedToken }),
   z.object({ item: z.literal('charge'), wallet: z.string(), charge: StoredCharge }),
+  z.object({ item: z.literal('answer'), wallet: z.string(), answer: StoredAnswer }),
 ]);
 export type StateItem = z.infer<typeof StateItem>;
 
@@ -107,8 +123,14 @@ export class JournalState {
       );
       // Told again, it is still what it was first.
       if (charge.spending !== undefined) return;
-      const { spending, intent, at } = event;
-      Object.assign(charge, { spending, at, order, ...(intent !== undefined && { intent }) });
+      const { spending, intent, ask, at } = event;
+      Object.assign(charge, { spending, at, order });
+      Object.assign(charge, intent !== undefined && { intent }, ask !== undefined && { ask });
+    } else if (event.event === 'ask_approved' || event.event === 'ask_denied') {
+      const { ask: id, intent, until } = event;
+      if (wallet.answers.get(id)?.isDenied === true) return;
+      const isDenied = event.event === 'ask_denied';
+      wallet.answers.set(id, { id, intent, until, order, isDenied });
     } else if (event.event === 'signed') {
       chargeOf(wallet, event.spending, event.deadline).isSigned = true;
     } else if (event.event === 'spent') {
@@ -142,7 +164,10 @@ export class JournalState {
       case 'charge': {
         const { charge } = stored;
         this.#walletOf(stored.wallet).charges.set(nameOf(charge.id, charge.deadline), charge);
+        break;
       }
+      case 'answer':
+        this.#walletOf(stored.wallet).answers.set(stored.answer.id, stored.answer);
     }
   }
 
@@ -160,13 +185,16 @@ export class JournalState {
     for (const [token, until] of this.revoked) {
       if (until > now) yield { item: 'revoked', token, until };
     }
-    for (const [wallet, { rules, notBefore, charges }] of this.wallets) {
+    for (const [wallet, { rules, notBefore, charges, answers }] of this.wallets) {
       yield { item: 'wallet', wallet, notBefore, ...(rules !== undefined && { rules }) };
       for (const token of this.goodTokens(wallet, now)) yield { item: 'token', wallet, token };
       for (const { intent, ...charge } of charges.values()) {
         const isIntentKept = intent !== undefined && charge.at >= now - retentionSeconds;
         if (charge.deadline < now - HORIZON_SECONDS && !isIntentKept) continue;
         yield { item: 'charge', wallet, charge: isIntentKept ? { ...charge, intent } : charge };
+      }
+      for (const answer of answers.values()) {
+        if (answer.until > now) yield { item: 'answer', wallet, answer };
       }
     }
   }
@@ -193,6 +221,7 @@ export class JournalState {
     const made: WalletRecord = {
       ...{ rules: undefined, notBefore: 0 },
       ...{ charges: new Map<string, StoredCharge>(), tokens: new Map<string, IssuedToken>() },
+      answers: new Map<string, StoredAnswer>(),
     };
     this.wallets.set(address, made);
     return made;

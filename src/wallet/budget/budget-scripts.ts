@@ -13,7 +13,7 @@ import { SUMS } from './sums-script.js';
  * | `r` | was restored from the journal, and may never have been signed |
  * | `x` | was released: its authorization is never charged, and so never signed, again |
  */
-const PRELUDE =
+export const PRELUDE =
   SUMS +
   String.raw`
 -- A name for what this Redis holds: another one after a loss, a restart and a failover.
@@ -61,11 +61,13 @@ end
  * | 8 oldest deadline that still counts, 9 most entries | |
  * | 10 due member | empty: not looked up on chain |
  * | 11 intent key, 12 its value, 13 the value it replaces, 14 its life, 15 history member, 16 now | 11 empty: no intent |
- * | 17... | budget and payees of each charge |
+ * | 17 approval key, 18 its ask | 17 empty: the owner need not be asked |
+ * | 19... | budget and payees of each charge |
  *
  * Replies `ok` or `known` (charged already) with the generation and the entry's flag, `reused` (the
  * same nonce for another payment, or for one that is over), `locked`, `changed` (the rules), `busy`
- * (ask again), `many`, `over` with the charge's number and what was spent, or `intent` with what is
+ * (ask again), `many`, `unapproved` (the owner's yes is missing, or was used for another charge), `over`
+ * with the charge's number and what was spent, or `intent` with what is
  * stored under it.
  */
 export const RESERVE = script(
@@ -91,14 +93,20 @@ if known then
   if not is_same then return { 'reused' } end
   -- Others may have been charged before this one came back, and it may never have been signed.
   if flag == 'r' and redis.call('ZSCORE', P .. 'z:' .. wallet, id) then
-    local which, before = over(wallet, asset, ZERO, 17)
+    local which, before = over(wallet, asset, ZERO, 19)
     if which then return { 'over', which, before } end
   end
   return { 'known', gen, flag }
 end
 if remembered(wallet) >= tonumber(ARGV[9]) then return { 'many' } end
-local which, before = over(wallet, asset, amount, 17)
+local which, before = over(wallet, asset, amount, 19)
 if which then return { 'over', which, before } end
+if ARGV[17] ~= '' then
+  local state, by, sealed = string.match(redis.call('GET', ARGV[17]) or '', '^(%a)|([^/]*)(/.*)$')
+  if state ~= 'a' and not (state == 'u' and by == id) then return { 'unapproved' } end
+  redis.call('SET', ARGV[17], 'u|' .. id .. sealed, 'KEEPTTL')
+  redis.call('ZREM', P .. 'al:' .. wallet, ARGV[18])
+end
 local entry = terms .. deadline .. '|f'
 redis.call('HSET', P .. 'e:' .. wallet, id, entry)
 redis.call('ZADD', P .. 'z:' .. wallet, deadline, id)

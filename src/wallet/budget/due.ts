@@ -10,7 +10,8 @@ export interface Due {
   readonly spending: Spending;
 }
 
-const address = z.string().transform((text, context): Address => {
+/** Lower case when it is read. */
+export const storedAddress = z.string().transform((text, context): Address => {
   const read = readAddress(text);
   if (read !== undefined) return read;
   context.addIssue('must be an address');
@@ -22,8 +23,8 @@ export const StoredSpending = z.object({
   id: z.string(),
   chainId: z.int(),
   method: z.enum(['eip3009', 'permit2', 'transaction']),
-  asset: address,
-  payTo: address,
+  asset: storedAddress,
+  payTo: storedAddress,
   amount: z
     .string()
     .regex(/^\d{1,78}$/)
@@ -35,7 +36,7 @@ export const StoredSpending = z.object({
   deadline: z.int(),
 });
 
-const StoredDue = z.tuple([z.literal(1), address, StoredSpending]);
+const StoredDue = z.tuple([z.literal(1), storedAddress, StoredSpending]);
 
 export function storedSpending(spending: Spending): z.input<typeof StoredSpending> {
   const { id, chainId, method, asset, payTo, amount, nonce, deadline } = spending;

@@ -3,6 +3,9 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { redisCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
 import type { RulesSeal } from '../accounts/rules-seal.js';
+import { usedText } from '../asks/ask.js';
+import { RESTORE_ANSWERS } from '../asks/ask-scripts.js';
+import { lifeOf } from '../asks/ask-store.js';
 import type { Journal } from '../audit/journal.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
 import type { IssuedTokens } from '../auth/issued-tokens.js';
@@ -10,7 +13,7 @@ import type { PasskeyBook } from '../passkeys/passkey-book.js';
 import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
-import { intentKey, revokedTokenKey } from '../wallet-keys.js';
+import { askOfIntentKey, intentKey, revokedTokenKey } from '../wallet-keys.js';
 import { NAME_GENERATION, RESTORE, UNLOCK } from './budget-scripts.js';
 import { StoredSpending, writeDue } from './due.js';
 import { termsOf } from './spending-store.js';
@@ -102,6 +105,7 @@ export class WalletRestorer {
       if (read?.ok !== true) continue;
       const wallet = address as Address;
       if (!(await this.#restoreCharges(generation, wallet, record))) return false;
+      if (!(await this.#restoreAnswers(generation, wallet, record))) return false;
       if (!(await this.#unlock(generation, wallet, read.policy, notBefore))) return false;
       await tokens.note(wallet, state.goodTokens(wallet, now));
     }
@@ -129,6 +133,29 @@ export class WalletRestorer {
         args.push(intentKey(wallet, id), text, charged, life, id, at);
       }
       if ((await runScript(this.parts.redis, RESTORE, args)) !== 1) return false;
+    }
+    return true;
+  }
+
+  /** What owners answered, before anything can be charged for it: each answer that was used, as used. */
+  async #restoreAnswers(
+    generation: string,
+    wallet: Address,
+    { answers, charges }: WalletRecord,
+  ): Promise<boolean> {
+    const now = this.parts.now();
+    const usedBy = new Map([...charges.values()].map(({ ask, id }) => [ask, id] as const));
+    const all = [...answers.values()].filter(({ until }) => until > now);
+    // The newest of an intent first: those before it do not come back beside it.
+    all.sort((a, b) => b.order - a.order);
+    for (let from = 0; from < all.length; from += CHUNK) {
+      const args: ScriptArgument[] = [generation, wallet];
+      for (const { id, intent, until } of all.slice(from, from + CHUNK)) {
+        const spending = usedBy.get(id);
+        const text = spending === undefined ? intent.record : usedText(intent.record, spending);
+        args.push(id, askOfIntentKey(wallet, intent.id), text, until, lifeOf(until, now));
+      }
+      if ((await runScript(this.parts.redis, RESTORE_ANSWERS, args)) !== 1) return false;
     }
     return true;
   }

@@ -11,7 +11,7 @@ import type { Charge } from '../rules/judge.js';
 import { assetName } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
 import { WalletError } from '../wallet-error.js';
-import { historyKey, intentKey } from '../wallet-keys.js';
+import { askKey, historyKey, intentKey } from '../wallet-keys.js';
 import { CONFIRM, MARK_SIGNED, RELEASE, RESERVE, SPENT } from './budget-scripts.js';
 import { type Due, writeDue } from './due.js';
 
@@ -37,6 +37,8 @@ export interface Reservation {
     readonly replaces: string;
     readonly lifeSeconds: number;
   };
+  /** Where the owner was asked: the ask whose approval this uses up. */
+  readonly ask?: string;
 }
 
 /** Where a charge stands. */
@@ -53,6 +55,7 @@ export type ReserveResult =
   | { readonly kind: 'locked' | 'policy_changed' }
   | { readonly kind: 'reused' }
   | { readonly kind: 'too_many' }
+  | { readonly kind: 'unapproved' }
   | { readonly kind: 'over_budget'; readonly charge: Charge; readonly spent: bigint }
   | { readonly kind: 'intent_exists'; readonly record: string };
 
@@ -72,7 +75,7 @@ export class SpendingStore {
 
   /** Charges every budget at once, or none. */
   async reserve(one: Reservation): Promise<ReserveResult> {
-    const { wallet, spending, charges, intent } = one;
+    const { wallet, spending, charges, intent, ask } = one;
     const reply = await this.#slid(RESERVE, [
       wallet,
       one.revision,
@@ -86,6 +89,7 @@ export class SpendingStore {
             ...[intentKey(wallet, intent.id), intent.record, intent.replaces, intent.lifeSeconds],
             ...[intent.id, one.now],
           ]),
+      ...(ask === undefined ? ['', ''] : [askKey(ask), ask]),
       ...charges.flatMap(({ budget, payees }) => [padded(budget), payees?.join(',') ?? '*']),
     ]);
     return readReserveReply(reply, charges);
@@ -172,6 +176,7 @@ const PLAIN_REPLIES: Readonly<Record<string, ReserveResult>> = {
   changed: { kind: 'policy_changed' },
   reused: { kind: 'reused' },
   many: { kind: 'too_many' },
+  unapproved: { kind: 'unapproved' },
 };
 
 function texts(reply: ScriptReply): string[] {

@@ -92,10 +92,11 @@ function describe(
     readonly decimals: number;
   }[],
 ): string {
-  const amounts = limits.map(({ asset, perPayment, budget }) => {
+  const amounts = limits.map(({ asset, perPayment, budget, askAbove }) => {
     const token = assets.find((one) => assetName(one.chainId, one.address) === asset);
     const shown = (value: bigint): string => formatUnits(value, token?.decimals ?? 0);
-    return `${token?.symbol ?? asset} (${asset.split('/')[0] ?? ''}): ${shown(perPayment)} a payment, ${shown(budget)} in ${windowHours} hours`;
+    const asks = askAbove === undefined ? '' : `, I am asked above ${shown(askAbove)}`;
+    return `${token?.symbol ?? asset} (${asset.split('/')[0] ?? ''}): ${shown(perPayment)} a payment, ${shown(budget)} in ${windowHours} hours${asks}`;
   });
   const lists = payeeLists.map(({ name }) => name).join(', ');
   const payees = otherPayees

@@ -12,6 +12,8 @@ export class WalletPagesController {
   readonly #scripts = new Map(SCRIPTS.map((name) => [name, new StaticFile(name)]));
   readonly #approval = new StaticFile('approve.html');
   readonly #approvalScript = new StaticFile('approve.js');
+  readonly #ask = new StaticFile('ask.html');
+  readonly #askScript = new StaticFile('ask.js');
 
   /** Who is let in, what they may spend and have paid; the end of it. */
   @Get()
@@ -33,5 +35,16 @@ export class WalletPagesController {
   @Get('approve/approve.js')
   approvalScript(@Res() response: Response): void {
     this.#approvalScript.send(response);
+  }
+
+  /** The page behind an agent's link: what it wants to pay for, and a message to sign. */
+  @Get('ask')
+  ask(@Res() response: Response): void {
+    this.#ask.send(response);
+  }
+
+  @Get('ask/ask.js')
+  askScript(@Res() response: Response): void {
+    this.#askScript.send(response);
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../platform/http/openapi.js';
+import { AskView } from '../asks/ask-view.js';
 import { PolicyText } from '../rules/policy.js';
 import { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import { RefusalOutput } from '../tools/refusal.js';
@@ -57,6 +58,9 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   }),
   WalletToken: object({ token: text }),
   WalletApproved: object({ status: { ...text, const: 'approved' } }),
+  WalletDenied: object({ status: { ...text, const: 'denied' } }),
+  WalletAsk: described(AskView, 'output'),
+  WalletAsks: described(z.object({ asks: z.array(AskView) }), 'output'),
   WalletRevoked: object({ status: { ...text, const: 'revoked' } }),
   Wallet: described(WalletOutput.extend({ ethereum: z.string() }), 'output'),
   WalletBalances: described(BalanceOutput, 'output'),

@@ -1,5 +1,6 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
 import { PASSKEY_PATHS, PASSKEY_SCHEMAS } from './passkeys.openapi.js';
+import { ASK_PATHS } from './asks.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
 import { SIGN_IN_PATHS } from './sign-in.openapi.js';
 import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
@@ -13,7 +14,7 @@ export const WALLET_OPENAPI: OpenApiPart = {
       description: 'Wallets of owners, from which their agents pay within the rules.',
     },
   ],
-  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS, ...PASSKEY_PATHS },
+  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS, ...PASSKEY_PATHS, ...ASK_PATHS },
   schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {
     walletToken: {

@@ -1,11 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { formatUnits, parseUnits } from 'viem';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
+import type { Ask } from '../asks/ask.js';
+import type { Asking, WantedApproval } from '../asks/asking.js';
 import { storedSpending } from '../budget/due.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
 import type { Session } from '../session.js';
-import type { Authorized, Authorizer } from '../signing/authorizer.js';
+import {
+  type Approval,
+  askRefusal,
+  type Authorized,
+  type Authorizer,
+  type NeedsOwner,
+} from '../signing/authorizer.js';
 import { WalletError } from '../wallet-error.js';
 import type { Balances } from './balances.js';
 import {
@@ -38,13 +46,34 @@ export interface ChargedDeal extends StoredRecord {
 }
 
 /** Or what another attempt has made of the intent. */
-export type ChargeResult = ChargedDeal | ({ readonly kind: 'exists' } & StoredRecord);
+export type ChargeResult =
+  | ChargedDeal
+  | ({ readonly kind: 'exists' } & StoredRecord)
+  /** Nothing is charged before the owner has said yes. */
+  | { readonly kind: 'asked'; readonly ask: Ask };
+
+/** Where an intent is stored, in whose place, and with whose yes. */
+interface Placed {
+  readonly record: string;
+  readonly replaces: string;
+  readonly approval?: Approval | undefined;
+}
+
+type Answered = Exclude<Authorized, NeedsOwner>;
+
+interface NeededApproval {
+  readonly kind: 'needs_approval';
+  readonly approval: WantedApproval;
+  /** Where the owner is asked already. */
+  readonly waiting: Ask | undefined;
+}
 
 export interface ChargerParts {
   readonly known: KnownContracts;
   readonly authorizer: Authorizer;
   readonly intents: IntentStore;
   readonly balances: Balances;
+  readonly asking: Asking;
   readonly intentLifeSeconds: number;
   /** Unix seconds. */
   readonly now: () => number;
@@ -55,7 +84,8 @@ export class Charger {
   constructor(private readonly parts: ChargerParts) {}
 
   /**
-   * Takes the first offer, in the seller's order, that the rules and the balance allow.
+   * Takes the first offer, in the seller's order, that the rules and the balance allow. One about which the
+   * owner would have to be asked comes after those that need nobody.
    *
    * @param url - that made the offers.
    * @param replaces - the record of a payment that is over; empty for none.
@@ -70,18 +100,23 @@ export class Charger {
       'no_acceptable_offer',
       `None of the ${required.offered} offers is an exact payment in a token this wallet knows.`,
     );
+    let needed: NeededApproval | undefined;
     for (const offer of required.offers) {
       try {
         checkMaxAmount(offer, wanted.maxAmount);
         await this.parts.balances.check(session.wallet.address, offer.token, offer.amount);
         const deal = this.#dealOf(session, wanted, required, offer);
-        return await this.#chargeDeal(session, wanted, deal, replaces);
+        const result = await this.#chargeOffer(session, wanted, deal, replaces);
+        if (result.kind !== 'needs_approval') return result;
+        if (needed?.waiting === undefined) needed = result.waiting ? result : (needed ?? result);
       } catch (error) {
         if (!(error instanceof WalletError) || !isAboutOffer(error)) throw error;
         reason = error;
       }
     }
-    throw reason;
+    if (needed === undefined) throw reason;
+    const { waiting, approval } = needed;
+    return { kind: 'asked', ask: waiting ?? (await this.parts.asking.ask(session, approval)) };
   }
 
   /**
@@ -97,8 +132,36 @@ export class Charger {
     const { deal } = intent;
     if (deal === undefined) return { kind: 'exists', ...stored };
     const placed = { record, replaces: record };
-    const authorized = await this.#authorize(session, wanted, deal, placed);
+    const { ask } = deal;
+    const approval = ask === undefined ? undefined : ({ ask, revision: 'charged' } as const);
+    const authorized = await this.#authorize(session, wanted, deal, { ...placed, approval });
+    // It was charged under rules that did not ask, and may be signed: who asks now comes too late for it.
+    if (authorized.kind === 'needs_owner') {
+      throw WalletError.refused(askRefusal(authorized.rule, deal.decimals));
+    }
     return this.#resultOf(session, wanted, authorized, { intent, record, deal });
+  }
+
+  /** With the owner's yes, where the rules want one and there is one. */
+  async #chargeOffer(
+    session: Session,
+    wanted: Purchase,
+    deal: AcceptedOffer,
+    replaces: string,
+  ): Promise<ChargeResult | NeededApproval> {
+    const charged = await this.#chargeDeal(session, wanted, deal, { replaces });
+    if (charged.kind !== 'needs_owner') return charged;
+    const { rule, revision } = charged;
+    const approval = { wanted, deal, rule, revision };
+    const standing = await this.parts.asking.answerTo(session, approval);
+    if (standing?.state === 'approved') {
+      const ask = standing.ask.id;
+      const placed = { replaces, approval: { ask, revision } };
+      const paid = await this.#chargeDeal(session, wanted, { ...deal, ask }, placed);
+      if (paid.kind !== 'needs_owner') return paid;
+    }
+    const waiting = standing?.state === 'waiting' ? standing.ask : undefined;
+    return { kind: 'needs_approval', approval, waiting };
   }
 
   #dealOf(
@@ -127,8 +190,8 @@ export class Charger {
     session: Session,
     wanted: Purchase,
     deal: AcceptedOffer,
-    replaces: string,
-  ): Promise<ChargeResult> {
+    { replaces, approval }: { readonly replaces: string; readonly approval?: Approval },
+  ): Promise<ChargeResult | NeedsOwner> {
     const { url, method, intentId } = wanted;
     const intent: Intent = {
       ...{ v: 1, state: 'reserved', request: requestDigest(wanted), url, method },
@@ -140,7 +203,9 @@ export class Charger {
     }
     const charged = chargeCountOf(replaces) + 1;
     const record = this.parts.intents.textOf(session.wallet.address, intentId, stored, charged);
-    const authorized = await this.#authorize(session, wanted, deal, { record, replaces });
+    const placed = { record, replaces, approval };
+    const authorized = await this.#authorize(session, wanted, deal, placed);
+    if (authorized.kind === 'needs_owner') return authorized;
     return this.#resultOf(session, wanted, authorized, { intent, record, deal });
   }
 
@@ -148,7 +213,7 @@ export class Charger {
     session: Session,
     { intentId }: Purchase,
     deal: AcceptedOffer,
-    placed: { readonly record: string; readonly replaces: string },
+    { approval, ...placed }: Placed,
   ): Promise<Authorized> {
     const { spending } = deal;
     const token = this.parts.known.token(spending.chainId, spending.asset);
@@ -160,13 +225,14 @@ export class Charger {
         .update(JSON.stringify(storedDeal(deal)))
         .digest('base64url'),
       intent: { id: intentId, ...placed, lifeSeconds: this.parts.intentLifeSeconds },
+      ...(approval !== undefined && { approval }),
     });
   }
 
   async #resultOf(
     session: Session,
     { intentId }: Purchase,
-    authorized: Authorized,
+    authorized: Answered,
     own: StoredRecord & { readonly deal: AcceptedOffer },
   ): Promise<ChargeResult> {
     if (authorized.kind !== 'intent_exists') {
@@ -180,7 +246,7 @@ export class Charger {
   }
 }
 
-function isSignedAs(authorized: Exclude<Authorized, { kind: 'intent_exists' }>): boolean {
+function isSignedAs(authorized: Exclude<Answered, { kind: 'intent_exists' }>): boolean {
   return authorized.kind === 'charged' && authorized.isSigned;
 }
 

@@ -28,6 +28,8 @@ const AcceptedOffer = z.object({
   spending: StoredSpending,
   symbol: z.string(),
   decimals: z.int(),
+  /** Which ask of the owner's was approved for it. */
+  ask: z.string().optional(),
 });
 
 const Intent = z.object({

@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import { FacilitatorError } from '../../protocol/errors.js';
+import type { Asking } from '../asks/asking.js';
 import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';
@@ -20,7 +21,7 @@ import {
 } from './intent.js';
 import { noOffer, readPaymentRequired } from './offer.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
-import { type PaymentStatus, type PaymentView, paymentView } from './views.js';
+import { askedView, type PaymentStatus, type PaymentView, paymentView } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
 export interface PayParts {
@@ -28,6 +29,7 @@ export interface PayParts {
   readonly known: KnownContracts;
   readonly charger: Charger;
   readonly presenter: Presenter;
+  readonly asking: Asking;
   readonly intents: IntentStore;
   readonly store: SpendingStore;
   readonly reconciler: Reconciler;
@@ -35,6 +37,7 @@ export interface PayParts {
   readonly journal: Pick<Journal, 'append'>;
   readonly observer: Pick<WalletObserver, 'bought'>;
   readonly timeoutMs: number;
+  readonly publicUrl: string;
   /** Unix seconds. */
   readonly now: () => number;
 }
@@ -61,13 +64,19 @@ export class PayService {
   }
 
   /** What became of an intent. Looks at the chain where that can tell more. */
-  async status({ wallet }: Session, intentId: string): Promise<PaymentView> {
-    const stored = await this.parts.intents.read(wallet.address, intentId);
-    if (stored === undefined) throw new WalletError('not_found', 'There is no such intent.');
+  async status(session: Session, intentId: string): Promise<PaymentView> {
+    const { address } = session.wallet;
+    const stored = await this.parts.intents.read(address, intentId);
+    if (stored === undefined) {
+      const asked = await this.#askedView(session, intentId);
+      if (asked !== undefined) return asked;
+      throw new WalletError('not_found', 'There is no such intent.');
+    }
     const { intent } = stored;
     if (intent.state !== 'reserved' || intent.deal === undefined) return viewOf(intentId, intent);
-    const status = await this.#fateOf(wallet.address, intent.deal.spending);
-    return paymentView(intentId, intent, status);
+    const status = await this.#fateOf(address, intent.deal.spending);
+    const asked = status === 'not_paid' ? await this.#askedView(session, intentId) : undefined;
+    return asked ?? paymentView(intentId, intent, status);
   }
 
   /** The newest purchases, newest first, without their answers. */
@@ -83,6 +92,14 @@ export class PayService {
       const view = viewOf(ids[at] ?? '', intent);
       return [{ ...view, ...(result !== undefined && { httpStatus: result.httpStatus }) }];
     });
+  }
+
+  /** What the owner is asked for an intent, where nothing was charged for it since. */
+  async #askedView(session: Session, intentId: string): Promise<PaymentView | undefined> {
+    const standing = await this.parts.asking.ofIntent(session, intentId);
+    if (standing === undefined || standing.state === 'used') return undefined;
+    const { publicUrl, now } = this.parts;
+    return askedView(standing, publicUrl, now());
   }
 
   #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
@@ -110,7 +127,7 @@ export class PayService {
     }
     const charged = await this.parts.charger.chargeAgain(session, wanted, stored);
     if (charged.kind === 'charged') return this.#present(session, wanted, charged);
-    return viewOf(wanted.intentId, charged.intent);
+    return viewOf(wanted.intentId, charged.kind === 'exists' ? charged.intent : intent);
   }
 
   /** @param replaces - the record of a payment that is over; empty for none. */
@@ -123,7 +140,9 @@ export class PayService {
     const { url } = answer;
     const charged = await charger.charge(session, wanted, { ...required, url }, replaces);
     if (charged.kind === 'charged') return this.#present(session, wanted, charged);
-    return this.#goOn(session, wanted, charged);
+    if (charged.kind === 'exists') return this.#goOn(session, wanted, charged);
+    const standing = { ask: charged.ask, state: 'waiting' } as const;
+    return askedView(standing, this.parts.publicUrl, this.parts.now());
   }
 
   async #present(session: Session, wanted: Purchase, charged: ChargedDeal): Promise<PaymentView> {

@@ -1,5 +1,7 @@
 import { formatUnits } from 'viem';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { StandingAsk } from '../asks/ask.js';
+import { askView } from '../asks/ask-view.js';
 import type { Intent } from './intent.js';
 
 /** An amount as agents and people read it. */
@@ -18,8 +20,19 @@ export interface AmountView {
  * - `pending`: the payment is signed, its outcome is not known yet. Ask again with the same intent.
  * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
  * - `not_paid`: nothing was paid and nothing will be.
+ * - `awaiting_owner`: nothing is paid before the owner says yes. `approved`: it is paid when it is asked for
+ *   again. `denied`, `expired`: the owner said no, or nothing in time.
  */
-export type PaymentStatus = 'paid' | 'free' | 'pending' | 'paid_without_content' | 'not_paid';
+export type PaymentStatus =
+  | 'paid'
+  | 'free'
+  | 'pending'
+  | 'paid_without_content'
+  | 'not_paid'
+  | 'awaiting_owner'
+  | 'approved'
+  | 'denied'
+  | 'expired';
 
 export interface PaymentView {
   readonly intentId: string;
@@ -35,6 +48,8 @@ export interface PaymentView {
   readonly body?: string;
   readonly bodyEncoding?: 'utf8' | 'base64';
   readonly isCutOff?: boolean;
+  /** Where the owner answers, and until when. */
+  readonly ask?: { readonly url: string; readonly expiresAt: string };
   readonly message: string;
 }
 
@@ -46,6 +61,12 @@ const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
   paid_without_content:
     'The payment landed, but there is no answer to give. Take it up with the seller, naming the transaction.',
   not_paid: 'Nothing was paid, and nothing will be.',
+  awaiting_owner:
+    'The rules ask the owner about a payment as large as this. Show the user the link in "ask"; once it is signed there, ask again with the same intent. Nothing is paid before.',
+  approved: 'The owner has said yes. Ask again with the same intent to pay.',
+  denied: 'The owner said no. Nothing was paid.',
+  expired:
+    'The owner did not answer in time, or nobody asked again after the answer. Nothing was paid.',
 };
 
 export function amountView(
@@ -76,7 +97,7 @@ export function paymentView(
     status,
     url,
     method,
-    at: new Date(at * 1000).toISOString(),
+    at: isoTime(at),
     ...(deal !== undefined && {
       amount: amountView(deal.spending.amount, {
         chainId: deal.spending.chainId,
@@ -96,4 +117,21 @@ export function paymentView(
     }),
     message: MESSAGES[status],
   };
+}
+
+/** What an owner is asked, as its agent sees it. @param now - Unix seconds. */
+export function askedView(standing: StandingAsk, publicUrl: string, now: number): PaymentView {
+  const { page, expiresAt, askedAt, status, ...shown } = askView(standing, publicUrl, now);
+  const { intentId, url, method, amount, payTo } = shown;
+  // What was used is a purchase, and seen as one.
+  const known = status === 'used' ? 'approved' : status;
+  return {
+    ...{ intentId, status: known, url, method, at: askedAt, amount, payTo },
+    ask: { url: page, expiresAt },
+    message: MESSAGES[known],
+  };
+}
+
+function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
 }

@@ -14,7 +14,10 @@ export type Rule =
   | 'validity'
   | 'nonce_reused'
   | 'max_amount'
-  | 'too_many_payments';
+  | 'too_many_payments'
+  | 'ask_above'
+  | 'denied_by_owner'
+  | 'too_many_asks';
 
 export interface Refusal {
   readonly rule: Rule;
@@ -32,8 +35,22 @@ export interface Charge {
   readonly payees: readonly Address[] | undefined;
 }
 
+/** The limit above which the owner is asked about each payment. */
+export interface AskRule {
+  /** `undefined` for the wallet as a whole. */
+  readonly list: string | undefined;
+  /** Atomic units. */
+  readonly askAbove: bigint;
+}
+
 export type Judgement =
-  | { readonly allowed: true; readonly spending: Spending; readonly charges: readonly Charge[] }
+  | {
+      readonly allowed: true;
+      readonly spending: Spending;
+      readonly charges: readonly Charge[];
+      /** Allowed only with the owner's signature for this very payment. */
+      readonly ask?: AskRule;
+    }
   /** Allowed by a scope; no budget is charged. */
   | { readonly allowed: true; readonly spending: undefined; readonly scope: Scope }
   | { readonly allowed: false; readonly refusal: Refusal };
@@ -108,14 +125,24 @@ function judgeSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: Pol
   const charges: Charge[] = [{ list: undefined, budget: own.budget, payees: undefined }];
   const tooMuch = overLimit(spending, own, unit, undefined);
   if (tooMuch !== undefined) return tooMuch;
+  let ask = askOf(spending, own, undefined);
   for (const list of lists) {
     const limit = limitOf(list.limits, asset);
     if (limit === undefined) continue;
     const tooMuchForList = overLimit(spending, limit, unit, list);
     if (tooMuchForList !== undefined) return tooMuchForList;
     charges.push({ list: list.name, budget: limit.budget, payees: list.payees });
+    ask ??= askOf(spending, limit, list.name);
   }
-  return { allowed: true, spending, charges };
+  return { allowed: true, spending, charges, ...(ask !== undefined && { ask }) };
+}
+
+function askOf(
+  { amount }: Spending,
+  { askAbove }: Limit,
+  list: string | undefined,
+): AskRule | undefined {
+  return askAbove === undefined || amount <= askAbove ? undefined : { list, askAbove };
 }
 
 function overLimit(

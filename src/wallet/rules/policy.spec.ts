@@ -66,6 +66,8 @@ describe('rules that were read, changed and sent back', () => {
     ['atomic units alone changed', { budget: told('90000', '9') }],
     ['another number of decimals', { budget: told('9000', '0.9') }],
     ['no decimal', { budget: { atomic: '9000' } }],
+    ['two forms of askAbove that differ', { askAbove: told('100', '1') }],
+    ['an askAbove above perPayment', { askAbove: '1501' }],
     ['a field that the answer does not have', { perDay: '1' }],
     ['an amount of another form', { budget: 9000 }],
   ])('are not guessed at: %s', (_what, change) => {

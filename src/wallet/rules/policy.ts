@@ -23,6 +23,8 @@ export interface Limit {
   readonly perPayment: bigint;
   /** Atomic units in any window of the policy's length. */
   readonly budget: bigint;
+  /** Atomic units; a payment above it waits for the owner's signature. Absent: none does. */
+  readonly askAbove?: bigint;
 }
 
 /** Payees that have limits of their own, inside those of the wallet. */
@@ -56,6 +58,7 @@ const limits = z
       asset: assetSetting,
       perPayment: amount,
       budget: amount,
+      askAbove: amount.optional(),
       // Of the answer; they change nothing.
       symbol: z.string().optional(),
       spent: told.optional(),
@@ -124,7 +127,9 @@ export function readPolicy(
   if (!parsed.success) return { ok: false, problem: z.prettifyError(parsed.error) };
   const { active, windowHours, payeeLists, otherPayees, scopes } = parsed.data;
   const all = [parsed.data.limits, ...payeeLists.map((list) => list.limits)].flat();
-  const problem = all.map((limit) => contradiction(limit, decimalsOf)).find(Boolean);
+  const problem = all
+    .map((limit) => contradiction(limit, decimalsOf) ?? uselessAsk(limit))
+    .find(Boolean);
   if (problem !== undefined) return { ok: false, problem };
   return {
     ok: true,
@@ -138,9 +143,9 @@ export function readPolicy(
 
 /** An owner who changed one of the two forms of an amount meant that one: neither is guessed at. */
 function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): string | undefined {
-  for (const name of ['perPayment', 'budget'] as const) {
+  for (const name of ['perPayment', 'budget', 'askAbove'] as const) {
     const written = limit[name];
-    if (typeof written === 'string') continue;
+    if (written === undefined || typeof written === 'string') continue;
     const expected = formatUnits(BigInt(written.atomic), decimalsOf(limit.asset));
     if (written.decimal !== expected) {
       return `${name} of ${limit.asset}: atomic and decimal differ; atomic is ${expected}. Send both alike, or atomic units alone as text.`;
@@ -149,11 +154,18 @@ function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): st
   return undefined;
 }
 
+/** Above `perPayment` nothing is paid, whoever is asked. */
+function uselessAsk({ asset, perPayment, askAbove }: WrittenLimits[number]): string | undefined {
+  if (askAbove === undefined || unitsOf(askAbove) <= unitsOf(perPayment)) return undefined;
+  return `askAbove of ${asset}: is more than perPayment, above which nothing is paid at all.`;
+}
+
 const limitsOf = (written: WrittenLimits): Limit[] =>
-  written.map(({ asset, perPayment, budget }) => ({
+  written.map(({ asset, perPayment, budget, askAbove }) => ({
     asset,
     perPayment: unitsOf(perPayment),
     budget: unitsOf(budget),
+    ...(askAbove !== undefined && { askAbove: unitsOf(askAbove) }),
   }));
 
 function unitsOf(amount: string | { readonly atomic: string }): bigint {
@@ -163,10 +175,11 @@ function unitsOf(amount: string | { readonly atomic: string }): bigint {
 /** Rules as they go over the wire and into storage; {@link readPolicy} reads them back. */
 export function policyText(policy: Policy): Readonly<Record<string, unknown>> {
   const written = (all: readonly Limit[]) =>
-    all.map(({ asset, perPayment, budget }) => ({
+    all.map(({ asset, perPayment, budget, askAbove }) => ({
       asset,
       perPayment: perPayment.toString(),
       budget: budget.toString(),
+      ...(askAbove !== undefined && { askAbove: askAbove.toString() }),
     }));
   return {
     active: policy.active,

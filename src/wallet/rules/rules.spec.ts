@@ -150,6 +150,21 @@ describe('judging', () => {
     expect(ruleOf(aPolicy(), pay(1n, 2n ** 256n - 1n))).toBe('validity');
   });
 
+  it('says which limit the owner is asked by, from the first unit above it', () => {
+    const limit = { asset, perPayment: '1000000', budget: '10000000' };
+    const asking = aPolicy({ limits: [{ ...limit, askAbove: '400000' }] });
+    expect(judge(pay(400_000n), asking, NOW)).not.toHaveProperty('ask');
+    expect(judge(pay(400_001n), asking, NOW)).toMatchObject({
+      allowed: true,
+      ask: { list: undefined, askAbove: 400_000n },
+    });
+    const list = { name: 'news', payees: [payTo], limits: [{ ...limit, askAbove: '0' }] };
+    expect(judge(pay(1n), aPolicy({ payeeLists: [list] }), NOW)).toMatchObject({
+      ask: { list: 'news', askAbove: 0n },
+    });
+    expect(ruleOf(asking, pay(1_000_001n))).toBe('per_payment');
+  });
+
   it('charges a payee’s list besides the wallet', () => {
     const list = { name: 'news', payees: [payTo] };
     const limit = { asset, perPayment: '500000', budget: '900000' };
@@ -162,8 +177,11 @@ describe('judging', () => {
 });
 
 describe('rules', () => {
-  it('are the same after writing and reading', () => {
-    const policy = aPolicy({ windowHours: 3, scopes: ['personal_sign'], otherPayees: false });
+  it.each([
+    [{ windowHours: 3, scopes: ['personal_sign'], otherPayees: false }],
+    [{ limits: [{ asset, perPayment: '9', budget: '9', askAbove: '9' }] }],
+  ])('are the same after writing and reading: %j', (more) => {
+    const policy = aPolicy(more);
     expect(readPolicy(policyText(policy), 1)).toEqual({ ok: true, policy });
   });
 
@@ -179,6 +197,7 @@ describe('rules', () => {
         ],
       },
     ],
+    [{ limits: [{ asset, perPayment: '8', budget: '9', askAbove: '9' }] }],
     [{ limits: [], scopes: ['everything'] }],
     [{ limits: [], windowHours: 0 }],
   ])('are refused: %j', (sent) => {

@@ -8,7 +8,7 @@ import type {
   SpendingStore,
   Standing,
 } from '../budget/spending-store.js';
-import { type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
+import { type AskRule, type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
 import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
@@ -29,6 +29,15 @@ export interface SigningRequest {
   readonly digest: string;
   /** The intent a payment belongs to; see {@link Reservation}. */
   readonly intent?: Reservation['intent'];
+  /** The owner's yes to this payment; it is used up by the charge. */
+  readonly approval?: Approval;
+}
+
+export interface Approval {
+  /** Of the ask that was approved. */
+  readonly ask: string;
+  /** The rules that asked; `charged`: it was used for this charge before, whatever the rules are now. */
+  readonly revision: number | 'charged';
 }
 
 export type Authorized =
@@ -43,7 +52,23 @@ export type Authorized =
     }
   | { readonly kind: 'uncharged' }
   /** Another call was first with this intent. */
-  | { readonly kind: 'intent_exists'; readonly record: string };
+  | { readonly kind: 'intent_exists'; readonly record: string }
+  /** The rules allow it with the owner's yes alone; nothing was charged. */
+  | NeedsOwner;
+
+export interface NeedsOwner {
+  readonly kind: 'needs_owner';
+  readonly rule: AskRule;
+  /** Of the rules that ask. */
+  readonly revision: number;
+}
+
+/** A spending that the rules allow, what it is charged to, and the ask whose yes that takes. */
+interface JudgedCharge {
+  readonly spending: Spending;
+  readonly charges: readonly Charge[];
+  readonly approved: string | undefined;
+}
 
 /**
  * The guard in front of every signature: rules, then budget, then journal, then a last look whether the
@@ -72,12 +97,18 @@ export class Authorizer {
         this.observer.decided({ what: wish.what });
         return { kind: 'uncharged' };
       }
-      const { spending, charges } = judgement;
-      const result = await this.#reserve(session, wish, policy, spending, charges);
+      const { spending, charges, ask } = judgement;
+      if (ask !== undefined && !isAnswered(wish, policy)) {
+        return this.#askOwner(session, wish, { rule: ask, revision: policy.revision });
+      }
+      // What the owner need not be asked about uses no yes up.
+      const approved = ask === undefined ? undefined : wish.approval?.ask;
+      const charge = { spending, charges, approved };
+      const result = await this.#reserve(session, wish, policy, charge);
       switch (result.kind) {
         case 'reserved':
         case 'known':
-          if (await this.#settleCharge(session, wish, spending, result)) {
+          if (await this.#settleCharge(session, wish, charge, result)) {
             const isRepeat = result.kind === 'known';
             this.observer.decided({ what: wish.what });
             if (!isRepeat) this.observer.counted({ step: 'reserved', spending });
@@ -86,6 +117,9 @@ export class Authorizer {
           break;
         case 'intent_exists':
           return result;
+        case 'unapproved':
+          if (ask === undefined) break;
+          return this.#askOwner(session, wish, { rule: ask, revision: policy.revision });
         case 'over_budget':
         case 'reused':
         case 'too_many':
@@ -115,8 +149,7 @@ export class Authorizer {
     { wallet }: Session,
     { intent }: SigningRequest,
     { revision, windowHours }: Policy,
-    spending: Spending,
-    charges: readonly Charge[],
+    { spending, charges, approved }: JudgedCharge,
   ): Promise<ReserveResult> {
     return this.store.reserve({
       wallet: wallet.address,
@@ -126,7 +159,18 @@ export class Authorizer {
       windowSeconds: windowHours * 3600,
       now: this.now(),
       ...(intent !== undefined && { intent }),
+      ...(approved !== undefined && { ask: approved }),
     });
+  }
+
+  /** Outside a purchase there is nothing an owner could be shown. */
+  async #askOwner(
+    session: Session,
+    wish: SigningRequest,
+    { rule, revision }: Omit<NeedsOwner, 'kind'>,
+  ): Promise<NeedsOwner> {
+    if (wish.intent !== undefined) return { kind: 'needs_owner', rule, revision };
+    return this.#refuse(session, wish, askRefusal(rule, decimalsOf(wish.signable)));
   }
 
   /**
@@ -136,7 +180,7 @@ export class Authorizer {
   async #settleCharge(
     { owner, wallet, tokenId }: Session,
     { digest, intent }: SigningRequest,
-    spending: Spending,
+    { spending, approved }: JudgedCharge,
     { isJournaled, generation }: Standing,
   ): Promise<boolean> {
     if (!isJournaled) {
@@ -149,6 +193,7 @@ export class Authorizer {
         spending: storedSpending(spending),
         digest,
         ...(intent !== undefined && { intent: { id: intent.id, record: intent.record } }),
+        ...(approved !== undefined && { ask: approved }),
       });
     }
     return this.store.confirm(wallet.address, spending.id, generation);
@@ -175,6 +220,20 @@ export class Authorizer {
     const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
     await this.journal.append({ event: 'allowed', ...common, what, scope, digest });
   }
+}
+
+/** A yes was given under the rules that asked for it. */
+function isAnswered({ approval }: SigningRequest, { revision }: Policy): boolean {
+  return approval?.revision === 'charged' || approval?.revision === revision;
+}
+
+/** Where the owner would have to be asked, and is not. */
+export function askRefusal({ list, askAbove }: AskRule, decimals: number): Refusal {
+  const where = list === undefined ? '' : ` to payees of "${list}"`;
+  return {
+    rule: 'ask_above',
+    message: `Payments${where} above ${formatUnits(askAbove, decimals)} wait for the owner, who is asked by payment_pay alone, for a purchase of its own.`,
+  };
 }
 
 function refusalOf(

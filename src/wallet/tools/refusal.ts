@@ -27,6 +27,9 @@ const OWNERS_PART: Readonly<Record<Rule, string | undefined>> = {
   nonce_reused: undefined,
   max_amount: undefined,
   too_many_payments: undefined,
+  ask_above: 'It is "askAbove" of the asset, in "limits" or in the payee\'s list.',
+  denied_by_owner: 'Above "askAbove" of the asset each payment is the owner\'s decision.',
+  too_many_asks: 'A higher "askAbove" of the asset asks about fewer payments.',
 };
 
 /** The answer of another process, which held the wallet and said no. */

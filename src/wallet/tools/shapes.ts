@@ -75,6 +75,10 @@ export const QuoteOutput = z.object({
       payTo: z.string(),
       method: z.enum(['eip3009', 'permit2']),
       isAllowed: z.boolean(),
+      asksOwner: z
+        .boolean()
+        .optional()
+        .describe('true: payment_pay asks the owner first, and pays after a yes'),
       rule: z.string().optional().describe('The rule that forbids it'),
       reason: z.string().optional(),
       howToChange: z.string().optional(),
@@ -85,7 +89,17 @@ export const QuoteOutput = z.object({
 
 const PaymentFacts = {
   intentId: z.string(),
-  status: z.enum(['paid', 'free', 'pending', 'paid_without_content', 'not_paid']),
+  status: z.enum([
+    'paid',
+    'free',
+    'pending',
+    'paid_without_content',
+    'not_paid',
+    'awaiting_owner',
+    'approved',
+    'denied',
+    'expired',
+  ]),
   url: z.string(),
   method: z.string(),
   at: z.string(),
@@ -93,6 +107,12 @@ const PaymentFacts = {
   payTo: z.string().optional(),
   transaction: z.string().optional(),
   httpStatus: z.int().optional(),
+  ask: z
+    .object({ url: z.string(), expiresAt: z.string() })
+    .optional()
+    .describe(
+      'The page where the owner says yes or no, and until when. For the user, not for you.',
+    ),
   message: z.string(),
 };
 
@@ -111,6 +131,10 @@ const LimitOutput = z.object({
   symbol: z.string(),
   perPayment: z.object({ atomic: z.string(), decimal: z.string() }),
   budget: z.object({ atomic: z.string(), decimal: z.string() }),
+  askAbove: z
+    .object({ atomic: z.string(), decimal: z.string() })
+    .optional()
+    .describe('Above it the owner is asked about each payment'),
   spent: z.object({ atomic: z.string(), decimal: z.string() }),
   left: z.object({ atomic: z.string(), decimal: z.string() }),
 });

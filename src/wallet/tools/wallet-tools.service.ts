@@ -216,13 +216,14 @@ class LocalWalletTools implements WalletTools {
       charges.map(({ payees }) => ({ asset, ...(payees !== undefined && { payees }) })),
     );
     const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
-    if (isWithin) return { ...facts, isAllowed: true };
+    const asksOwner = 'ask' in judgement && judgement.ask !== undefined;
+    if (isWithin) return { ...facts, isAllowed: true, ...(asksOwner && { asksOwner }) };
     const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
     return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };
   }
 
   #limitView(
-    { asset, perPayment, budget }: Limit,
+    { asset, perPayment, budget, askAbove }: Limit,
     spent: bigint,
   ): z.infer<typeof PolicyOutput>['limits'][number] {
     const { symbol, decimals } = unitOf(this.parts.assets, asset);
@@ -234,6 +235,7 @@ class LocalWalletTools implements WalletTools {
     return {
       ...{ asset, symbol, perPayment: shown(perPayment), budget: shown(budget) },
       ...{ spent: shown(spent), left: shown(left) },
+      ...(askAbove !== undefined && { askAbove: shown(askAbove) }),
     };
   }
 

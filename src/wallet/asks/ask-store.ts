@@ -1,0 +1,72 @@
+import type { Redis } from 'ioredis';
+import type { Address } from 'viem';
+import { redisCall, runScript } from '../../platform/redis/redis-scripts.js';
+import { askKey, askOfIntentKey, asksOfKey } from '../wallet-keys.js';
+import type { Ask, AskTexts, StandingAsk } from './ask.js';
+import { ANSWER, ASK } from './ask-scripts.js';
+
+/** Asks of one wallet that are open, or were denied and are not over. */
+export const ASKS_MAX = 20;
+/** An ask that is over is remembered for a day, so that its agent can be told. */
+const REMEMBERED_SECONDS = 86_400;
+
+export type AskResult = 'ok' | 'locked' | 'changed' | 'exists' | 'many';
+export type AnswerResult = 'ok' | 'locked' | 'changed' | 'gone' | 'used' | 'denied';
+
+const ASK_ID = /^[\w-]{22}$/;
+
+/** How long an ask is kept in Redis. @param now - Unix seconds. */
+export function lifeOf(until: number, now: number): number {
+  return Math.max(1, until - now + REMEMBERED_SECONDS);
+}
+
+/**
+ * What owners are asked, in Redis. What waits is lost with it, and asked anew; answers come back from the
+ * journal.
+ *
+ * @throws RedisUnavailableError from every method when Redis does not answer.
+ */
+export class AskStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly texts: AskTexts,
+  ) {}
+
+  async find(id: string): Promise<StandingAsk | undefined> {
+    if (!ASK_ID.test(id)) return undefined;
+    const text = await redisCall('wallet_ask', this.redis.get(askKey(id)));
+    return text === null ? undefined : this.texts.read(id, text);
+  }
+
+  /** Which ask an intent has; one that is gone may still be named. */
+  async idOf(wallet: Address, intentId: string): Promise<string | undefined> {
+    const id = await redisCall('wallet_ask', this.redis.get(askOfIntentKey(wallet, intentId)));
+    return id ?? undefined;
+  }
+
+  /** Those that are not over, the next to end first. @param now - Unix seconds. */
+  async open(wallet: Address, now: number): Promise<readonly StandingAsk[]> {
+    const ids = await redisCall(
+      'wallet_ask',
+      this.redis.zrangebyscore(asksOfKey(wallet), `(${now}`, '+inf', 'LIMIT', 0, ASKS_MAX),
+    );
+    const found = await Promise.all(ids.map((id) => this.find(id)));
+    return found.flatMap((one) => one ?? []);
+  }
+
+  /** @param replaces - the id that {@link idOf} gave. @param now - Unix seconds. */
+  async ask(ask: Ask, replaces: string | undefined, now: number): Promise<AskResult> {
+    const { wallet, intentId, revision, id, until } = ask;
+    const reply = await runScript(this.redis, ASK, [
+      ...[wallet, revision, askOfIntentKey(wallet, intentId), replaces ?? ''],
+      ...[id, this.texts.write('waiting', ask), until, lifeOf(until, now), now, ASKS_MAX],
+    ]);
+    return String(reply) as AskResult;
+  }
+
+  /** The journal has to have it. */
+  async answer({ wallet, id, revision }: Ask, text: string, isYes: boolean): Promise<AnswerResult> {
+    const args = [wallet, id, text, isYes ? revision : ''];
+    return String(await runScript(this.redis, ANSWER, args)) as AnswerResult;
+  }
+}

@@ -1,0 +1,70 @@
+import { formatUnits } from 'viem';
+import { z } from 'zod';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { Ask, StandingAsk } from './ask.js';
+
+const Amount = z.object({
+  atomic: z.string().describe('Atomic units'),
+  decimal: z.string().describe('Whole tokens'),
+  symbol: z.string(),
+  asset: z.string(),
+  network: z.string().describe('CAIP-2'),
+});
+
+/** What an owner is asked, over REST. */
+export const AskView = z.object({
+  ask: z.string(),
+  status: z
+    .enum(['awaiting_owner', 'approved', 'denied', 'expired', 'used'])
+    .describe('used: a payment was charged for it'),
+  intentId: z.string(),
+  url: z.string().describe('What is bought, as the agent and the seller say'),
+  method: z.string(),
+  amount: Amount.describe('The most that is paid'),
+  payTo: z.string(),
+  rule: z.string().describe('Which limit it is above'),
+  askedAt: z.string(),
+  expiresAt: z.string(),
+  page: z.string().describe('Where the owner answers'),
+});
+export type AskView = z.infer<typeof AskView>;
+
+/** @param now - Unix seconds. */
+export function askView(standing: StandingAsk, publicUrl: string, now: number): AskView {
+  const { id, intentId, url, method, payTo, at, until } = standing.ask;
+  return {
+    ask: id,
+    status: statusOf(standing, now),
+    ...{ intentId, url, method, payTo, amount: amountOf(standing.ask), rule: ruleOf(standing.ask) },
+    ...{ askedAt: isoTime(at), expiresAt: isoTime(until), page: askPage(publicUrl, standing.ask) },
+  };
+}
+
+function statusOf({ ask, state }: StandingAsk, now: number): AskView['status'] {
+  if (state === 'denied' || state === 'used') return state;
+  if (now >= ask.until) return 'expired';
+  return state === 'waiting' ? 'awaiting_owner' : 'approved';
+}
+
+/** The page where its owner answers. */
+function askPage(publicUrl: string, { id }: Ask): string {
+  return `${publicUrl}/wallet/ask?id=${id}`;
+}
+
+function amountOf({ amount, symbol, decimals, asset, chainId }: Ask): AskView['amount'] {
+  const network = caip2Of(chainId);
+  return {
+    atomic: amount.toString(),
+    decimal: formatUnits(amount, decimals),
+    ...{ symbol, asset, network },
+  };
+}
+
+function ruleOf({ list, askAbove, symbol, decimals }: Ask): string {
+  const where = list === undefined ? '' : ` to payees of "${list}"`;
+  return `The owner is asked about payments${where} above ${formatUnits(askAbove, decimals)} ${symbol}.`;
+}
+
+function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

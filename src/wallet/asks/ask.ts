@@ -1,0 +1,101 @@
+import { formatUnits } from 'viem';
+import { z } from 'zod';
+import { caip2Of } from '../../protocol/payment/network.js';
+import { storedAddress } from '../budget/due.js';
+import type { RecordSeal } from '../seal/record-seal.js';
+
+const atomicUnits = z
+  .string()
+  .regex(/^\d{1,78}$/)
+  .transform(BigInt);
+
+const Ask = z.object({
+  v: z.literal(1),
+  /** Not guessable: whoever knows it may read what is asked. */
+  id: z.string(),
+  owner: storedAddress,
+  wallet: storedAddress,
+  intentId: z.string(),
+  /** Hash of what the agent asked for: method, URL and body. */
+  request: z.string(),
+  /** That made the offer. */
+  url: z.string(),
+  method: z.string(),
+  chainId: z.int(),
+  asset: storedAddress,
+  payTo: storedAddress,
+  /** Atomic units; the most that may be paid. */
+  amount: atomicUnits,
+  symbol: z.string(),
+  decimals: z.int(),
+  /** The rule it is above: of this payee list, or of the wallet as a whole. */
+  list: z.string().optional(),
+  askAbove: atomicUnits,
+  /** Of the rules that ask. Others ask anew. */
+  revision: z.int(),
+  /** Unix seconds. */
+  at: z.int(),
+  /** Unix seconds: from then on it is neither answered nor paid. */
+  until: z.int(),
+});
+
+/** One payment about which the owner is asked. */
+export type Ask = z.infer<typeof Ask>;
+
+/** `used`: a payment was charged for it. */
+export type AskState = 'waiting' | 'approved' | 'denied' | 'used';
+
+/** An ask, and what became of it. */
+export interface StandingAsk {
+  readonly ask: Ask;
+  readonly state: AskState;
+}
+
+const LETTERS = { waiting: 'w', approved: 'a', denied: 'd', used: 'u' } as const;
+
+/**
+ * Asks as text: `<state>|<charge that used it>/<sealed>`. What scripts change is in front. A yes is sealed
+ * as a yes, so nobody who can write to Redis can make one.
+ */
+export class AskTexts {
+  constructor(private readonly seal: RecordSeal) {}
+
+  write(state: Exclude<AskState, 'used'>, ask: Ask): string {
+    const { amount, askAbove, ...rest } = ask;
+    const stored = { ...rest, amount: amount.toString(), askAbove: askAbove.toString() };
+    const sealed = this.seal.seal(contextOf(state, ask.id), JSON.stringify(stored));
+    return `${LETTERS[state]}|/${sealed}`;
+  }
+
+  /** `undefined` for what is not ours, or is another's. */
+  read(id: string, text: string): StandingAsk | undefined {
+    const [, letter, sealed = ''] = /^([wadu])\|[^/]*\/(.+)$/.exec(text) ?? [];
+    const state = STATES.find((one) => LETTERS[one] === letter);
+    if (state === undefined) return undefined;
+    const opened = this.seal.open(contextOf(state === 'used' ? 'approved' : state, id), sealed);
+    if (opened === undefined) return undefined;
+    const ask = Ask.parse(JSON.parse(opened));
+    return ask.id === id ? { ask, state } : undefined;
+  }
+}
+
+const STATES = Object.keys(LETTERS) as readonly (keyof typeof LETTERS)[];
+
+function contextOf(state: Exclude<AskState, 'used'>, id: string): string {
+  return `ask:${state}:${id}`;
+}
+
+/** The same text in the state that a charge has left it in. */
+export function usedText(text: string, spendingId: string): string {
+  return `u|${spendingId}${text.slice(text.indexOf('/'))}`;
+}
+
+/** What the owner signs: one line that names this payment and no other. */
+export function statementOf(ask: Ask): string {
+  const { amount, symbol, decimals, asset, chainId, payTo, method, url, intentId } = ask;
+  const until = new Date(ask.until * 1000).toISOString();
+  return (
+    `Pay at most ${formatUnits(amount, decimals)} ${symbol} (${amount} of ${asset} on ${caip2Of(chainId)}) ` +
+    `to ${payTo}, once, until ${until}, for ${method} ${url}. Purchase "${intentId}", request ${ask.id}.`
+  );
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
+import { requestDigest } from '../pay/intent.js';
+import type { AskRule } from '../rules/judge.js';
+import type { Spending } from '../rules/spending.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { type Ask, type StandingAsk, statementOf } from './ask.js';
+import { type AskStore, ASKS_MAX } from './ask-store.js';
+
+const ATTEMPTS = 3;
+/** What an owner signs fits into a request: the address is the seller's, and can be as long as it likes. */
+const STATEMENT_MAX_CHARACTERS = 3072;
+
+/** A payment that the rules allow with the owner's signature alone. */
+export interface WantedApproval {
+  readonly wanted: FetchRequest & { readonly intentId: string };
+  readonly deal: {
+    readonly url: string;
+    readonly method: string;
+    readonly spending: Spending;
+    readonly symbol: string;
+    readonly decimals: number;
+  };
+  readonly rule: AskRule;
+  /** Of the rules that ask. */
+  readonly revision: number;
+}
+
+/** The agent's side of asking: an owner is asked once about a payment, and the answer is found again. */
+export class Asking {
+  constructor(
+    private readonly store: AskStore,
+    private readonly lifeSeconds: number,
+    /** Unix seconds. */
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * What the owner says to this payment: `waiting`, `approved`, or nothing yet. An answer holds for the
+   * payment it was given for: another payee, a higher price, another request or other rules ask anew.
+   *
+   * @throws WalletError `policy_violation` where the owner said no.
+   */
+  async answerTo(session: Session, approval: WantedApproval): Promise<StandingAsk | undefined> {
+    const standing = await this.ofIntent(session, approval.wanted.intentId);
+    if (standing === undefined || !this.#isAbout(standing.ask, approval)) return undefined;
+    if (standing.state === 'denied') throw denied();
+    return standing.state === 'used' ? undefined : standing;
+  }
+
+  /**
+   * Asks the owner, in the place of what was asked for the same intent before.
+   *
+   * @throws WalletError `policy_violation` where too many wait already.
+   */
+  async ask(session: Session, approval: WantedApproval): Promise<Ask> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      // Another call may have asked the same meanwhile.
+      const standing = attempt === 0 ? undefined : await this.answerTo(session, approval);
+      if (standing !== undefined) return standing.ask;
+      const replaces = await this.store.idOf(session.wallet.address, approval.wanted.intentId);
+      const ask = this.#askFor(session, approval);
+      switch (await this.store.ask(ask, replaces, ask.at)) {
+        case 'ok':
+          return ask;
+        case 'many':
+          throw WalletError.refused({
+            rule: 'too_many_asks',
+            message: `The owner is asked about ${ASKS_MAX} payments already. They have to be answered, or to run out.`,
+          });
+        case 'locked':
+        case 'changed':
+        case 'exists':
+      }
+    }
+    throw new WalletError('unavailable', 'The rules are being changed. Ask again.');
+  }
+
+  /** The newest ask of an intent; `undefined` where none is remembered. */
+  async ofIntent({ wallet }: Session, intentId: string): Promise<StandingAsk | undefined> {
+    const id = await this.store.idOf(wallet.address, intentId);
+    const standing = id === undefined ? undefined : await this.store.find(id);
+    return standing?.ask.wallet === wallet.address && standing.ask.intentId === intentId
+      ? standing
+      : undefined;
+  }
+
+  /** Whether an answer to it is one to this payment. */
+  #isAbout(ask: Ask, { wanted, deal, revision }: WantedApproval): boolean {
+    const { chainId, asset, payTo, amount } = deal.spending;
+    return (
+      ask.intentId === wanted.intentId &&
+      ask.request === requestDigest(wanted) &&
+      ask.url === deal.url &&
+      ask.method === deal.method &&
+      ask.chainId === chainId &&
+      ask.asset === asset &&
+      ask.payTo === payTo &&
+      amount <= ask.amount &&
+      ask.revision === revision &&
+      this.now() < ask.until
+    );
+  }
+
+  #askFor({ owner, wallet }: Session, { wanted, deal, rule, revision }: WantedApproval): Ask {
+    const at = this.now();
+    const { chainId, asset, payTo, amount } = deal.spending;
+    const ask: Ask = {
+      ...{ v: 1, id: randomBytes(16).toString('base64url') },
+      ...{ owner, wallet: wallet.address, intentId: wanted.intentId },
+      ...{ request: requestDigest(wanted), url: deal.url, method: deal.method },
+      ...{ chainId, asset, payTo, amount, symbol: deal.symbol, decimals: deal.decimals },
+      ...{ list: rule.list, askAbove: rule.askAbove, revision, at, until: at + this.lifeSeconds },
+    };
+    if (statementOf(ask).length <= STATEMENT_MAX_CHARACTERS) return ask;
+    throw new WalletError('fetch_refused', 'The address is too long for an owner to approve.');
+  }
+}
+
+function denied(): WalletError {
+  return WalletError.refused({
+    rule: 'denied_by_owner',
+    message: 'The owner was asked about this payment and said no.',
+  });
+}

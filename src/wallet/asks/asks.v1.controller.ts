@@ -1,0 +1,78 @@
+import {
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Req,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import type { Request } from 'express';
+import { z } from 'zod';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { addressOf, SignedBody } from '../http/sign-in.v1.controller.js';
+import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
+import { WalletBody } from '../http/wallet-body.service.js';
+import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import type { Session } from '../session.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
+import type { StandingAsk } from './ask.js';
+import { type AskView, askView } from './ask-view.js';
+import { OwnerAnswers } from './owner-answers.js';
+
+type Answer = Readonly<Record<string, unknown>>;
+
+const Asking = z.strictObject({ address: z.string().max(64) });
+
+/** What owners are asked, and their answers. Whoever has the link may read; only the owner can say yes. */
+@Controller('v1')
+@UseFilters(WalletErrorFilter)
+@UseGuards(WalletAuthGuard)
+@WalletAccess('anybody')
+export class AsksV1Controller {
+  constructor(
+    private readonly answers: OwnerAnswers,
+    private readonly bodies: WalletBody,
+    private readonly config: AppConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
+
+  @Get('wallets/me/asks')
+  @WalletAccess('session')
+  async list(@CurrentSession() session: Session): Promise<Answer> {
+    const open = await this.answers.open(session);
+    return { asks: open.map((one) => this.#shown(one)) };
+  }
+
+  @Get('asks/:ask')
+  async asked(@Param('ask') id: string): Promise<AskView> {
+    return this.#shown(await this.answers.find(id));
+  }
+
+  @Post('asks/:ask/nonce')
+  @HttpCode(200)
+  async nonce(@Param('ask') id: string, @Req() request: Request): Promise<Answer> {
+    const { address } = await this.bodies.of(request, Asking);
+    return { ...(await this.answers.challenge(id, addressOf(address))) };
+  }
+
+  @Post('asks/:ask/approve')
+  @HttpCode(200)
+  async approve(@Param('ask') id: string, @Req() request: Request): Promise<Answer> {
+    await this.answers.approve(id, await this.bodies.of(request, SignedBody));
+    return { status: 'approved' };
+  }
+
+  @Post('asks/:ask/deny')
+  @HttpCode(200)
+  async deny(@Param('ask') id: string): Promise<Answer> {
+    await this.answers.deny(id);
+    return { status: 'denied' };
+  }
+
+  #shown(standing: StandingAsk): AskView {
+    return askView(standing, this.config.wallet?.publicUrl ?? '', this.now());
+  }
+}

@@ -1,0 +1,127 @@
+import type { Address } from 'viem';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { Journal } from '../audit/journal.js';
+import type { SignedMessage, SignIn, SignInMessage } from '../auth/sign-in.js';
+import type { RedisLock } from '../redis-lock.js';
+import { STOPPED } from '../rules/judge.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { type Ask, type AskTexts, type StandingAsk, statementOf } from './ask.js';
+import type { AnswerResult, AskStore } from './ask-store.js';
+
+export interface OwnerAnswersParts {
+  readonly store: AskStore;
+  readonly texts: AskTexts;
+  readonly signIn: SignIn;
+  readonly directory: WalletDirectory;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly locks: RedisLock;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
+/**
+ * The owner's side of asking. A yes is a signature over a message that names the payment; it is in the
+ * journal before it counts. A no takes nothing but the link: it moves no money.
+ */
+export class OwnerAnswers {
+  constructor(private readonly parts: OwnerAnswersParts) {}
+
+  /** @throws WalletError `not_found` for what was never asked, or is long over. */
+  async find(id: string): Promise<StandingAsk> {
+    const standing = await this.parts.store.find(id);
+    if (standing !== undefined) return standing;
+    throw new WalletError('not_found', 'This was not asked, or it is over.');
+  }
+
+  /** Those of a wallet that are not over; what was denied is among them. */
+  open({ wallet }: Session): Promise<readonly StandingAsk[]> {
+    return this.parts.store.open(wallet.address, this.parts.now());
+  }
+
+  /** @throws WalletError `forbidden` for anybody but the owner, `conflict` where it is too late. */
+  async challenge(id: string, owner: Address): Promise<SignInMessage> {
+    const ask = await this.#answerable(id);
+    assertOwner(ask, owner);
+    return this.parts.signIn.challenge(owner, statementOf(ask));
+  }
+
+  /** @throws WalletError as {@link challenge}; `unauthorized` for a signature of anything else. */
+  approve(id: string, signed: SignedMessage): Promise<void> {
+    return this.parts.locks.hold(`ask:${id}`, async () => {
+      const ask = await this.#answerable(id);
+      const { owner } = await this.parts.signIn.accept(signed, statementOf(ask));
+      assertOwner(ask, owner);
+      await this.#note(ask, 'approved');
+    });
+  }
+
+  /** Also takes back a yes that was not used. */
+  deny(id: string): Promise<void> {
+    return this.parts.locks.hold(`ask:${id}`, async () => {
+      const { ask, state } = await this.find(id);
+      if (state === 'used') throw alreadyUsed();
+      if (state !== 'denied') await this.#note(ask, 'denied');
+    });
+  }
+
+  /** What can be said yes to: under the rules that ask, in a wallet that is not stopped, in time. */
+  async #answerable(id: string): Promise<Ask> {
+    const { ask, state } = await this.find(id);
+    if (state === 'used') throw alreadyUsed();
+    if (state !== 'waiting') throw new WalletError('conflict', `This was ${state} already.`);
+    if (this.parts.now() >= ask.until) throw isOver();
+    const wallet = await this.parts.directory.find(ask.owner);
+    if (wallet?.address !== ask.wallet) throw new WalletError('not_found', 'No such wallet.');
+    const { revision, active } = await this.parts.directory.policyOf(ask.owner, wallet);
+    if (!active) throw WalletError.refused(STOPPED);
+    if (revision !== ask.revision) throw rulesChanged();
+    return ask;
+  }
+
+  async #note(ask: Ask, answer: 'approved' | 'denied'): Promise<void> {
+    const { store, texts, journal, now } = this.parts;
+    const { owner, wallet, id, until, intentId } = ask;
+    const text = texts.write(answer, ask);
+    await journal.append({
+      event: answer === 'approved' ? 'ask_approved' : 'ask_denied',
+      ...{ at: now(), owner, wallet, ask: id, until },
+      intent: { id: intentId, record: text },
+    });
+    assertNoted(await store.answer(ask, text, answer === 'approved'));
+  }
+}
+
+function assertOwner(ask: Ask, owner: Address): void {
+  if (ask.owner === owner) return;
+  throw new WalletError('forbidden', 'This wallet is another owner’s.');
+}
+
+function assertNoted(result: AnswerResult): void {
+  switch (result) {
+    case 'ok':
+      return;
+    case 'used':
+      throw alreadyUsed();
+    case 'changed':
+      throw rulesChanged();
+    case 'gone':
+      throw isOver();
+    case 'denied':
+      throw new WalletError('conflict', 'This was denied already.');
+    case 'locked':
+      throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+  }
+}
+
+function alreadyUsed(): WalletError {
+  return new WalletError('conflict', 'This was approved, and the payment has been made.');
+}
+
+function isOver(): WalletError {
+  return new WalletError('conflict', 'It is too late: the agent has to ask again.');
+}
+
+function rulesChanged(): WalletError {
+  return new WalletError('conflict', 'The rules have changed since: the agent has to ask again.');
+}
