@@ -1,34 +1,15 @@
 import { type Address, hashTypedData, type Hex } from 'viem';
 import { z } from 'zod';
+import {
+  STRICT_LIFETIME_MAX_SECONDS,
+  STRICT_SCHEME,
+  STRICT_TYPES,
+  strictDomain,
+} from '../../protocol/hub/hub-messages.js';
 import { normalized, type RecoverSigner } from './hub-signature.js';
 import { invalid, type SignatureVerdict } from './verdict.js';
 
-/** The scheme of the strict form in `Authorization`. */
-const STRICT_SCHEME = 'Hub-EIP712';
-
-/** No signature is good for longer, and no nonce is kept for longer. */
-const LIFETIME_MAX_SECONDS = 3600;
-
-/** What a strict signature is over (EIP-712). */
-export const STRICT_TYPES = {
-  HubRequest: [
-    { name: 'method', type: 'string' },
-    { name: 'path', type: 'string' },
-    { name: 'owner', type: 'address' },
-    { name: 'bodySha256', type: 'bytes32' },
-    { name: 'expiry', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const;
-
-/** The hub is part of the domain: what was signed for one is worth nothing at another. */
-export function strictDomain(hub: Address): {
-  readonly name: string;
-  readonly version: string;
-  readonly verifyingContract: Address;
-} {
-  return { name: 'x402 file hub', version: '1', verifyingContract: hub };
-}
+export { STRICT_TYPES, strictDomain };
 
 /** The parts of a strict signature that travel in the header. */
 export interface StrictAuthorization {
@@ -92,8 +73,8 @@ export function verifyStrict(
 ): SignatureVerdict {
   const { owner, bodySha256, expiry, nonce } = authorization;
   if (expiry <= now) return invalid('auth expired');
-  if (expiry > now + LIFETIME_MAX_SECONDS) {
-    return invalid(`auth expiry is more than ${LIFETIME_MAX_SECONDS}s ahead`);
+  if (expiry > now + STRICT_LIFETIME_MAX_SECONDS) {
+    return invalid(`auth expiry is more than ${STRICT_LIFETIME_MAX_SECONDS}s ahead`);
   }
   const digest = hashTypedData({
     domain: strictDomain(hub),

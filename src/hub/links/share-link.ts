@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LINK_LIFETIME_MAX_SECONDS, LINK_TYPES } from '../../protocol/hub/hub-messages.js';
 import {
   LINK_FIELDS,
   type LinkJudge,
@@ -8,21 +9,7 @@ import {
   verifyLink,
 } from './signed-link.js';
 
-/** A link is good for so long at most, in seconds: what was used up or taken back is remembered until then. */
-export const LINK_LIFETIME_MAX_SECONDS = 30 * 86_400;
-
-/** What a share link is signed over (EIP-712), in the domain of the strict form. */
-export const LINK_TYPES = {
-  HubLink: [
-    { name: 'owner', type: 'address' },
-    { name: 'name', type: 'string' },
-    { name: 'sha256', type: 'bytes32' },
-    { name: 'issuedAt', type: 'uint256' },
-    { name: 'until', type: 'uint256' },
-    { name: 'once', type: 'bool' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const;
+export { LINK_LIFETIME_MAX_SECONDS, LINK_TYPES };
 
 const KIND = {
   types: LINK_TYPES,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UPLOAD_LIFETIME_MAX_SECONDS, UPLOAD_TYPES } from '../../protocol/hub/hub-messages.js';
 import { isMediaType } from '../media-type.js';
 import {
   LINK_FIELDS,
@@ -9,22 +10,7 @@ import {
   verifyLink,
 } from './signed-link.js';
 
-/** An upload link is good for so long at most, in seconds: that it was used up is remembered until then. */
-export const UPLOAD_LIFETIME_MAX_SECONDS = 7 * 86_400;
-
-/** What an upload link is signed over (EIP-712), in the domain of the strict form. */
-export const UPLOAD_TYPES = {
-  HubUpload: [
-    { name: 'owner', type: 'address' },
-    { name: 'name', type: 'string' },
-    { name: 'maxBytes', type: 'uint256' },
-    { name: 'contentType', type: 'string' },
-    { name: 'sha256', type: 'bytes32' },
-    { name: 'issuedAt', type: 'uint256' },
-    { name: 'until', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const;
+export { UPLOAD_LIFETIME_MAX_SECONDS, UPLOAD_TYPES };
 
 const KIND = {
   types: UPLOAD_TYPES,

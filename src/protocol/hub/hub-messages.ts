@@ -1,0 +1,63 @@
+import type { Address } from 'viem';
+
+/** What owners of files sign for a file hub (EIP-712), for those who sign it and those who check it. */
+
+/** The scheme in `Authorization` of a request that its owner has signed. */
+export const STRICT_SCHEME = 'Hub-EIP712';
+
+/** No signature over a request is good for longer, in seconds. */
+export const STRICT_LIFETIME_MAX_SECONDS = 3600;
+
+/** What a request is signed over: this one, at this hub, once. */
+export const STRICT_TYPES = {
+  HubRequest: [
+    { name: 'method', type: 'string' },
+    { name: 'path', type: 'string' },
+    { name: 'owner', type: 'address' },
+    { name: 'bodySha256', type: 'bytes32' },
+    { name: 'expiry', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+/** A link is good for so long at most, in seconds: what was used up or taken back is remembered until then. */
+export const LINK_LIFETIME_MAX_SECONDS = 30 * 86_400;
+
+/** What a share link is signed over, in the domain of the requests. */
+export const LINK_TYPES = {
+  HubLink: [
+    { name: 'owner', type: 'address' },
+    { name: 'name', type: 'string' },
+    { name: 'sha256', type: 'bytes32' },
+    { name: 'issuedAt', type: 'uint256' },
+    { name: 'until', type: 'uint256' },
+    { name: 'once', type: 'bool' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+/** An upload link is good for so long at most, in seconds. */
+export const UPLOAD_LIFETIME_MAX_SECONDS = 7 * 86_400;
+
+/** What an upload link is signed over: one file under one name, by whoever has the link, once. */
+export const UPLOAD_TYPES = {
+  HubUpload: [
+    { name: 'owner', type: 'address' },
+    { name: 'name', type: 'string' },
+    { name: 'maxBytes', type: 'uint256' },
+    { name: 'contentType', type: 'string' },
+    { name: 'sha256', type: 'bytes32' },
+    { name: 'issuedAt', type: 'uint256' },
+    { name: 'until', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+/** The hub is part of the domain: what was signed for one is worth nothing at another. */
+export function strictDomain(hub: Address): {
+  readonly name: string;
+  readonly version: string;
+  readonly verifyingContract: Address;
+} {
+  return { name: 'x402 file hub', version: '1', verifyingContract: hub };
+}
