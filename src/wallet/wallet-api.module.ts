@@ -21,6 +21,7 @@ import { SignIn, type SignInParts } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { ApprovalService } from './http/approval.service.js';
+import { FilesV1Controller } from './http/files.v1.controller.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
@@ -96,6 +97,7 @@ interface PolicySurroundings {
   controllers: [
     ...[WalletPagesController, SignInV1Controller, WalletsV1Controller, AsksV1Controller],
     ...[TokensV1Controller, GrantsV1Controller, PasskeysV1Controller, McpController],
+    FilesV1Controller,
   ],
   providers: [
     {

@@ -40,13 +40,13 @@ interface ProviderParts {
 
 function createProvider(parts: ProviderParts): WalletProvider {
   const { chains, sender, recoverSigner, observer, onFailure } = parts;
-  const { provider, assets, maxPerPayment } = parts.wallet;
+  const { provider, assets, maxPerPayment, hub } = parts.wallet;
   if (provider.kind === 'local') {
     return new LocalProvider(new Keystore(provider.dir, provider.secret), sender, onFailure);
   }
   const networks = chains.all.map(({ config }) => config);
   const { extraMethods } = provider;
-  const rules = policyRules({ assets, networks, maxPerPayment, extraMethods });
+  const rules = policyRules({ assets, networks, maxPerPayment, extraMethods, hub: hub?.address });
   return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
 }
 

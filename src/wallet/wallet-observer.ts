@@ -26,7 +26,12 @@ export type ProviderOutcome =
 
 /** What was asked to be signed. */
 export type SigningWish =
-  'payment_pay' | 'eth_signTypedData_v4' | 'personal_sign' | 'eth_sendTransaction';
+  | 'payment_pay'
+  | 'eth_signTypedData_v4'
+  | 'personal_sign'
+  | 'eth_sendTransaction'
+  | 'hub_request'
+  | 'hub_link';
 
 /** Is told what the wallet does as it does it. It must not throw, and must not take long. */
 export interface WalletObserver {

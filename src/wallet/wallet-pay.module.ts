@@ -15,6 +15,9 @@ import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
 import { CatalogueClient } from './catalogue/catalogue-client.js';
 import { ServiceFinder } from './catalogue/service-finder.js';
+import { HubClient } from './hub/hub-client.js';
+import { HubSigner } from './hub/hub-signer.js';
+import { WalletFiles } from './hub/wallet-files.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
 import { IntentStore } from './pay/intent.js';
@@ -87,7 +90,21 @@ interface ToolsSurroundings {
   readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly chains: ChainRegistry;
+  readonly authorizer: Authorizer;
+  readonly signer: WalletSigner;
   readonly now: WalletClock;
+}
+
+function createFiles({
+  wallet: { hub, fetchTimeoutMs: timeoutMs, fetchMaxBytes: messageMaxBytes },
+  authorizer,
+  signer: walletSigner,
+  now,
+}: ToolsSurroundings): WalletFiles | undefined {
+  if (hub === undefined) return undefined;
+  const signer = new HubSigner(authorizer, walletSigner, hub.address, now);
+  const client = new HubClient({ signer, url: hub.url, timeoutMs });
+  return new WalletFiles({ client, signer, messageMaxBytes });
 }
 
 function createServiceFinder(
@@ -167,11 +184,15 @@ function createServiceFinder(
         ...{ wallet: WALLET_SETTINGS, provider: WALLET_PROVIDER, directory: WalletDirectory },
         ...{ store: SpendingStore, payments: PayService, balances: Balances, fetcher: WalletFetch },
         ...{ known: KNOWN_CONTRACTS, chains: ChainRegistry, now: WALLET_CLOCK },
+        ...{ authorizer: Authorizer, signer: WalletSigner },
       },
-      ({ wallet, ...parts }: ToolsSurroundings) => {
+      (surroundings: ToolsSurroundings) => {
+        const { wallet, ...parts } = surroundings;
         const { assets, publicUrl, fetchTimeoutMs } = wallet;
         const services = createServiceFinder(wallet, parts.known);
-        return new WalletToolsService({ ...parts, assets, publicUrl, fetchTimeoutMs, services });
+        const files = createFiles(surroundings);
+        const deployment = { assets, publicUrl, fetchTimeoutMs };
+        return new WalletToolsService({ ...parts, ...deployment, services, files });
       },
     ),
   ],

@@ -30,7 +30,7 @@ describe.each(readdirSync(SKILLS))('the skill %s', (folder) => {
   });
 
   it('names every tool there is, and no other', () => {
-    const named = [...body.matchAll(/`((?:wallet|payment|policy|service)_\w+)`/g)].map(
+    const named = [...body.matchAll(/`((?:wallet|payment|policy|service|hub)_\w+)`/g)].map(
       ([, name]) => name,
     );
     expect(new Set(named)).toEqual(new Set(TOOL_NAMES));

@@ -35,6 +35,13 @@ const HINTS: Readonly<Record<string, readonly [boolean, boolean, boolean, boolea
   payment_status: [true, false, true, true],
   payment_history: [true, false, true, false],
   policy_get: [true, false, true, false],
+  hub_put: [false, true, true, true],
+  hub_put_url: [false, false, false, true],
+  hub_get: [true, false, true, true],
+  hub_list: [true, false, true, true],
+  hub_share: [false, false, false, true],
+  hub_unshare: [false, true, true, true],
+  hub_delete: [false, true, false, true],
 };
 
 describe('the wallet over MCP', () => {
@@ -49,6 +56,8 @@ describe('the wallet over MCP', () => {
       LOG_LEVEL: 'trace',
       // Nobody is there: what is offered does not depend on it.
       WALLET_CATALOGUE_URL: 'http://127.0.0.1:9',
+      WALLET_HUB_URL: 'http://127.0.0.1:9',
+      WALLET_HUB_ADDRESS: newAccount().address,
     });
     const { usd, coin, chainId } = wallets.world;
     const port = await freePort();

@@ -142,6 +142,31 @@ describe('AppConfig', () => {
     expect(configOf({ ROLES: 'wallet', ...wallet }).wallet?.hasOAuth).toBe(false);
   });
 
+  it('lets wallets keep files at a hub whose address is no contract of payments', () => {
+    const secret = 'x'.repeat(32);
+    const secrets = { WALLET_TOKEN_SECRET: secret, WALLET_SEAL_SECRET: secret };
+    const keys = { WALLET_PROVIDER: 'local', WALLET_KEYSTORE_SECRET: secret, ...secrets };
+    const wallet = { ...base, ROLES: 'wallet', ...keys };
+    const [hub, token] = [`0x${'Cc'.repeat(20)}`, `0x${'Aa'.repeat(20)}`];
+    expect(configOf(wallet).wallet?.hub).toBeUndefined();
+    for (const site of ['https://f.example', 'https://f.example/api', 'https://f.example/api/']) {
+      const named = { ...wallet, WALLET_HUB_URL: site, HUB_ADDRESS: hub };
+      const read = { url: 'https://f.example', address: hub.toLowerCase() };
+      expect(configOf(named).wallet?.hub).toEqual(read);
+    }
+    for (const site of ['https://f.example/files', 'https://f.example/?a', 'ftp://f.example']) {
+      const named = { ...wallet, WALLET_HUB_URL: site, WALLET_HUB_ADDRESS: hub };
+      expect(problemsOf(named)[0]).toMatch(/^WALLET_HUB_URL: must be/);
+    }
+    const bare = { ...wallet, WALLET_HUB_URL: 'https://f.example' };
+    expect(problemsOf(bare)).toEqual([expect.stringMatching(/^WALLET_HUB_ADDRESS: is required/)]);
+    for (const address of [token, PERMIT2]) {
+      const assets = `eip155:97/${token}=USDX:18`;
+      const mixed = { ...bare, WALLET_ASSETS: assets, WALLET_HUB_ADDRESS: address };
+      expect(problemsOf(mixed)).toEqual([expect.stringMatching(/^WALLET_HUB_ADDRESS: must not/)]);
+    }
+  });
+
   it('reports all problems together', () => {
     expect(
       problemsOf({

@@ -5,6 +5,7 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import { Secret } from './secret.js';
 import { decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
 import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-assets.js';
+import { readWalletHub, WALLET_HUB_SETTINGS, type WalletHubConfig } from './wallet-hub-settings.js';
 import { ownerProblems, WALLET_OWNER_SETTINGS } from './wallet-owner-settings.js';
 
 /** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
@@ -131,6 +132,7 @@ export const WALLET_SETTINGS = {
   WALLET_MCP_HOSTS: listOf(hostName).default([]),
   /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
   WALLET_MCP_ORIGINS: listOf(hostName).default([]),
+  ...WALLET_HUB_SETTINGS,
 };
 
 /** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
@@ -200,6 +202,8 @@ export interface WalletConfig {
   /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
+  /** `undefined`: agents are offered no files. */
+  readonly hub: WalletHubConfig | undefined;
 }
 
 export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
@@ -210,7 +214,10 @@ export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
  * @param problems - takes what is missing for the chosen provider.
  */
 export function readWallet(
-  settings: WalletSettings & { readonly CATALOGUE_URL?: string | undefined },
+  settings: WalletSettings & {
+    readonly CATALOGUE_URL?: string | undefined;
+    readonly HUB_ADDRESS?: Address | undefined;
+  },
   networks: readonly NetworkTokens[],
   port: number,
   problems: string[],
@@ -241,6 +248,7 @@ export function readWallet(
   if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
     problems.push('WALLET_OAUTH: needs a WALLET_PUBLIC_URL by https and without a path');
   }
+  const assets = [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)];
   return {
     provider:
       settings.WALLET_PROVIDER === 'privy'
@@ -267,7 +275,7 @@ export function readWallet(
     contractOwnersOn: settings.WALLET_CONTRACT_OWNERS,
     hasPasskeys: settings.WALLET_PASSKEYS === 'true',
     adminKeys: settings.WALLET_ADMIN_KEYS.map((key) => new Secret(key)),
-    assets: [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)],
+    assets,
     maxPerPayment: settings.WALLET_MAX_PER_PAYMENT,
     budget: settings.WALLET_BUDGET,
     windowHours: settings.WALLET_BUDGET_WINDOW_HOURS,
@@ -281,6 +289,7 @@ export function readWallet(
     hasOAuth: settings.WALLET_OAUTH === 'true',
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
     mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
+    hub: readWalletHub(settings, assets, problems),
   };
 }
 

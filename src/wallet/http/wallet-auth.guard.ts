@@ -13,7 +13,7 @@ import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Bearers } from '../oauth/access-tokens.js';
-import { challengeOf, SCOPE_NAMES } from '../oauth/oauth-names.js';
+import { challengeOf, scopesOffered } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -83,7 +83,7 @@ export class WalletAuthGuard implements CanActivate {
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'unauthorized') throw error;
       const problem = authorization === undefined ? undefined : 'invalid_token';
-      const challenge = challengeOf(wallet.publicUrl, SCOPE_NAMES, problem);
+      const challenge = challengeOf(wallet.publicUrl, scopesOffered(wallet), problem);
       throw new WalletError('unauthorized', error.message, { challenge });
     }
   }

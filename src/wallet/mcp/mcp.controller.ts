@@ -15,7 +15,7 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
-import { challengeOf, scopeNeeded } from '../oauth/oauth-names.js';
+import { challengeOf, scopesNeeded } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
@@ -104,12 +104,12 @@ export class McpController {
 
   /** @throws WalletError whose challenge leads a client to asking its owner for more. */
   #assertScope({ scopes }: Session, message: unknown): void {
-    const needed = scopeNeeded(message);
-    if (needed === undefined || scopes === undefined || scopes.has(needed)) return;
+    const missing = scopesNeeded(message).filter((one) => scopes?.has(one) === false);
+    if (missing.length === 0) return;
     const publicUrl = this.config.wallet?.publicUrl ?? '';
-    throw new WalletError('forbidden', `The owner has not given the scope ${needed} for this.`, {
-      challenge: challengeOf(publicUrl, [needed], 'insufficient_scope'),
-    });
+    const why = `The owner has not given the scope ${missing.join(' ')} for this.`;
+    const challenge = challengeOf(publicUrl, missing, 'insufficient_scope');
+    throw new WalletError('forbidden', why, { challenge });
   }
 
   #serverFor(authInfo: AuthInfo | undefined): McpServer {

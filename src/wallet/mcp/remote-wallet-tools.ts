@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { McpSettings } from '../../platform/config/mcp-settings.js';
-import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
+import type { FileTools } from '../tools/file-shapes.js';
 import { FundAnswer, type FundInput } from '../tools/fund-shapes.js';
-import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 import {
   type ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -22,120 +21,73 @@ import {
   WalletOutput,
   type WalletTools,
 } from '../tools/shapes.js';
-
-/** Longer than a service may take for a purchase. */
-const PATIENCE_MS = 180_000;
-/** What was bought is in an answer: 4 MiB at most, each byte of which may take six characters in JSON. */
-const ANSWER_MAX_BYTES = 33_554_432;
-
-const UNREACHABLE: Refusal = {
-  error: 'The wallet service did not answer. Ask again.',
-  code: 'unavailable',
-};
-const UNKNOWN: Refusal = {
-  error:
-    'The wallet service did not answer, so it is not known whether this was paid. Ask payment_status, or again with the same intentId: it is paid once.',
-  code: 'outcome_unknown',
-};
-const NO_TOKEN: Refusal = {
-  error:
-    'There is no token for the wallet service. Whoever set this up puts it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE; it does not belong in a conversation.',
-  code: 'unauthorized',
-};
-
-interface Question {
-  readonly method?: 'GET' | 'POST';
-  readonly path: string;
-  readonly body?: unknown;
-  /** What is told when no answer comes. */
-  readonly silence?: Refusal;
-}
-
-/** It follows no redirect: the token goes nowhere else. */
-const askWallet = boundedFetch(PATIENCE_MS, ANSWER_MAX_BYTES);
+import { RemoteFiles } from './remote-files.js';
+import { RemoteService, UNKNOWN } from './remote-service.js';
 
 /** The tools of a wallet that another process holds, asked over HTTP with the agent's token. */
 export class RemoteWalletTools implements WalletTools {
   /** Known to the service alone: where it has none, it says so when it is asked. */
   readonly hasCatalogue = true;
 
-  constructor(private readonly settings: McpSettings) {}
+  readonly hasFiles = true;
+  readonly files: FileTools;
+  readonly #service: RemoteService;
+
+  constructor(settings: McpSettings) {
+    this.#service = new RemoteService(settings);
+    this.files = new RemoteFiles(this.#service);
+  }
 
   wallet(): Promise<z.infer<typeof WalletOutput>> {
-    return this.#ask(WalletOutput, { path: '' });
+    return this.#service.ask(WalletOutput, { path: '' });
   }
 
   balance(): Promise<z.infer<typeof BalanceOutput>> {
-    return this.#ask(BalanceOutput, { path: '/balance' });
+    return this.#service.ask(BalanceOutput, { path: '/balance' });
   }
 
   fund(body: z.infer<typeof FundInput>): Promise<FundAnswer> {
-    return this.#ask(FundAnswer, { method: 'POST', path: '/fund', body });
+    return this.#service.ask(FundAnswer, { method: 'POST', path: '/fund', body });
   }
 
   quote(body: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {
-    return this.#ask(QuoteOutput, { method: 'POST', path: '/payments/quote', body });
+    return this.#service.ask(QuoteOutput, { method: 'POST', path: '/payments/quote', body });
   }
 
   pay(body: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
     const question = { method: 'POST', path: '/payments', body, silence: UNKNOWN } as const;
-    return this.#ask(PaymentOutput, question);
+    return this.#service.ask(PaymentOutput, question);
   }
 
   status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {
-    return this.#ask(PaymentOutput, { path: `/payments/${encodeURIComponent(intentId)}` });
+    return this.#service.ask(PaymentOutput, { path: `/payments/${encodeURIComponent(intentId)}` });
   }
 
   history({ limit }: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>> {
-    return this.#ask(HistoryOutput, { path: `/payments?limit=${limit}` });
+    return this.#service.ask(HistoryOutput, { path: `/payments?limit=${limit}` });
   }
 
   policy(): Promise<z.infer<typeof PolicyOutput>> {
-    return this.#ask(PolicyOutput, { path: '/policy' });
+    return this.#service.ask(PolicyOutput, { path: '/policy' });
   }
 
   searchServices(
     body: z.infer<typeof ServiceSearchInput>,
   ): Promise<z.infer<typeof ServiceSearchOutput>> {
-    return this.#ask(ServiceSearchOutput, { method: 'POST', path: '/services/search', body });
+    return this.#service.ask(ServiceSearchOutput, {
+      method: 'POST',
+      path: '/services/search',
+      body,
+    });
   }
 
   serviceDetails(
     body: z.infer<typeof ServiceDetailsInput>,
   ): Promise<z.infer<typeof ServiceDetailsOutput>> {
-    return this.#ask(ServiceDetailsOutput, { method: 'POST', path: '/services/details', body });
-  }
-
-  /** @throws RemoteRefusal */
-  async #ask<T>(schema: z.ZodType<T>, question: Question): Promise<T> {
-    const { method = 'GET', path, body, silence = UNREACHABLE } = question;
-    const token = this.settings.token();
-    if (token === undefined) throw new RemoteRefusal(NO_TOKEN);
-    const { status, answered } = await this.#fetch(`/v1/wallets/me${path}`, silence, {
-      method,
-      headers: {
-        authorization: `Bearer ${token.reveal()}`,
-        'content-type': 'application/json',
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+    return this.#service.ask(ServiceDetailsOutput, {
+      method: 'POST',
+      path: '/services/details',
+      body,
     });
-    const data = status === 200 ? schema.safeParse(answered) : undefined;
-    if (data?.success === true) return data.data;
-    const refusal = RefusalOutput.safeParse(answered);
-    // Whatever stands between may answer in the service's place, after it was asked or before.
-    throw new RemoteRefusal(refusal.success ? refusal.data : silence);
-  }
-
-  async #fetch(
-    path: string,
-    silence: Refusal,
-    request: RequestInit,
-  ): Promise<{ readonly status: number; readonly answered: unknown }> {
-    try {
-      const response = await askWallet(`${this.settings.url}${path}`, request);
-      return { status: response.status, answered: await response.json() };
-    } catch {
-      throw new RemoteRefusal(silence);
-    }
   }
 }

@@ -1,5 +1,4 @@
-import { McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
-import { type z } from 'zod';
+import { McpServer } from '@modelcontextprotocol/server';
 import { VERSION } from '../../platform/config/version.js';
 import { FundInput, FundOutput } from '../tools/fund-shapes.js';
 import {
@@ -22,59 +21,9 @@ import {
   WalletOutput,
   type WalletTools,
 } from '../tools/shapes.js';
-import { answer, answerSchema, type Picture, type Refusing } from './answer.js';
-import { ownerQuestion } from './owner-question.js';
-
-interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
-  readonly title: string;
-  readonly description: string;
-  readonly input: I;
-  readonly output: O;
-  readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
-  /** Of every wallet when absent. */
-  readonly isOffered?: (tools: WalletTools) => boolean;
-  readonly run: (
-    tools: WalletTools,
-    given: z.output<I>,
-  ) => Promise<z.output<O> & { readonly qr?: Picture }>;
-}
-
-/** Adds a tool to a server, where the wallet offers it. */
-type Tool = (server: McpServer, name: string, tools: WalletTools, refusing: Refusing) => void;
-
-function tool<I extends z.ZodObject, O extends z.ZodObject>(facts: ToolFacts<I, O>): Tool {
-  const { input, output, isOffered, run, ...shown } = facts;
-  const outputSchema = answerSchema(output);
-  return (server, name, tools, refusing) => {
-    if (isOffered?.(tools) === false) return;
-    const inputSchema: z.ZodObject = input;
-    server.registerTool(name, { ...shown, inputSchema, outputSchema }, async (given, context) => {
-      const work = async () => {
-        const ran = await run(tools, input.parse(given));
-        return { given: ran, picture: ran.qr };
-      };
-      const result = await answer(output, work, refusing);
-      return ownerQuestion(server, context, result) ?? result;
-    });
-  };
-}
-
-/** Changes nothing and asks nobody but this service. */
-const LOOKS_INSIDE = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
-} as const;
-/** Changes nothing, and asks a chain or a seller. */
-const LOOKS_OUTSIDE = { ...LOOKS_INSIDE, openWorldHint: true } as const;
-/** What is paid is gone; but one `intentId` pays once, however often it is asked for. */
-const SPENDS = {
-  readOnlyHint: false,
-  destructiveHint: true,
-  idempotentHint: true,
-  openWorldHint: true,
-} as const;
+import type { Refusing } from './answer.js';
+import { FILE_TOOLS } from './file-tools.js';
+import { LOOKS_INSIDE, LOOKS_OUTSIDE, SPENDS, type Tool, tool } from './tool.js';
 
 /** In the order they are listed in. */
 const TOOLS: Readonly<Record<string, Tool>> = {
@@ -178,6 +127,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     annotations: LOOKS_INSIDE,
     run: (tools) => tools.policy(),
   }),
+  ...FILE_TOOLS,
 };
 
 export const TOOL_NAMES: readonly string[] = Object.keys(TOOLS);
@@ -185,7 +135,7 @@ export const TOOL_NAMES: readonly string[] = Object.keys(TOOLS);
 const INSTRUCTIONS =
   'Pays for HTTP resources that answer 402 Payment Required (x402), from a wallet whose owner has set the rules. ' +
   'Ask payment_quote first, then payment_pay. A refusal names the rule and how its owner changes it: tell the user, ' +
-  'and do not try to get around it. Never ask for a key, a token or a recovery phrase.';
+  'and do not try to get around it. Keeps files at a hub, where there is one. Never ask for a key, a token or a recovery phrase.';
 
 /** The tools of one wallet, for either generation of the protocol. Costs little: one per request. */
 export function walletServer(tools: WalletTools, refusing: Refusing): McpServer {

@@ -18,7 +18,7 @@ import type { ClientDocuments } from './client-documents.js';
 import { problemOf } from './client-metadata.js';
 import type { GrantBook } from './grant-book.js';
 import type { GrantEnding } from './grant-ending.js';
-import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, SCOPE_NAMES } from './oauth-names.js';
+import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
 import type { OAuthRecords } from './oauth-records.js';
 import type { RegisteredClients } from './registered-clients.js';
 
@@ -41,6 +41,8 @@ export interface ServerParts {
   readonly publicUrl: string;
   readonly sealSecret: RotatingSecret;
   readonly tokenTtlSeconds: number;
+  /** What clients may ask for. */
+  readonly scopes: readonly Scope[];
   readonly records: OAuthRecords;
   readonly clients: RegisteredClients;
   readonly grants: GrantBook;
@@ -62,7 +64,7 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   const server = new Server(parts.publicUrl, configurationOf(parts, errors));
   // What stands before us is told by the settings, not by headers: see the controller, which writes them.
   server.proxy = true;
-  server.use(nameScopes);
+  server.use(nameScopes(parts.scopes));
   server.on('server_error', (_, error) => {
     parts.onFailure(error);
   });
@@ -72,9 +74,9 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
 }
 
 function configurationOf(parts: ServerParts, errors: Errors): Configuration {
-  const { publicUrl, sealSecret, tokenTtlSeconds } = parts;
+  const { publicUrl, sealSecret, tokenTtlSeconds, scopes } = parts;
   const resource = resourceOf(publicUrl);
-  const scope = SCOPE_NAMES.join(' ');
+  const scope = scopes.join(' ');
   const accessSeconds = Math.min(HOUR_SECONDS, tokenTtlSeconds);
   return {
     adapter: (kind) => new KindOfRecord(kind, parts, errors),
@@ -118,7 +120,7 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
         useGrantedResource: () => true,
         getResourceServerInfo: (ctx, asked) => {
           if (asked !== resource) throw new errors.InvalidTarget();
-          if (ctx.oidc.route === 'authorization' && !asksForScope(ctx.oidc.params?.['scope'])) {
+          if (ctx.oidc.route === 'authorization' && !asksFor(scopes, ctx.oidc.params?.['scope'])) {
             throw new errors.InvalidScope(`ask for one of: ${scope}`, '');
           }
           const format = { accessTokenFormat: 'opaque', accessTokenTTL: accessSeconds } as const;
@@ -154,7 +156,7 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
       revocation: OAUTH_PATHS.revocation,
     },
     // Clients name them when they register, too.
-    scopes: [...SCOPE_NAMES],
+    scopes: [...scopes],
     ttl: {
       AccessToken: accessSeconds,
       AuthorizationCode: CODE_SECONDS,
@@ -247,17 +249,19 @@ async function findAccount(
  * A request that names no scope is one for what the refusal at the resource named (RFC 6749, section 3.3):
  * clients that connect again leave it out. The owner reads and signs what it comes to.
  */
-const nameScopes: Parameters<Provider['use']>[0] = async (ctx, next) => {
-  const { scope } = ctx.query;
-  if (ctx.path === OAUTH_PATHS.authorization && (scope === undefined || scope === '')) {
-    ctx.query = { ...ctx.query, scope: SCOPE_NAMES.join(' ') };
-  }
-  await next();
-};
+function nameScopes(scopes: readonly Scope[]): Parameters<Provider['use']>[0] {
+  return async (ctx, next) => {
+    const { scope } = ctx.query;
+    if (ctx.path === OAUTH_PATHS.authorization && (scope === undefined || scope === '')) {
+      ctx.query = { ...ctx.query, scope: scopes.join(' ') };
+    }
+    await next();
+  };
+}
 
-function asksForScope(scope: unknown): boolean {
+function asksFor(scopes: readonly Scope[], scope: unknown): boolean {
   const asked = typeof scope === 'string' ? scope.split(' ') : [];
-  return SCOPE_NAMES.some((one) => asked.includes(one));
+  return scopes.some((one) => asked.includes(one));
 }
 
 /** Nothing is signed with it: tokens are opaque. The library wants one, and would take one that is public. */

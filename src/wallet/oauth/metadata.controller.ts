@@ -2,7 +2,13 @@ import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
-import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, SCOPE_NAMES } from './oauth-names.js';
+import {
+  CLIENT_AUTH_METHODS,
+  OAUTH_PATHS,
+  resourceOf,
+  type Scope,
+  scopesOffered,
+} from './oauth-names.js';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -13,9 +19,11 @@ type Metadata = Readonly<Record<string, unknown>>;
 @WalletAccess('anybody')
 export class OAuthMetadataController {
   readonly #publicUrl: string;
+  readonly #scopes: readonly Scope[];
 
   constructor({ wallet }: AppConfig) {
     this.#publicUrl = wallet?.publicUrl ?? '';
+    this.#scopes = scopesOffered(wallet ?? { hub: undefined });
   }
 
   /** RFC 9728. Clients look below the path of the resource first. */
@@ -24,7 +32,7 @@ export class OAuthMetadataController {
     return {
       resource: resourceOf(this.#publicUrl),
       authorization_servers: [this.#publicUrl],
-      scopes_supported: SCOPE_NAMES,
+      scopes_supported: this.#scopes,
       bearer_methods_supported: ['header'],
       resource_name: 'Agent wallet',
       resource_documentation: `${this.#publicUrl}/docs`,
@@ -41,7 +49,7 @@ export class OAuthMetadataController {
       token_endpoint: at(OAUTH_PATHS.token),
       registration_endpoint: at(OAUTH_PATHS.registration),
       revocation_endpoint: at(OAUTH_PATHS.revocation),
-      scopes_supported: SCOPE_NAMES,
+      scopes_supported: this.#scopes,
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: ['authorization_code', 'refresh_token'],

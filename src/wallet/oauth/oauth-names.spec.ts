@@ -1,20 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
-import { challengeOf, scopeNeeded } from './oauth-names.js';
+import { TOOL_NAMES } from '../mcp/wallet-server.js';
+import { challengeOf, SCOPED_TOOLS, scopesNeeded } from './oauth-names.js';
 
 const called = (name: unknown) => ({ method: 'tools/call', params: { name } });
 
-describe('the scope a message needs', () => {
+describe('the scopes a message needs', () => {
   it.each([
-    ['a tool that reads', called('policy_get'), 'wallet:read'],
-    ['a tool that pays', called('payment_pay'), 'wallet:pay'],
-    ['a tool nobody has heard of', called('swap'), 'wallet:pay'],
-    ['a call of no tool', { method: 'tools/call' }, 'wallet:pay'],
-    ['a name that is none', called(['policy_get']), 'wallet:pay'],
-    ['no call', { method: 'tools/list' }, undefined],
-    ['no message', null, undefined],
-    ['a text', 'tools/call', undefined],
-  ])('of %s', (_, message, scope) => {
-    expect(scopeNeeded(message)).toBe(scope);
+    ['a tool that reads', called('policy_get'), ['wallet:read']],
+    ['a tool that pays', called('payment_pay'), ['wallet:pay']],
+    ['a tool of files', called('hub_get'), ['hub']],
+    ['a tool nobody has heard of', called('swap'), ['wallet:pay']],
+    ['a call of no tool', { method: 'tools/call' }, ['wallet:pay']],
+    ['a name that is none', called(['policy_get']), ['wallet:pay']],
+    ['no call', { method: 'tools/list' }, []],
+    ['no message', null, []],
+    ['a text', 'tools/call', []],
+  ])('of %s', (_, message, scopes) => {
+    expect(scopesNeeded(message)).toEqual(scopes);
+  });
+
+  it('is decided for every tool there is', () => {
+    expect([...SCOPED_TOOLS].sort()).toEqual([...TOOL_NAMES].sort());
   });
 });
 

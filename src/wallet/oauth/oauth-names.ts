@@ -1,3 +1,5 @@
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+
 /** Names that clients, this authorization server and its one resource share. */
 
 /** Paths of the authorization server, and where its metadata is (RFC 8414, RFC 9728). */
@@ -20,35 +22,46 @@ export const RESOURCE_PATH = '/mcp';
 /** What a client may ask for, and what the owner reads before signing. */
 export const SCOPES = {
   'wallet:read': 'read balance, rules, prices and payments',
-  'wallet:pay': 'pay within the rules, and use any other tool',
+  'wallet:pay': 'pay within the rules',
+  hub: 'store, read, share and delete the files of this wallet',
 } as const;
 export type Scope = keyof typeof SCOPES;
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 
-/** Tools that spend nothing. Any other needs the larger scope, one that is added later too. */
-const READING_TOOLS: ReadonlySet<string> = new Set([
-  'wallet_get',
-  'wallet_balance',
-  'wallet_fund',
-  'service_search',
-  'service_details',
-  'payment_quote',
-  'payment_status',
-  'payment_history',
-  'policy_get',
+/** Those that are worth something in a deployment. */
+export function scopesOffered({ hub }: Pick<WalletConfig, 'hub'>): readonly Scope[] {
+  return SCOPE_NAMES.filter((name) => name !== 'hub' || hub !== undefined);
+}
+
+/** What a tool is let in by. */
+const TOOL_SCOPES: ReadonlyMap<string, Scope> = new Map([
+  ...named('wallet:read', ['wallet_get', 'wallet_balance', 'wallet_fund', 'policy_get']),
+  ...named('wallet:read', ['service_search', 'service_details']),
+  ...named('wallet:read', ['payment_quote', 'payment_status', 'payment_history']),
+  ...named('wallet:pay', ['payment_pay']),
+  ...named('hub', ['hub_put', 'hub_put_url', 'hub_get', 'hub_list']),
+  ...named('hub', ['hub_share', 'hub_unshare', 'hub_delete']),
 ]);
+export const SCOPED_TOOLS: readonly string[] = [...TOOL_SCOPES.keys()];
 
 export function resourceOf(publicUrl: string): string {
   return `${publicUrl}${RESOURCE_PATH}`;
 }
 
-/** The scope a message of MCP needs: calls of tools by the tool, all else by being let in at all. */
-export function scopeNeeded(message: unknown): Scope | undefined {
-  if (typeof message !== 'object' || message === null) return undefined;
+/**
+ * The scopes a message of MCP needs: calls of tools by the tool, all else by being let in at all. What is no tool of
+ * the list needs the scope that spends.
+ */
+export function scopesNeeded(message: unknown): readonly Scope[] {
+  if (typeof message !== 'object' || message === null) return [];
   const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
-  if (method !== 'tools/call') return undefined;
+  if (method !== 'tools/call') return [];
   const name = (params as { readonly name?: unknown } | null | undefined)?.name;
-  return typeof name === 'string' && READING_TOOLS.has(name) ? 'wallet:read' : 'wallet:pay';
+  return [(typeof name === 'string' ? TOOL_SCOPES.get(name) : undefined) ?? 'wallet:pay'];
+}
+
+function named(scope: Scope, tools: readonly string[]): readonly (readonly [string, Scope])[] {
+  return tools.map((name) => [name, scope] as const);
 }
 
 /**

@@ -17,13 +17,14 @@ import { GrantBook } from './grant-book.js';
 import { GrantEnding } from './grant-ending.js';
 import { OAuthMetadataController } from './metadata.controller.js';
 import { OAuthController } from './oauth.controller.js';
+import { scopesOffered } from './oauth-names.js';
 import { OAuthRecords } from './oauth-records.js';
 import { AUTHORIZATION_SERVER } from './oauth-tokens.js';
 import { RegisteredClients } from './registered-clients.js';
 
 interface ServerSurroundings extends Omit<
   ServerParts,
-  'publicUrl' | 'sealSecret' | 'tokenTtlSeconds' | 'onFailure'
+  'publicUrl' | 'sealSecret' | 'tokenTtlSeconds' | 'scopes' | 'onFailure'
 > {
   readonly wallet: WalletConfig;
   readonly logger: PinoLogger;
@@ -45,7 +46,7 @@ interface ServerSurroundings extends Omit<
         startAuthorizationServer({
           ...parts,
           ...{ publicUrl: wallet.publicUrl, sealSecret: wallet.sealSecret },
-          tokenTtlSeconds: wallet.tokenTtlSeconds,
+          ...{ tokenTtlSeconds: wallet.tokenTtlSeconds, scopes: scopesOffered(wallet) },
           onFailure: (err) => {
             logger.error({ err }, 'the authorization server failed');
           },

@@ -2,6 +2,21 @@ import { z } from 'zod';
 import type { JsonObject } from '../../platform/http/openapi.js';
 import { AskView } from '../asks/ask-view.js';
 import { PolicyText } from '../rules/policy.js';
+import {
+  FileDeleteOutput,
+  FileGetOutput,
+  FileListInput,
+  FileListOutput,
+  FileNameInput,
+  FilePutInput,
+  FilePutOutput,
+  FileShareInput,
+  FileShareOutput,
+  FileUnshareInput,
+  FileUnshareOutput,
+  FileUploadInput,
+  FileUploadOutput,
+} from '../tools/file-shapes.js';
 import { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import { RefusalOutput } from '../tools/refusal.js';
 import {
@@ -77,6 +92,19 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletServices: described(ServiceSearchOutput, 'output'),
   WalletServiceQuestion: described(ServiceDetailsInput, 'input'),
   WalletService: described(ServiceDetailsOutput, 'output'),
+  WalletFilePut: described(FilePutInput, 'input'),
+  WalletFile: described(FilePutOutput, 'output'),
+  WalletFileUpload: described(FileUploadInput, 'input'),
+  WalletUploadAddress: described(FileUploadOutput, 'output'),
+  WalletFileName: described(FileNameInput, 'input'),
+  WalletFileContent: described(FileGetOutput, 'output'),
+  WalletFileQuery: described(FileListInput, 'input'),
+  WalletFiles: described(FileListOutput, 'output'),
+  WalletFileShare: described(FileShareInput, 'input'),
+  WalletSharedFile: described(FileShareOutput, 'output'),
+  WalletFileUnshare: described(FileUnshareInput, 'input'),
+  WalletTakenBack: described(FileUnshareOutput, 'output'),
+  WalletDeletedFile: described(FileDeleteOutput, 'output'),
   WalletCall: {
     type: 'object',
     required: ['method'],

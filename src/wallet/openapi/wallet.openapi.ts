@@ -1,4 +1,5 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
+import { FILE_PATHS } from './files.openapi.js';
 import { PASSKEY_PATHS, PASSKEY_SCHEMAS } from './passkeys.openapi.js';
 import { ASK_PATHS } from './asks.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
@@ -14,7 +15,10 @@ export const WALLET_OPENAPI: OpenApiPart = {
       description: 'Wallets of owners, from which their agents pay within the rules.',
     },
   ],
-  paths: { ...SIGN_IN_PATHS, ...WALLET_PATHS, ...ACCESS_PATHS, ...PASSKEY_PATHS, ...ASK_PATHS },
+  paths: {
+    ...{ ...SIGN_IN_PATHS, ...WALLET_PATHS, ...FILE_PATHS },
+    ...{ ...ACCESS_PATHS, ...PASSKEY_PATHS, ...ASK_PATHS },
+  },
   schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {
     walletToken: {

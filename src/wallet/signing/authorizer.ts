@@ -131,6 +131,23 @@ export class Authorizer {
     throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
 
+  /**
+   * For a message of our own making that moves nothing: it needs no scope and charges nothing. What changes
+   * something at somebody else's is in the journal first, and is not signed for a wallet that was stopped.
+   *
+   * @throws WalletError `policy_violation` then.
+   */
+  async admit(
+    session: Session,
+    { what, digest, isReading }: { what: SigningWish; digest: string; isReading: boolean },
+  ): Promise<void> {
+    const { active } = await this.directory.policyInForce(session.owner, session.wallet);
+    if (isReading) return;
+    if (!active) await this.#refuse(session, { what }, STOPPED);
+    await this.#record(session, { what, digest }, 'hub');
+    this.observer.decided({ what });
+  }
+
   /** @throws WalletError `policy_violation` when the owner has stopped the wallet. */
   async assertActive({ owner, wallet }: Session): Promise<void> {
     const { active } = await this.directory.policyOf(owner, wallet);
@@ -201,7 +218,7 @@ export class Authorizer {
 
   async #refuse(
     { owner, wallet, tokenId }: Session,
-    { what }: SigningRequest,
+    { what }: Pick<SigningRequest, 'what'>,
     refusal: Refusal,
   ): Promise<never> {
     const { rule } = refusal;
@@ -213,10 +230,9 @@ export class Authorizer {
 
   async #record(
     { owner, wallet, tokenId }: Session,
-    wish: SigningRequest,
+    { what, digest }: Pick<SigningRequest, 'what' | 'digest'>,
     scope: string,
   ): Promise<void> {
-    const { what, digest } = wish;
     const common = { at: this.now(), owner, wallet: wallet.address, token: tokenId };
     await this.journal.append({ event: 'allowed', ...common, what, scope, digest });
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
+import type { FileTools } from './file-shapes.js';
 import type { FundAnswer, FundInput } from './fund-shapes.js';
 import type {
   ServiceDetailsInput,
@@ -160,6 +161,9 @@ export const PolicyOutput = z.object({
 export interface WalletTools {
   /** Whether there is a catalogue to ask; else the tools that ask one are not offered. */
   readonly hasCatalogue: boolean;
+  /** Whether there is a hub to keep files at; else the tools of files are not offered. */
+  readonly hasFiles: boolean;
+  readonly files: FileTools;
   wallet(): Promise<z.infer<typeof WalletOutput>>;
   balance(): Promise<z.infer<typeof BalanceOutput>>;
   fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer>;

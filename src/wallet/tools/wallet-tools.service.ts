@@ -6,6 +6,7 @@ import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
 import type { ServiceFinder } from '../catalogue/service-finder.js';
 import { fundRequest } from '../fund/fund-request.js';
+import type { WalletFiles } from '../hub/wallet-files.js';
 import type { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
@@ -18,6 +19,7 @@ import { assetName, type Limit, type Policy } from '../rules/policy.js';
 import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import type { FileTools } from './file-shapes.js';
 import type { FundAnswer, FundInput } from './fund-shapes.js';
 import { adviceOn, howToChange } from './refusal.js';
 import type {
@@ -54,6 +56,8 @@ export interface DeskParts {
   readonly fetchTimeoutMs: number;
   /** `undefined` where no catalogue is named. */
   readonly services: ServiceFinder | undefined;
+  /** `undefined` where no file hub is named. */
+  readonly files: WalletFiles | undefined;
   readonly now: () => number;
 }
 
@@ -164,6 +168,19 @@ class LocalWalletTools implements WalletTools {
       })),
       howToChange: howToChange(this.parts.publicUrl),
     };
+  }
+
+  get hasFiles(): boolean {
+    return this.parts.files !== undefined;
+  }
+
+  /** @throws WalletError */
+  get files(): FileTools {
+    if (this.parts.files !== undefined) return this.parts.files.of(this.session);
+    throw new WalletError(
+      'not_found',
+      'This wallet has no file hub: its operator names one by WALLET_HUB_URL.',
+    );
   }
 
   get hasCatalogue(): boolean {

@@ -51,6 +51,22 @@ describe('the policy a wallet gets at Privy', () => {
     ]);
   });
 
+  it('allows the messages of the hub that wallets keep files at, by contract and shape', () => {
+    const hub = '0x00000000000000000000000000000000000000cc';
+    const rules = policyRules({ ...terms, hub }).slice(2);
+    expect(rules.map(({ name, method, action }) => [name, method, action])).toEqual(
+      ['HubRequest', 'HubLink', 'HubUpload'].map((type) => [
+        ...[`Files: ${type}`, 'eth_signTypedData_v4', 'ALLOW'],
+      ]),
+    );
+    for (const { name, conditions } of rules) {
+      expect(conditions).toMatchObject([
+        { field_source: 'ethereum_typed_data_domain', field: 'verifyingContract', value: hub },
+        { operator: 'lte', typed_data: { primary_type: name.replace('Files: ', '') } },
+      ]);
+    }
+  });
+
   it('knows no EIP-3009 for a token without it, and no Permit2 on a network that is not there', () => {
     const plain: WalletAsset = { ...token, methods: ['permit2'], eip712: undefined };
     expect(policyRules({ ...terms, assets: [plain] })).toHaveLength(1);

@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import type { WalletAsset } from '../../../platform/config/wallet-assets.js';
 import { PERMIT2, type SchemeContracts } from '../../../protocol/evm/contracts.js';
+import { hubMessageShapes } from '../../hub/hub-message.js';
 import { eip3009Message, permit2Message } from '../../rules/payment-message.js';
 import { inAtomicUnits } from '../../rules/policy.js';
 import type { TypedData } from '../../rules/spending.js';
@@ -17,6 +18,8 @@ export interface PolicyTerms {
   /** Of one payment, in 10^-18 of a token. */
   readonly maxPerPayment: bigint;
   readonly extraMethods: readonly ExtraMethod[];
+  /** The hub where wallets keep files, by the address its signatures name. */
+  readonly hub?: Address | undefined;
 }
 
 interface TypedDataShape {
@@ -62,6 +65,7 @@ export function policyRules({
   networks,
   maxPerPayment,
   extraMethods,
+  hub,
 }: PolicyTerms): PolicyRule[] {
   const proxies = new Map(
     networks.map(({ chainId, schemeContracts }) => [chainId, schemeContracts.permit2Proxy]),
@@ -90,9 +94,25 @@ export function policyRules({
   });
   return [
     ...payments,
+    ...(hub === undefined ? [] : hubRules(hub)),
     ...extraMethods.flatMap((method) => extraRules(method, networks, maxPerPayment)),
   ];
 }
+
+/** A policy is made before the wallet: it cannot name it as the owner, so the shape is what it goes by. */
+function hubRules(hub: Address): PolicyRule[] {
+  const contract: PolicyCondition = {
+    ...{ field_source: 'ethereum_typed_data_domain', operator: 'eq' },
+    ...{ field: 'verifyingContract', value: hub },
+  };
+  return hubMessageShapes(hub).map((shape) => {
+    const time = 'expiry' in shape.message ? 'expiry' : 'until';
+    return allow(`Files: ${shape.primaryType}`, [contract, field(shape, time, 'lte', TIME_MAX)]);
+  });
+}
+
+/** Unix seconds: whatever a message of the hub says. */
+const TIME_MAX = Number.MAX_SAFE_INTEGER.toString();
 
 const NO_TERMS = {
   from: '0x0000000000000000000000000000000000000000',

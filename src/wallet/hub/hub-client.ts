@@ -1,0 +1,218 @@
+import { z } from 'zod';
+import { AnswerTooLargeError, boundedFetch } from '../../platform/fetch/bounded-fetch.js';
+import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bounds.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import type { HubRequest, HubSigner } from './hub-signer.js';
+
+const LIST_BOUNDS: JsonBounds = { maxDepth: 6, maxValues: 20_000 };
+/** A hundred rows are far less. */
+const LIST_MAX_BYTES = 1_048_576;
+const ETAG = /^"([0-9a-f]{64})"$/;
+const RANGE = /^bytes 0-\d+\/(\d{1,15})$/;
+
+const Row = z.object({ Name: z.string(), Size: z.int(), CreatedAt: z.string().max(64) });
+const Received = z.object({ Size: z.int(), Sha256: z.string().regex(/^[0-9a-f]{64}$/) });
+
+/** A file, as far as the hub has told of it. */
+export interface HubFile {
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+  readonly contentType: string;
+}
+
+export interface HubRow {
+  readonly name: string;
+  readonly size: number;
+  readonly at: string;
+}
+
+export interface HubClientParts {
+  readonly signer: HubSigner;
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** Of one request, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Asks the hub that the operator has named, in the name of a wallet. Its address may be a private one; nothing that
+ * agents say changes more of a URL than its query.
+ */
+export class HubClient {
+  constructor(private readonly parts: HubClientParts) {}
+
+  /** Where a link of the wallet is used. @param path - such as `/api/shared`. */
+  addressOf(path: string, link: string): string {
+    return `${this.parts.url}${path}?link=${link}`;
+  }
+
+  /** Stores a file by a link for it. @throws WalletError */
+  async put(
+    link: string,
+    contentType: string,
+    bytes: Uint8Array,
+  ): Promise<{ size: number; sha256: string }> {
+    const response = await this.#fetch(this.addressOf('/api/incoming', link), LIST_MAX_BYTES, {
+      method: 'PUT',
+      headers: contentType === '' ? {} : { 'content-type': contentType },
+      body: Buffer.from(bytes),
+    });
+    const received = Received.safeParse(await this.#json(response));
+    if (!received.success) throw noHub();
+    return { size: received.data.Size, sha256: received.data.Sha256 };
+  }
+
+  /** What there is of a name. @throws WalletError `not_found` */
+  async look(session: Session, name: string): Promise<HubFile> {
+    const response = await this.#ask(
+      session,
+      { method: 'HEAD', path: downloadOf(session, name) },
+      0,
+    );
+    return fileOf(response, Number(response.headers.get('content-length')));
+  }
+
+  /**
+   * The first bytes of a file.
+   *
+   * @param maxBytes - of what is read; a file may be larger.
+   * @throws WalletError `not_found`
+   */
+  async read(
+    session: Session,
+    name: string,
+    maxBytes: number,
+  ): Promise<HubFile & { readonly bytes: Buffer }> {
+    const request = { method: 'GET', path: downloadOf(session, name) } as const;
+    const range = { range: `bytes=0-${maxBytes - 1}` };
+    const response = await this.#ask(session, request, maxBytes, range);
+    const [, size] = RANGE.exec(response.headers.get('content-range') ?? '') ?? [];
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { ...fileOf(response, Number(size)), bytes };
+  }
+
+  /** Newest first. @throws WalletError */
+  async list(session: Session, offset: number, length: number): Promise<readonly HubRow[]> {
+    const query = { owner: session.wallet.address, offset: String(offset), length: String(length) };
+    const path = `/api/listNeedle?${new URLSearchParams(query).toString()}`;
+    const response = await this.#ask(session, { method: 'GET', path }, LIST_MAX_BYTES);
+    const rows = z
+      .array(Row)
+      .max(length)
+      .safeParse(await this.#json(response));
+    if (!rows.success) throw noHub();
+    return rows.data.map(({ Name: name, Size: size, CreatedAt: at }) => ({ name, size, at }));
+  }
+
+  /** Gives a name up. @throws WalletError `not_found` */
+  async remove(session: Session, name: string): Promise<void> {
+    const query = new URLSearchParams({ owner: session.wallet.address, name });
+    const path = `/api/object?${query.toString()}`;
+    await this.#ask(session, { method: 'DELETE', path }, LIST_MAX_BYTES);
+  }
+
+  /**
+   * Takes back what links of a path let others do.
+   *
+   * @param link - `undefined` for all of them.
+   * @throws WalletError
+   */
+  async takeBack(session: Session, path: string, link: string | undefined): Promise<void> {
+    const owner = session.wallet.address;
+    const query = new URLSearchParams(link === undefined ? { owner } : { owner, link });
+    const request = { method: 'DELETE', path: `${path}?${query.toString()}` } as const;
+    await this.#ask(session, request, LIST_MAX_BYTES);
+  }
+
+  async #ask(
+    session: Session,
+    request: HubRequest,
+    maxBytes: number,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const authorization = await this.parts.signer.request(session, request);
+    const { method, path } = request;
+    return this.#fetch(`${this.parts.url}${path}`, Math.max(maxBytes, LIST_MAX_BYTES), {
+      method,
+      headers: { ...headers, authorization },
+    });
+  }
+
+  /** Nothing of an error's text is passed on: it may tell about the operator's network. */
+  async #fetch(url: string, maxBytes: number, request: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await boundedFetch(this.parts.timeoutMs, maxBytes)(url, request);
+    } catch (error) {
+      throw new WalletError(
+        'fetch_failed',
+        error instanceof AnswerTooLargeError
+          ? 'What answers there answers as no file hub does.'
+          : 'The file hub could not be reached, or took too long.',
+      );
+    }
+    if (response.status === 200 || response.status === 206) return response;
+    throw refusalOf(response);
+  }
+
+  async #json(response: Response): Promise<unknown> {
+    try {
+      const value: unknown = JSON.parse(await response.text());
+      if (isWithinBounds(value, LIST_BOUNDS)) return value;
+    } catch {
+      // Said below.
+    }
+    throw noHub();
+  }
+}
+
+function downloadOf({ wallet }: Session, name: string): string {
+  const query = new URLSearchParams({ owner: wallet.address, name, download: '1' });
+  return `/api/download?${query.toString()}`;
+}
+
+function fileOf({ headers }: Response, size: number): HubFile {
+  const [, sha256] = ETAG.exec(headers.get('etag') ?? '') ?? [];
+  if (sha256 === undefined || !Number.isSafeInteger(size)) throw noHub();
+  return { size, sha256, contentType: headers.get('content-type') ?? 'application/octet-stream' };
+}
+
+function noHub(): WalletError {
+  return new WalletError('fetch_failed', 'What answers there answers as no file hub does.');
+}
+
+/** By its status alone, in words of ours. */
+function refusalOf({ status, headers }: Response): WalletError {
+  switch (status) {
+    case 401:
+      return new WalletError(
+        'fetch_failed',
+        "The file hub does not take this wallet's signature: its operator looks at WALLET_HUB_ADDRESS and the clocks.",
+      );
+    case 403:
+      return new WalletError(
+        'forbidden',
+        'The file hub does not allow this: this wallet keeps as much there as it may, or the hub is a public one, where nothing is removed.',
+      );
+    case 404:
+      return new WalletError('not_found', 'There is no such file.');
+    case 413:
+      return new WalletError('invalid_request', 'The file is larger than the file hub takes.');
+    case 451:
+      return new WalletError('forbidden', 'The operator of the file hub has taken this file down.');
+    case 408:
+    // Of a link of ours that was made a moment ago: all links were taken back in this very second.
+    case 410:
+    case 429:
+    case 503: {
+      const seconds = Number(headers.get('retry-after') ?? '1');
+      const retryAfterSeconds = seconds >= 1 && seconds <= 3600 ? Math.ceil(seconds) : 1;
+      const why = 'The file hub cannot be asked now. Ask again.';
+      return new WalletError('unavailable', why, { retryAfterSeconds });
+    }
+    default:
+      return noHub();
+  }
+}

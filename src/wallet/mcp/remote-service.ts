@@ -1,0 +1,74 @@
+import type { z } from 'zod';
+import type { McpSettings } from '../../platform/config/mcp-settings.js';
+import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
+import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
+
+/** Longer than a service may take for a purchase. */
+const PATIENCE_MS = 180_000;
+/** What was bought is in an answer: 4 MiB at most, each byte of which may take six characters in JSON. */
+const ANSWER_MAX_BYTES = 33_554_432;
+
+const UNREACHABLE: Refusal = {
+  error: 'The wallet service did not answer. Ask again.',
+  code: 'unavailable',
+};
+/** For what may have been done though no answer came. */
+export const UNKNOWN: Refusal = {
+  error:
+    'The wallet service did not answer, so it is not known whether this was paid. Ask payment_status, or again with the same intentId: it is paid once.',
+  code: 'outcome_unknown',
+};
+const NO_TOKEN: Refusal = {
+  error:
+    'There is no token for the wallet service. Whoever set this up puts it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE; it does not belong in a conversation.',
+  code: 'unauthorized',
+};
+
+export interface Question {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  /** What is told when no answer comes. */
+  readonly silence?: Refusal;
+}
+
+/** It follows no redirect: the token goes nowhere else. */
+const askWallet = boundedFetch(PATIENCE_MS, ANSWER_MAX_BYTES);
+
+/** A wallet service, asked over HTTP with the agent's token. */
+export class RemoteService {
+  constructor(private readonly settings: McpSettings) {}
+
+  /** @throws RemoteRefusal */
+  async ask<T>(schema: z.ZodType<T>, question: Question): Promise<T> {
+    const { method = 'GET', path, body, silence = UNREACHABLE } = question;
+    const token = this.settings.token();
+    if (token === undefined) throw new RemoteRefusal(NO_TOKEN);
+    const { status, answered } = await this.#fetch(`/v1/wallets/me${path}`, silence, {
+      method,
+      headers: {
+        authorization: `Bearer ${token.reveal()}`,
+        'content-type': 'application/json',
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const data = status === 200 ? schema.safeParse(answered) : undefined;
+    if (data?.success === true) return data.data;
+    const refusal = RefusalOutput.safeParse(answered);
+    // Whatever stands between may answer in the service's place, after it was asked or before.
+    throw new RemoteRefusal(refusal.success ? refusal.data : silence);
+  }
+
+  async #fetch(
+    path: string,
+    silence: Refusal,
+    request: RequestInit,
+  ): Promise<{ readonly status: number; readonly answered: unknown }> {
+    try {
+      const response = await askWallet(`${this.settings.url}${path}`, request);
+      return { status: response.status, answered: await response.json() };
+    } catch {
+      throw new RemoteRefusal(silence);
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import {
+  LINK_LIFETIME_MAX_SECONDS,
+  UPLOAD_LIFETIME_MAX_SECONDS,
+} from '../../protocol/hub/hub-messages.js';
+
+/** What agents do with the files of a wallet at the hub, the same over HTTP and MCP. */
+
+/** Characters of what fits in a message. */
+const CONTENT_MAX = 262_144;
+const NAME = 'must be 1 to 128 characters without / \\ " and control characters';
+const GIGABYTE = 1_073_741_824;
+
+const name = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine((text) => !/[\p{Cc}\p{Cs}/\\"]/u.test(text) && !/^\.{1,2}$/.test(text), NAME)
+  .describe('Of the file, such as "report.md"; without / \\ and "');
+const contentType = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/,
+    'must be a media type such as text/markdown, without parameters',
+  );
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256: 64 hex digits');
+
+export const FilePutInput = z.strictObject({
+  name,
+  content: z.string().min(1).max(CONTENT_MAX),
+  encoding: z.enum(['utf8', 'base64']).default('utf8').describe('Of "content"'),
+  contentType: contentType.optional(),
+});
+
+const FileFacts = {
+  name: z.string(),
+  size: z.int().describe('Bytes'),
+  sha256: z.string(),
+};
+
+export const FilePutOutput = z.object(FileFacts);
+
+export const FileUploadInput = z.strictObject({
+  name,
+  maxBytes: z.int().min(1).max(GIGABYTE).default(67_108_864),
+  contentType: contentType.optional().describe('The only one that is taken; without it any'),
+  sha256: sha256.optional().describe('The only content that is taken; without it any'),
+  seconds: z
+    .int()
+    .min(60)
+    .max(UPLOAD_LIFETIME_MAX_SECONDS)
+    .default(3600)
+    .describe('How long the address is good'),
+});
+
+export const FileUploadOutput = z.object({
+  url: z.string().describe('Whoever has it may store this one file, once. Keep it to yourself'),
+  method: z.literal('PUT'),
+  headers: z.record(z.string(), z.string()).describe('To be sent along; the body is the file'),
+  maxBytes: z.int(),
+  until: z.string(),
+});
+
+export const FileNameInput = z.strictObject({ name });
+
+export const FileGetOutput = z.object({
+  ...FileFacts,
+  contentType: z.string(),
+  content: z.string().optional().describe('Absent for what is too large for a message'),
+  encoding: z.enum(['utf8', 'base64']).optional(),
+  message: z.string(),
+});
+
+export const FileListInput = z.strictObject({
+  limit: z.int().min(1).max(100).default(20),
+  offset: z.int().min(0).max(1_000_000).default(0),
+});
+
+export const FileListOutput = z.object({
+  files: z.array(z.object({ name: z.string(), size: z.int(), at: z.string() })),
+  nextOffset: z.int().optional().describe('"offset" of what comes next, where there may be more'),
+});
+
+export const FileShareInput = z.strictObject({
+  name,
+  seconds: z
+    .int()
+    .min(60)
+    .max(LINK_LIFETIME_MAX_SECONDS)
+    .default(86_400)
+    .describe('How long the link is good'),
+  once: z.boolean().default(false).describe('true: the first who reads it is the only one'),
+  newest: z
+    .boolean()
+    .default(false)
+    .describe('true: also what is stored under this name later; else what is there now, alone'),
+});
+
+export const FileShareOutput = z.object({
+  url: z.string().describe('Whoever has it reads the file, without a key'),
+  ...FileFacts,
+  until: z.string(),
+  once: z.boolean(),
+});
+
+export const FileUnshareInput = z.strictObject({
+  link: z
+    .string()
+    .max(8192)
+    .describe('A "url" of hub_share or hub_put_url, or "all": every link that was made until now'),
+});
+
+export const FileUnshareOutput = z.object({ takenBack: z.enum(['link', 'all']) });
+
+export const FileDeleteOutput = z.object({ name: z.string(), isDeleted: z.literal(true) });
+
+/** The files of one wallet. Every method throws `WalletError`. */
+export interface FileTools {
+  put(asked: z.infer<typeof FilePutInput>): Promise<z.infer<typeof FilePutOutput>>;
+  uploadAddress(asked: z.infer<typeof FileUploadInput>): Promise<z.infer<typeof FileUploadOutput>>;
+  get(asked: z.infer<typeof FileNameInput>): Promise<z.infer<typeof FileGetOutput>>;
+  list(asked: z.infer<typeof FileListInput>): Promise<z.infer<typeof FileListOutput>>;
+  share(asked: z.infer<typeof FileShareInput>): Promise<z.infer<typeof FileShareOutput>>;
+  unshare(asked: z.infer<typeof FileUnshareInput>): Promise<z.infer<typeof FileUnshareOutput>>;
+  remove(asked: z.infer<typeof FileNameInput>): Promise<z.infer<typeof FileDeleteOutput>>;
+}
