@@ -33,6 +33,14 @@ export interface FetchAnswer {
   readonly isCutOff: boolean;
 }
 
+/** An answer whose body comes as it is read, and is of any size. */
+export interface OpenAnswer extends Omit<FetchAnswer, 'body' | 'isCutOff'> {
+  /** To be read once. @throws FetchError where it breaks off. */
+  readonly body: AsyncIterable<Buffer>;
+  /** The first bytes of a body that is not worth reading whole, at most the size limit. */
+  readonly start: () => Promise<Pick<FetchAnswer, 'body' | 'isCutOff'>>;
+}
+
 export interface FetchLimits {
   /** What servers are told of who asks. */
   readonly userAgent: string;
@@ -117,6 +125,28 @@ export class SafeFetch {
     return this.#once(url, { method, headers: { ...headers, [name]: value }, body }, signal);
   }
 
+  /**
+   * Fetches without waiting for the body, which is not limited here. Redirects are not followed. Whoever is given an
+   * answer reads it, or ends it by the signal.
+   *
+   * @param headers - of ours, such as a payment; an agent may set none of them.
+   * @throws FetchError
+   */
+  async open(
+    wanted: FetchRequest,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<OpenAnswer> {
+    const { url, method, headers: given, body } = readRequest(wanted);
+    const all = { ...given, ...headers };
+    const response = await this.#send(url, { method, headers: all, body }, signal);
+    const start = async (): Promise<Pick<FetchAnswer, 'body' | 'isCutOff'>> => {
+      const { bytes, isCutOff } = await this.#read(response.body);
+      return { body: bytes, isCutOff };
+    };
+    return { ...headOf(url, response), body: said(response.body), start };
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#guarded.destroy(), this.#allowed.destroy()]);
   }
@@ -126,10 +156,19 @@ export class SafeFetch {
     { method, headers, body }: Omit<FetchRequest, 'url'>,
     signal: AbortSignal,
   ): Promise<FetchAnswer> {
+    const response = await this.#send(url, { method, headers, body }, signal);
+    const { bytes, isCutOff } = await this.#read(response.body);
+    return { ...headOf(url, response), body: bytes, isCutOff };
+  }
+
+  async #send(
+    url: string,
+    { method, headers, body }: Omit<FetchRequest, 'url'>,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const dispatcher = this.#dispatcherFor(new URL(url));
-    let response: Dispatcher.ResponseData;
     try {
-      response = await request(url, {
+      return await request(url, {
         dispatcher,
         method,
         // Compressed answers could be far larger than they look.
@@ -140,12 +179,6 @@ export class SafeFetch {
     } catch (error) {
       throw failure(error);
     }
-    const { bytes, isCutOff } = await this.#read(response.body);
-    const answered: Record<string, string> = {};
-    for (const [name, value] of Object.entries(response.headers)) {
-      if (typeof value === 'string') answered[name] = value;
-    }
-    return { url, status: response.statusCode, headers: answered, body: bytes, isCutOff };
   }
 
   #dispatcherFor(url: URL): Dispatcher {
@@ -174,6 +207,25 @@ export class SafeFetch {
     }
     const bytes = Buffer.concat(chunks).subarray(0, this.limits.maxBytes);
     return { bytes, isCutOff: size > this.limits.maxBytes };
+  }
+}
+
+function headOf(
+  url: string,
+  response: Dispatcher.ResponseData,
+): Pick<FetchAnswer, 'url' | 'status' | 'headers'> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { url, status: response.statusCode, headers };
+}
+
+async function* said(body: Dispatcher.ResponseData['body']): AsyncGenerator<Buffer> {
+  try {
+    yield* body as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw failure(error);
   }
 }
 
