@@ -20,9 +20,11 @@ import { HubSigner } from './hub/hub-signer.js';
 import { WalletFiles } from './hub/wallet-files.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
+import { FileSaver } from './pay/file-saver.js';
 import { IntentStore } from './pay/intent.js';
 import { PayService } from './pay/pay.service.js';
 import { Presenter } from './pay/presenter.js';
+import { Saving } from './pay/saving.js';
 import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
@@ -61,10 +63,18 @@ interface PaySurroundings {
   readonly journal: Journal;
   readonly observer: WalletObserver;
   readonly asks: AskStore;
+  readonly hub: HubAccess | undefined;
   readonly now: WalletClock;
 }
 
-function createPayments({ config, wallet, redis, seal, ...parts }: PaySurroundings): PayService {
+function createPayments({
+  config,
+  wallet,
+  redis,
+  seal,
+  hub,
+  ...parts
+}: PaySurroundings): PayService {
   const { known, authorizer, signer, fetcher, balances, now } = parts;
   const { store, reconciler, locks, journal, observer, asks } = parts;
   const intentLifeSeconds = config.retentionSeconds;
@@ -72,12 +82,45 @@ function createPayments({ config, wallet, redis, seal, ...parts }: PaySurroundin
   const { publicUrl } = wallet;
   const intents = new IntentStore(redis, seal, intentLifeSeconds);
   const asking = new Asking(asks, wallet.askSeconds, now);
+  const presenter = new Presenter({ fetcher, known, authorizer, signer, timeoutMs });
   return new PayService({
     charger: new Charger({ known, authorizer, intents, balances, asking, intentLifeSeconds, now }),
-    presenter: new Presenter({ fetcher, known, authorizer, signer, timeoutMs }),
+    presenter,
+    saving: new Saving({ fetcher, presenter, saver: createSaver(wallet, hub) }),
     ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
     ...{ asking, publicUrl, timeoutMs },
   });
+}
+
+/** What asks the hub and signs for it; `undefined` where none is named. */
+interface HubAccess {
+  readonly client: HubClient;
+  readonly signer: HubSigner;
+}
+const HUB_ACCESS = Symbol('HUB_ACCESS');
+
+interface HubSurroundings {
+  readonly wallet: WalletConfig;
+  readonly authorizer: Authorizer;
+  readonly walletSigner: WalletSigner;
+  readonly now: WalletClock;
+}
+
+function createHubAccess({
+  wallet: { hub, fetchTimeoutMs: timeoutMs },
+  authorizer,
+  walletSigner,
+  now,
+}: HubSurroundings): HubAccess | undefined {
+  if (hub === undefined) return undefined;
+  const signer = new HubSigner(authorizer, walletSigner, hub.address, now);
+  return { signer, client: new HubClient({ signer, url: hub.url, timeoutMs }) };
+}
+
+function createSaver({ hub }: WalletConfig, access: HubAccess | undefined): FileSaver | undefined {
+  if (hub === undefined || access === undefined) return undefined;
+  const { saveMaxBytes: maxBytes, saveTimeoutMs: timeoutMs } = hub;
+  return new FileSaver({ ...access, maxBytes, timeoutMs });
 }
 
 interface ToolsSurroundings {
@@ -90,21 +133,8 @@ interface ToolsSurroundings {
   readonly fetcher: WalletFetch;
   readonly known: KnownContracts;
   readonly chains: ChainRegistry;
-  readonly authorizer: Authorizer;
-  readonly signer: WalletSigner;
+  readonly hub: HubAccess | undefined;
   readonly now: WalletClock;
-}
-
-function createFiles({
-  wallet: { hub, fetchTimeoutMs: timeoutMs, fetchMaxBytes: messageMaxBytes },
-  authorizer,
-  signer: walletSigner,
-  now,
-}: ToolsSurroundings): WalletFiles | undefined {
-  if (hub === undefined) return undefined;
-  const signer = new HubSigner(authorizer, walletSigner, hub.address, now);
-  const client = new HubClient({ signer, url: hub.url, timeoutMs });
-  return new WalletFiles({ client, signer, messageMaxBytes });
 }
 
 function createServiceFinder(
@@ -140,6 +170,14 @@ function createServiceFinder(
       useFactory: ({ fetchMaxBytes, fetchAllow }: WalletConfig) =>
         new WalletFetch({ maxBytes: fetchMaxBytes, allow: fetchAllow }),
     },
+    provide(
+      HUB_ACCESS,
+      {
+        ...{ wallet: WALLET_SETTINGS, authorizer: Authorizer },
+        ...{ walletSigner: WalletSigner, now: WALLET_CLOCK },
+      },
+      createHubAccess,
+    ),
     {
       provide: Balances,
       inject: [ChainRegistry],
@@ -162,7 +200,7 @@ function createServiceFinder(
         ...{ known: KNOWN_CONTRACTS, authorizer: Authorizer, signer: WalletSigner },
         ...{ fetcher: WalletFetch, balances: Balances, store: SpendingStore },
         ...{ reconciler: Reconciler, locks: RedisLock, journal: Journal },
-        ...{ observer: WalletObserver, asks: AskStore, now: WALLET_CLOCK },
+        ...{ observer: WalletObserver, asks: AskStore, hub: HUB_ACCESS, now: WALLET_CLOCK },
       },
       createPayments,
     ),
@@ -184,13 +222,12 @@ function createServiceFinder(
         ...{ wallet: WALLET_SETTINGS, provider: WALLET_PROVIDER, directory: WalletDirectory },
         ...{ store: SpendingStore, payments: PayService, balances: Balances, fetcher: WalletFetch },
         ...{ known: KNOWN_CONTRACTS, chains: ChainRegistry, now: WALLET_CLOCK },
-        ...{ authorizer: Authorizer, signer: WalletSigner },
+        hub: HUB_ACCESS,
       },
-      (surroundings: ToolsSurroundings) => {
-        const { wallet, ...parts } = surroundings;
-        const { assets, publicUrl, fetchTimeoutMs } = wallet;
+      ({ wallet, hub, ...parts }: ToolsSurroundings) => {
+        const { assets, publicUrl, fetchTimeoutMs, fetchMaxBytes: messageMaxBytes } = wallet;
         const services = createServiceFinder(wallet, parts.known);
-        const files = createFiles(surroundings);
+        const files = hub && new WalletFiles({ ...hub, messageMaxBytes });
         const deployment = { assets, publicUrl, fetchTimeoutMs };
         return new WalletToolsService({ ...parts, ...deployment, services, files });
       },

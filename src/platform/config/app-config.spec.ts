@@ -152,7 +152,7 @@ describe('AppConfig', () => {
     for (const site of ['https://f.example', 'https://f.example/api', 'https://f.example/api/']) {
       const named = { ...wallet, WALLET_HUB_URL: site, HUB_ADDRESS: hub };
       const read = { url: 'https://f.example', address: hub.toLowerCase() };
-      expect(configOf(named).wallet?.hub).toEqual(read);
+      expect(configOf(named).wallet?.hub).toMatchObject(read);
     }
     for (const site of ['https://f.example/files', 'https://f.example/?a', 'ftp://f.example']) {
       const named = { ...wallet, WALLET_HUB_URL: site, WALLET_HUB_ADDRESS: hub };

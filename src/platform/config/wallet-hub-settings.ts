@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import { isUrl } from '../http/urls.js';
-import { addressSetting } from './settings.js';
+import { addressSetting, integerSetting } from './settings.js';
 import type { WalletAsset } from './wallet-assets.js';
 
 /** Settings of the file hub where agents keep files, spread into those of the wallet. */
@@ -14,6 +14,10 @@ export const WALLET_HUB_SETTINGS = {
     .optional(),
   /** What that hub calls itself; without it `HUB_ADDRESS` of this deployment. */
   WALLET_HUB_ADDRESS: addressSetting.optional(),
+  /** Of one file that is bought and saved there. */
+  WALLET_SAVE_MAX_BYTES: integerSetting(1024, 1_073_741_824).default(67_108_864),
+  /** How long one call saves; asked again it goes on. */
+  WALLET_SAVE_TIMEOUT_MS: integerSetting(1000, 600_000).default(120_000),
 };
 
 export interface WalletHubConfig {
@@ -21,6 +25,8 @@ export interface WalletHubConfig {
   readonly url: string;
   /** Every signature names it: it is worth nothing at another hub. Lower case. */
   readonly address: Address;
+  readonly saveMaxBytes: number;
+  readonly saveTimeoutMs: number;
 }
 
 type WalletHubSettings = z.infer<z.ZodObject<typeof WALLET_HUB_SETTINGS>> & {
@@ -43,7 +49,8 @@ export function readWalletHub(
   if (address === PERMIT2.toLowerCase() || assets.some((asset) => asset.address === address)) {
     problems.push('WALLET_HUB_ADDRESS: must not be a contract that payments are signed for');
   }
-  return { url: new URL(url).origin, address };
+  const { WALLET_SAVE_MAX_BYTES: saveMaxBytes, WALLET_SAVE_TIMEOUT_MS: saveTimeoutMs } = settings;
+  return { url: new URL(url).origin, address, saveMaxBytes, saveTimeoutMs };
 }
 
 function isHubSite(text: string): boolean {

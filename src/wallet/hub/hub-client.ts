@@ -8,6 +8,8 @@ import type { HubRequest, HubSigner } from './hub-signer.js';
 const LIST_BOUNDS: JsonBounds = { maxDepth: 6, maxValues: 20_000 };
 /** A hundred rows are far less. */
 const LIST_MAX_BYTES = 1_048_576;
+/** Longer than any signal. */
+const STREAM_MAX_MS = 900_000;
 const ETAG = /^"([0-9a-f]{64})"$/;
 const RANGE = /^bytes 0-\d+\/(\d{1,15})$/;
 
@@ -48,16 +50,23 @@ export class HubClient {
     return `${this.parts.url}${path}?link=${link}`;
   }
 
-  /** Stores a file by a link for it. @throws WalletError */
+  /**
+   * Stores a file by a link for it.
+   *
+   * @param stream - ends it, where the bytes come as they are read.
+   * @throws WalletError
+   */
   async put(
     link: string,
     contentType: string,
-    bytes: Uint8Array,
-  ): Promise<{ size: number; sha256: string }> {
+    bytes: Buffer | AsyncIterable<Buffer>,
+    stream?: AbortSignal,
+  ): Promise<{ readonly size: number; readonly sha256: string }> {
     const response = await this.#fetch(this.addressOf('/api/incoming', link), LIST_MAX_BYTES, {
       method: 'PUT',
       headers: contentType === '' ? {} : { 'content-type': contentType },
-      body: Buffer.from(bytes),
+      ...{ body: bytes as RequestInit['body'] & object, duplex: 'half' },
+      ...(stream !== undefined && { signal: stream }),
     });
     const received = Received.safeParse(await this.#json(response));
     if (!received.success) throw noHub();
@@ -144,7 +153,9 @@ export class HubClient {
   async #fetch(url: string, maxBytes: number, request: RequestInit): Promise<Response> {
     let response: Response;
     try {
-      response = await boundedFetch(this.parts.timeoutMs, maxBytes)(url, request);
+      // What has a signal of its own takes as long as that lets it.
+      const timeoutMs = request.signal ? STREAM_MAX_MS : this.parts.timeoutMs;
+      response = await boundedFetch(timeoutMs, maxBytes)(url, request);
     } catch (error) {
       throw new WalletError(
         'fetch_failed',

@@ -4,11 +4,17 @@ import { challengeOf, SCOPED_TOOLS, scopesNeeded } from './oauth-names.js';
 
 const called = (name: unknown) => ({ method: 'tools/call', params: { name } });
 
+const saving = (name: string) => ({
+  method: 'tools/call',
+  params: { name, arguments: { saveTo: 'hub' } },
+});
+
 describe('the scopes a message needs', () => {
   it.each([
     ['a tool that reads', called('policy_get'), ['wallet:read']],
     ['a tool that pays', called('payment_pay'), ['wallet:pay']],
     ['a tool of files', called('hub_get'), ['hub']],
+    ['a purchase into the files', saving('payment_pay'), ['wallet:pay', 'hub']],
     ['a tool nobody has heard of', called('swap'), ['wallet:pay']],
     ['a call of no tool', { method: 'tools/call' }, ['wallet:pay']],
     ['a name that is none', called(['policy_get']), ['wallet:pay']],

@@ -1,4 +1,5 @@
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { readOptionalObject } from '../../protocol/payment/wire-values.js';
 
 /** Names that clients, this authorization server and its one resource share. */
 
@@ -57,7 +58,10 @@ export function scopesNeeded(message: unknown): readonly Scope[] {
   const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
   if (method !== 'tools/call') return [];
   const name = (params as { readonly name?: unknown } | null | undefined)?.name;
-  return [(typeof name === 'string' ? TOOL_SCOPES.get(name) : undefined) ?? 'wallet:pay'];
+  const scope = (typeof name === 'string' ? TOOL_SCOPES.get(name) : undefined) ?? 'wallet:pay';
+  const { saveTo } = readOptionalObject(readOptionalObject(params)?.['arguments']) ?? {};
+  // What is bought into the files needs both.
+  return saveTo === undefined || scope === 'hub' ? [scope] : [scope, 'hub'];
 }
 
 function named(scope: Scope, tools: readonly string[]): readonly (readonly [string, Scope])[] {

@@ -35,6 +35,8 @@ export interface Purchase extends FetchRequest {
   readonly maxAmount: string;
   /** The buyer's name for this one purchase. */
   readonly intentId: string;
+  /** Under which name it is saved at the hub; absent for what is answered as it is. */
+  readonly save?: { readonly name: string } | undefined;
 }
 
 /** A payment that is charged and may be signed. */

@@ -47,6 +47,14 @@ const Intent = z.object({
   at: z.int(),
   deal: AcceptedOffer.optional(),
   result: Result.optional(),
+  /** What was bought is saved at the hub: under which name, by what access, and what is there. */
+  save: z
+    .object({
+      name: z.string(),
+      access: z.string().optional(),
+      file: z.object({ size: z.int(), sha256: z.string() }).optional(),
+    })
+    .optional(),
   /** Of the seller's receipt or the chain. */
   transaction: z.string().optional(),
 });
@@ -56,10 +64,14 @@ export type StoredIntent = z.input<typeof Intent>;
 export type AcceptedOffer = z.infer<typeof AcceptedOffer>;
 export type Result = z.infer<typeof Result>;
 
-export function requestDigest({ url, method, body }: FetchRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? '']))
-    .digest('base64url');
+export function requestDigest({
+  url,
+  method,
+  body,
+  save,
+}: FetchRequest & { readonly save?: { readonly name: string } | undefined }): string {
+  const asked = [method, url, body ?? '', ...(save === undefined ? [] : ['hub', save.name])];
+  return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
 }
 
 /** An intent, and the exact text it is stored as. */

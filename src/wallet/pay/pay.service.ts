@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import type { FetchAnswer, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { FacilitatorError } from '../../protocol/errors.js';
 import type { Asking } from '../asks/asking.js';
 import type { Journal } from '../audit/journal.js';
@@ -20,7 +20,9 @@ import {
   type StoredRecord,
 } from './intent.js';
 import { noOffer, readPaymentRequired } from './offer.js';
+import type { SavedFile } from './file-saver.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
+import { accessIn, type Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
@@ -30,6 +32,7 @@ export interface PayParts {
   readonly charger: Charger;
   readonly presenter: Presenter;
   readonly asking: Asking;
+  readonly saving: Saving;
   readonly intents: IntentStore;
   readonly store: SpendingStore;
   readonly reconciler: Reconciler;
@@ -103,8 +106,9 @@ export class PayService {
   }
 
   #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
-    const { locks, intents } = this.parts;
+    const { locks, intents, saving } = this.parts;
     const { address } = session.wallet;
+    saving.assertPossible(wanted);
     return locks.hold(`intent:${address}:${tagOf(wanted.intentId)}`, async () => {
       const stored = await intents.read(address, wanted.intentId);
       if (stored === undefined) return this.#buy(session, wanted, '');
@@ -116,13 +120,19 @@ export class PayService {
   async #goOn(session: Session, wanted: Purchase, stored: StoredRecord): Promise<PaymentView> {
     const { intent, record } = stored;
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
-    if (intent.state !== 'reserved') return viewOf(wanted.intentId, intent);
+    if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
     if (deal.spending.deadline <= this.parts.now()) {
       const status = await this.#fateOf(session.wallet.address, deal.spending);
       // Proven never to be executed: the intent may be paid for anew.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
+      if (status === 'paid_without_content' && wanted.save !== undefined) {
+        return this.#save(session, wanted, {
+          record,
+          intent: { ...intent, ...paidFor(wanted.save) },
+        });
+      }
       return paymentView(wanted.intentId, intent, status);
     }
     const charged = await this.parts.charger.chargeAgain(session, wanted, stored);
@@ -133,11 +143,17 @@ export class PayService {
   /** @param replaces - the record of a payment that is over; empty for none. */
   async #buy(session: Session, wanted: Purchase, replaces: string): Promise<PaymentView> {
     const { fetcher, known, charger, timeoutMs } = this.parts;
-    const answer = await fetcher.fetch(wanted, AbortSignal.timeout(timeoutMs));
-    if (answer.status !== 402) return this.#keepFree(session, wanted, answer, replaces);
+    const { answer, file } =
+      wanted.save === undefined
+        ? { answer: await fetcher.fetch(wanted, AbortSignal.timeout(timeoutMs)), file: undefined }
+        : await this.parts.saving.ask(session, wanted);
+    if (answer.status !== 402) return this.#keepFree(session, wanted, { answer, file }, replaces);
     const required = readPaymentRequired(answer, known);
     if (required === undefined) throw noOffer(answer);
     const { url } = answer;
+    if (wanted.save !== undefined) {
+      for (const { requirements } of required.offers) this.parts.saving.assertSize(requirements);
+    }
     const charged = await charger.charge(session, wanted, { ...required, url }, replaces);
     if (charged.kind === 'charged') return this.#present(session, wanted, charged);
     if (charged.kind === 'exists') return this.#goOn(session, wanted, charged);
@@ -146,15 +162,75 @@ export class PayService {
   }
 
   async #present(session: Session, wanted: Purchase, charged: ChargedDeal): Promise<PaymentView> {
+    if (wanted.save !== undefined)
+      return this.#presentToSave(session, wanted, charged, wanted.save);
+    const answer = await this.parts.presenter.present(session, wanted, charged);
+    return this.#presented(session, wanted, charged, answer);
+  }
+
+  /** That it is paid is kept before the first byte is saved: whoever asks again goes on from there. */
+  async #presentToSave(
+    session: Session,
+    wanted: Purchase,
+    charged: ChargedDeal,
+    { name }: NonNullable<Purchase['save']>,
+  ): Promise<PaymentView> {
+    const signal = this.parts.saving.signal();
+    const first = await this.parts.presenter.open(session, wanted, charged, signal);
+    if (first?.status !== 200) {
+      const answer = first && { ...first, ...(await first.start()) };
+      return this.#presented(session, wanted, charged, answer);
+    }
+    const save = { name, access: accessIn(first) };
+    const intent = await this.#notePaid(session.wallet.address, wanted.intentId, charged, {
+      ...{ answer: withoutBody(first), save },
+    });
+    return this.#save(session, wanted, { intent, record: charged.record }, { signal, first });
+  }
+
+  /** @returns what is paid, and saved as far as it could be. */
+  async #save(
+    session: Session,
+    wanted: Purchase,
+    { intent, record }: StoredRecord,
+    how?: { readonly signal: AbortSignal; readonly first: OpenAnswer },
+  ): Promise<PaymentView> {
     const { intentId } = wanted;
+    const { deal, state, result } = intent;
+    // What came back from the journal has lost what was answered, and where it was to be saved.
+    const isLost = state === 'paid' && result === undefined;
+    const save = intent.save ?? (isLost ? wanted.save : undefined);
+    if (deal === undefined || save === undefined || intent.save?.file !== undefined) {
+      return viewOf(intentId, intent);
+    }
+    const { saving } = this.parts;
+    try {
+      const paid = { deal, access: intent.save?.access };
+      const given = how ?? { signal: saving.signal() };
+      const { size, sha256 } = await saving.savePaid(session, wanted, paid, given);
+      const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
+      await this.#keep(session.wallet.address, intentId, saved, chargeCountOf(record));
+      return viewOf(intentId, saved);
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      const view = paymentView(intentId, { ...intent, save }, 'paid_not_saved');
+      return { ...view, message: `${view.message} ${error.message}` };
+    }
+  }
+
+  async #presented(
+    session: Session,
+    { intentId }: Purchase,
+    charged: ChargedDeal,
+    answer: FetchAnswer | undefined,
+  ): Promise<PaymentView> {
     const { address } = session.wallet;
     const { intent, deal } = charged;
-    const answer = await this.parts.presenter.present(session, wanted, charged);
     // It keeps its one payment.
     if (answer === undefined) return paymentView(intentId, intent, 'pending');
     // A redirect is no answer, and the payment does not follow it.
     if (answer.status < 300 || receiptOf(answer)?.['success'] === true) {
-      return this.#keepPaid(address, intentId, charged, answer);
+      return viewOf(intentId, await this.#notePaid(address, intentId, charged, { answer }));
     }
     const status = await this.#fateOf(address, deal.spending);
     return paymentView(intentId, { ...intent, result: resultOf(answer) }, status);
@@ -169,16 +245,16 @@ export class PayService {
     return kind === 'spent' ? 'paid_without_content' : 'pending';
   }
 
-  async #keepPaid(
+  async #notePaid(
     wallet: Address,
     intentId: string,
     { intent, record, deal }: ChargedDeal,
-    answer: FetchAnswer,
-  ): Promise<PaymentView> {
+    { answer, save }: { readonly answer: FetchAnswer; readonly save?: Intent['save'] },
+  ): Promise<Intent> {
     const sent = receiptOf(answer)?.['transaction'];
     const transaction =
       typeof sent === 'string' && /^0x[0-9a-fA-F]{64}$/.test(sent) ? sent : undefined;
-    const paid: Intent = { ...intent, state: 'paid', result: resultOf(answer), transaction };
+    const paid: Intent = { ...intent, state: 'paid', result: resultOf(answer), transaction, save };
     const common = { at: this.parts.now(), wallet, intent: intentId, httpStatus: answer.status };
     const paidBy = { transaction: transaction ?? '', spending: deal.spending.id };
     try {
@@ -188,23 +264,24 @@ export class PayService {
       // It is paid and answered: what could not be noted must not keep the answer from the buyer.
       if (!(error instanceof FacilitatorError)) throw error;
     }
-    return viewOf(intentId, paid);
+    return paid;
   }
 
   async #keepFree(
-    { wallet }: Session,
+    session: Session,
     wanted: Purchase,
-    answer: FetchAnswer,
+    { answer, file }: { readonly answer: FetchAnswer; readonly file?: SavedFile | undefined },
     replaces: string,
   ): Promise<PaymentView> {
     const { url, method, intentId } = wanted;
     const free: Intent = {
       ...{ v: 1, state: 'free', request: requestDigest(wanted), url, method, at: this.parts.now() },
       result: resultOf(answer),
+      ...(file !== undefined && { save: { name: file.name, file } }),
     };
     // An error may be over by the next try.
     if (answer.status < 400) {
-      await this.#keep(wallet.address, intentId, free, chargeCountOf(replaces));
+      await this.#keep(session.wallet.address, intentId, free, chargeCountOf(replaces));
     }
     return viewOf(intentId, free);
   }
@@ -215,7 +292,19 @@ export class PayService {
 }
 
 function viewOf(intentId: string, intent: Intent): PaymentView {
-  return paymentView(intentId, intent, intent.state === 'reserved' ? 'pending' : intent.state);
+  return paymentView(intentId, intent, statusOf(intent));
+}
+
+function statusOf({ state, save }: Intent): PaymentStatus {
+  if (state === 'reserved') return 'pending';
+  return state === 'paid' && save !== undefined && save.file === undefined
+    ? 'paid_not_saved'
+    : state;
+}
+
+/** What the chain has shown to be paid, where its answer was lost. */
+function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
+  return { state: 'paid', save: { name } };
 }
 
 /** One purchase that cannot be opened hides no other. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { readBase64Json } from '../../protocol/payment/payment-required.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
@@ -10,7 +10,7 @@ import type { WalletSigner } from '../signing/signer.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
 import { type ChargedDeal, notServed, type Purchase } from './charger.js';
-import type { Result } from './intent.js';
+import type { AcceptedOffer, Result } from './intent.js';
 import { paymentHeader } from './payment-header.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
@@ -25,29 +25,72 @@ export interface PresenterParts {
   readonly timeoutMs: number;
 }
 
+interface Sending<A> {
+  readonly signal: AbortSignal;
+  readonly send: (
+    request: FetchRequest,
+    header: readonly [name: string, value: string],
+    signal: AbortSignal,
+  ) => Promise<A>;
+}
+
 /** Signs a charged payment, the same each time, and gives it to the seller. */
 export class Presenter {
   constructor(private readonly parts: PresenterParts) {}
 
   /** @returns `undefined` when it is not known whether the seller got it. */
-  async present(
+  present(
     session: Session,
     wanted: Purchase,
     charged: ChargedDeal,
   ): Promise<FetchAnswer | undefined> {
-    const { authorizer, fetcher, timeoutMs } = this.parts;
-    await authorizer.assertActive(session);
+    const { fetcher, timeoutMs } = this.parts;
     const signal = AbortSignal.timeout(timeoutMs);
+    return this.#present(session, wanted, charged, { signal, send: fetcher.present.bind(fetcher) });
+  }
+
+  /**
+   * The same where the body is read as it comes.
+   *
+   * @param signal - ends it, the body as well.
+   */
+  open(
+    session: Session,
+    wanted: Purchase,
+    charged: ChargedDeal,
+    signal: AbortSignal,
+  ): Promise<OpenAnswer | undefined> {
+    const { fetcher } = this.parts;
+    const send: Sending<OpenAnswer>['send'] = async (request, [name, value], ends) => {
+      const answer = await fetcher.open(request, { [name]: value }, ends);
+      if (isPending(answer)) await answer.start();
+      return answer;
+    };
+    return this.#present(session, wanted, charged, { signal, send });
+  }
+
+  /** The header of a payment that was made before, for who is to see that it was. */
+  headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
+    return this.#headerOf(session, deal);
+  }
+
+  async #present<A extends Pick<FetchAnswer, 'status' | 'headers'>>(
+    session: Session,
+    wanted: Purchase,
+    charged: ChargedDeal,
+    { signal, send }: Sending<A>,
+  ): Promise<A | undefined> {
+    await this.parts.authorizer.assertActive(session);
     const header = await this.#sign(session, charged);
     const { url } = charged.deal;
     const isSameOrigin = new URL(url).origin === new URL(wanted.url).origin;
     const headers = isSameOrigin ? wanted.headers : {};
     const request = { url, method: wanted.method, headers, body: wanted.body };
-    let answer: FetchAnswer | undefined;
+    let answer: A | undefined;
     do {
       if (answer !== undefined) await sleep(PENDING_RETRY_MS);
       try {
-        answer = await fetcher.present(request, header, signal);
+        answer = await send(request, header, signal);
       } catch (error) {
         if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
         return undefined;
@@ -60,9 +103,15 @@ export class Presenter {
     session: Session,
     { deal, isSigned }: ChargedDeal,
   ): Promise<readonly [string, string]> {
+    const header = await this.#headerOf(session, deal);
+    if (!isSigned) await this.parts.authorizer.noteSigned(session, deal.spending);
+    return header;
+  }
+
+  async #headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
     const { address } = session.wallet;
     const { spending } = deal;
-    const { known, signer, authorizer } = this.parts;
+    const { known, signer } = this.parts;
     const token = known.token(spending.chainId, spending.asset);
     const proxy = known.permit2Proxy(spending.chainId);
     if (token === undefined || proxy === undefined) throw notServed();
@@ -84,16 +133,17 @@ export class Presenter {
     }
     const key = tagOf(`${address}${spending.id}`);
     const signature = await signer.signAuthorized(session, message, key);
-    if (!isSigned) await authorizer.noteSigned(session, spending);
     return paymentHeader(deal, address, proxy, signature);
   }
 }
 
-export function receiptOf({ headers }: FetchAnswer): ReturnType<typeof readBase64Json> {
+export function receiptOf({
+  headers,
+}: Pick<FetchAnswer, 'headers'>): ReturnType<typeof readBase64Json> {
   return readBase64Json(headers['payment-response'] ?? headers['x-payment-response']);
 }
 
-function isPending(answer: FetchAnswer): boolean {
+function isPending(answer: Pick<FetchAnswer, 'status' | 'headers'>): boolean {
   return receiptOf(answer)?.['errorReason'] === 'settlement_pending' && answer.status >= 400;
 }
 

@@ -19,6 +19,7 @@ export interface AmountView {
  * - `paid`: paid for and answered. `free`: answered without payment.
  * - `pending`: the payment is signed, its outcome is not known yet. Ask again with the same intent.
  * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
+ * - `paid_not_saved`: paid for, and not all of it is saved yet. Ask again with the same intent.
  * - `not_paid`: nothing was paid and nothing will be.
  * - `awaiting_owner`: nothing is paid before the owner says yes. `approved`: it is paid when it is asked for
  *   again. `denied`, `expired`: the owner said no, or nothing in time.
@@ -28,6 +29,7 @@ export type PaymentStatus =
   | 'free'
   | 'pending'
   | 'paid_without_content'
+  | 'paid_not_saved'
   | 'not_paid'
   | 'awaiting_owner'
   | 'approved'
@@ -50,6 +52,8 @@ export interface PaymentView {
   readonly isCutOff?: boolean;
   /** Where the owner answers, and until when. */
   readonly ask?: { readonly url: string; readonly expiresAt: string };
+  /** Where it is at the hub, in place of the body. */
+  readonly saved?: { readonly name: string; readonly size: number; readonly sha256: string };
   readonly message: string;
 }
 
@@ -60,6 +64,8 @@ const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
     'The payment is signed and may land; nothing else will be paid for this intent. Ask again with the same intent.',
   paid_without_content:
     'The payment landed, but there is no answer to give. Take it up with the seller, naming the transaction.',
+  paid_not_saved:
+    'It is paid, and not saved yet. Ask again with the same intent: nothing more is paid, and it goes on.',
   not_paid: 'Nothing was paid, and nothing will be.',
   awaiting_owner:
     'The rules ask the owner about a payment as large as this. Show the user the link in "ask"; once it is signed there, ask again with the same intent. Nothing is paid before.',
@@ -89,7 +95,7 @@ export function amountView(
 
 export function paymentView(
   intentId: string,
-  { url, method, at, deal, result, transaction }: Intent,
+  { url, method, at, deal, result, transaction, save }: Intent,
   status: PaymentStatus,
 ): PaymentView {
   return {
@@ -108,13 +114,17 @@ export function paymentView(
       payTo: deal.spending.payTo,
     }),
     ...(transaction !== undefined && { transaction }),
+    ...(save?.file !== undefined && { saved: { name: save.name, ...save.file } }),
     ...(result !== undefined && {
       httpStatus: result.httpStatus,
       contentType: result.contentType,
-      body: result.body,
-      bodyEncoding: result.encoding,
-      isCutOff: result.isCutOff,
     }),
+    ...(result !== undefined &&
+      save === undefined && {
+        body: result.body,
+        bodyEncoding: result.encoding,
+        isCutOff: result.isCutOff,
+      }),
     message: MESSAGES[status],
   };
 }

@@ -3,6 +3,7 @@ import {
   FetchError,
   type FetchLimits,
   type FetchRequest,
+  type OpenAnswer,
   SafeFetch,
 } from '../../platform/fetch/safe-fetch.js';
 import { WalletError } from '../wallet-error.js';
@@ -33,12 +34,29 @@ export class WalletFetch {
     return said(() => this.#safe.present(wanted, header, signal));
   }
 
+  /**
+   * Without waiting for the body, which may be of any size. Redirects are not followed.
+   *
+   * @param headers - of ours, such as a payment.
+   * @throws WalletError like {@link fetch}; the body throws a `FetchError` where it breaks off.
+   */
+  open(
+    wanted: FetchRequest,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<OpenAnswer> {
+    return said(async () => {
+      const answer = await this.#safe.open(wanted, headers, signal);
+      return { ...answer, start: () => said(answer.start) };
+    });
+  }
+
   close(): Promise<void> {
     return this.#safe.close();
   }
 }
 
-async function said(fetching: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
+async function said<T>(fetching: () => Promise<T>): Promise<T> {
   try {
     return await fetching();
   } catch (error) {

@@ -11,7 +11,7 @@ const CONTENT_MAX = 262_144;
 const NAME = 'must be 1 to 128 characters without / \\ " and control characters';
 const GIGABYTE = 1_073_741_824;
 
-const name = z
+export const fileName = z
   .string()
   .min(1)
   .max(128)
@@ -26,7 +26,7 @@ const contentType = z
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256: 64 hex digits');
 
 export const FilePutInput = z.strictObject({
-  name,
+  name: fileName,
   content: z.string().min(1).max(CONTENT_MAX),
   encoding: z.enum(['utf8', 'base64']).default('utf8').describe('Of "content"'),
   contentType: contentType.optional(),
@@ -41,7 +41,7 @@ const FileFacts = {
 export const FilePutOutput = z.object(FileFacts);
 
 export const FileUploadInput = z.strictObject({
-  name,
+  name: fileName,
   maxBytes: z.int().min(1).max(GIGABYTE).default(67_108_864),
   contentType: contentType.optional().describe('The only one that is taken; without it any'),
   sha256: sha256.optional().describe('The only content that is taken; without it any'),
@@ -61,7 +61,7 @@ export const FileUploadOutput = z.object({
   until: z.string(),
 });
 
-export const FileNameInput = z.strictObject({ name });
+export const FileNameInput = z.strictObject({ name: fileName });
 
 export const FileGetOutput = z.object({
   ...FileFacts,
@@ -82,7 +82,7 @@ export const FileListOutput = z.object({
 });
 
 export const FileShareInput = z.strictObject({
-  name,
+  name: fileName,
   seconds: z
     .int()
     .min(60)

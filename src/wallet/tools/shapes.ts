@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
-import type { FileTools } from './file-shapes.js';
+import { fileName, type FileTools } from './file-shapes.js';
 import type { FundAnswer, FundInput } from './fund-shapes.js';
 import type {
   ServiceDetailsInput,
@@ -38,6 +38,13 @@ export const PayInput = z.strictObject({
     .describe(
       'Your name for this purchase. Use the same one when you ask again for the same purchase: it is paid once. A new one is a new payment.',
     ),
+  saveTo: z
+    .literal('hub')
+    .optional()
+    .describe(
+      'Keep what is bought as a file of this wallet, in place of answering it: for what is large',
+    ),
+  saveAs: fileName.optional().describe('Its name there; without it the last part of the path'),
 });
 
 export const StatusInput = z.strictObject({ intentId: PayInput.shape.intentId });
@@ -95,6 +102,7 @@ const PaymentFacts = {
     'free',
     'pending',
     'paid_without_content',
+    'paid_not_saved',
     'not_paid',
     'awaiting_owner',
     'approved',
@@ -123,6 +131,10 @@ export const PaymentOutput = z.object({
   body: z.string().optional(),
   bodyEncoding: z.enum(['utf8', 'base64']).optional(),
   isCutOff: z.boolean().optional().describe('true: the answer was larger than is kept'),
+  saved: z
+    .object({ name: z.string(), size: z.int(), sha256: z.string() })
+    .optional()
+    .describe('The file of this wallet that was bought, in place of a body'),
 });
 
 export const HistoryOutput = z.object({ payments: z.array(z.object(PaymentFacts)) });

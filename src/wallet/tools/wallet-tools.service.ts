@@ -10,6 +10,7 @@ import type { WalletFiles } from '../hub/wallet-files.js';
 import type { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
 import type { PayService } from '../pay/pay.service.js';
+import { nameFor } from '../pay/saving.js';
 import { amountView } from '../pay/views.js';
 import type { WalletFetch } from '../pay/wallet-fetch.js';
 import type { WalletProvider } from '../provider/wallet-provider.js';
@@ -132,8 +133,14 @@ class LocalWalletTools implements WalletTools {
     };
   }
 
-  pay(input: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
-    return this.parts.payments.pay(this.session, { ...input, body: input.body });
+  pay({
+    saveTo,
+    saveAs,
+    body,
+    ...input
+  }: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
+    const save = saveTo === undefined ? undefined : { name: saveAs ?? nameFor(input.url) };
+    return this.parts.payments.pay(this.session, { ...input, body, save });
   }
 
   status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {

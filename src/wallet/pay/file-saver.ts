@@ -1,0 +1,77 @@
+import type { OpenAnswer } from '../../platform/fetch/safe-fetch.js';
+import type { HubClient } from '../hub/hub-client.js';
+import type { HubSigner } from '../hub/hub-signer.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { type BodySource, type ExpectedFile, ResumedBody } from './resumed-body.js';
+
+/** Bytes of a file of which no type is told. */
+const ANY_TYPE = '';
+export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
+
+/** A file of the wallet at the hub. */
+export interface SavedFile {
+  readonly name: string;
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+}
+
+export interface FileSaverParts {
+  readonly client: HubClient;
+  readonly signer: HubSigner;
+  /** Of one file. */
+  readonly maxBytes: number;
+  /** Of saving one file, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Puts what a server sends into the hub as it comes: of a file of any size a few pieces are in memory. */
+export class FileSaver {
+  constructor(private readonly parts: FileSaverParts) {}
+
+  get timeoutMs(): number {
+    return this.parts.timeoutMs;
+  }
+
+  /** Before anything is paid. @throws WalletError for what is larger than is saved. */
+  assertSize({ size = 0 }: ExpectedFile): void {
+    if (size <= this.parts.maxBytes) return;
+    throw new WalletError(
+      'invalid_request',
+      `The file has ${size} bytes, and at most ${this.parts.maxBytes} are saved (WALLET_SAVE_MAX_BYTES).`,
+    );
+  }
+
+  /**
+   * @throws WalletError; nothing is stored then, or it was stored and the answer got lost: the same again is.
+   */
+  async save(
+    session: Session,
+    name: string,
+    source: Omit<BodySource, 'maxBytes'>,
+  ): Promise<SavedFile> {
+    const { client, signer, maxBytes, timeoutMs } = this.parts;
+    const body = new ResumedBody({ ...source, maxBytes });
+    this.assertSize({ size: body.size });
+    const contentType = source.expected.contentType ?? typeOf(source.first);
+    const { sha256 } = source.expected;
+    const seconds = Math.ceil(timeoutMs / 1000) + 60;
+    const wanted = { name, sha256, contentType, seconds, maxBytes: body.size ?? maxBytes };
+    const { text } = await signer.upload(session, wanted);
+    const stored = await client
+      .put(text, contentType, body, source.signal)
+      .catch((error: unknown) => {
+        throw body.problem ?? error;
+      });
+    if (stored.sha256 === body.sha256()) return { name, ...stored };
+    throw new WalletError('fetch_failed', 'The file hub has stored something else.');
+  }
+}
+
+/** As the server says, where that is a type. */
+function typeOf({ headers }: OpenAnswer): string {
+  const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const plain = type.trim().toLowerCase();
+  return MEDIA_TYPE.test(plain) ? plain : ANY_TYPE;
+}

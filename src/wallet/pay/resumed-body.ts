@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FetchError, type OpenAnswer } from '../../platform/fetch/safe-fetch.js';
+import { WalletError } from '../wallet-error.js';
+
+/** One after the other without a byte between them. */
+const FAILURES_MAX = 6;
+const PAUSE_MS = 200;
+/** Of a server that has no time now. */
+const LATER: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+const RANGE = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/;
+
+/** What a file has to be, as far as that is known before it is there. */
+export interface ExpectedFile {
+  /** Hex without `0x`. */
+  readonly sha256?: string | undefined;
+  readonly size?: number | undefined;
+  /** A media type without parameters. */
+  readonly contentType?: string | undefined;
+}
+
+export interface BodySource {
+  /** The answer whose body is wanted. */
+  readonly first: OpenAnswer;
+  /** The same again, asked with more headers: what is paid stays paid. @throws FetchError */
+  readonly again: (headers: Readonly<Record<string, string>>) => Promise<OpenAnswer>;
+  readonly expected: ExpectedFile;
+  readonly maxBytes: number;
+  /** Ends it all. */
+  readonly signal: AbortSignal;
+  /** Milliseconds before the second try of one after the other; each next one waits twice as long. */
+  readonly pauseMs?: number;
+}
+
+/**
+ * A body that goes on where its connection broke off, as long as it is the same file: by a range where the server has
+ * them, else by reading again what was read. It ends only when it is whole and what was expected; else it throws, so
+ * that nobody takes the half of it for all.
+ */
+export class ResumedBody implements AsyncIterable<Buffer> {
+  readonly #hash = createHash('sha256');
+  readonly #size: number | undefined;
+  #bytes = 0;
+  #problem: unknown;
+
+  constructor(private readonly source: BodySource) {
+    const sent = /^\d{1,15}$/.exec(source.first.headers['content-length'] ?? '')?.[0];
+    this.#size = sent === undefined ? source.expected.size : Number(sent);
+  }
+
+  /** What it threw: whoever reads may tell of it as something else. */
+  get problem(): unknown {
+    return this.#problem;
+  }
+
+  /** `undefined` where nobody has said. */
+  get size(): number | undefined {
+    return this.#size;
+  }
+
+  /** Hex. To be asked once, when all was read. */
+  sha256(): string {
+    return this.#hash.copy().digest('hex');
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      yield* this.#whole();
+      this.#assertExpected();
+    } catch (error) {
+      this.#problem = error;
+      throw error;
+    }
+  }
+
+  async *#whole(): AsyncGenerator<Buffer> {
+    let answer = this.source.first;
+    let [failures, skip] = [0, 0];
+    for (;;) {
+      try {
+        for await (const chunk of answer.body) {
+          const rest = chunk.subarray(Math.min(skip, chunk.length));
+          skip -= chunk.length - rest.length;
+          if (rest.length === 0) continue;
+          failures = 0;
+          this.#count(rest);
+          yield rest;
+        }
+        if (this.#size === undefined || this.#bytes >= this.#size) return;
+      } catch (error) {
+        if (!(error instanceof FetchError)) throw error;
+      }
+      [answer, skip] = await this.#resumed(failures);
+      failures += 1;
+    }
+  }
+
+  /** @throws WalletError when it cannot be gone on with. */
+  async #resumed(failures: number): Promise<readonly [answer: OpenAnswer, skip: number]> {
+    const { first, again, expected, signal, pauseMs = PAUSE_MS } = this.source;
+    const etag = first.headers['etag'];
+    const isSame = etag?.startsWith('"') === true;
+    // Whether it is the same file has to be seen from its name or from its bytes.
+    if (this.#size === undefined || (!isSame && expected.sha256 === undefined)) throw brokenOff();
+    const headers = { range: `bytes=${this.#bytes}-`, ...(isSame && { 'if-range': etag }) };
+    for (let failed = failures; failed < FAILURES_MAX; failed += 1) {
+      if (failed > 0) await sleep(pauseMs * 2 ** (failed - 1), undefined, { signal }).catch(over);
+      if (signal.aborted) break;
+      const answer = await again(headers).catch(cut);
+      if (answer === undefined) continue;
+      if (isSame && answer.headers['etag'] !== etag && answer.status < 300) throw changed();
+      if (answer.status === 206) {
+        const [, from, size] = RANGE.exec(answer.headers['content-range'] ?? '') ?? [];
+        if (Number(from) === this.#bytes && Number(size) === this.#size) return [answer, 0];
+        throw changed();
+      }
+      if (answer.status === 200) return [answer, this.#bytes];
+      await answer.start().catch(cut);
+      if (!LATER.has(answer.status)) break;
+    }
+    throw brokenOff();
+  }
+
+  #count(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    const { maxBytes } = this.source;
+    if (this.#bytes > Math.min(maxBytes, this.#size ?? maxBytes)) {
+      throw new WalletError(
+        'fetch_failed',
+        'The file is larger than it was said to be, or than is saved here.',
+      );
+    }
+    this.#hash.update(chunk);
+  }
+
+  #assertExpected(): void {
+    const { sha256, size = this.#bytes } = this.source.expected;
+    if (size === this.#bytes && (sha256 === undefined || sha256 === this.sha256())) return;
+    throw new WalletError(
+      'fetch_failed',
+      'What the seller sent is not the file its offer has named: the SHA-256 or the size is another.',
+    );
+  }
+}
+
+/** Said by the signal itself. */
+function over(): void {
+  // Nothing to do.
+}
+
+/** What broke off is tried again. */
+function cut(error: unknown): undefined {
+  if (error instanceof FetchError) return;
+  if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
+}
+
+function brokenOff(): WalletError {
+  return new WalletError('fetch_failed', 'The seller broke off before the file was whole.');
+}
+
+function changed(): WalletError {
+  return new WalletError('fetch_failed', 'The seller has another file there now.');
+}

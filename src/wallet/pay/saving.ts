@@ -1,0 +1,181 @@
+import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
+import { isUrl } from '../../platform/http/urls.js';
+import { readOptionalObject } from '../../protocol/payment/wire-values.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import type { Purchase } from './charger.js';
+import { type FileSaver, MEDIA_TYPE, type SavedFile } from './file-saver.js';
+import type { AcceptedOffer } from './intent.js';
+import type { Presenter } from './presenter.js';
+import type { ExpectedFile } from './resumed-body.js';
+import type { WalletFetch } from './wallet-fetch.js';
+
+/** A token by which a seller knows who has paid, as the file hub sends it. */
+const ACCESS = 'hub-access';
+const ACCESS_MAX = 4096;
+const NAME_MAX = 128;
+
+/** What was paid for and is to be saved. */
+export interface PaidFile {
+  readonly deal: AcceptedOffer;
+  /** What the seller gave to be shown again; without it the payment is. */
+  readonly access: string | undefined;
+}
+
+export interface SavingParts {
+  readonly fetcher: WalletFetch;
+  readonly presenter: Presenter;
+  /** `undefined` where no file hub is named. */
+  readonly saver: FileSaver | undefined;
+}
+
+/** Saves what was bought. Nothing here pays: what is shown was paid before. */
+export class Saving {
+  constructor(private readonly parts: SavingParts) {}
+
+  /** Before anything is asked or paid. @throws WalletError for what cannot be saved. */
+  assertPossible({ save, method, headers }: Purchase): void {
+    if (save === undefined) return;
+    void this.#saver;
+    if (method !== 'GET') {
+      throw new WalletError('invalid_request', 'Only what is asked for with GET can be saved.');
+    }
+    if (Object.keys(headers).some((name) => /^(range|if-.*)$/i.test(name))) {
+      throw new WalletError('invalid_request', 'What is saved is all of it: ask for no part.');
+    }
+  }
+
+  /** Before it is paid. @throws WalletError for an offer of more than is saved. */
+  assertSize(requirements: AcceptedOffer['requirements']): void {
+    this.#saver.assertSize(expectedIn(requirements));
+  }
+
+  /** Ends what is being saved. */
+  signal(): AbortSignal {
+    return AbortSignal.timeout(this.#saver.timeoutMs);
+  }
+
+  /**
+   * @param first - the answer that brought it; without it the seller is asked again.
+   * @throws WalletError where it is not saved; asked again it may be.
+   */
+  async savePaid(
+    session: Session,
+    wanted: Purchase,
+    { deal, access }: PaidFile,
+    { signal, first }: { readonly signal: AbortSignal; readonly first?: OpenAnswer },
+  ): Promise<SavedFile> {
+    const { fetcher, presenter } = this.parts;
+    const shown =
+      access === undefined
+        ? Object.fromEntries([await presenter.headerOf(session, deal)])
+        : { [ACCESS]: access };
+    const request = requestOf(wanted, deal.url);
+    const again = (headers: Readonly<Record<string, string>>): Promise<OpenAnswer> =>
+      fetcher.open(request, { ...headers, ...shown }, signal);
+    const expected = expectedIn(deal.requirements);
+    const answer = first ?? (await again({}));
+    return this.#save(session, wanted, { first: answer, again, expected, signal });
+  }
+
+  /**
+   * Asks for what may cost nothing; then it is saved at once, for not everything is given twice.
+   *
+   * @returns the answer, whose body is left out where it was saved.
+   * @throws WalletError
+   */
+  async ask(
+    session: Session,
+    wanted: Purchase,
+  ): Promise<{ readonly answer: FetchAnswer; readonly file?: SavedFile }> {
+    const { fetcher } = this.parts;
+    const signal = this.signal();
+    let first = await fetcher.open(requestOf(wanted, wanted.url), {}, signal);
+    if (first.status >= 300 && first.status < 400) {
+      await first.start();
+      const { url } = await fetcher.fetch(wanted, signal);
+      first = await fetcher.open(requestOf(wanted, url), {}, signal);
+    }
+    if (first.status !== 200) return { answer: { ...first, ...(await first.start()) } };
+    const { url } = first;
+    const again = (headers: Readonly<Record<string, string>>): Promise<OpenAnswer> =>
+      fetcher.open(requestOf(wanted, url), headers, signal);
+    const file = await this.#save(session, wanted, { first, again, expected: {}, signal });
+    return { answer: withoutBody(first), file };
+  }
+
+  async #save(
+    session: Session,
+    { save }: Purchase,
+    source: Parameters<FileSaver['save']>[2],
+  ): Promise<SavedFile> {
+    const { status, headers } = source.first;
+    if (status !== 200) {
+      await source.first.start().catch(() => undefined);
+      throw new WalletError(
+        'fetch_failed',
+        `The seller does not give the file now: status ${status}.`,
+      );
+    }
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      await source.first.start().catch(() => undefined);
+      throw new WalletError(
+        'fetch_failed',
+        'The seller has compressed the file, which nobody offered to read.',
+      );
+    }
+    return this.#saver.save(session, save?.name ?? '', source);
+  }
+
+  get #saver(): FileSaver {
+    if (this.parts.saver !== undefined) return this.parts.saver;
+    throw new WalletError(
+      'not_found',
+      'This wallet has no file hub to save to: its operator names one by WALLET_HUB_URL.',
+    );
+  }
+}
+
+/** An answer whose body is kept elsewhere. */
+export function withoutBody(answer: OpenAnswer): FetchAnswer {
+  return { ...answer, body: Buffer.alloc(0), isCutOff: false };
+}
+
+/** What a seller gives to be shown again. */
+export function accessIn({ headers }: Pick<OpenAnswer, 'headers'>): string | undefined {
+  const access = headers[ACCESS];
+  return access !== undefined && access.length <= ACCESS_MAX ? access : undefined;
+}
+
+/** What the seller has offered, as the file hub writes it. Who says something else there is taken at its word. */
+export function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
+  const { sha256, size, contentType } = readOptionalObject(requirements['extra']) ?? {};
+  return {
+    ...(typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) && { sha256 }),
+    ...(typeof size === 'number' && Number.isSafeInteger(size) && size > 0 && { size }),
+    ...(typeof contentType === 'string' && MEDIA_TYPE.test(contentType) && { contentType }),
+  };
+}
+
+/** The last part of a path as a name, as far as it is one. */
+export function nameFor(url: string): string {
+  const last = isUrl(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : '';
+  const name = decoded(last)
+    .replaceAll(/[\p{Cc}\p{Cs}/\\"]/gu, '-')
+    .slice(0, NAME_MAX);
+  return /^\.{0,2}$/.test(name) || /\p{Cs}/u.test(name) ? 'file' : name;
+}
+
+/** To the same server what was meant for it, and to another nothing. */
+function requestOf({ url: asked, headers, method }: Purchase, url: string): FetchRequest {
+  const isSameOrigin = new URL(url).origin === new URL(asked).origin;
+  return { url, method, headers: isSameOrigin ? headers : {}, body: undefined };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
