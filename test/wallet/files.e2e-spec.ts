@@ -10,12 +10,16 @@ import { ApiDescription } from '../support/api-description.js';
 import { get } from '../support/http.js';
 import { HUB_ADDRESS } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
-import { type McpAgent, mcpAgent, type ToolResult, TRANSPORTS } from './mcp-agents.js';
+import { GENERATIONS, type McpAgent, mcpAgent, type ToolResult, TRANSPORTS } from './mcp-agents.js';
 import { WalletWorld } from './wallet-world.js';
 
 const run = promisify(execFile);
 const sha256Of = (bytes: string | Uint8Array): string =>
   createHash('sha256').update(bytes).digest('hex');
+
+const EVERY_WAY = GENERATIONS.flatMap((generation) =>
+  TRANSPORTS.map((transport) => [generation, transport] as const),
+);
 
 describe('files that agents keep', () => {
   let wallets: WalletWorld;
@@ -99,6 +103,56 @@ describe('files that agents keep', () => {
       });
     }
     expect(await dataOf(agent.call('hub_list', {}))).toEqual({ files: [] });
+  });
+
+  it.each(EVERY_WAY)('are resources to a client of %s over %s', async (generation, transport) => {
+    const token = await wallets.agentOf(newAccount());
+    const agent = await mcpAgent(generation, transport, wallets.url, token);
+    agents.push(agent);
+    expect((await agent.resources()).resources).toEqual([]);
+    const name = 'ü & b.txt';
+    await dataOf(agent.call('hub_put', { name, content: 'plain' }));
+    const raw = Buffer.from([0xff, 0]).toString('base64');
+    await dataOf(agent.call('hub_put', { name: 'raw', content: raw, encoding: 'base64' }));
+    const { resources } = await agent.resources();
+    const uri = `hub://file/${encodeURIComponent(name)}`;
+    expect(resources).toMatchObject([
+      { uri: 'hub://file/raw', name: 'raw', size: 2 },
+      { uri, name, size: 5 },
+    ]);
+    expect(await agent.read(uri)).toMatchObject([{ uri, text: 'plain' }]);
+    expect(await agent.read('hub://file/raw')).toMatchObject([{ blob: raw }]);
+    for (const unknown of [
+      'hub://file/none',
+      'hub://file/..',
+      'hub://file/%',
+      'file:///etc/passwd',
+    ]) {
+      await expect(agent.read(unknown)).rejects.toThrow();
+    }
+    const long = 'x'.repeat(65_537);
+    await dataOf(agent.call('hub_put', { name: 'long', content: long }));
+    await expect(agent.read('hub://file/long')).rejects.toThrow(/too large/);
+  });
+
+  it('are listed as resources by the hundred', async () => {
+    const token = await wallets.agentOf(newAccount());
+    // The newer client asks for all pages by itself.
+    const [newer, older] = await Promise.all(
+      GENERATIONS.map((one) => mcpAgent(one, 'HTTP', wallets.url, token)),
+    );
+    if (newer === undefined || older === undefined) throw new Error('there are two generations');
+    agents.push(newer, older);
+    for (let n = 0; n < 101; n += 1) {
+      await dataOf(newer.call('hub_put', { name: `n${n}`, content: 'x' }));
+    }
+    expect((await newer.resources()).resources).toHaveLength(101);
+    const first = await older.resources();
+    const second = await older.resources(first.nextCursor);
+    expect([first.resources.length, second.resources.map(({ name }) => name)]).toEqual([
+      ...[100, ['n0']],
+    ]);
+    expect(second.nextCursor).toBeUndefined();
   });
 
   it('take bytes that never pass through a model, by an address that is good once', async () => {
@@ -261,6 +315,6 @@ describe('files that agents keep', () => {
       error: 'The file hub could not be reached, or took too long.',
     });
     await other.close();
-    await Promise.all([bare.stop('SIGTERM'), lost.stop('SIGTERM')]);
+    await Promise.all([bare.stop('SIGKILL'), lost.stop('SIGKILL')]);
   });
 });

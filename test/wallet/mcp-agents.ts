@@ -25,11 +25,19 @@ export interface ListedTool {
   readonly annotations?: object | undefined;
 }
 
+export interface ListedResources {
+  readonly resources: readonly { readonly uri: string; readonly name: string }[];
+  readonly nextCursor?: string | undefined;
+}
+
 /** An official client that is connected, whichever its generation. */
 export interface McpAgent {
   readonly protocol: string | undefined;
   tools(): Promise<readonly ListedTool[]>;
   call(name: string, given?: Record<string, unknown>): Promise<ToolResult>;
+  resources(cursor?: string): Promise<ListedResources>;
+  /** @returns the contents; rejects where the protocol answers an error. */
+  read(uri: string): Promise<readonly object[]>;
   close(): Promise<void>;
 }
 
@@ -75,6 +83,7 @@ export async function mcpAgent(
       protocol: client.getNegotiatedProtocolVersion(),
       tools: async () => (await client.listTools()).tools,
       call: async (name, given = {}) => resultOf(await client.callTool({ name, arguments: given })),
+      ...resourcesOf(client),
       close: () => client.close(),
     };
   }
@@ -93,7 +102,16 @@ export async function mcpAgent(
     protocol,
     tools: async () => (await client.listTools()).tools,
     call: async (name, given = {}) => resultOf(await client.callTool({ name, arguments: given })),
+    ...resourcesOf(client),
     close: () => client.close(),
+  };
+}
+
+/** The same words in both generations. */
+function resourcesOf(client: Client | OldClient): Pick<McpAgent, 'resources' | 'read'> {
+  return {
+    resources: (cursor) => client.listResources(cursor === undefined ? {} : { cursor }),
+    read: async (uri) => (await client.readResource({ uri })).contents,
   };
 }
 

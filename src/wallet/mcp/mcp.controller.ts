@@ -23,6 +23,12 @@ import { WalletError } from '../wallet-error.js';
 import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
 
+/** What a request is answered from. */
+interface Served {
+  readonly tools: WalletTools;
+  readonly mayReadFiles: boolean;
+}
+
 /**
  * The wallet for agents, over the streamable HTTP of MCP in both its generations. It keeps nothing
  * between requests, so any process behind one address can answer any of them.
@@ -32,7 +38,7 @@ import { walletServer } from './wallet-server.js';
 @UseGuards(McpSiteGuard, WalletAuthGuard)
 @WalletAccess('resource')
 export class McpController {
-  readonly #walletTools = new WeakMap<AuthInfo, WalletTools>();
+  readonly #served = new WeakMap<AuthInfo, Served>();
   readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
     legacy: 'stateless',
     // There is no change to wait for, and a stream would outlive the process that is asked to end.
@@ -98,7 +104,9 @@ export class McpController {
     }
     this.#assertScope(session, body);
     const auth = authInfoOf(session);
-    this.#walletTools.set(auth, this.walletTools.of(session));
+    // Where files are not let in by scope, they are not resources either.
+    const mayReadFiles = session.scopes?.has('hub') !== false;
+    this.#served.set(auth, { tools: this.walletTools.of(session), mayReadFiles });
     await this.#serve(Object.assign(request, { auth }), response, body);
   }
 
@@ -113,15 +121,16 @@ export class McpController {
   }
 
   #serverFor(authInfo: AuthInfo | undefined): McpServer {
-    const tools = authInfo && this.#walletTools.get(authInfo);
-    if (tools === undefined)
+    const served = authInfo && this.#served.get(authInfo);
+    if (served === undefined)
       throw new TypeError('a request comes with the session it was let in by');
-    return walletServer(tools, {
+    const refusing = {
       publicUrl: this.config.wallet?.publicUrl ?? '',
-      onFailure: (err) => {
+      onFailure: (err: unknown): void => {
         this.logger.error({ err }, 'tool failed');
       },
-    });
+    };
+    return walletServer(served.tools, refusing, served.mayReadFiles);
   }
 }
 

@@ -22,6 +22,7 @@ import {
   type WalletTools,
 } from '../tools/shapes.js';
 import type { Refusing } from './answer.js';
+import { offerFiles } from './file-resources.js';
 import { FILE_TOOLS } from './file-tools.js';
 import { LOOKS_INSIDE, LOOKS_OUTSIDE, SPENDS, type Tool, tool } from './tool.js';
 
@@ -137,11 +138,20 @@ const INSTRUCTIONS =
   'Ask payment_quote first, then payment_pay. A refusal names the rule and how its owner changes it: tell the user, ' +
   'and do not try to get around it. Keeps files at a hub, where there is one. Never ask for a key, a token or a recovery phrase.';
 
-/** The tools of one wallet, for either generation of the protocol. Costs little: one per request. */
-export function walletServer(tools: WalletTools, refusing: Refusing): McpServer {
+/**
+ * The tools of one wallet, for either generation of the protocol. Costs little: one per request.
+ *
+ * @param mayReadFiles - whether its files are offered as resources, too.
+ */
+export function walletServer(
+  tools: WalletTools,
+  refusing: Refusing,
+  mayReadFiles = true,
+): McpServer {
   const info = { name: 'x402-wallet', title: 'x402 wallet', version: VERSION };
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer(info, { capabilities, instructions: INSTRUCTIONS });
   for (const [name, add] of Object.entries(TOOLS)) add(server, name, tools, refusing);
+  if (tools.hasFiles && mayReadFiles) offerFiles(server, () => tools.files, refusing);
   return server;
 }
