@@ -213,8 +213,8 @@ function refusalOf({ status, headers }: Response): WalletError {
       return new WalletError('invalid_request', 'The file is larger than the file hub takes.');
     case 451:
       return new WalletError('forbidden', 'The operator of the file hub has taken this file down.');
+    // 410 is of a link of ours that was made a moment ago: all were taken back in this very second.
     case 408:
-    // Of a link of ours that was made a moment ago: all links were taken back in this very second.
     case 410:
     case 429:
     case 503: {

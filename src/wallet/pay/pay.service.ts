@@ -12,6 +12,7 @@ import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
 import type { WalletObserver } from '../wallet-observer.js';
 import { type ChargedDeal, type Charger, type Purchase, storedIntent } from './charger.js';
+import type { SavedFile } from './file-saver.js';
 import {
   chargeCountOf,
   type Intent,
@@ -20,7 +21,6 @@ import {
   type StoredRecord,
 } from './intent.js';
 import { noOffer, readPaymentRequired } from './offer.js';
-import type { SavedFile } from './file-saver.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
 import { accessIn, type Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView } from './views.js';

@@ -36,7 +36,7 @@ export class Saving {
   /** Before anything is asked or paid. @throws WalletError for what cannot be saved. */
   assertPossible({ save, method, headers }: Purchase): void {
     if (save === undefined) return;
-    void this.#saver;
+    if (this.parts.saver === undefined) throw noHub();
     if (method !== 'GET') {
       throw new WalletError('invalid_request', 'Only what is asked for with GET can be saved.');
     }
@@ -129,11 +129,15 @@ export class Saving {
 
   get #saver(): FileSaver {
     if (this.parts.saver !== undefined) return this.parts.saver;
-    throw new WalletError(
-      'not_found',
-      'This wallet has no file hub to save to: its operator names one by WALLET_HUB_URL.',
-    );
+    throw noHub();
   }
+}
+
+function noHub(): WalletError {
+  return new WalletError(
+    'not_found',
+    'This wallet has no file hub to save to: its operator names one by WALLET_HUB_URL.',
+  );
 }
 
 /** An answer whose body is kept elsewhere. */
