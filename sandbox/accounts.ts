@@ -23,3 +23,5 @@ export const SIGNER = sandboxAccount(0);
 export const PAYER = sandboxAccount(1);
 export const SELLER = sandboxAccount(2);
 export const WALLET_OWNER = sandboxAccount(3);
+/** Names the private hub of the agents; it signs nothing. */
+export const FILES_HUB = sandboxAccount(4);

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { formatUnits, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { tellOfFiles } from './agent-files.js';
 import { sandboxClient } from './deploy.js';
 import { type Started, startProgram } from './processes.js';
 import { readState, type SandboxState } from './state.js';
@@ -165,6 +166,12 @@ async function demonstrate(state: SandboxState): Promise<void> {
   check(`the chain shows ${gone} SUSD gone from the wallet`, gone === '10');
   check(`the wallet has counted ${counted}`, counted === '10');
   await buyer.close();
+
+  const keeper = await newWallet(state, { perPayment: '1', budget: '1' });
+  const collector = await Agent.connect(state.facilitatorUrl, keeper.token);
+  const start = await holds(keeper);
+  await tellOfFiles(state, collector, check, async () => start - (await holds(keeper)));
+  await collector.close();
 }
 
 function textOf(facts: Facts | undefined, name: string): string {

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { privateKeyToAccount } from 'viem/accounts';
 import { SETTING_NAMES } from '../src/platform/config/app-config.js';
-import { DEPLOYER, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
+import { DEPLOYER, FILES_HUB, PAYER, SELLER, SIGNER, WALLET_OWNER } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deploySandbox, sandboxClient } from './deploy.js';
+import { startFlakyLine } from './flaky.js';
 import { startPostgres } from './postgres.js';
 import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
@@ -39,6 +40,8 @@ const PORTS = {
   PORT: 4022,
   OPS_PORT: 4023,
   SANDBOX_SELLER_PORT: 4021,
+  SANDBOX_FILES_PORT: 4024,
+  SANDBOX_FLAKY_PORT: 4025,
   SANDBOX_RPC_PORT: 8545,
   SANDBOX_REDIS_PORT: 6390,
   SANDBOX_POSTGRES_PORT: 6391,
@@ -93,6 +96,8 @@ async function start(): Promise<void> {
     service: await portOf('PORT'),
     ops: await portOf('OPS_PORT'),
     seller: await portOf('SANDBOX_SELLER_PORT'),
+    files: await portOf('SANDBOX_FILES_PORT'),
+    flaky: await portOf('SANDBOX_FLAKY_PORT'),
     rpc: await portOf('SANDBOX_RPC_PORT'),
     redis: await portOf('SANDBOX_REDIS_PORT'),
     postgres: await portOf('SANDBOX_POSTGRES_PORT'),
@@ -115,6 +120,8 @@ async function start(): Promise<void> {
   // Keys and journal end with the chain they are for.
   const walletDir = await mkdtemp(join(tmpdir(), 'x402-wallet-'));
   running.push({ stop: () => rm(walletDir, { recursive: true, force: true }) });
+  const filesUrl = `http://127.0.0.1:${ports.files}`;
+  const flakyUrl = `http://127.0.0.1:${ports.flaky}`;
   const service = keep(
     await step('facilitator', () =>
       startService(ports.service, {
@@ -139,10 +146,24 @@ async function start(): Promise<void> {
         HUB_SALES_SECRET: randomBytes(32).toString('hex'),
         HUB_ADDRESS: SIGNER.address,
         HUB_PUBLIC_URL: `http://127.0.0.1:${ports.service}/api`,
-        ...walletSettings(NETWORK, { usd, coin }, walletDir, ports.seller),
+        ...walletSettings(NETWORK, { usd, coin }, walletDir, [ports.seller, ports.flaky]),
+        WALLET_HUB_URL: filesUrl,
+        WALLET_HUB_ADDRESS: FILES_HUB.address,
         ...settingsOfEnvironment(process.env, SETTING_NAMES, CHAIN_ID),
       }),
     ),
+  );
+  keep(
+    await step('private file hub for agents, and a line to it that breaks', async () => {
+      keepServer(await startFlakyLine(filesUrl, ports.flaky));
+      return startService(ports.files, {
+        ...{ ROLES: 'hub', HUB_MODE: 'private', HUB_ADDRESS: FILES_HUB.address },
+        // One hub in a database of Redis.
+        ...{ REDIS_URL: `${redis.url}/1`, HUB_DATA_DIR: join(walletDir, 'files') },
+        ...{ HUB_SALES: 'true', HUB_SALES_SECRET: randomBytes(32).toString('hex') },
+        ...{ HUB_FACILITATOR_URL: service.url, HUB_PUBLIC_URL: `${flakyUrl}/api` },
+      });
+    }),
   );
   await step('demo seller', async () => {
     const facilitatorUrl = service.url;
@@ -159,7 +180,8 @@ async function start(): Promise<void> {
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
   writeState({
     ...{ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url },
-    ...{ usd, coin, walletFactory },
+    ...{ usd, coin, walletFactory, chainId: CHAIN_ID },
+    ...{ filesUrl, flakyUrl, filesHub: FILES_HUB.address },
   });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`
@@ -170,6 +192,7 @@ Ready after ${seconds} s.
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /approval, /v1/report, and /premium at 1.00)
   seller check  ${service.url}/doctor  (or npm run doctor -- URL)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
+  agents' files ${filesUrl}/api/info  (private; over a line that breaks: ${flakyUrl})
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
   agent wallet  ${wallet.address}  with 100 SUSD; may pay ${ALLOWANCE.perPayment} at once, ${ALLOWANCE.budget} a day

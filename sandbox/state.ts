@@ -10,6 +10,12 @@ export interface SandboxState {
   readonly usd: Address;
   readonly coin: Address;
   readonly walletFactory: Address;
+  readonly chainId: number;
+  /** Where agents keep files, and what that hub calls itself. */
+  readonly filesUrl: string;
+  readonly filesHub: Address;
+  /** The same over a line that breaks. */
+  readonly flakyUrl: string;
 }
 
 const FOLDER = fileURLToPath(new URL('../.sandbox/', import.meta.url));

@@ -23,7 +23,7 @@ export function walletSettings(
   network: string,
   { usd, coin }: Pick<SandboxState, 'usd' | 'coin'>,
   dir: string,
-  sellerPort: number,
+  sellerPorts: readonly number[],
 ): Record<string, string> {
   return {
     WALLET_PROVIDER: 'local',
@@ -35,8 +35,8 @@ export function walletSettings(
     WALLET_ASSETS: `${network}/${usd}=SUSD:18:${USD_NAME}:${USD_VERSION},${network}/${coin}=SCOIN:18`,
     // Owners may be smart wallets there.
     WALLET_CONTRACT_OWNERS: network,
-    // The demo seller is on this machine, where a wallet else pays nobody.
-    WALLET_FETCH_ALLOW: `127.0.0.1:${sellerPort}`,
+    // The demo sellers are on this machine, where a wallet else pays nobody.
+    WALLET_FETCH_ALLOW: sellerPorts.map((port) => `127.0.0.1:${port}`).join(','),
     // Developer tools that run in a browser are served from this machine.
     WALLET_MCP_ORIGINS: 'localhost,127.0.0.1',
   };

@@ -28,7 +28,7 @@ describe('clients generated from /openapi.json', () => {
     service = await world.service({
       ROLES: 'all',
       HUB_DATA_DIR: join(dir, 'hub'),
-      ...walletSettings(network, { usd, coin }, join(dir, 'wallet'), 0),
+      ...walletSettings(network, { usd, coin }, join(dir, 'wallet'), []),
     });
   });
   afterAll(async () => {

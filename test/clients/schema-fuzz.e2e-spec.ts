@@ -28,7 +28,7 @@ describe('a fuzzer that reads /openapi.json', () => {
     service = await world.service({
       ROLES: 'all',
       HUB_DATA_DIR: join(dir, 'hub'),
-      ...walletSettings(`eip155:${world.chainId}`, { usd, coin }, join(dir, 'wallet'), 0),
+      ...walletSettings(`eip155:${world.chainId}`, { usd, coin }, join(dir, 'wallet'), []),
       // It asks faster than people do.
       WALLET_RATE_LIMIT: '100000',
     });

@@ -85,7 +85,7 @@ describe('examples', () => {
     const tokens = { usd: world.usd, coin: world.coin };
     service = await world.service({
       ROLES: 'api,worker,wallet',
-      ...walletSettings(NETWORK, tokens, walletDir, 0),
+      ...walletSettings(NETWORK, tokens, walletDir, []),
       WALLET_FETCH_ALLOW: '127.0.0.1',
     });
     [seller, sellerUrl] = await startSeller('seller-express/server.mjs', { NETWORK });
