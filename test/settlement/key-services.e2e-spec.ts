@@ -65,6 +65,13 @@ describe('keys that a service keeps', () => {
   }
   const settle = async ({ url }: Service): Promise<Answer> => post(`${url}/settle`, await aBody());
 
+  /** All at once; their payers get their money one after the other, for one account sends it. */
+  async function settleAtOnce({ url }: Service, count: number): Promise<readonly Answer[]> {
+    const bodies: Body[] = [];
+    for (let n = 0; n < count; n += 1) bodies.push(await aBody());
+    return Promise.all(bodies.map((body) => post(`${url}/settle`, body)));
+  }
+
   async function senderOf({ body }: Answer): Promise<Address> {
     expect(body).toMatchObject({ success: true });
     const hash = body['transaction'] as `0x${string}`;
@@ -84,8 +91,7 @@ describe('keys that a service keeps', () => {
   ])('settles with a key of %s, from the account of the settings', async (_, key) => {
     const service = await aService(key);
     expect(await senderOf(await settle(service))).toBe(kept.address.toLowerCase());
-    const both = await Promise.all([settle(service), settle(service), settle(service)]);
-    for (const answer of both) await senderOf(answer);
+    for (const answer of await settleAtOnce(service, 3)) await senderOf(answer);
   });
 
   it('does not start with a key of another account', async () => {
@@ -104,8 +110,8 @@ describe('keys that a service keeps', () => {
     async (mood) => {
       const service = await aService(`${awsKey()},${own.key}`, { SIGNER_TIMEOUT_MS: '400' });
       keys.mood = mood;
-      const answers = await Promise.all(Array.from({ length: 6 }, () => settle(service)));
-      for (const answer of answers) expect(await senderOf(answer)).toBe(own.address.toLowerCase());
+      for (const answer of await settleAtOnce(service, 6))
+        expect(await senderOf(answer)).toBe(own.address.toLowerCase());
       await eventually(
         'it is named',
         async () => (await troubleOf(service, kept.address)) === 'signer_unavailable',
