@@ -36,6 +36,8 @@ export function ownerQuestion(
   if (!awaiting.success || mcpReq.inputResponses !== undefined) return undefined;
   const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
   const declared = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ??
+    // Deprecated for the newer generation, which is read above; the older one has no other place.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
     server.server.getClientCapabilities()) as ClientCapabilities | undefined;
   if (declared?.elicitation?.url === undefined) return undefined;
   const { amount, payTo, ask } = awaiting.data;

@@ -1,8 +1,8 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
 import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
+import { ASK_PATHS } from './asks.openapi.js';
 import { FILE_PATHS } from './files.openapi.js';
 import { PASSKEY_PATHS, PASSKEY_SCHEMAS } from './passkeys.openapi.js';
-import { ASK_PATHS } from './asks.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
 import { SIGN_IN_PATHS } from './sign-in.openapi.js';
 import { WALLET_PATHS } from './wallets.openapi.js';

@@ -240,7 +240,7 @@ class LocalWalletTools implements WalletTools {
       charges.map(({ payees }) => ({ asset, ...(payees !== undefined && { payees }) })),
     );
     const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
-    const asksOwner = 'ask' in judgement && judgement.ask !== undefined;
+    const asksOwner = 'ask' in judgement;
     if (isWithin) return { ...facts, isAllowed: true, ...(asksOwner && { asksOwner }) };
     const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
     return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };
