@@ -6,7 +6,7 @@ import type { Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { type Ask, type StandingAsk, statementOf } from './ask.js';
-import { ASKS_MAX,type AskStore } from './ask-store.js';
+import { ASKS_MAX, type AskStore } from './ask-store.js';
 
 const ATTEMPTS = 3;
 /** What an owner signs fits into a request: the address is the seller's, and can be as long as it likes. */

@@ -1,6 +1,5 @@
 import type { Address } from 'viem';
 import type { FetchAnswer, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
-import { FacilitatorError } from '../../protocol/errors.js';
 import type { Asking } from '../asks/asking.js';
 import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
@@ -11,7 +10,7 @@ import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
 import type { WalletObserver } from '../wallet-observer.js';
-import { type ChargedDeal, type Charger, type Purchase, storedIntent } from './charger.js';
+import type { ChargedDeal, Charger, Purchase } from './charger.js';
 import type { SavedFile } from './file-saver.js';
 import {
   chargeCountOf,
@@ -20,6 +19,7 @@ import {
   requestDigest,
   type StoredRecord,
 } from './intent.js';
+import { IntentNotes } from './intent-notes.js';
 import { noOffer, readPaymentRequired } from './offer.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
 import { accessIn, type Saving, withoutBody } from './saving.js';
@@ -51,7 +51,11 @@ export interface PayParts {
  * presents that one, until the chain proves that it never will be executed.
  */
 export class PayService {
-  constructor(private readonly parts: PayParts) {}
+  readonly #notes: IntentNotes;
+
+  constructor(private readonly parts: PayParts) {
+    this.#notes = new IntentNotes(parts);
+  }
 
   /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
   async pay(session: Session, wanted: Purchase): Promise<PaymentView> {
@@ -182,7 +186,7 @@ export class PayService {
       return this.#presented(session, wanted, charged, answer);
     }
     const save = { name, access: accessIn(first) };
-    const intent = await this.#notePaid(session.wallet.address, wanted.intentId, charged, {
+    const intent = await this.#notes.paid(session.wallet.address, wanted.intentId, charged, {
       ...{ answer: withoutBody(first), save },
     });
     return this.#save(session, wanted, { intent, record: charged.record }, { signal, first });
@@ -209,7 +213,7 @@ export class PayService {
       const given = how ?? { signal: saving.signal() };
       const { size, sha256 } = await saving.savePaid(session, wanted, paid, given);
       const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
-      await this.#keep(session.wallet.address, intentId, saved, chargeCountOf(record));
+      await this.#notes.keep(session.wallet.address, intentId, saved, chargeCountOf(record));
       return viewOf(intentId, saved);
     } catch (error) {
       if (!(error instanceof WalletError)) throw error;
@@ -230,7 +234,7 @@ export class PayService {
     if (answer === undefined) return paymentView(intentId, intent, 'pending');
     // A redirect is no answer, and the payment does not follow it.
     if (answer.status < 300 || receiptOf(answer)?.['success'] === true) {
-      return viewOf(intentId, await this.#notePaid(address, intentId, charged, { answer }));
+      return viewOf(intentId, await this.#notes.paid(address, intentId, charged, { answer }));
     }
     const status = await this.#fateOf(address, deal.spending);
     return paymentView(intentId, { ...intent, result: resultOf(answer) }, status);
@@ -243,28 +247,6 @@ export class PayService {
     const { kind } = await this.parts.reconciler.look({ wallet, spending });
     if (kind === 'unspent') return 'not_paid';
     return kind === 'spent' ? 'paid_without_content' : 'pending';
-  }
-
-  async #notePaid(
-    wallet: Address,
-    intentId: string,
-    { intent, record, deal }: ChargedDeal,
-    { answer, save }: { readonly answer: FetchAnswer; readonly save?: Intent['save'] },
-  ): Promise<Intent> {
-    const sent = receiptOf(answer)?.['transaction'];
-    const transaction =
-      typeof sent === 'string' && /^0x[0-9a-fA-F]{64}$/.test(sent) ? sent : undefined;
-    const paid: Intent = { ...intent, state: 'paid', result: resultOf(answer), transaction, save };
-    const common = { at: this.parts.now(), wallet, intent: intentId, httpStatus: answer.status };
-    const paidBy = { transaction: transaction ?? '', spending: deal.spending.id };
-    try {
-      await this.parts.journal.append({ event: 'paid', ...common, ...paidBy });
-      await this.#keep(wallet, intentId, paid, chargeCountOf(record));
-    } catch (error) {
-      // It is paid and answered: what could not be noted must not keep the answer from the buyer.
-      if (!(error instanceof FacilitatorError)) throw error;
-    }
-    return paid;
   }
 
   async #keepFree(
@@ -281,13 +263,9 @@ export class PayService {
     };
     // An error may be over by the next try.
     if (answer.status < 400) {
-      await this.#keep(session.wallet.address, intentId, free, chargeCountOf(replaces));
+      await this.#notes.keep(session.wallet.address, intentId, free, chargeCountOf(replaces));
     }
     return viewOf(intentId, free);
-  }
-
-  #keep(wallet: Address, intentId: string, intent: Intent, charged: number): Promise<void> {
-    return this.parts.intents.write(wallet, intentId, storedIntent(intent), charged);
   }
 }
 
