@@ -66,7 +66,7 @@ export class FaultyWay {
       body: Buffer.concat(chunks),
     });
     // Cut between the signature and its answer: the signature is made, and nobody hears of it.
-    if (this.isCut) {
+    if (this.#isCutNow()) {
       this.cut += 1;
       request.socket.destroy();
       return;
@@ -75,6 +75,11 @@ export class FaultyWay {
     const type = answer.headers.get('content-type') ?? 'application/x-amz-json-1.1';
     response.writeHead(answer.status, { 'content-type': type });
     response.end(Buffer.from(await answer.arrayBuffer()));
+  }
+
+  /** It may have been cut while its target answered. */
+  #isCutNow(): boolean {
+    return this.isCut;
   }
 
   #isThrottled(): boolean {

@@ -71,7 +71,9 @@ export class KeyServiceFixture {
     const target = request.headers['x-amz-target'];
     const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
     const { status, body: answer } =
-      target === undefined ? this.#gcp(request.url ?? '', body) : this.#aws(target.toString(), body);
+      target === undefined
+        ? this.#gcp(request.url ?? '', body)
+        : this.#aws(target.toString(), body);
     if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
     response.writeHead(status, {
       'content-type': target === undefined ? 'application/json' : 'application/x-amz-json-1.1',

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign as signWith } from 'node:crypto';
-import { secp256k1 } from '@noble/curves/secp256k1';
 import { describe, expect, it } from '@jest/globals';
+import { secp256k1 } from '@noble/curves/secp256k1';
 import { publicKeyToAddress } from 'viem/accounts';
 import { addressOfSpki, readDerSignature, recoverableSignature } from './ecdsa-der.js';
 

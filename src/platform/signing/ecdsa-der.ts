@@ -35,7 +35,7 @@ export function readDerSignature(
   if (der[0] !== SEQUENCE || der[1] !== der.length - 2) return undefined;
   const r = readInteger(der, 2);
   const s = r && readInteger(der, r.end);
-  if (r === undefined || s === undefined || s.end !== der.length) return undefined;
+  if (r === undefined || s?.end !== der.length) return undefined;
   return { r: r.value, s: s.value };
 }
 

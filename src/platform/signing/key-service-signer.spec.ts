@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { secp256k1 } from '@noble/curves/secp256k1';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { secp256k1 } from '@noble/curves/secp256k1';
 import type { Address } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { TestClock, turns } from '../concurrency/clock.builder.js';

@@ -4,10 +4,10 @@ import { type Address, getAddress, hashMessage, type Hex } from 'viem';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
+import type { PasskeyOwners } from '../passkeys/passkey-owners.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
-import type { PasskeyOwners } from '../passkeys/passkey-owners.js';
 import type { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;

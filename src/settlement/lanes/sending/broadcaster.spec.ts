@@ -7,6 +7,7 @@ import { aggregateCall, withSuffix } from '../../../protocol/evm/calls.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import type { SignedTransaction } from '../../model/attempt.js';
 import {
   aPayment,
   CHAIN_ID,
@@ -16,7 +17,6 @@ import {
   SIGNER,
   TestChain,
 } from '../lane-world.builder.js';
-import type { SignedTransaction } from '../../model/attempt.js';
 import type { TransactionOrder } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Broadcaster } from './broadcaster.js';
