@@ -8,6 +8,7 @@ import { rememberTokenDomain, type TokenDomain } from '../../evm/typed-data.js';
 import type { Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import {
+  isSignedByContract,
   isSignedOnceDeployed,
   refuseFailed,
   type SettlingCall,
@@ -56,8 +57,10 @@ export async function verifyUndeployed(
   const { asset, amount } = requirements;
   const { from, deployment, signature } = authorization;
   const context = { ...usual, maxGas: usual.maxGas + DEPLOYMENT_GAS };
-  const isSigned = (): Promise<boolean> =>
-    isSignedOnceDeployed(context, from, deployment, digest, signature);
+  // Somebody may have made the wallet since it was looked for: then it is asked as it is.
+  const isSigned = async (): Promise<boolean> =>
+    (await isSignedOnceDeployed(context, from, deployment, digest, signature)) ||
+    ((await chain.hasCode(from)) && (await isSignedByContract(context, from, digest, signature)));
   const good: Verdict = { isValid: true, authorization, payerHasCode: false };
   if (scope === 'terms') {
     if (!(await isSigned())) return refuseByState('invalid_exact_evm_signature');
