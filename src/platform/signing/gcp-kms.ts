@@ -10,6 +10,9 @@ export interface GcpKmsOptions {
   readonly timeoutMs: number;
 }
 
+/** Options of the SDK. */
+type Place = NonNullable<ConstructorParameters<typeof KeyManagementServiceClient>[0]>;
+
 /** Nothing is tried again there. */
 const ONCE = { retry: null };
 
@@ -53,14 +56,30 @@ export class GcpKms implements KeyService {
 
   /** The SDK is loaded by those who use it. */
   #open(): Promise<KeyManagementServiceClient> {
-    this.#opened ??= import('@google-cloud/kms').then(
-      ({ KeyManagementServiceClient: Client }) => new Client({ fallback: true, ...this.#place() }),
-    );
+    this.#opened ??= this.#made().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
     return this.#opened;
   }
 
+  /**
+   * Credentials are found first: where they cannot be, the SDK leaves a rejection to nobody, which ends the process, and
+   * asks never again.
+   */
+  async #made(): Promise<KeyManagementServiceClient> {
+    const { KeyManagementServiceClient: Client } = await import('@google-cloud/kms');
+    const place = this.#place();
+    if (place.auth !== undefined) return new Client({ fallback: true, ...place });
+    const { GoogleAuth } = await import('google-auth-library');
+    const clientOptions = { transporterOptions: { timeout: this.options.timeoutMs } };
+    const auth = new GoogleAuth({ scopes: [...Client.scopes], clientOptions });
+    await auth.getClient();
+    return new Client({ fallback: true, ...place, auth });
+  }
+
   /** The SDK takes no signal, and over HTTP its own time limits end nothing: requests have one here. */
-  #place(): object {
+  #place(): Place {
     const { endpoint, timeoutMs } = this.options;
     const clientOptions = { transporterOptions: { timeout: timeoutMs } };
     if (endpoint === undefined) return { clientOptions };
@@ -89,10 +108,11 @@ export class GcpKms implements KeyService {
 }
 
 /** As the SDK asks for them; requests go out as they are. */
-function withoutCredentials(timeoutMs: number): object {
+function withoutCredentials(timeoutMs: number): NonNullable<Place['auth']> {
   const send = (url: string, init: RequestInit): Promise<Response> =>
     fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
-  return { getClient: () => Promise.resolve({ fetch: send }), fetch: send };
+  const auth: object = { getClient: () => Promise.resolve({ fetch: send }), fetch: send };
+  return auth as NonNullable<Place['auth']>;
 }
 
 function derOf(pem: string): Uint8Array {
