@@ -277,7 +277,9 @@ export class LaneFollowing {
       state.next = used;
       return;
     }
+    const until = clock.steady() + PUSH_MS;
     for (const nonce of gaps) {
+      if (clock.steady() > until) break;
       const filler = await broadcaster.fillGap(held, nonce, head);
       if (filler !== undefined) state.filled(filler);
       // Nothing to pay it with now: the nodes are not asked again at once.

@@ -39,6 +39,12 @@ export interface LaneSendingOptions {
   readonly clock: Clock;
 }
 
+/**
+ * What was judged longer ago is given back and judged again. A key that a service keeps signs a few in a second, and
+ * those behind would be sent on what the chain said long before.
+ */
+const FRESH_MS = 3000;
+
 /** Takes what is ready, judges it once more, and sends what is good. */
 export class LaneSending {
   /** Rounds that are being judged beside the lane. */
@@ -136,7 +142,9 @@ export class LaneSending {
       this.options.readiness.rest('chain_unavailable');
       return;
     }
-    for (const one of rechecked) await this.#inTurn(() => this.#sendRechecked(held, one, isGoing));
+    const until = this.options.clock.steady() + FRESH_MS;
+    const isFresh = (): boolean => isGoing() && this.options.clock.steady() <= until;
+    for (const one of rechecked) await this.#inTurn(() => this.#sendRechecked(held, one, isFresh));
   }
 
   async #sendRechecked(
