@@ -45,6 +45,8 @@ export class UploadLinks {
    */
   async open(text: string): Promise<UploadLink> {
     const link = this.#signed(text);
+    // Where keys are asked for, anybody could else be let in by a link of an owner just made.
+    if (this.config.access.apiKeysFile !== undefined) await this.#assertKnown(link.owner);
     assertOpen(await this.book.state(link, nowSeconds()));
     return link;
   }
