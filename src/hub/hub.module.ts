@@ -50,7 +50,7 @@ import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
 
 type SalesNeeds = [
-  ...[AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, HubStats],
+  ...[AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, HubStats, HubService],
   PaymentGateway?,
 ];
 
@@ -127,12 +127,13 @@ type SalesNeeds = [
     {
       provide: SalesService,
       inject: [
-        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger, HubStats],
+        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger, HubStats, HubService],
         { token: PaymentGateway, optional: true },
       ],
-      useFactory: (...[config, access, redis, storage, logger, stats, own]: SalesNeeds) => {
+      useFactory: (...[config, access, redis, storage, logger, stats, files, own]: SalesNeeds) => {
         const sales = createSales({
           ...{ hub: config.hub, redis, storage, own, failed: gatewayLog(logger) },
+          assertServed: (object) => files.assertBytesServed(object),
           settled: (how) => {
             stats.noteSale(how);
           },

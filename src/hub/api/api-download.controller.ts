@@ -143,7 +143,10 @@ export class ApiDownloadController {
     } finally {
       release();
     }
-    if (object !== undefined) await this.#send(request, response, object);
+    if (object === undefined) return;
+    // What somebody bought before may be other bytes than those that are sold now.
+    await this.hub.assertBytesServed(object);
+    await this.#send(request, response, object);
   }
 
   async #send(request: Request, response: Response, object: StoredObject): Promise<void> {

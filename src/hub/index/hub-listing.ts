@@ -243,7 +243,9 @@ export class HubListing {
       const byId = new Map(found.map((named) => [keyPart(named.object.id), named]));
       return ids.map((id) => {
         const named = byId.get(id);
-        return named?.terms === undefined ? named?.object : undefined;
+        if (named === undefined || named.terms !== undefined) return undefined;
+        // It may have been written again since its place in the list was read.
+        return named.object.order <= before ? named.object : undefined;
       });
     });
   }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { HubConfig } from '../../platform/config/hub-settings.js';
 import { nowSeconds } from '../now-seconds.js';
-import type { StorageProvider } from '../storage/storage-provider.js';
+import type { StorageProvider, StoredObject } from '../storage/storage-provider.js';
 import { verifiedRead } from '../storage/verified-read.js';
 import { SalesSecret } from './access-token.js';
 import { HttpPaymentGateway } from './http-payment-gateway.js';
@@ -16,6 +16,8 @@ export interface SalesSetUp {
   readonly storage: StorageProvider;
   /** The facilitator of this process, where it has one. */
   readonly own: PaymentGateway | undefined;
+  /** @throws HubRefusal for bytes that the operator has taken down. */
+  readonly assertServed: (object: StoredObject) => Promise<void>;
   /** A facilitator that did not answer. */
   readonly failed: (error: unknown) => void;
   /** What became of a payment. */
@@ -24,7 +26,7 @@ export interface SalesSetUp {
 
 /** @returns `undefined` where nothing is sold. */
 export function createSales(setUp: SalesSetUp): Sales | undefined {
-  const { hub, redis, storage, own, failed, settled } = setUp;
+  const { hub, redis, storage, own, assertServed, failed, settled } = setUp;
   const { sales, address } = hub;
   const gateway = sales?.facilitator ? new HttpPaymentGateway(sales.facilitator) : own;
   if (sales === undefined || gateway === undefined) return undefined;
@@ -34,6 +36,7 @@ export function createSales(setUp: SalesSetUp): Sales | undefined {
     store: new RedisSaleStore(redis),
     secret: new SalesSecret(sales.secret.reveal(), address),
     read: (object) => verifiedRead(storage, object, 0, object.size),
+    assertServed,
     now: nowSeconds,
     failed,
     settled,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { DamagedObjectError, GatewayUnavailableError } from '../errors.js';
 import type { StoredObject } from '../storage/storage-provider.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
 import { SalesSecret } from './access-token.js';
 import { MemorySaleStore } from './memory-sale-store.builder.js';
 import { requirementsOf } from './offer.js';
@@ -97,6 +98,7 @@ function shop(): {
   readonly secret: SalesSecret;
   readonly clock: { now: number };
   readonly disk: { bytes: Buffer };
+  readonly operator: { hasTakenDown: boolean };
   /** What became of payments. */
   readonly heard: readonly string[];
   /** Another process of the same hub, or this one after a crash. */
@@ -112,10 +114,15 @@ function shop(): {
   const secret = new SalesSecret('s'.repeat(32), OWNER);
   const clock = { now: NOW };
   const disk = { bytes: BYTES };
+  const operator = { hasTakenDown: false };
   const heard: string[] = [];
   const process = (): Sales =>
     new Sales({
       ...{ gateway: facilitator, store, secret, now: () => clock.now, failed: () => undefined },
+      assertServed: () =>
+        operator.hasTakenDown
+          ? Promise.reject(HubRefusal.takenDown('court order'))
+          : Promise.resolve(),
       settled: (how) => {
         heard.push(how);
       },
@@ -126,7 +133,7 @@ function shop(): {
     });
   const sales = process();
   return {
-    ...{ facilitator, store, secret, clock, disk, heard, process },
+    ...{ facilitator, store, secret, clock, disk, operator, heard, process },
     ask: (price, showing, maySettle = true) => sales.judge(price, shown(showing), maySettle),
   };
 }
@@ -333,6 +340,19 @@ describe('paid if and only if downloadable', () => {
     }
     expect(await ask(price, { payment })).toMatchObject({ kind: 'open' });
     expect(facilitator.moved.size).toBe(1);
+  });
+
+  it('settles nothing for what was taken down meanwhile', async () => {
+    const { ask, facilitator, operator } = shop();
+    const price = priceOf();
+    const payment = paymentFor(price);
+    facilitator.next(PENDING);
+    expect(await ask(price, { payment })).toMatchObject({ kind: 'pending' });
+    operator.hasTakenDown = true;
+    await expect(ask(price, { payment })).rejects.toThrow('taken_down');
+    expect(facilitator.moved.size).toBe(0);
+    operator.hasTakenDown = false;
+    expect(await ask(price, { payment })).toMatchObject({ kind: 'open' });
   });
 
   it('does not take a second payment while the first may still be one', async () => {

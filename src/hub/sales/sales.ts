@@ -50,6 +50,8 @@ export interface SalesParts {
   readonly publicUrl: string;
   /** The bytes of a payload from its beginning, each block verified. @throws DamagedObjectError */
   readonly read: (object: StoredObject) => AsyncIterable<Uint8Array>;
+  /** @throws HubRefusal for bytes that the operator has taken down. */
+  readonly assertServed: (object: StoredObject) => Promise<void>;
   /** Unix seconds. */
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
@@ -225,6 +227,8 @@ export class Sales {
 
   async #finishOnce(sale: Sale): Promise<SaleOutcome> {
     if (sale.paid !== undefined) return this.#opened(sale, sale.paid);
+    // Nobody pays for what will not be sent.
+    await this.parts.assertServed(sale.object);
     await this.#assertWhole(sale.object);
     const reply = await this.#settled(sale);
     if (reply === undefined) return { kind: 'pending', reply: undefined };
