@@ -1,4 +1,4 @@
-import { context, diag, propagation, trace } from '@opentelemetry/api';
+import { context, diag, propagation, SpanKind, trace, TraceFlags } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -7,7 +7,8 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BasicTracerProvider,
   BatchSpanProcessor,
-  TraceIdRatioBasedSampler,
+  type Sampler,
+  SamplingDecision,
 } from '@opentelemetry/sdk-trace-base';
 import type { TracesConfig } from '../config/traces-settings.js';
 import { traceRedis } from './redis-spans.js';
@@ -22,6 +23,24 @@ const SEND_MS = 5000;
 export interface TracedProcess {
   readonly id: string;
   readonly version: string;
+}
+
+/**
+ * Requests are sampled by chance, neither by the caller's wish nor by the id of its trace: it chooses both. What belongs
+ * to a request of ours follows it.
+ */
+function samplerOf(ratio: number): Sampler {
+  return {
+    shouldSample(parent, _traceId, _name, kind) {
+      const flags = trace.getSpanContext(parent)?.traceFlags ?? 0;
+      const isSampled =
+        kind === SpanKind.SERVER ? Math.random() < ratio : (flags & TraceFlags.SAMPLED) !== 0;
+      return {
+        decision: isSampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+      };
+    },
+    toString: () => `requests(${ratio})`,
+  };
 }
 
 /**
@@ -53,8 +72,7 @@ export class Tracing {
       ...{ error: trouble, warn: trouble, info: nothing, debug: nothing, verbose: nothing },
     });
     this.#provider = new BasicTracerProvider({
-      // By the id of the trace alone: a stranger's wish to be sampled is no reason to.
-      sampler: new TraceIdRatioBasedSampler(ratio),
+      sampler: samplerOf(ratio),
       resource: resourceFromAttributes({
         'service.name': service,
         'service.version': version,
