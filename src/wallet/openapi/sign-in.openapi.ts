@@ -43,6 +43,7 @@ export const SIGNED = {
 export const signedBody = (more: Readonly<Record<string, JsonObject>> = {}): JsonObject => ({
   ...object({ ...more, address: SIGNED.address, message: SIGNED.message }, CLOSED),
   properties: { ...more, ...SIGNED, assertion: ASSERTION },
+  anyOf: [{ required: ['signature'] }, { required: ['assertion'] }],
   description: 'With `signature`, or with `assertion`.',
 });
 const USER_CODE = { ...text, minLength: 1, maxLength: 64, description: 'As the link names it.' };
