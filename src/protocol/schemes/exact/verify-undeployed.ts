@@ -57,10 +57,11 @@ export async function verifyUndeployed(
   const { asset, amount } = requirements;
   const { from, deployment, signature } = authorization;
   const context = { ...usual, maxGas: usual.maxGas + DEPLOYMENT_GAS };
-  // Somebody may have made the wallet since it was looked for: then it is asked as it is.
+  // Somebody may have made the wallet since it was looked for, and its factory may answer otherwise then: it is
+  // asked as it is. Where it is still not there nobody answers.
   const isSigned = async (): Promise<boolean> =>
     (await isSignedOnceDeployed(context, from, deployment, digest, signature)) ||
-    ((await chain.hasCode(from)) && (await isSignedByContract(context, from, digest, signature)));
+    (await isSignedByContract(context, from, digest, signature));
   const good: Verdict = { isValid: true, authorization, payerHasCode: false };
   if (scope === 'terms') {
     if (!(await isSigned())) return refuseByState('invalid_exact_evm_signature');
