@@ -182,7 +182,8 @@ export class PayService {
     const signal = this.parts.saving.signal();
     const first = await this.parts.presenter.open(session, wanted, charged, signal);
     if (first?.status !== 200) {
-      const answer = first && { ...first, ...(await first.start()) };
+      const rest = await first?.start().catch(brokenOff);
+      const answer = first && rest && { ...first, ...rest };
       return this.#presented(session, wanted, charged, answer);
     }
     const save = { name, access: accessIn(first) };
@@ -283,6 +284,11 @@ function statusOf({ state, save }: Intent): PaymentStatus {
 /** What the chain has shown to be paid, where its answer was lost. */
 function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
   return { state: 'paid', save: { name } };
+}
+
+/** What the seller has made of the payment is not known then: it is pending. */
+function brokenOff(error: unknown): undefined {
+  if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
 }
 
 /** One purchase that cannot be opened hides no other. */
