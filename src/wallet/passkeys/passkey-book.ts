@@ -23,7 +23,8 @@ return 1`,
 /** KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. A counter does not go back. */
 const ADD = script(
   'wallet_passkey_add',
-  `redis.call('HSET', KEYS[1], 'k:' .. ARGV[1], ARGV[3], 'i:' .. ARGV[2], ARGV[1])
+  `redis.call('HSET', KEYS[1], 'k:' .. ARGV[1], ARGV[3])
+redis.call('HSETNX', KEYS[1], 'i:' .. ARGV[2], ARGV[1])
 redis.call('HSETNX', KEYS[1], 'n:' .. ARGV[1], ARGV[4])
 return 1`,
 );
