@@ -22,7 +22,7 @@ import {
 import { IntentNotes } from './intent-notes.js';
 import { noOffer, readPaymentRequired } from './offer.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
-import { accessIn, type Saving, withoutBody } from './saving.js';
+import { accessIn, brokenOff, type Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
@@ -284,11 +284,6 @@ function statusOf({ state, save }: Intent): PaymentStatus {
 /** What the chain has shown to be paid, where its answer was lost. */
 function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
   return { state: 'paid', save: { name } };
-}
-
-/** What the seller has made of the payment is not known then: it is pending. */
-function brokenOff(error: unknown): undefined {
-  if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
 }
 
 /** One purchase that cannot be opened hides no other. */

@@ -183,3 +183,8 @@ function decoded(text: string): string {
     return text;
   }
 }
+
+/** What the seller has made of the payment is not known then: it is pending. */
+export function brokenOff(error: unknown): undefined {
+  if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
+}
