@@ -13,15 +13,20 @@ export interface SandboxRedis extends Started {
  * A private Redis as the service wants it: every write on disk before it is answered, nothing evicted.
  *
  * @param dir - keeps the data for a later start; a folder of its own, removed at the end, when absent.
+ * @param more - arguments besides.
  */
-export async function startRedis(port: number, dir?: string): Promise<SandboxRedis> {
+export async function startRedis(
+  port: number,
+  dir?: string,
+  more: readonly string[] = [],
+): Promise<SandboxRedis> {
   const folder = dir ?? mkdtempSync(join(tmpdir(), 'x402-redis-'));
   const started = await startProgram(
     'redis-server',
     [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
       ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''],
-      ...['--maxmemory-policy', 'noeviction'],
+      ...['--maxmemory-policy', 'noeviction', ...more],
     ],
     (output) => output.includes('Ready to accept connections'),
   );

@@ -1,6 +1,7 @@
 import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import type { Redis } from 'ioredis';
 import { LoggerModule } from 'nestjs-pino';
 import { ProberModule } from './discovery/alive/prober.module.js';
 import { probesListings } from './discovery/alive/probes-listings.js';
@@ -45,7 +46,7 @@ import { ErrorFilter } from './platform/http/error.filter.js';
 import { OpsModule } from './platform/http/ops.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
-import { RedisModule } from './platform/redis/redis.module.js';
+import { QUEUE_REDIS, RedisModule } from './platform/redis/redis.module.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
 import { LedgerModule } from './settlement/ledger/ledger.module.js';
 import { WalletOAuthModule } from './wallet/oauth/oauth.module.js';
@@ -88,7 +89,7 @@ export class AppModule {
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
-        ...(config.settles ? settlingModules(config) : []),
+        ...(config.settles ? settlingModules() : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
@@ -134,12 +135,12 @@ function gatewayBy(
 }
 
 /** What roles that settle share. */
-function settlingModules(config: AppConfig): NonNullable<DynamicModule['imports']> {
+function settlingModules(): NonNullable<DynamicModule['imports']> {
   return [
     SettlingHealthModule,
-    BullModule.forRoot({
-      // A job that cannot be added now is found by the sweep: adding must not wait.
-      connection: { url: config.redis.ledger.reveal(), enableOfflineQueue: false },
+    BullModule.forRootAsync({
+      inject: [QUEUE_REDIS],
+      useFactory: (connection: Redis) => ({ connection }),
     }),
   ];
 }

@@ -6,7 +6,6 @@ import {
   type OnModuleDestroy,
   Optional,
 } from '@nestjs/common';
-import { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
@@ -15,6 +14,7 @@ import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
+import { connectReader } from '../../platform/redis/redis-connection.js';
 import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
@@ -161,7 +161,7 @@ function startedJobs(parts: JobParts): WebhookJobs {
   const jobs = new WebhookJobs({
     ...{ deliverer, store, observer },
     // BullMQ waits for jobs on its own connections, for as long as it takes.
-    connect: () => new Redis(config.redis.ledger.reveal(), { maxRetriesPerRequest: null }),
+    connect: () => connectReader(config.redis.ledger),
   });
   jobs.start();
   return jobs;

@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { readRedisAddress } from './redis-address.js';
 import { Secret } from './secret.js';
 import type { GivenSettings } from './settings.js';
 
-const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' });
+const redisUrl = z.string().superRefine((text, context) => {
+  for (const message of readRedisAddress(text).problems) {
+    context.addIssue({ code: 'custom', message });
+  }
+});
 
 /** Each kind of work may have a Redis of its own: one that is full stops nobody else's. */
 export const REDIS_SETTINGS = {

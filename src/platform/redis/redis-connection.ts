@@ -1,34 +1,94 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { readRedisAddress, type SentinelAddress } from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
+import { connectorOf } from './sentinel-connector.js';
 
 /** A command that has no answer by then is unknown: the caller decides what that means. */
 const COMMAND_TIMEOUT_MS = 2000;
 const RECONNECT_MAX_MS = 500;
+/** A server that says nothing at all for so long to what was asked of it is gone: it is looked for afresh. */
+const SILENT_MAX_MS = 5000;
+/** Readers of BullMQ wait for a job up to 10 s in one command. */
+const SILENT_READER_MAX_MS = 15_000;
+/** Who only listens would never notice that nobody is there any more. */
+const LISTENER_PING_MS = 2000;
+const SENTINEL_ANSWER_MS = 1000;
 
 const SHARED_OPTIONS = {
   retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   connectTimeout: 2000,
+  socketTimeout: SILENT_MAX_MS,
   // A command lost with its connection may have run. It is reported as failed, never sent again.
   autoResendUnfulfilledCommands: false,
+  // The server has become a replica: the primary is somewhere else.
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+} satisfies RedisOptions;
+
+const LEDGER_OPTIONS = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: COMMAND_TIMEOUT_MS,
+  lazyConnect: true,
 } satisfies RedisOptions;
 
 /** For the ledger: fails at once while Redis is away, so that a request is answered in time. */
 export function connectLedger(url: Secret<string>): Redis {
-  return new Redis(url.reveal(), {
-    ...SHARED_OPTIONS,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    enableAutoPipelining: true,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    lazyConnect: true,
+  return connectionTo(url, { ...LEDGER_OPTIONS, enableAutoPipelining: true });
+}
+
+/** For adding jobs to queues: likewise, for a job that cannot be added now is found by a sweep. */
+export function connectProducer(url: Secret<string>): Redis {
+  return connectionTo(url, LEDGER_OPTIONS);
+}
+
+/** For a reader of a queue: waits for jobs, and for Redis, as long as it takes. */
+export function connectReader(url: Secret<string>): Redis {
+  return connectionTo(url, {
+    socketTimeout: SILENT_READER_MAX_MS,
+    maxRetriesPerRequest: null,
+    // BullMQ makes its steps so that they may be done twice, and would wait for ever for one that is lost.
+    autoResendUnfulfilledCommands: true,
   });
 }
 
 /** For subscriptions: comes back by itself and subscribes again. */
 export function connectSubscriber(url: Secret<string>): Redis {
-  return new Redis(url.reveal(), {
-    ...SHARED_OPTIONS,
-    maxRetriesPerRequest: null,
-    lazyConnect: true,
+  const redis = connectionTo(url, { maxRetriesPerRequest: null, lazyConnect: true });
+  const timer = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => undefined);
+  }, LISTENER_PING_MS);
+  timer.unref();
+  redis.once('end', () => {
+    clearInterval(timer);
   });
+  return redis;
+}
+
+function connectionTo(url: Secret<string>, options: RedisOptions): Redis {
+  const { address } = readRedisAddress(url.reveal());
+  // Settings are read before anything is connected to.
+  if (address === undefined) throw new TypeError('no address of a Redis');
+  const all = { ...SHARED_OPTIONS, ...options };
+  return address.kind === 'primary'
+    ? new Redis(address.url, all)
+    : new Redis({ ...all, ...sentinelOptions(address) });
+}
+
+function sentinelOptions(address: SentinelAddress): RedisOptions {
+  const { username, password, sentinelUsername, sentinelPassword } = address;
+  return {
+    Connector: connectorOf(address),
+    sentinels: [...address.sentinels],
+    name: address.master,
+    db: address.database,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(address.isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: SENTINEL_ANSWER_MS,
+    sentinelRetryStrategy: SHARED_OPTIONS.retryStrategy,
+    // Addresses that Sentinels tell of each other may be of a network that is not ours.
+    updateSentinels: false,
+  };
 }

@@ -51,7 +51,7 @@ describe('the set-up of Redis', () => {
 describe('a Redis this service cannot work with', () => {
   it.each([
     ['a Cluster', 'redis_mode:cluster', /Redis Cluster.*single primary/],
-    ['a Sentinel', 'redis_mode:sentinel', /Sentinel.*primary/],
+    ['a Sentinel', 'redis_mode:sentinel', /Sentinel.*redis\+sentinel:/],
     ['a replica', 'redis_mode:standalone\r\nrole:slave', /replica.*primary/],
   ])('is refused: %s', (_, lines, expected) => {
     expect(readUnusable(`# Server\r\n${lines}\r\n`)).toMatch(expected);

@@ -87,7 +87,7 @@ export function readUnusable(info: string): string | undefined {
     return 'leads to a Redis Cluster, which is not supported; name a single primary';
   }
   if (mode === 'sentinel') {
-    return 'leads to a Sentinel, not to a Redis that holds data; name the primary';
+    return 'leads to a Sentinel, not to a Redis that holds data; use redis+sentinel://host:port/master';
   }
   return fields.get('role') === 'slave'
     ? 'leads to a replica, which takes no writes; name the primary'

@@ -4,7 +4,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
-import { connectLedger, connectSubscriber } from './redis-connection.js';
+import { connectLedger, connectProducer, connectSubscriber } from './redis-connection.js';
 import { RedisWatch, unusableRedis } from './redis-watch.js';
 import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
 
@@ -13,6 +13,8 @@ export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
 /** Commands of the hub, and of the wallet: the ledger's own connection where they share its Redis. */
 export const HUB_REDIS = Symbol('HUB_REDIS');
 export const WALLET_REDIS = Symbol('WALLET_REDIS');
+/** Adds jobs to the queues of settlements: the ledger's own connection in a process that settles nothing. */
+export const QUEUE_REDIS = Symbol('QUEUE_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
 
@@ -100,6 +102,12 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
       useFactory: ({ redis }: AppConfig, logger: PinoLogger) =>
         opened(connectSubscriber(redis.ledger), logger),
     },
+    {
+      provide: QUEUE_REDIS,
+      inject: [AppConfig, LEDGER_REDIS, PinoLogger],
+      useFactory: ({ redis, settles }: AppConfig, ledger: Redis, logger: PinoLogger) =>
+        settles ? opened(connectProducer(redis.ledger), logger) : ledger,
+    },
     ownOrLedgers(HUB_REDIS, 'hub', 'HUB_REDIS_URL'),
     ownOrLedgers(WALLET_REDIS, 'wallet', 'WALLET_REDIS_URL'),
     {
@@ -108,18 +116,20 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
       useFactory: (redis: Redis, logger: PinoLogger) => watched(redis, logger),
     },
   ],
-  exports: [LEDGER_REDIS, HUB_REDIS, WALLET_REDIS, SUBSCRIBER_REDIS, RedisWatch],
+  exports: [LEDGER_REDIS, QUEUE_REDIS, HUB_REDIS, WALLET_REDIS, SUBSCRIBER_REDIS, RedisWatch],
 })
 export class RedisModule implements OnModuleDestroy {
   constructor(
     @Inject(LEDGER_REDIS) private readonly ledger: Redis,
+    @Inject(QUEUE_REDIS) private readonly queue: Redis,
     @Inject(HUB_REDIS) private readonly hub: Redis,
     @Inject(WALLET_REDIS) private readonly wallet: Redis,
     @Inject(SUBSCRIBER_REDIS) private readonly subscriber: Redis,
   ) {}
 
   onModuleDestroy(): void {
-    for (const redis of new Set([this.ledger, this.hub, this.wallet, this.subscriber])) {
+    const { ledger, queue, hub, wallet, subscriber } = this;
+    for (const redis of new Set([ledger, queue, hub, wallet, subscriber])) {
       redis.disconnect();
     }
   }

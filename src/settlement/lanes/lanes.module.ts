@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { BullMQOtel } from 'bullmq-otel';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
+import { connectReader } from '../../platform/redis/redis-connection.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import { LANE_QUERIES, LANE_STORE } from '../ledger/ledger.module.js';
@@ -52,7 +53,7 @@ async function startedLanes({ logger, observer, config, ...shared }: Injected): 
     ...shared,
     config,
     // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
-    connectWorker: () => new Redis(config.redis.ledger.reveal(), { maxRetriesPerRequest: null }),
+    connectWorker: () => connectReader(config.redis.ledger),
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lanes failed');
     }),

@@ -1,0 +1,127 @@
+/** Where something listens. */
+export interface RedisHost {
+  /** A name or an address; IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Account {
+  readonly isTls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+/** One primary, at an address that does not change. */
+export interface PrimaryAddress {
+  readonly kind: 'primary';
+  readonly url: string;
+}
+
+/** A primary that Sentinels know by a name, and that another takes the place of when it is gone. */
+export interface SentinelAddress extends Account {
+  readonly kind: 'sentinel';
+  readonly sentinels: readonly RedisHost[];
+  /** As the Sentinels call it: `sentinel monitor <master> …`. */
+  readonly master: string;
+  readonly database: number;
+  /** Of the Sentinels themselves. */
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+}
+
+export type RedisAddress = PrimaryAddress | SentinelAddress;
+
+export type ReadAddress =
+  | { readonly address: RedisAddress; readonly problems: readonly [] }
+  | { readonly address: undefined; readonly problems: readonly string[] };
+
+const FORMS =
+  'must be redis://host:port/db or redis+sentinel://host:port,host:port/master/db, with rediss for TLS';
+const SENTINEL_PORT = 26_379;
+const HOSTS_MAX = 32;
+const DATABASE_MAX = 9999;
+const PARTS =
+  /^rediss?\+sentinel:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\/([^/?#]*))?\/?(?:\?([^#]*))?$/;
+/** `host`, `host:port`, `[IPv6]`, `[IPv6]:port`. */
+const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
+
+/**
+ * Reads what a Redis setting says. A problem never repeats what was read, for it may hold a password.
+ *
+ * @param text - `redis://[user:password@]host[:port][/db]`, or
+ *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`; with
+ *   `rediss` everything named speaks TLS. What is in a user, a password or a query is percent-encoded.
+ */
+export function readRedisAddress(text: string): ReadAddress {
+  if (/^rediss?:\/\//.test(text)) {
+    return URL.canParse(text)
+      ? { address: { kind: 'primary', url: text }, problems: [] }
+      : failed([FORMS]);
+  }
+  const parts = PARTS.exec(text);
+  if (parts === null) return failed([FORMS]);
+  const [, user = '', hosts = '', master = '', database = '', query = ''] = parts;
+  const problems: string[] = [];
+  const account = readAccount(user, problems);
+  const sentinels = readHosts(hosts, SENTINEL_PORT, problems);
+  if (!/^[\w.-]+$/.test(master)) {
+    problems.push('must name the primary behind its Sentinels: redis+sentinel://host:port/master');
+  }
+  if (!/^\d{0,4}$/.test(database)) {
+    problems.push(`must have a number from 0 to ${DATABASE_MAX} as its database`);
+  }
+  const own = readQuery(query, problems);
+  if (problems.length > 0) return failed(problems);
+  const address: SentinelAddress = {
+    ...{ kind: 'sentinel', isTls: text.startsWith('rediss'), ...account, sentinels, master },
+    ...{ database: Number(database), ...own },
+  };
+  return { address, problems: [] };
+}
+
+const failed = (problems: readonly string[]): ReadAddress => ({ address: undefined, problems });
+
+/** @param text - `user:password`, `:password` or `user`. */
+function readAccount(text: string, problems: string[]): Omit<Account, 'isTls'> {
+  const colon = text.indexOf(':');
+  try {
+    return {
+      username: decodeURIComponent(colon < 0 ? text : text.slice(0, colon)) || undefined,
+      password: colon < 0 ? undefined : decodeURIComponent(text.slice(colon + 1)) || undefined,
+    };
+  } catch {
+    problems.push('must have its user and password percent-encoded');
+    return { username: undefined, password: undefined };
+  }
+}
+
+function readHosts(text: string, defaultPort: number, problems: string[]): readonly RedisHost[] {
+  const found = text.split(',').map((one): RedisHost | undefined => {
+    const [, ipv6, name, port] = HOST.exec(one) ?? [];
+    const host = ipv6 ?? name;
+    const number = port === undefined ? defaultPort : Number(port);
+    return host === undefined || number < 1 || number > 65_535 ? undefined : { host, port: number };
+  });
+  const hosts = found.filter((one) => one !== undefined);
+  if (hosts.length < found.length || hosts.length > HOSTS_MAX) {
+    problems.push(
+      `must name 1 to ${HOSTS_MAX} hosts, each as host or host:port, separated by commas`,
+    );
+  }
+  return hosts;
+}
+
+function readQuery(
+  text: string,
+  problems: string[],
+): Pick<SentinelAddress, 'sentinelUsername' | 'sentinelPassword'> {
+  const query = new URLSearchParams(text);
+  const known = ['sentinelUser', 'sentinelPassword'];
+  if ([...query.keys()].some((name) => !known.includes(name))) {
+    problems.push(`must have nothing in its query but ${known.join(' and ')}`);
+  }
+  return {
+    sentinelUsername: query.get('sentinelUser') ?? undefined,
+    sentinelPassword: query.get('sentinelPassword') ?? undefined,
+  };
+}

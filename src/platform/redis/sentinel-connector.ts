@@ -1,0 +1,116 @@
+import { Socket } from 'node:net';
+import { Redis, type RedisOptions, SentinelConnector } from 'ioredis';
+import type { SentinelAddress } from '../config/redis-address.js';
+
+type Emit = Parameters<SentinelConnector['connect']>[0];
+type Stream = Awaited<ReturnType<SentinelConnector['connect']>>;
+type Connector = NonNullable<RedisOptions['Connector']>;
+
+const SWITCHED = '+switch-master';
+const RETRY_MS = 1000;
+
+/** One for each address: connections of one deployment listen together. */
+const switches = new Map<string, PrimarySwitches>();
+
+/**
+ * What finds the primary by its Sentinels, for connections to one address. Each connection leaves its server
+ * as soon as any Sentinel says that another is the primary now: the former one may live on, apart from the
+ * others, and take writes that are lost.
+ *
+ * It does what the `failoverDetector` of ioredis 6.0 does, but for three things. There, each connection listens to
+ * each Sentinel on its own; a Sentinel that dies is printed past the log; and a connection that is told
+ * to leave while it asks the Sentinels ends for ever.
+ */
+export function connectorOf(address: SentinelAddress): Connector {
+  const key = JSON.stringify(address);
+  const ours = switches.get(key) ?? new PrimarySwitches(address);
+  switches.set(key, ours);
+
+  return class extends SentinelConnector {
+    constructor(options: unknown) {
+      super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+    }
+
+    override async connect(emit: Emit): Promise<Stream> {
+      let reason: Error | undefined;
+      const emitWithReason: Emit = (type, error) => {
+        if (type === 'sentinelError') reason = error;
+        else emit(type, reason ?? error);
+      };
+      try {
+        const stream = await super.connect(emitWithReason);
+        ours.join(this);
+        return stream;
+      } catch {
+        // It was told to leave meanwhile. Unless that was for good, it is to try again.
+        // What an earlier connection failed by is no news.
+        delete this.firstError;
+        return new Socket().destroy();
+      }
+    }
+
+    override disconnect(): void {
+      ours.leave(this);
+      super.disconnect();
+    }
+
+    /** @param server - of the new primary, `host:port`. */
+    leaveUnless(server: string): void {
+      const { remoteAddress, remotePort } = this.stream;
+      if ([remoteAddress, remotePort].join(':') !== server) this.disconnect();
+    }
+  };
+}
+
+interface Follower {
+  leaveUnless(server: string): void;
+}
+
+/** Hears from the Sentinels of one address that its primary is another one, while anybody is connected. */
+class PrimarySwitches {
+  readonly #followers = new Set<Follower>();
+  #listeners: readonly Redis[] = [];
+
+  constructor(private readonly address: SentinelAddress) {}
+
+  join(follower: Follower): void {
+    this.#followers.add(follower);
+    if (this.#listeners.length === 0) this.#listen();
+  }
+
+  leave(follower: Follower): void {
+    this.#followers.delete(follower);
+    if (this.#followers.size > 0) return;
+    for (const listener of this.#listeners) listener.disconnect();
+    this.#listeners = [];
+  }
+
+  #listen(): void {
+    const { sentinels, sentinelUsername, sentinelPassword, isTls } = this.address;
+    this.#listeners = sentinels.map(({ host, port }) => {
+      const listener = new Redis({
+        ...{ host, port, connectTimeout: 2000, retryStrategy: () => RETRY_MS },
+        ...(sentinelUsername !== undefined && { username: sentinelUsername }),
+        ...(sentinelPassword !== undefined && { password: sentinelPassword }),
+        ...(isTls && { tls: {} }),
+        enableReadyCheck: false,
+        maxRetriesPerRequest: null,
+      });
+      // Whoever has to connect asks every Sentinel, and tells when none is there.
+      listener.on('error', () => undefined);
+      listener.on('message', (_, text: string) => {
+        this.#switched(text);
+      });
+      listener.subscribe(SWITCHED).catch(() => undefined);
+      return listener;
+    });
+  }
+
+  /** @param text - `<master> <old host> <old port> <new host> <new port>` */
+  #switched(text: string): void {
+    const [master, , , host, port] = text.split(' ');
+    if (master !== this.address.master) return;
+    const server = [host, port].join(':');
+    for (const follower of [...this.#followers]) follower.leaveUnless(server);
+  }
+}
