@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
+import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
 
 const SYNC_PATIENCE_MS = 10_000;
@@ -40,19 +41,36 @@ export class Replica {
 /** The Redis of a deployment, and what can happen to one. */
 export class Ledger {
   readonly #folders: string[] = [];
+  #server: SandboxRedis | undefined;
   #redis: Redis;
 
-  private constructor(private server: SandboxRedis) {
-    this.#folders.push(server.dir);
-    this.#redis = connectionTo(server);
+  private constructor(
+    server: SandboxRedis | undefined,
+    redis: Redis,
+    readonly sentinels?: SentinelGroup,
+  ) {
+    if (server !== undefined) this.#folders.push(server.dir);
+    this.#server = server;
+    this.#redis = redis;
   }
 
   static async start(): Promise<Ledger> {
-    return new Ledger(await startRedis(await freePort()));
+    const server = await startRedis(await freePort());
+    return new Ledger(server, connectionTo(server));
+  }
+
+  /** Processes find the primary by themselves, past their proxies. */
+  static behind(sentinels: SentinelGroup): Ledger {
+    return new Ledger(undefined, sentinels.client(), sentinels);
   }
 
   get port(): number {
-    return this.server.port;
+    return this.#primary.port;
+  }
+
+  get #primary(): SandboxRedis {
+    if (this.#server === undefined) throw new Error('the primary is who the Sentinels say');
+    return this.#server;
   }
 
   /** Everything in it is gone. */
@@ -62,31 +80,32 @@ export class Ledger {
 
   /** Ends it without warning and starts it again on what it has on its disk. */
   async crash(awayMs: number): Promise<void> {
-    const { port, dir } = this.server;
+    const { port, dir } = this.#primary;
     await this.#end();
     await delay(awayMs);
-    this.server = await startRedis(port, dir);
+    this.#server = await startRedis(port, dir);
   }
 
   /** It neither answers nor refuses for a while. */
   async freeze(ms: number): Promise<void> {
-    this.server.child.kill('SIGSTOP');
+    const { child } = this.#primary;
+    child.kill('SIGSTOP');
     await delay(ms);
-    this.server.child.kill('SIGCONT');
+    child.kill('SIGCONT');
   }
 
   replica(): Promise<Replica> {
-    return Replica.of(this.server);
+    return Replica.of(this.#primary);
   }
 
   /** The primary is no more; this is the Redis of the deployment from now on. */
   async replaceBy(replica: Replica): Promise<void> {
     await this.#end();
     replica.disconnect();
-    this.server = replica.server;
-    this.#folders.push(this.server.dir);
+    this.#server = replica.server;
+    this.#folders.push(replica.server.dir);
     this.#redis.disconnect();
-    this.#redis = connectionTo(this.server);
+    this.#redis = connectionTo(replica.server);
   }
 
   /** How many changes are not archived yet. */
@@ -125,12 +144,13 @@ export class Ledger {
 
   async stop(): Promise<void> {
     this.#redis.disconnect();
-    await this.#end();
+    await this.sentinels?.stop();
+    if (this.#server !== undefined) await this.#end();
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
   }
 
   async #end(): Promise<void> {
-    const { child } = this.server;
+    const { child } = this.#primary;
     if (child.exitCode !== null || child.signalCode !== null) return;
     const isGone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
+import { ofSentinels } from './faults/of-sentinels.js';
 import { drawOne, faultsOf } from './history/faults.js';
 import { History } from './history/history.js';
 import { playHistoryEnd, playHistoryRun } from './history/run.js';
@@ -17,10 +18,13 @@ import { Tally } from './tally.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history]
+ *     [--fault 'reply|replica'] [--history] [--sentinel]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
+ *
+ * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what goes wrong is theirs, and
+ * of the processes. Steps of the ledger are not known by name then, for no proxy is in between.
  *
  * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
  * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
@@ -38,6 +42,7 @@ const { values } = parseArgs({
     /** Plays one fault a run, of a kind that this regular expression matches. */
     fault: { type: 'string' },
     history: { type: 'boolean', default: false },
+    sentinel: { type: 'boolean', default: false },
   },
 });
 
@@ -59,7 +64,9 @@ type News =
   | { readonly kind: 'broken'; readonly lines: readonly string[] };
 
 const CACHE = join('node_modules', '.cache');
-const MODE = values.history ? 'chaos-history' : 'chaos';
+/** What this deployment has besides. */
+const PARTS = (['history', 'sentinel'] as const).filter((part) => values[part]);
+const MODE = ['chaos', ...PARTS].join('-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
 
@@ -67,9 +74,11 @@ const JOBS_PATIENCE_MS = 90_000;
 const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
 
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
-  const { fault, history } = values;
-  const draw = (): readonly Fault[] =>
-    history ? faultsOf(stage, random, run) : anyOf(stage, random);
+  const { fault, history, sentinel } = values;
+  const draw = (): readonly Fault[] => {
+    if (sentinel) return ofSentinels(random);
+    return history ? faultsOf(stage, random, run) : anyOf(stage, random);
+  };
   if (fault === undefined) return draw();
   for (let tries = 0; tries < 10_000; tries += 1) {
     const [drawn] = history ? [drawOne(stage, random)] : draw();
@@ -151,7 +160,10 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
 async function build(seed: number): Promise<Stage> {
   const history = values.history ? await History.start(new SeededRandom(seed)) : undefined;
   const main = await packService();
-  const stage = await Stage.build({ main, ...(history !== undefined && { history }) });
+  const stage = await Stage.build({
+    ...{ main, hasSentinels: values.sentinel },
+    ...(history !== undefined && { history }),
+  });
   try {
     stage.flow = await learnFlow(stage, new SeededRandom(seed));
     return stage;
@@ -215,7 +227,7 @@ async function lead(): Promise<number> {
       const file = join(CACHE, `${MODE}-${seed}-${news.run}.log`);
       writeFileSync(file, news.logs);
       console.log(
-        `  Again with: npm run test:chaos -- ${values.history ? '--history ' : ''}--seed ${seed} --only ${news.run}. Logs: ${file}`,
+        `  Again with: npm run test:chaos -- ${PARTS.map((part) => `--${part} `).join('')}--seed ${seed} --only ${news.run}. Logs: ${file}`,
       );
       return;
     }

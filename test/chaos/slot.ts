@@ -16,6 +16,8 @@ const START_TRIES = 8;
 export interface Surroundings {
   readonly world: World;
   readonly redisPort: () => number;
+  /** Where processes do not go through a proxy: Sentinels tell them where to go. */
+  readonly redisUrl: string | undefined;
   /** Where there is a history. */
   readonly database: Database | undefined;
   readonly steps: StepCatalogue;
@@ -57,7 +59,7 @@ export class Slot {
   ) {}
 
   static async open(name: string, role: Role, surroundings: Surroundings): Promise<Slot> {
-    const { world, redisPort, database, steps, strayNode, main } = surroundings;
+    const { world, redisPort, redisUrl, database, steps, strayNode, main } = surroundings;
     const redis = await RedisProxy.start(redisPort, steps);
     const toDatabase = database && (await PostgresProxy.start(database.port, steps));
     const rpcs = [
@@ -65,7 +67,7 @@ export class Slot {
       await RpcProxy.start(world.anvil.url, strayNode),
     ];
     const { SIGNER_KEYS: keys = '', ...open } = world.settings({
-      REDIS_URL: redis.url,
+      REDIS_URL: redisUrl ?? redis.url,
       [`RPC_URLS_${world.chainId}`]: rpcs.map(({ url }) => url).join(','),
       ROLES: role,
       ...(toDatabase && { DATABASE_URL: database.urlAt(toDatabase.port) }),

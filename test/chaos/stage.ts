@@ -5,6 +5,7 @@ import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { SERVICE_MAIN } from '../../sandbox/service.js';
 import { newAccount } from '../support/payments.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
 import { World } from '../support/world.js';
 import { BlockMaker } from './block-maker.js';
 import { Fleet } from './fleet.js';
@@ -41,6 +42,8 @@ export interface StageOptions {
   readonly main?: string;
   /** Then two processes more archive, and tell sellers. */
   readonly history?: History;
+  /** Then Redis is a primary and two replicas behind three Sentinels. */
+  readonly hasSentinels?: boolean;
 }
 
 /** A deployment of two answering and two settling processes, with two lanes, on one chain. */
@@ -82,11 +85,12 @@ export class Stage {
     settings = {},
     main = SERVICE_MAIN,
     history,
+    hasSentinels = false,
   }: StageOptions = {}): Promise<Stage> {
     const [world, stray, ledger] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
-      Ledger.start(),
+      hasSentinels ? SentinelGroup.start().then((group) => Ledger.behind(group)) : Ledger.start(),
     ]);
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
@@ -105,6 +109,7 @@ export class Stage {
       {
         world,
         redisPort: () => ledger.port,
+        redisUrl: ledger.sentinels?.url,
         database: history?.database,
         steps,
         strayNode: stray.url,
