@@ -14,6 +14,9 @@ const SILENT_READER_MAX_MS = 15_000;
 const LISTENER_PING_MS = 2000;
 const SENTINEL_ANSWER_MS = 1000;
 
+/** Replies are mapped as they are everywhere. */
+type Options = Omit<RedisOptions, 'replyMapping'>;
+
 const SHARED_OPTIONS = {
   retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   connectTimeout: 2000,
@@ -22,23 +25,27 @@ const SHARED_OPTIONS = {
   autoResendUnfulfilledCommands: false,
   // The server has become a replica: the primary is somewhere else.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-} satisfies RedisOptions;
-
-const LEDGER_OPTIONS = {
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  commandTimeout: COMMAND_TIMEOUT_MS,
-  lazyConnect: true,
-} satisfies RedisOptions;
+} satisfies Options;
 
 /** For the ledger: fails at once while Redis is away, so that a request is answered in time. */
 export function connectLedger(url: Secret<string>): Redis {
-  return connectionTo(url, { ...LEDGER_OPTIONS, enableAutoPipelining: true });
+  return connectionTo(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: true,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    lazyConnect: true,
+  });
 }
 
-/** For adding jobs to queues: likewise, for a job that cannot be added now is found by a sweep. */
+/** For adding jobs to queues: a job that cannot be added while Redis is away is found by a sweep. */
 export function connectProducer(url: Secret<string>): Redis {
-  return connectionTo(url, LEDGER_OPTIONS);
+  return connectionTo(url, {
+    enableOfflineQueue: false,
+    lazyConnect: true,
+    // A job has an id of its own, and is added once. A queue whose first question is lost never works again.
+    autoResendUnfulfilledCommands: true,
+  });
 }
 
 /** For a reader of a queue: waits for jobs, and for Redis, as long as it takes. */
@@ -64,7 +71,7 @@ export function connectSubscriber(url: Secret<string>): Redis {
   return redis;
 }
 
-function connectionTo(url: Secret<string>, options: RedisOptions): Redis {
+function connectionTo(url: Secret<string>, options: Options): Redis {
   const { address } = readRedisAddress(url.reveal());
   // Settings are read before anything is connected to.
   if (address === undefined) throw new TypeError('no address of a Redis');
@@ -74,7 +81,7 @@ function connectionTo(url: Secret<string>, options: RedisOptions): Redis {
     : new Redis({ ...all, ...sentinelOptions(address) });
 }
 
-function sentinelOptions(address: SentinelAddress): RedisOptions {
+function sentinelOptions(address: SentinelAddress): Options {
   const { username, password, sentinelUsername, sentinelPassword } = address;
   return {
     Connector: connectorOf(address),
