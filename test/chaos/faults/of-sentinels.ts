@@ -1,5 +1,5 @@
-import type { SentinelGroup } from '../../support/sentinel-group.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
+import type { SentinelGroup } from '../../support/sentinel-group.js';
 import { delay } from '../client.js';
 import type { Stage } from '../stage.js';
 import type { Fault } from './fault.js';
@@ -81,12 +81,12 @@ export function ofSentinels(random: SeededRandom): readonly Fault[] {
     loseNewest(random.pick([50, 400, 1500])),
     restoreOlder(random.pick([50, 400, 1500])),
   ]);
-  const more = random.pick([
-    undefined,
-    undefined,
-    killAnyTime,
-    freeze(random.between(2000, 4500), random.pick(['api', 'worker'])),
-    rollingDeploy,
+  const more = random.pick<readonly Fault[]>([
+    [],
+    [],
+    [killAnyTime],
+    [freeze(random.between(2000, 4500), random.pick(['api', 'worker']))],
+    [rollingDeploy],
   ]);
-  return more === undefined ? [fault] : [fault, more];
+  return [fault, ...more];
 }
