@@ -8,6 +8,9 @@ import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { scrape } from './scrape.js';
 
+/** Even a reader that waits for a job has heard nothing for too long by then. */
+const GIVEN_UP_MS = 17_000;
+
 /** What `/health` says of one thing. */
 async function healthOf(
   url: string,
@@ -57,6 +60,28 @@ describe('in trouble', () => {
     await eventually('ready', async () => (await get(`${url}/health/ready`)).status === 200);
     expect((await scrape(opsUrl)).value('x402_redis_up')).toBe(1);
   });
+
+  it('a Redis that stands still until every connection is given up is found again soon', async () => {
+    const { url } = await world.service();
+    await settles(url);
+    const { bodies, payTo } = await payments(2);
+    const [during, after] = bodies;
+    world.redis.child.kill('SIGSTOP');
+    try {
+      const { body } = await post(`${url}/v2/settle`, during);
+      expect(body).toMatchObject({ success: false, errorReason: 'network_unavailable' });
+      await new Promise((resolve) => setTimeout(resolve, GIVEN_UP_MS));
+    } finally {
+      world.redis.child.kill('SIGCONT');
+    }
+    await eventually('settles', async () => (await get(`${url}/health`)).status === 200, 5000);
+    expect((await post(`${url}/v2/settle`, after)).body).toMatchObject({ success: true });
+    const isSettled = async (): Promise<boolean> =>
+      (await post(`${url}/v2/settle`, during)).body['success'] === true;
+    await eventually('settles what was asked meanwhile', isSettled);
+    const amount = BigInt(String(during?.paymentRequirements['amount']));
+    expect(await world.balance(world.usd, payTo)).toBe(2n * amount);
+  }, 60_000);
 
   it('a network whose blocks stop coming is named, and the other goes on', async () => {
     const still = await startAnvil({ port: await freePort(), chainId: 777, blockTime: 0.3 });
