@@ -102,10 +102,13 @@ function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
   const buyers = [...orders, ...strangers].filter(({ isBuyer }) => isBuyer);
   const remembered = buyers.filter(({ heard }) => {
     const at = heard.find(({ isSuccess, isHandedOut }) => isSuccess || isHandedOut)?.at ?? 0;
-    return stage.losses.every(({ from, to }) => at < from || at > to);
+    return isKept(stage, at);
   });
   return remembered.length > 1 ? [`sold ${remembered.length} times`] : [];
 }
+
+const isKept = ({ losses }: Stage, at: number): boolean =>
+  losses.every(({ from, to }) => at < from || at > to);
 
 const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): boolean =>
   isLedgerWhole && losses.length === 0;
@@ -193,7 +196,7 @@ async function violationsOfPayment(
 }
 
 function wrongEnds(
-  { pool }: Stage,
+  stage: Stage,
   order: Order,
   { orders, trick }: Deal,
   paid: ReadonlySet<Payment>,
@@ -203,11 +206,15 @@ function wrongEnds(
   const isPaid = paid.has(options.payment);
   if (end === undefined) return ['a seller without an end'];
   // A copier presents what it was given, also where we have sent nothing that could be copied.
-  const isOurs = trick !== 'is_copied' || pool.firstSight(options.payment) !== undefined;
+  const isOurs = trick !== 'is_copied' || stage.pool.firstSight(options.payment) !== undefined;
   if (end === 'not_sent') {
     return isPaid && isOurs && orders.length === 1 ? ['withdrawn, and landed'] : [];
   }
-  if (end === 'gone') return isLedgerWhole && isPaid ? ['the place of a 202 is no more'] : [];
+  if (end === 'gone') {
+    // A claim that was lost before a lane had signed for it is remembered by nobody (decision 0087).
+    const isKnown = heard.every(({ isHandedOut, at }) => !isHandedOut || isKept(stage, at));
+    return isLedgerWhole && isPaid && isKnown ? ['the place of a 202 is no more'] : [];
+  }
   if (end !== 'refused') return [];
   const { reason, transaction, isHandedOut } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');

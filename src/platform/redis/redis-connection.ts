@@ -6,6 +6,8 @@ import { connectorOf } from './sentinel-connector.js';
 /** A command that has no answer by then is unknown: the caller decides what that means. */
 const COMMAND_TIMEOUT_MS = 2000;
 const RECONNECT_MAX_MS = 500;
+/** Each attempt of BullMQ's that fails is a line in the log. */
+const RECONNECT_QUEUE_MAX_MS = 2000;
 /** A server that says nothing at all for so long to what was asked of it is gone: it is looked for afresh. */
 const SILENT_MAX_MS = 5000;
 /** Readers of BullMQ wait for a job up to 10 s in one command. */
@@ -18,7 +20,7 @@ const SENTINEL_ANSWER_MS = 1000;
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 const SHARED_OPTIONS = {
-  retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+  retryStrategy: waitingAtMost(RECONNECT_MAX_MS),
   connectTimeout: 2000,
   socketTimeout: SILENT_MAX_MS,
   // A command lost with its connection may have run. It is reported as failed, never sent again.
@@ -43,6 +45,7 @@ export function connectProducer(url: Secret<string>): Redis {
   return connectionTo(url, {
     enableOfflineQueue: false,
     lazyConnect: true,
+    retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
     // A job has an id of its own, and is added once. A queue whose first question is lost never works again.
     autoResendUnfulfilledCommands: true,
   });
@@ -53,6 +56,7 @@ export function connectReader(url: Secret<string>): Redis {
   return connectionTo(url, {
     socketTimeout: SILENT_READER_MAX_MS,
     maxRetriesPerRequest: null,
+    retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
     // BullMQ makes its steps so that they may be done twice, and would wait for ever for one that is lost.
     autoResendUnfulfilledCommands: true,
   });
@@ -69,6 +73,10 @@ export function connectSubscriber(url: Secret<string>): Redis {
     clearInterval(timer);
   });
   return redis;
+}
+
+function waitingAtMost(maxMs: number): (attempt: number) => number {
+  return (attempt) => Math.min(attempt * 50, maxMs);
 }
 
 function connectionTo(url: Secret<string>, options: Options): Redis {

@@ -32,6 +32,7 @@ export function connectorOf(address: SentinelAddress): Connector {
     }
 
     override async connect(emit: Emit): Promise<Stream> {
+      this.#askAnotherFirst();
       let reason: Error | undefined;
       const emitWithReason: Emit = (type, error) => {
         if (type === 'sentinelError') reason = error;
@@ -52,6 +53,12 @@ export function connectorOf(address: SentinelAddress): Connector {
     override disconnect(): void {
       ours.leave(this);
       super.disconnect();
+    }
+
+    /** Who was asked last may know no better. Past the last of them ioredis would say that none can be reached. */
+    #askAnotherFirst(): void {
+      const { done } = this.sentinelIterator.next();
+      this.sentinelIterator.reset(!done);
     }
 
     /** @param server - of the new primary, `host:port`. */
