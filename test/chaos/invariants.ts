@@ -110,6 +110,20 @@ function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
 const isKept = ({ losses }: Stage, at: number): boolean =>
   losses.every(({ from, to }) => at < from || at > to);
 
+/**
+ * What a `202` was told of in writes that were lost is kept by the lane that signed it, until its block is final or its
+ * process dies. What was sent when the losses were over was stored in the ledger that is there now.
+ */
+function isSentAfterLosses({ losses, pool }: Stage, payment: Payment): boolean {
+  const sentAt = pool.firstSight(payment);
+  return sentAt !== undefined && losses.every(({ to }) => sentAt > to);
+}
+
+function isSentInLoss({ losses, pool }: Stage, payment: Payment): boolean {
+  const sentAt = pool.firstSight(payment);
+  return sentAt !== undefined && losses.some(({ from, to }) => from <= sentAt && sentAt <= to);
+}
+
 const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): boolean =>
   isLedgerWhole && losses.length === 0;
 
@@ -198,7 +212,7 @@ async function violationsOfPayment(
 function wrongEnds(
   stage: Stage,
   order: Order,
-  { orders, trick }: Deal,
+  { orders, strangers, trick }: Deal,
   paid: ReadonlySet<Payment>,
   { isLedgerWhole, hasReorgs, areUsesNamed }: Expectations,
 ): string[] {
@@ -211,20 +225,24 @@ function wrongEnds(
     return isPaid && isOurs && orders.length === 1 ? ['withdrawn, and landed'] : [];
   }
   if (end === 'gone') {
-    // A claim that was lost before a lane had signed for it is remembered by nobody (decision 0087).
     const isKnown = heard.every(({ isHandedOut, at }) => !isHandedOut || isKept(stage, at));
-    return isLedgerWhole && isPaid && isKnown ? ['the place of a 202 is no more'] : [];
+    const isOnly = orders.length === 1 && strangers.length === 0;
+    const mustBeThere = isKnown || (isOnly && isSentAfterLosses(stage, options.payment));
+    return isLedgerWhole && isPaid && mustBeThere ? ['the place of a 202 is no more'] : [];
   }
   if (end !== 'refused') return [];
-  const { reason, transaction, isHandedOut } = order.refusal ?? lastOf(heard);
+  const { reason, transaction, isHandedOut, at } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');
+  // Sent, and perhaps final, in writes that were lost: no process has to remember it, and the chain says that it is used.
+  if (isUsed && isPaid && transaction !== '' && isSentInLoss(stage, options.payment)) return [];
   if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
   }
   // Poor when one order asked, rich again for the next; or without its code again, its block replaced.
   const isForAnother = orders.some((other) => other !== order && other.isBuyer);
   const isPassing = trick === 'spends_for_a_while' || (trick === 'gains_code' && hasReorgs);
-  if (isPassing && isForAnother) return [];
+  // That it failed was lost again, and by the next look its payer can pay.
+  if (isPassing && (isForAnother || !isKept(stage, at))) return [];
   // Presented elsewhere: that is said, with its hash.
   if (isPaid && !isHandedOut && !(isUsed && (transaction !== '' || !areUsesNamed))) {
     return [`refused as ${String(reason)}, and paid`];

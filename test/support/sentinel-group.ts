@@ -15,6 +15,8 @@ const SENTINELS = 3;
 /** A server that is silent for so long is given up by a Sentinel. */
 const DOWN_AFTER_MS = 1500;
 const READY_MS = 30_000;
+/** A failover that had begun when the primary came back goes on, and is over by then. */
+const AGREED_FOR_MS = 2500;
 
 interface Member {
   server: SandboxRedis;
@@ -89,6 +91,27 @@ export class SentinelGroup {
       async () => isAlive(await this.#primary()),
       patienceMs,
     );
+  }
+
+  /** The port of the server that the Sentinels call the primary. */
+  async primaryPort(): Promise<number> {
+    return (await this.#primary()).server.port;
+  }
+
+  /**
+   * Resolves when one living server alone has called itself the primary for a while: one that comes back while
+   * another takes its place does so until the Sentinels tell it.
+   */
+  async agreed(patienceMs: number): Promise<void> {
+    let since: number | undefined;
+    const isSettled = async (): Promise<boolean> => {
+      const living = this.members.filter(isAlive);
+      const roles = await Promise.all(living.map(({ admin }) => admin.info('replication')));
+      const primaries = roles.filter((info) => info.includes('role:master')).length;
+      since = primaries === 1 ? (since ?? Date.now()) : undefined;
+      return since !== undefined && Date.now() - since > AGREED_FOR_MS;
+    };
+    await eventually('one is the primary', isSettled, patienceMs);
   }
 
   /** What the primary is told from now on its replicas do not hear, and one of them may be promoted all the same. */

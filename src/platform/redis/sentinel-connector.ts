@@ -27,8 +27,17 @@ export function connectorOf(address: SentinelAddress): Connector {
   switches.set(key, ours);
 
   return class extends SentinelConnector {
+    /** As the Sentinels named the server of this connection: an address or a host name, and the port. */
+    #server = '';
+
     constructor(options: unknown) {
-      super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+      super({
+        ...(options as ConstructorParameters<typeof SentinelConnector>[0]),
+        natMap: (server) => {
+          this.#server = server;
+          return null;
+        },
+      });
     }
 
     override async connect(emit: Emit): Promise<Stream> {
@@ -63,8 +72,7 @@ export function connectorOf(address: SentinelAddress): Connector {
 
     /** @param server - of the new primary, `host:port`. */
     leaveUnless(server: string): void {
-      const { remoteAddress, remotePort } = this.stream;
-      if ([remoteAddress, remotePort].join(':') !== server) this.disconnect();
+      if (this.#server !== server) this.disconnect();
     }
   };
 }

@@ -31,10 +31,15 @@ const freezePrimary = (ms: number): Fault => ({
   kind: 'the primary frozen',
   name: `the primary frozen for ${ms} ms`,
   run: async (stage, random) => {
+    const group = groupOf(stage);
     await delay(random.between(0, 1200));
-    const thaw = await groupOf(stage).freezePrimary();
+    const [from, former] = [Date.now(), await group.primaryPort()];
+    const thaw = await group.freezePrimary();
     await delay(ms);
     thaw();
+    // A former primary takes writes until the Sentinels tell it; those are lost.
+    await group.agreed(TAKEN_OVER_MS);
+    if ((await group.primaryPort()) !== former) stage.losses.push({ from, to: Date.now() });
   },
   undo,
 });
