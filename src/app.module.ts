@@ -1,7 +1,5 @@
-import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import type { Redis } from 'ioredis';
 import { LoggerModule } from 'nestjs-pino';
 import { ProberModule } from './discovery/alive/prober.module.js';
 import { probesListings } from './discovery/alive/probes-listings.js';
@@ -46,7 +44,7 @@ import { ErrorFilter } from './platform/http/error.filter.js';
 import { OpsModule } from './platform/http/ops.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
-import { QUEUE_REDIS, RedisModule } from './platform/redis/redis.module.js';
+import { RedisModule } from './platform/redis/redis.module.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
 import { LedgerModule } from './settlement/ledger/ledger.module.js';
 import { WalletOAuthModule } from './wallet/oauth/oauth.module.js';
@@ -89,7 +87,7 @@ export class AppModule {
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
-        ...(config.settles ? settlingModules() : []),
+        ...(config.settles ? [SettlingHealthModule] : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
@@ -134,13 +132,3 @@ function gatewayBy(
   };
 }
 
-/** What roles that settle share. */
-function settlingModules(): NonNullable<DynamicModule['imports']> {
-  return [
-    SettlingHealthModule,
-    BullModule.forRootAsync({
-      inject: [QUEUE_REDIS],
-      useFactory: (connection: Redis) => ({ connection }),
-    }),
-  ];
-}

@@ -1,11 +1,10 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
-import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
+import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { ChainUnavailableError } from '../protocol/errors.js';
 import { LANE_QUERIES, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -23,7 +22,7 @@ import { EventWriter } from './webhooks/event-writer.js';
 
 interface LostParts {
   readonly config: AppConfig;
-  readonly redis: Redis;
+  readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly laneQueries: LaneQueries;
   readonly observer: HistoryObserver;
@@ -33,7 +32,7 @@ interface LostParts {
 const LOST = provide(
   LostSettlements,
   {
-    ...{ config: AppConfig, redis: LEDGER_REDIS, outbox: OUTBOX, laneQueries: LANE_QUERIES },
+    ...{ config: AppConfig, ledger: LedgerConnections, outbox: OUTBOX, laneQueries: LANE_QUERIES },
     ...{ observer: HistoryObserver, logger: PinoLogger },
   },
   started,
@@ -55,7 +54,7 @@ export class LostModule {
 
 function started({
   config,
-  redis,
+  ledger,
   outbox,
   laneQueries,
   observer,
@@ -83,11 +82,11 @@ function started({
   const lost = new LostSettlements({
     ...{ unfinished, archive, outbox, clock: systemClock },
     chainIds: networks.map(({ chainId }) => chainId),
-    held: (chainId, ids) => heldSettlements(redis, chainId, ids),
+    held: (chainId, ids) => heldSettlements(ledger.of(chainId), chainId, ids),
     open: (chainId) => {
       const network = networks.find((one) => one.chainId === chainId);
       if (network === undefined) throw new ChainUnavailableError(chainId, 'network');
-      return openChain(network, { redis, laneQueries, books, unfinished, clock: systemClock });
+      return openChain(network, { redis: ledger.of(chainId), laneQueries, books, unfinished, clock: systemClock });
     },
     observer: fanOut([lostLog(logger), counted], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lost settlements failed');

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { within } from '../platform/concurrency/timing.js';
-import { ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
+import { type AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
 import { reconcileConfig } from '../platform/config/reconcile-config.js';
+import { ledgerTag } from '../platform/redis/hash-slot.js';
 import { connectLedger } from '../platform/redis/redis-connection.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { ArchiveError } from './archive.js';
@@ -38,13 +38,11 @@ async function main(): Promise<number> {
     return refuse(`NETWORKS names no ${given.network ?? 'network'}\n`);
   }
   const { pool, db } = connectDatabase(config.history.databaseUrl);
-  const redis = connectLedger(config.redis.ledger);
-  redis.on('error', () => undefined);
   try {
     await checkMigrated(pool);
     const runs: Reconciliation[] = [];
     for (const network of networks) {
-      const ledgerLanes = await lanesOf(redis, network);
+      const ledgerLanes = await lanesOf(config, network);
       const parts = { network, ledgerLanes, books: new PostgresBooks(db), clock: systemClock };
       const run = await reconcileNetwork(parts, { startedBy: 'command', window });
       process.stdout.write(reportOf(run));
@@ -52,7 +50,6 @@ async function main(): Promise<number> {
     }
     return exitCodeOf(runs);
   } finally {
-    redis.disconnect();
     await db.destroy();
   }
 }
@@ -68,15 +65,19 @@ function givenArguments(): Given | undefined {
 
 /** Without the ledger whoever sent what the books call ours is taken for a lane. */
 async function lanesOf(
-  redis: Redis,
+  config: AppConfig,
   { chainId, network }: NetworkConfig,
 ): Promise<readonly Address[] | undefined> {
+  const redis = connectLedger(config.redis.ledger, ledgerTag(chainId));
+  redis.on('error', () => undefined);
   try {
-    if (redis.status === 'wait') await within(REDIS_MS, redis.connect());
+    await within(REDIS_MS, redis.connect());
     return await knownLanes(redis, chainId);
   } catch {
     process.stderr.write(`${network}: Redis does not answer; senders are taken for lanes\n`);
     return undefined;
+  } finally {
+    redis.disconnect();
   }
 }
 

@@ -1,5 +1,4 @@
 import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
@@ -8,7 +7,7 @@ import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../platform/observability/health-indicators.js';
-import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
+import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
@@ -22,7 +21,7 @@ import { reconciliationLog } from './reconciliation/reconciliation-log.js';
 
 interface DailyParts {
   readonly config: AppConfig;
-  readonly redis: Redis;
+  readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly processes: ProcessRegistry;
   readonly logger: PinoLogger;
@@ -31,7 +30,7 @@ interface DailyParts {
 const DAILY = provide(
   DailyReconciliation,
   {
-    ...{ config: AppConfig, redis: LEDGER_REDIS, outbox: OUTBOX },
+    ...{ config: AppConfig, ledger: LedgerConnections, outbox: OUTBOX },
     ...{ processes: ProcessRegistry, logger: PinoLogger },
   },
   startedDaily,
@@ -76,7 +75,7 @@ export class ReconciliationModule implements OnModuleInit {
 
 function startedDaily({
   config,
-  redis,
+  ledger,
   outbox,
   processes,
   logger,
@@ -89,7 +88,7 @@ function startedDaily({
     ...{ networks, reconcilesAt: history.reconcilesAt, runs: books, clock: systemClock },
     processId: processes.processId,
     reconcile: async (network, task, signal) => {
-      const ledgerLanes = await knownLanes(redis, network.chainId);
+      const ledgerLanes = await knownLanes(ledger.of(network.chainId), network.chainId);
       const archiveLagMs = async () => (await outbox.backlog(network.chainId)).oldestMs;
       const parts = { network, books, ledgerLanes, archiveLagMs, signal, clock: systemClock };
       return reconcileNetwork(parts, task);

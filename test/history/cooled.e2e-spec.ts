@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { usedBytes } from '../../bench/support/redis-memory.js';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
@@ -53,7 +54,7 @@ describe('settlements that leave a ledger', () => {
 
   beforeAll(async () => {
     world = await LedgerWorld.start(undefined, true);
-    cooled = new RedisCooledSettlements(world.redis, world.epochs);
+    cooled = new RedisCooledSettlements(new LedgerConnections(world.redis), world.epochs);
   });
   afterAll(() => world.stop());
   beforeEach(async () => {
@@ -127,7 +128,7 @@ describe('settlements that leave a ledger', () => {
   describeOutbox('an outbox in Redis', async () => {
     await world.redis.del(archiverKey(CHAIN_ID));
     return {
-      outbox: new RedisOutbox(world.redis, world.epochs),
+      outbox: new RedisOutbox(new LedgerConnections(world.redis), world.epochs),
       chainId: CHAIN_ID,
       broadcast: async () => {
         const { ref } = await claim(aRequester());
@@ -280,7 +281,7 @@ describe('settlements that leave a ledger', () => {
     const [ended] = archive.settlements.splice(0);
     if (ended === undefined) throw new Error('it is not archived');
     archive.settlements.push({ ...ended, times: { ...ended.times, finished: 2 } });
-    const lanes = new RedisLaneStore(world.redis, world.epochs, LIMITS, archive);
+    const lanes = new RedisLaneStore(new LedgerConnections(world.redis), world.epochs, LIMITS, archive);
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     await lanes.restoreAttempts(
@@ -343,11 +344,11 @@ describe('settlements that leave a ledger', () => {
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     const before = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
-    const lanes = new RedisLaneStore(world.redis, world.epochs, LIMITS, new FakeArchive());
+    const lanes = new RedisLaneStore(new LedgerConnections(world.redis), world.epochs, LIMITS, new FakeArchive());
     const payments = new Map([lost, kept].map(({ ref, of: made }) => [ref.id, made.payment]));
     const attempt = anAttempt(0, [...payments.keys()], hash);
     await lanes.restoreAttempts(held, [{ attempt, payments }], 1);
-    const outbox = new RedisOutbox(world.redis, world.epochs);
+    const outbox = new RedisOutbox(new LedgerConnections(world.redis), world.epochs);
     // Whoever archived before is gone.
     await world.redis.del(archiverKey(CHAIN_ID));
     const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);

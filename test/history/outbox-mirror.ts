@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { ArchivedVersions } from '../../src/history/archived-versions.js';
 import { LedgerEpochs } from '../../src/settlement/ledger/epoch.js';
 import { outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
@@ -19,9 +20,9 @@ export class OutboxMirror {
   constructor(
     private readonly redis: Redis,
     private readonly chainId: number,
-    epochs = new LedgerEpochs(redis, true),
+    epochs = new LedgerEpochs(new LedgerConnections(redis), true),
   ) {
-    this.#outbox = new RedisOutbox(redis, epochs);
+    this.#outbox = new RedisOutbox(new LedgerConnections(redis), epochs);
   }
 
   async catchUp(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Address } from 'viem';
 import { SIGNER } from '../../sandbox/accounts.js';
 import type { Service } from '../../sandbox/service.js';
 import { mint } from '../../sandbox/tokens.js';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { readAuthorizationState } from '../../src/platform/chain/authorization-use.js';
 import { EvmChain } from '../../src/platform/chain/evm-chain.js';
 import type { NetworkConfig } from '../../src/platform/config/app-config.js';
@@ -113,7 +114,7 @@ describe('a hostile token', () => {
 
     beforeAll(() => {
       redis = new Redis(world.redis.url);
-      switches = new LaneSwitches(redis);
+      switches = new LaneSwitches(new LedgerConnections(redis));
     });
     const by = { at: Date.now(), by: 'test' };
     beforeEach(() => switches.set('paused', lane(), world.chainId, by));

@@ -1,10 +1,10 @@
 import { Inject, Module, type OnModuleDestroy } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { VerifyService } from '../verify/verify.service.js';
@@ -37,7 +37,7 @@ const HEADERS_MAX_BYTES = 65_536;
     {
       provide: RateLimiter,
       inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new RateLimiter(redis, 'doctor'),
+      useFactory: (redis: SharedRedis) => new RateLimiter(redis, 'doctor'),
     },
     {
       provide: Doctor,

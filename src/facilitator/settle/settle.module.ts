@@ -6,7 +6,10 @@ import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
-import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
+import { ledgerTag } from '../../platform/redis/hash-slot.js';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { QUEUE_REDIS, SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
+import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import {
@@ -45,7 +48,16 @@ export class SettlementModule {
       module: SettlementModule,
       imports: [
         VerificationModule,
-        BullModule.registerQueue(...chainIds.map((chainId) => ({ name: queueNameOf(chainId) }))),
+        BullModule.registerQueueAsync(
+          ...chainIds.map((chainId) => ({
+            name: queueNameOf(chainId),
+            inject: [QUEUE_REDIS, AppConfig],
+            useFactory: (connections: LedgerConnections, { redis }: AppConfig) => ({
+              connection: connections.of(chainId),
+              ...queuePrefix(redis.ledger, ledgerTag(chainId)),
+            }),
+          })),
+        ),
       ],
       providers: [
         {

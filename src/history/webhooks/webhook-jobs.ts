@@ -29,6 +29,8 @@ interface WebhookJob {
 export interface WebhookJobsParts {
   readonly deliverer: Deliverer;
   readonly store: Pick<DeliveryStore, 'due' | 'forget'>;
+  /** Of the queue's keys; that of BullMQ where it is absent. */
+  readonly prefix?: string;
   /** A connection of its own for each. */
   readonly connect: () => Redis;
   readonly observer: WebhookObserver;
@@ -51,8 +53,11 @@ export class WebhookJobs {
   constructor(private readonly parts: WebhookJobsParts) {}
 
   start(): void {
-    this.#queue = new Queue<WebhookJob>(QUEUE, { connection: this.#connect() });
+    const { prefix } = this.parts;
+    const place = prefix === undefined ? {} : { prefix };
+    this.#queue = new Queue<WebhookJob>(QUEUE, { ...place, connection: this.#connect() });
     this.#worker = new Worker<WebhookJob>(QUEUE, (job) => this.#work(job), {
+      ...place,
       connection: this.#connect(),
       concurrency: AT_ONCE,
       maxStalledCount: STALLED_MAX,

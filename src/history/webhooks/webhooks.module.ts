@@ -14,7 +14,8 @@ import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
-import { connectReader } from '../../platform/redis/redis-connection.js';
+import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
+import { connectReader, queuePrefix } from '../../platform/redis/redis-connection.js';
 import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
@@ -161,7 +162,8 @@ function startedJobs(parts: JobParts): WebhookJobs {
   const jobs = new WebhookJobs({
     ...{ deliverer, store, observer },
     // BullMQ waits for jobs on its own connections, for as long as it takes.
-    connect: () => connectReader(config.redis.ledger),
+    ...queuePrefix(config.redis.ledger, DEPLOYMENT_TAG),
+    connect: () => connectReader(config.redis.ledger, DEPLOYMENT_TAG),
   });
   jobs.start();
   return jobs;

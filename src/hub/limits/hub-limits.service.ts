@@ -48,7 +48,7 @@ export class HubLimits {
       ratePerSecond === undefined
         ? undefined
         : { requests: ratePerSecond, seconds: 1, burst: ratePerSecond * BURST_SECONDS };
-    this.#redis = new RedisWatch(redis, () => undefined);
+    this.#redis = new RedisWatch([redis], () => undefined);
     this.#freeBytes = new Shared(() => storage.freeBytes(), FREE_KEPT_MS);
   }
 

@@ -1,10 +1,10 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import type { Redis } from 'ioredis';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { AccessPolicy } from '../../platform/http/access.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { AccessGuard } from './access.guard.js';
 import { ApiKeyStore } from './api-key-store.js';
@@ -21,7 +21,7 @@ export class AccessModule {
         {
           provide: AccessPolicy,
           inject: [LEDGER_REDIS, ...(access.apiKeysFile === undefined ? [] : [ApiKeyStore])],
-          useFactory: (redis: Redis, keys?: ApiKeyStore) =>
+          useFactory: (redis: SharedRedis, keys?: ApiKeyStore) =>
             new RequestAccess({
               keys,
               limits: access.rateLimits,

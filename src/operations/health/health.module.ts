@@ -1,10 +1,10 @@
 import { Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import type { Redis } from 'ioredis';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { HUB_REDIS, LEDGER_REDIS, WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { HealthController } from './health.controller.js';
 import { HealthService } from './health.service.js';
@@ -20,9 +20,9 @@ import { HealthService } from './health.service.js';
 export class HealthModule implements OnModuleInit {
   constructor(
     private readonly indicators: HealthIndicators,
-    @Inject(LEDGER_REDIS) private readonly ledger: Redis,
-    @Inject(HUB_REDIS) private readonly hub: Redis,
-    @Inject(WALLET_REDIS) private readonly wallet: Redis,
+    @Inject(LEDGER_REDIS) private readonly ledger: SharedRedis,
+    @Inject(HUB_REDIS) private readonly hub: SharedRedis,
+    @Inject(WALLET_REDIS) private readonly wallet: SharedRedis,
   ) {}
 
   /** The ledger's Redis is looked at by the service; those that are apart from it are looked at here. */

@@ -1,8 +1,8 @@
 import { Global, Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { VERSION } from '../../platform/config/version.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 
@@ -13,7 +13,7 @@ import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
       provide: ProcessRegistry,
       inject: [LEDGER_REDIS, AppConfig, PinoLogger],
       useFactory: async (
-        redis: Redis,
+        redis: SharedRedis,
         { roles }: AppConfig,
         logger: PinoLogger,
       ): Promise<ProcessRegistry> => {

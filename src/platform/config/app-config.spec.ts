@@ -113,6 +113,19 @@ describe('AppConfig', () => {
     }
   });
 
+  it('keeps hub and wallet on one primary where the ledger is in a Cluster', () => {
+    const [cluster, hub] = ['redis+cluster://one,two', 'redis://hub'];
+    expect(configOf({ REDIS_URL: cluster }).redis.ledger.reveal()).toBe(cluster);
+    const both = { ...base, REDIS_URL: cluster, ROLES: 'api,worker,hub' };
+    expect(configOf({ ...both, HUB_REDIS_URL: hub }).redis.hub.reveal()).toBe(hub);
+    expect(problemsOf(both)).toContain(
+      'HUB_REDIS_URL: is required where REDIS_URL names a Redis Cluster: the hub needs one primary, or Sentinels that know it',
+    );
+    expect(problemsOf({ ...both, HUB_REDIS_URL: cluster })).toContain(
+      'HUB_REDIS_URL: must name one primary, or Sentinels that know it, not a Redis Cluster',
+    );
+  });
+
   it('keeps the operators off the public port, and the wallet out of the hub', () => {
     expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({ port: 4023, host: '127.0.0.1' });
     expect(problemsOf({ ...base, OPS_PORT: '4022' })).toEqual([

@@ -45,7 +45,23 @@ describe('the address of a Redis', () => {
     });
   });
 
+  it('names nodes of a Cluster', () => {
+    expect(readRedisAddress('rediss+cluster://app:p%40ss@one,[::1]:7000/')).toEqual({
+      problems: [],
+      address: {
+        ...{ kind: 'cluster', isTls: true, username: 'app', password: 'p@ss' },
+        nodes: [
+          { host: 'one', port: 6379 },
+          { host: '::1', port: 7000 },
+        ],
+      },
+    });
+  });
+
   it.each([
+    ['redis+cluster://', /1 to 32 hosts/],
+    ['redis+cluster://one/1', /^must be redis:/],
+    ['redis+cluster://one?a=b', /^must be redis:/],
     ['', /^must be redis:/],
     ['localhost:6379', /^must be redis:/],
     ['http://localhost', /^must be redis:/],

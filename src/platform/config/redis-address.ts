@@ -29,19 +29,27 @@ export interface SentinelAddress extends Account {
   readonly sentinelPassword: string | undefined;
 }
 
-export type RedisAddress = PrimaryAddress | SentinelAddress;
+/** A Redis Cluster: any of its nodes says who has which keys. */
+export interface ClusterAddress extends Account {
+  readonly kind: 'cluster';
+  readonly nodes: readonly RedisHost[];
+}
+
+export type RedisAddress = PrimaryAddress | SentinelAddress | ClusterAddress;
 
 export type ReadAddress =
   | { readonly address: RedisAddress; readonly problems: readonly [] }
   | { readonly address: undefined; readonly problems: readonly string[] };
 
 const FORMS =
-  'must be redis://host:port/db or redis+sentinel://host:port,host:port/master/db, with rediss for TLS';
+  'must be redis://host:port/db, redis+sentinel://host:port,host:port/master/db or redis+cluster://host:port,host:port, with rediss for TLS';
 const SENTINEL_PORT = 26_379;
+const NODE_PORT = 6379;
 const HOSTS_MAX = 32;
 const DATABASE_MAX = 9999;
 const PARTS =
   /^rediss?\+sentinel:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\/([^/?#]*))?\/?(?:\?([^#]*))?$/;
+const CLUSTER_PARTS = /^rediss?\+cluster:\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/?$/;
 /** `host`, `host:port`, `[IPv6]`, `[IPv6]:port`. */
 const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 
@@ -49,8 +57,8 @@ const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
  * Reads what a Redis setting says. A problem never repeats what was read, for it may hold a password.
  *
  * @param text - `redis://[user:password@]host[:port][/db]`, or
- *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`; with
- *   `rediss` everything named speaks TLS. What is in a user, a password or a query is percent-encoded.
+ *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`, or
+ *   `redis+cluster://[user:password@]host[:port],…`; with `rediss` everything named speaks TLS. What is in a user, a password or a query is percent-encoded.
  */
 export function readRedisAddress(text: string): ReadAddress {
   if (/^rediss?:\/\//.test(text)) {
@@ -58,6 +66,10 @@ export function readRedisAddress(text: string): ReadAddress {
       ? { address: { kind: 'primary', url: text }, problems: [] }
       : failed([FORMS]);
   }
+  return readClusterAddress(text) ?? readSentinelAddress(text);
+}
+
+function readSentinelAddress(text: string): ReadAddress {
   const parts = PARTS.exec(text);
   if (parts === null) return failed([FORMS]);
   const [, user = '', hosts = '', master = '', database = '', query = ''] = parts;
@@ -77,6 +89,18 @@ export function readRedisAddress(text: string): ReadAddress {
     ...{ database: Number(database), ...own },
   };
   return { address, problems: [] };
+}
+
+function readClusterAddress(text: string): ReadAddress | undefined {
+  const parts = CLUSTER_PARTS.exec(text);
+  if (parts === null) return undefined;
+  const [, user = '', hosts = ''] = parts;
+  const problems: string[] = [];
+  const account = readAccount(user, problems);
+  const nodes = readHosts(hosts, NODE_PORT, problems);
+  if (problems.length > 0) return failed(problems);
+  const isTls = text.startsWith('rediss');
+  return { address: { kind: 'cluster', isTls, ...account, nodes }, problems: [] };
 }
 
 const failed = (problems: readonly string[]): ReadAddress => ({ address: undefined, problems });

@@ -9,12 +9,22 @@ const redisUrl = z.string().superRefine((text, context) => {
   }
 });
 
+const ONE_PRIMARY = 'one primary, or Sentinels that know it';
+
+/** Their scripts touch keys in many slots. */
+const onePrimaryUrl = redisUrl.superRefine((text, context) => {
+  if (!isCluster(text)) return;
+  context.addIssue({ code: 'custom', message: `must name ${ONE_PRIMARY}, not a Redis Cluster` });
+});
+
 /** Each kind of work may have a Redis of its own: one that is full stops nobody else's. */
 export const REDIS_SETTINGS = {
   REDIS_URL: redisUrl.optional(),
-  HUB_REDIS_URL: redisUrl.optional(),
-  WALLET_REDIS_URL: redisUrl.optional(),
+  HUB_REDIS_URL: onePrimaryUrl.optional(),
+  WALLET_REDIS_URL: onePrimaryUrl.optional(),
 };
+
+const isCluster = (url: string): boolean => readRedisAddress(url).address?.kind === 'cluster';
 
 /** Which Redis is used for what; two that are equal are one. */
 export interface RedisUrls {
@@ -41,6 +51,13 @@ export function redisUrlsOf(
   const url = given['REDIS_URL'];
   if (url === undefined && (usesLedger || needed.some((role) => own[role] === undefined))) {
     problems.push('REDIS_URL: is required');
+  }
+  if (url !== undefined && isCluster(url)) {
+    for (const role of needed.filter((one) => own[one] === undefined)) {
+      problems.push(
+        `${role.toUpperCase()}_REDIS_URL: is required where REDIS_URL names a Redis Cluster: the ${role} needs ${ONE_PRIMARY}`,
+      );
+    }
   }
   const ledger = url ?? needed.map((role) => own[role]).find((one) => one !== undefined) ?? '';
   return {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
-import { runScript, script } from '../redis/redis-scripts.js';
+import type { SharedRedis } from '../redis/ledger-connections.js';
+import { runKeyedScript, script } from '../redis/redis-scripts.js';
 
 /** How often a caller may ask. */
 export interface Rate {
@@ -39,11 +39,11 @@ export function limitHeaders({
  * The generic cell rate algorithm: a key holds the moment at which the caller's burst is free again.
  * Redis's own clock counts, so that all processes agree. A request that is refused is not counted.
  *
- * | ARGV | |
+ * | KEYS, ARGV | |
  * |---|---|
- * | 1 | key |
- * | 2 | microseconds a request takes |
- * | 3 | requests of a burst |
+ * | KEYS 1 | the caller's |
+ * | 1 | microseconds a request takes |
+ * | 2 | requests of a burst |
  *
  * Returns {1 when allowed, microseconds until the burst is free again}.
  */
@@ -52,11 +52,11 @@ const TAKE = script(
   String.raw`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local each, burst = tonumber(ARGV[2]), tonumber(ARGV[3])
-local free = math.max(now, tonumber(redis.call('GET', ARGV[1]) or '0'))
+local each, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local free = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
 if free - now + each > each * burst + 1 then return { 0, free - now } end
 free = free + each
-redis.call('SET', ARGV[1], string.format('%.0f', free), 'PX', math.ceil((free - now) / 1000))
+redis.call('SET', KEYS[1], string.format('%.0f', free), 'PX', math.ceil((free - now) / 1000))
 return { 1, free - now }
 `,
 );
@@ -77,7 +77,7 @@ const PLAIN_CALLER = /^[\w.:/-]{1,80}$/;
 export class RateLimiter {
   /** @param door - whose requests are counted apart from those of other doors. */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: SharedRedis,
     private readonly door: string,
   ) {}
 
@@ -89,7 +89,7 @@ export class RateLimiter {
    */
   async take(caller: string, { requests, seconds, burst }: Rate): Promise<RateVerdict> {
     const each = Math.ceil((MICROSECONDS * seconds) / requests);
-    const reply = await runScript(this.redis, TAKE, [this.#keyOf(caller), each, burst]);
+    const reply = await runKeyedScript(this.redis, TAKE, [this.#keyOf(caller)], [each, burst]);
     const [allowed, busy = 0] = (reply as readonly number[]).map(Number);
     const isAllowed = allowed === 1;
     const waitMicros = busy + each - each * burst;

@@ -1,7 +1,15 @@
-import { Redis, type RedisOptions } from 'ioredis';
-import { readRedisAddress, type SentinelAddress } from '../config/redis-address.js';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import {
+  type ClusterAddress,
+  type RedisAddress,
+  readRedisAddress,
+  type SentinelAddress,
+} from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
+import { DEPLOYMENT_TAG } from './hash-slot.js';
+import type { SharedRedis } from './ledger-connections.js';
 import { connectorOf } from './sentinel-connector.js';
+import { slotConnectorOf } from './slot-connector.js';
 
 /** A command that has no answer by then is unknown: the caller decides what that means. */
 const COMMAND_TIMEOUT_MS = 2000;
@@ -15,6 +23,12 @@ const SILENT_READER_MAX_MS = 15_000;
 /** Who only listens would never notice that nobody is there any more. */
 const LISTENER_PING_MS = 2000;
 const SENTINEL_ANSWER_MS = 1000;
+/** Who has which slot is looked up at each failure, and so often besides. */
+const SLOTS_KNOWN_MS = 5000;
+const SLOTS_ANSWER_MS = 1000;
+/** With pauses of {@link REDIRECT_PAUSE_MS}: a command fails before its caller gives up. */
+const REDIRECTIONS_MAX = 8;
+const REDIRECT_PAUSE_MS = 100;
 
 /** Replies are mapped as they are everywhere. */
 type Options = Omit<RedisOptions, 'replyMapping'>;
@@ -25,24 +39,44 @@ const SHARED_OPTIONS = {
   socketTimeout: SILENT_MAX_MS,
   // A command lost with its connection may have run. It is reported as failed, never sent again.
   autoResendUnfulfilledCommands: false,
-  // The server has become a replica: the primary is somewhere else.
-  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  // The server has become a replica, or the slot is elsewhere, or nobody knows: whoever is the primary is to be found.
+  reconnectOnError: (error: Error) => /^(READONLY|MOVED|CLUSTERDOWN) /.test(error.message),
 } satisfies Options;
 
-/** For the ledger: fails at once while Redis is away, so that a request is answered in time. */
-export function connectLedger(url: Secret<string>): Redis {
-  return connectionTo(url, {
+/**
+ * For the ledger: fails at once while Redis is away, so that a request is answered in time.
+ *
+ * @param tag - the hash tag of all keys that this connection is for, here and below; it matters in a Cluster alone.
+ */
+export function connectLedger(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
+  const options = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     lazyConnect: true,
-  });
+  };
+  return connectionTo(url, tag, options);
+}
+
+/** For commands on one key each, of any tag; as {@link connectLedger} where it is no Cluster. */
+export function connectShared(url: Secret<string>): SharedRedis {
+  const address = addressIn(url);
+  return address.kind === 'cluster' ? clusterAt(address) : connectLedger(url);
+}
+
+export function isCluster(url: Secret<string>): boolean {
+  return readRedisAddress(url.reveal()).address?.kind === 'cluster';
+}
+
+/** Where BullMQ puts its keys: in a Cluster into one slot, which `connection` must be for. */
+export function queuePrefix(url: Secret<string>, tag: string): { readonly prefix?: string } {
+  return isCluster(url) ? { prefix: `x402:{${tag}}:bull` } : {};
 }
 
 /** For adding jobs to queues: a job that cannot be added while Redis is away is found by a sweep. */
-export function connectProducer(url: Secret<string>): Redis {
-  return connectionTo(url, {
+export function connectProducer(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
+  return connectionTo(url, tag, {
     enableOfflineQueue: false,
     lazyConnect: true,
     retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
@@ -52,8 +86,8 @@ export function connectProducer(url: Secret<string>): Redis {
 }
 
 /** For a reader of a queue: waits for jobs, and for Redis, as long as it takes. */
-export function connectReader(url: Secret<string>): Redis {
-  return connectionTo(url, {
+export function connectReader(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
+  return connectionTo(url, tag, {
     socketTimeout: SILENT_READER_MAX_MS,
     maxRetriesPerRequest: null,
     retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
@@ -64,7 +98,9 @@ export function connectReader(url: Secret<string>): Redis {
 
 /** For subscriptions: comes back by itself and subscribes again. */
 export function connectSubscriber(url: Secret<string>): Redis {
-  const redis = connectionTo(url, { maxRetriesPerRequest: null, lazyConnect: true });
+  // What any node of a Cluster is told to publish, all of them tell.
+  const options = { maxRetriesPerRequest: null, lazyConnect: true };
+  const redis = connectionTo(url, DEPLOYMENT_TAG, options);
   const timer = setInterval(() => {
     if (redis.status === 'ready') redis.ping().catch(() => undefined);
   }, LISTENER_PING_MS);
@@ -79,14 +115,56 @@ function waitingAtMost(maxMs: number): (attempt: number) => number {
   return (attempt) => Math.min(attempt * 50, maxMs);
 }
 
-function connectionTo(url: Secret<string>, options: Options): Redis {
+function addressIn(url: Secret<string>): RedisAddress {
   const { address } = readRedisAddress(url.reveal());
   // Settings are read before anything is connected to.
   if (address === undefined) throw new TypeError('no address of a Redis');
+  return address;
+}
+
+function connectionTo(url: Secret<string>, tag: string, options: Options): Redis {
+  const address = addressIn(url);
   const all = { ...SHARED_OPTIONS, ...options };
-  return address.kind === 'primary'
-    ? new Redis(address.url, all)
-    : new Redis({ ...all, ...sentinelOptions(address) });
+  switch (address.kind) {
+    case 'primary':
+      return new Redis(address.url, all);
+    case 'sentinel':
+      return new Redis({ ...all, ...sentinelOptions(address) });
+    case 'cluster':
+      return new Redis({
+        ...{ ...all, ...accountOf(address) },
+        Connector: slotConnectorOf(address, tag),
+      });
+  }
+}
+
+function accountOf({ username, password }: ClusterAddress): Options {
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}
+
+function clusterAt(address: ClusterAddress): Cluster {
+  return new Cluster([...address.nodes], {
+    ...{ enableOfflineQueue: false, lazyConnect: true },
+    clusterRetryStrategy: SHARED_OPTIONS.retryStrategy,
+    ...{ slotsRefreshInterval: SLOTS_KNOWN_MS, slotsRefreshTimeout: SLOTS_ANSWER_MS },
+    ...{ maxRedirections: REDIRECTIONS_MAX, retryDelayOnMoved: REDIRECT_PAUSE_MS },
+    ...{
+      retryDelayOnFailover: REDIRECT_PAUSE_MS,
+      retryDelayOnClusterDown: REDIRECT_PAUSE_MS,
+      retryDelayOnTryAgain: REDIRECT_PAUSE_MS,
+    },
+    // Certificates have names; where they have none of a node, its address is as good.
+    ...(address.isTls && { dnsLookup: (name, found) => { found(null, name); } }),
+    redisOptions: {
+      ...accountOf(address),
+      ...{ connectTimeout: SHARED_OPTIONS.connectTimeout, socketTimeout: SILENT_MAX_MS },
+      commandTimeout: COMMAND_TIMEOUT_MS,
+      ...(address.isTls && { tls: {} }),
+    },
+  });
 }
 
 function sentinelOptions(address: SentinelAddress): Options {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type ChainableCommander, type Redis, ReplyError } from 'ioredis';
+import { type ChainableCommander, ReplyError } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import type { SharedRedis } from './ledger-connections.js';
 
 /** A Lua script and the name it goes by in errors. */
 export interface Script {
@@ -17,21 +18,22 @@ export type ScriptArgument = string | number;
 export type ScriptReply = string | number | null | readonly ScriptReply[];
 
 /**
- * Runs a script by its hash, and with its text where Redis does not know it yet.
+ * Runs a script by its hash, and with its text where Redis does not know it yet. It declares no keys, so a Cluster
+ * would refuse it: for a Redis of one primary.
  *
  * @throws RedisUnavailableError when Redis does not answer or refuses: the script may have run.
  */
 export function runScript(
-  redis: Redis,
+  redis: SharedRedis,
   which: Script,
   args: readonly ScriptArgument[],
 ): Promise<ScriptReply> {
   return runKeyedScript(redis, which, [], args);
 }
 
-/** {@link runScript} for a script that declares its keys. */
+/** {@link runScript} for a script that declares its keys, all of one slot. */
 export async function runKeyedScript(
-  redis: Redis,
+  redis: SharedRedis,
   { name, lua, sha }: Script,
   keys: readonly string[],
   args: readonly ScriptArgument[],

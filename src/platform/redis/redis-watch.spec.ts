@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readSetUp, readUnusable } from './redis-watch.js';
+import { readSetUp, readUnusable, worstOf } from './redis-watch.js';
 
 const INFO = [
   '# Memory',
@@ -48,9 +48,25 @@ describe('the set-up of Redis', () => {
   });
 });
 
+describe('the set-up of several servers', () => {
+  const good = readSetUp(INFO, 'always');
+
+  it('is as bad as that of the worst', () => {
+    const full = readSetUp(INFO.replace('maxmemory:0', 'maxmemory:2100000'), 'always');
+    const lax = readSetUp(INFO, 'everysec');
+    expect(worstOf([good, full, lax])).toEqual({
+      ...{ aof: 'everysec', evictionPolicy: 'noeviction' },
+      ...{ usedMemoryBytes: 2_000_000, maxMemoryBytes: 2_100_000 },
+      warnings: ['memory_almost_full', 'aof_not_always'],
+    });
+    expect(worstOf([good])).toEqual(good);
+    expect(worstOf([]).warnings).toEqual([]);
+  });
+});
+
 describe('a Redis this service cannot work with', () => {
   it.each([
-    ['a Cluster', 'redis_mode:cluster', /Redis Cluster.*single primary/],
+    ['a Cluster', 'redis_mode:cluster', /Redis Cluster.*redis\+cluster:.*single primary/],
     ['a Sentinel', 'redis_mode:sentinel', /Sentinel.*redis\+sentinel:/],
     ['a replica', 'redis_mode:standalone\r\nrole:slave', /replica.*primary/],
   ])('is refused: %s', (_, lines, expected) => {

@@ -1,5 +1,6 @@
-import { type Redis, ReplyError } from 'ioredis';
+import { ReplyError } from 'ioredis';
 import { Shared } from '../concurrency/shared.js';
+import type { SharedRedis } from './ledger-connections.js';
 
 /** What makes this Redis less than the ledger needs. None of it stops the service. */
 export type RedisWarning =
@@ -25,7 +26,7 @@ const SET_UP_KEPT_MS = 10_000;
 /** Of the memory Redis may use. Beyond the limit it refuses writes, and nothing can be settled. */
 const MEMORY_SHARE_MAX = 0.9;
 
-/** Looks after the Redis of the ledger. */
+/** Looks after the servers of the ledger: one, or in a Cluster each primary that has the ledger of a chain. */
 export class RedisWatch {
   readonly #ping: Shared<number>;
   readonly #setUp: Shared<RedisSetUp>;
@@ -33,14 +34,14 @@ export class RedisWatch {
 
   /** @param warn - told when the warnings have changed, with an empty list when they are gone. */
   constructor(
-    private readonly redis: Redis,
+    private readonly servers: readonly SharedRedis[],
     private readonly warn: (warnings: readonly RedisWarning[]) => void,
   ) {
     this.#ping = new Shared(() => this.#measure(), 0);
     this.#setUp = new Shared(() => this.#look(), SET_UP_KEPT_MS);
   }
 
-  /** Milliseconds of a round trip begun now, or under way already; fails when there is none. */
+  /** Milliseconds of the longest round trip begun now, or under way already; fails when one server does not answer. */
   roundTripMs(): Promise<number> {
     return this.#ping.get();
   }
@@ -51,19 +52,12 @@ export class RedisWatch {
 
   async #measure(): Promise<number> {
     const begun = performance.now();
-    await this.redis.ping();
+    await Promise.all(this.servers.map((redis) => redis.ping()));
     return performance.now() - begun;
   }
 
   async #look(): Promise<RedisSetUp> {
-    const [info, appendFsync] = await Promise.all([
-      unlessRefused(this.redis.info()),
-      unlessRefused(this.redis.config('GET', 'appendfsync')),
-    ]);
-    const setUp = readSetUp(
-      info ?? '',
-      Array.isArray(appendFsync) ? String(appendFsync[1]) : undefined,
-    );
+    const setUp = worstOf(await Promise.all(this.servers.map(setUpOf)));
     const warned = setUp.warnings.join();
     if (warned !== this.#warned) this.warn(setUp.warnings);
     this.#warned = warned;
@@ -71,11 +65,40 @@ export class RedisWatch {
   }
 }
 
+async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
+  const [info, appendFsync] = await Promise.all([
+    unlessRefused(redis.info()),
+    unlessRefused(redis.config('GET', 'appendfsync')),
+  ]);
+  return readSetUp(info ?? '', Array.isArray(appendFsync) ? String(appendFsync[1]) : undefined);
+}
+
+/** Of several servers: whatever is worst, and the figures of the one with the least room. */
+export function worstOf(setUps: readonly RedisSetUp[]): RedisSetUp {
+  const share = ({ usedMemoryBytes = 0, maxMemoryBytes = 0 }: RedisSetUp): number =>
+    maxMemoryBytes === 0 ? 0 : usedMemoryBytes / maxMemoryBytes;
+  const [fullest = NOTHING_TOLD] = [...setUps].sort((one, other) => share(other) - share(one));
+  const policies = setUps.map(({ evictionPolicy }) => evictionPolicy);
+  return {
+    ...fullest,
+    aof: AOF_BY_RISK.find((risk) => setUps.some(({ aof }) => aof === risk)),
+    evictionPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
+    warnings: [...new Set(setUps.flatMap(({ warnings }) => warnings))],
+  };
+}
+
+const AOF_BY_RISK = ['off', 'no', 'everysec', undefined, 'always'] as const;
+
+const NOTHING_TOLD: RedisSetUp = {
+  ...{ aof: undefined, evictionPolicy: undefined },
+  ...{ usedMemoryBytes: undefined, maxMemoryBytes: undefined, warnings: [] },
+};
+
 /**
  * Why this service cannot work with a Redis at all, in words for the operator; `undefined` where it can,
  * or where Redis does not say what it is.
  */
-export async function unusableRedis(redis: Redis): Promise<string | undefined> {
+export async function unusableRedis(redis: SharedRedis): Promise<string | undefined> {
   return readUnusable((await unlessRefused(redis.info())) ?? '');
 }
 
@@ -84,7 +107,7 @@ export function readUnusable(info: string): string | undefined {
   const fields = fieldsOf(info);
   const mode = fields.get('redis_mode');
   if (mode === 'cluster') {
-    return 'leads to a Redis Cluster, which is not supported; name a single primary';
+    return 'leads to a node of a Redis Cluster; REDIS_URL names one as redis+cluster://host:port,host:port, hub and wallet need a single primary';
   }
   if (mode === 'sentinel') {
     return 'leads to a Sentinel, not to a Redis that holds data; use redis+sentinel://host:port/master';

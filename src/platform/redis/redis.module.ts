@@ -4,16 +4,25 @@ import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
-import { connectLedger, connectProducer, connectSubscriber } from './redis-connection.js';
+import type { Secret } from '../config/secret.js';
+import { ledgerTag } from './hash-slot.js';
+import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
+import {
+  connectLedger,
+  connectProducer,
+  connectShared,
+  connectSubscriber,
+  isCluster,
+} from './redis-connection.js';
 import { RedisWatch, unusableRedis } from './redis-watch.js';
 import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
 
-/** Commands of the ledger. */
+/** Of the ledger's Redis, commands on one key that belongs to no chain; those of a chain: {@link LedgerConnections}. */
 export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
 /** Commands of the hub, and of the wallet: the ledger's own connection where they share its Redis. */
 export const HUB_REDIS = Symbol('HUB_REDIS');
 export const WALLET_REDIS = Symbol('WALLET_REDIS');
-/** Adds jobs to the queues of settlements: the ledger's own connection in a process that settles nothing. */
+/** Adds jobs to the queues of settlements, {@link LedgerConnections}: the ledger's own in a process that settles nothing. */
 export const QUEUE_REDIS = Symbol('QUEUE_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
@@ -26,7 +35,12 @@ const DURABILITY_UNKNOWN =
  *
  * @throws Error when Redis does not answer in time.
  */
-async function opened(redis: Redis, logger: PinoLogger, setting = 'REDIS_URL'): Promise<Redis> {
+async function opened<T extends SharedRedis>(
+  redis: T,
+  url: Secret<string>,
+  logger: PinoLogger,
+  setting = 'REDIS_URL',
+): Promise<T> {
   let lastError: unknown;
   let isLogged = false;
   redis.on('error', (error: Error) => {
@@ -49,7 +63,10 @@ async function opened(redis: Redis, logger: PinoLogger, setting = 'REDIS_URL'): 
     }
     await delay(50);
   }
-  const problem = await whileStarting(setting, () => unusableRedis(redis));
+  // Of a Cluster, whoever has the slot was asked for, and that is a primary.
+  const problem = isCluster(url)
+    ? undefined
+    : await whileStarting(setting, () => unusableRedis(redis));
   if (problem !== undefined) {
     redis.disconnect();
     throw new StartError(`${setting}: ${problem}`);
@@ -57,8 +74,21 @@ async function opened(redis: Redis, logger: PinoLogger, setting = 'REDIS_URL'): 
   return redis;
 }
 
-function watched(redis: Redis, logger: PinoLogger): RedisWatch {
-  const watch = new RedisWatch(redis, (warnings) => {
+/** One connection that is given, or one for each chain where the ledgers are in a Cluster. */
+async function openedForEach(
+  url: Secret<string>,
+  shared: SharedRedis,
+  chainIds: readonly number[],
+  open: (tag: string) => Promise<Redis>,
+): Promise<LedgerConnections> {
+  if (!isCluster(url)) return new LedgerConnections(shared);
+  const own = chainIds.map(async (chainId) => [chainId, await open(ledgerTag(chainId))] as const);
+  return new LedgerConnections(shared, new Map(await Promise.all(own)));
+}
+
+function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
+  const servers = ledger.servers.length === 0 ? [ledger.shared] : ledger.servers;
+  const watch = new RedisWatch(servers, (warnings) => {
     if (warnings.length === 0) logger.info('Redis is set up as the ledger needs it again');
     else logger.warn({ warnings }, 'Redis is set up so that the ledger may lose what it holds');
   });
@@ -77,12 +107,16 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
   return {
     provide: token,
     inject: [AppConfig, LEDGER_REDIS, PinoLogger],
-    useFactory: (config: AppConfig, ledger: Redis, logger: PinoLogger): Redis | Promise<Redis> => {
+    useFactory: (
+      config: AppConfig,
+      ledger: SharedRedis,
+      logger: PinoLogger,
+    ): SharedRedis | Promise<SharedRedis> => {
       const { redis } = config;
       const isShared = redis[role].reveal() === redis.ledger.reveal();
       return isShared || !config.hasRole(role)
         ? ledger
-        : opened(connectLedger(redis[role]), logger, setting);
+        : opened(connectLedger(redis[role]), redis[role], logger, setting);
     },
   };
 }
@@ -94,42 +128,66 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
       provide: LEDGER_REDIS,
       inject: [AppConfig, PinoLogger],
       useFactory: ({ redis }: AppConfig, logger: PinoLogger) =>
-        opened(connectLedger(redis.ledger), logger),
+        opened(connectShared(redis.ledger), redis.ledger, logger),
+    },
+    {
+      provide: LedgerConnections,
+      inject: [AppConfig, LEDGER_REDIS, PinoLogger],
+      useFactory: (
+        { redis: { ledger }, ledgerChainIds }: AppConfig,
+        shared: SharedRedis,
+        logger: PinoLogger,
+      ) =>
+        openedForEach(ledger, shared, ledgerChainIds, (tag) =>
+          opened(connectLedger(ledger, tag), ledger, logger),
+        ),
     },
     {
       provide: SUBSCRIBER_REDIS,
       inject: [AppConfig, PinoLogger],
       useFactory: ({ redis }: AppConfig, logger: PinoLogger) =>
-        opened(connectSubscriber(redis.ledger), logger),
+        opened(connectSubscriber(redis.ledger), redis.ledger, logger),
     },
     {
       provide: QUEUE_REDIS,
-      inject: [AppConfig, LEDGER_REDIS, PinoLogger],
-      useFactory: ({ redis, settles }: AppConfig, ledger: Redis, logger: PinoLogger) =>
-        settles ? opened(connectProducer(redis.ledger), logger) : ledger,
+      inject: [AppConfig, LedgerConnections, PinoLogger],
+      useFactory: async (
+        { redis, settles, ledgerChainIds }: AppConfig,
+        ledger: LedgerConnections,
+        logger: PinoLogger,
+      ): Promise<LedgerConnections> => {
+        if (!settles) return ledger;
+        const open = (tag?: string): Promise<Redis> =>
+          opened(connectProducer(redis.ledger, tag), redis.ledger, logger);
+        const shared = isCluster(redis.ledger) ? ledger.shared : await open();
+        return openedForEach(redis.ledger, shared, ledgerChainIds, open);
+      },
     },
     ownOrLedgers(HUB_REDIS, 'hub', 'HUB_REDIS_URL'),
     ownOrLedgers(WALLET_REDIS, 'wallet', 'WALLET_REDIS_URL'),
     {
       provide: RedisWatch,
-      inject: [LEDGER_REDIS, PinoLogger],
-      useFactory: (redis: Redis, logger: PinoLogger) => watched(redis, logger),
+      inject: [LedgerConnections, PinoLogger],
+      useFactory: (ledger: LedgerConnections, logger: PinoLogger) => watched(ledger, logger),
     },
   ],
-  exports: [LEDGER_REDIS, QUEUE_REDIS, HUB_REDIS, WALLET_REDIS, SUBSCRIBER_REDIS, RedisWatch],
+  exports: [
+    ...[LEDGER_REDIS, LedgerConnections, QUEUE_REDIS, HUB_REDIS, WALLET_REDIS],
+    ...[SUBSCRIBER_REDIS, RedisWatch],
+  ],
 })
 export class RedisModule implements OnModuleDestroy {
   constructor(
-    @Inject(LEDGER_REDIS) private readonly ledger: Redis,
-    @Inject(QUEUE_REDIS) private readonly queue: Redis,
-    @Inject(HUB_REDIS) private readonly hub: Redis,
-    @Inject(WALLET_REDIS) private readonly wallet: Redis,
+    private readonly ledger: LedgerConnections,
+    @Inject(QUEUE_REDIS) private readonly queue: LedgerConnections,
+    @Inject(HUB_REDIS) private readonly hub: SharedRedis,
+    @Inject(WALLET_REDIS) private readonly wallet: SharedRedis,
     @Inject(SUBSCRIBER_REDIS) private readonly subscriber: Redis,
   ) {}
 
   onModuleDestroy(): void {
     const { ledger, queue, hub, wallet, subscriber } = this;
-    for (const redis of new Set([ledger, queue, hub, wallet, subscriber])) {
+    for (const redis of new Set([...ledger.all, ...queue.all, hub, wallet, subscriber])) {
       redis.disconnect();
     }
   }

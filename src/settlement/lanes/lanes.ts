@@ -7,6 +7,8 @@ import { HeadWatcher } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
+import { ledgerTag } from '../../platform/redis/hash-slot.js';
+import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
@@ -44,7 +46,7 @@ export interface LanesOptions {
   readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;
   /** A connection of its own for each reader of a queue. */
-  readonly connectWorker: () => Redis;
+  readonly connectWorker: (chainId: number) => Redis;
   readonly observer: LaneObserver;
   readonly jobObserver: JobObserver;
   /** Spans of BullMQ's own; `undefined` where nothing is traced. */
@@ -116,7 +118,8 @@ export class Lanes {
     const jobs = new SettlementWorker({
       chainId,
       store,
-      connect: connectWorker,
+      connect: () => connectWorker(chainId),
+      ...queuePrefix(config.redis.ledger, ledgerTag(chainId)),
       onReady: () => {
         worker.notifyWork();
       },

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
@@ -13,18 +13,18 @@ export interface AuditTrail {
 
 /** {@link AuditTrail} in Redis. */
 export class RedisAuditTrail implements AuditTrail {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly ledger: LedgerConnections) {}
 
   async newest(chainId: number): Promise<string | undefined> {
     const [last] = await redisCall(
       'audit',
-      this.redis.xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1),
+      this.ledger.of(chainId).xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1),
     );
     return last && `${last[0]} ${last[1].join(' ')}`;
   }
 
   async all(chainId: number): Promise<readonly AuditEntry[]> {
-    const entries = await redisCall('audit', this.redis.xrange(auditKey(chainId), '-', '+'));
+    const entries = await redisCall('audit', this.ledger.of(chainId).xrange(auditKey(chainId), '-', '+'));
     return entries
       .map(([, [, text]]) => (text === undefined ? undefined : readAuditEntry(text)))
       .filter((entry) => entry !== undefined);

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import {
@@ -20,7 +21,8 @@ type Listener = (chainId: number) => void;
  * this process has noticed: the ledger may have gone back to an earlier state.
  */
 export class LedgerEpochs {
-  #runId: Promise<string> | undefined;
+  /** Of the server that each connection leads to. */
+  readonly #runIds = new Map<Redis, Promise<string>>();
   readonly #current = new Map<number, string>();
   readonly #opening = new Map<number, Promise<string>>();
   /** The last epoch known, which outlives a connection. */
@@ -29,19 +31,25 @@ export class LedgerEpochs {
 
   /** @param hasOutbox - whether changes are noted for a history. */
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     readonly hasOutbox = false,
   ) {
-    // The next connection may lead to another server.
-    redis.on('close', () => {
-      this.#runId = undefined;
-      this.#current.clear();
-      this.#opening.clear();
-    });
-    redis.on('ready', () => {
-      // Whoever waits shall hear at once, also where nothing is asked just now.
-      for (const chainId of this.#seen.keys()) this.of(chainId).catch(() => undefined);
-    });
+    for (const redis of ledger.servers) {
+      const isThere = (chainId: number): boolean => ledger.of(chainId) === redis;
+      // The next connection may lead to another server.
+      redis.on('close', () => {
+        this.#runIds.delete(redis);
+        for (const known of [this.#current, this.#opening]) {
+          for (const chainId of [...known.keys()].filter(isThere)) known.delete(chainId);
+        }
+      });
+      redis.on('ready', () => {
+        // Whoever waits shall hear at once, also where nothing is asked just now.
+        for (const chainId of [...this.#seen.keys()].filter(isThere)) {
+          this.of(chainId).catch(() => undefined);
+        }
+      });
+    }
   }
 
   /**
@@ -51,7 +59,8 @@ export class LedgerEpochs {
    */
   async start(chainIds: readonly number[]): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
-      if ((await redisCall('version', this.redis.exists(...KEYS_OF_VERSION_1))) > 0) {
+      const found = KEYS_OF_VERSION_1.map((key) => this.ledger.shared.exists(key));
+      if ((await redisCall('version', Promise.all(found))).includes(1)) {
         throw new StartError(otherVersion('1'));
       }
       await Promise.all(chainIds.map((chainId) => this.of(chainId)));
@@ -94,15 +103,17 @@ export class LedgerEpochs {
   }
 
   async #open(chainId: number): Promise<string> {
-    const reading = (this.#runId ??= this.#readRunId());
+    const redis = this.ledger.of(chainId);
+    const reading = this.#runIds.get(redis) ?? this.#readRunId(redis);
+    this.#runIds.set(redis, reading);
     const runId = await reading;
     const keys = [epochKey(chainId), formatKey(chainId)];
     const [epoch = '', found = ''] = asTexts(
-      await runKeyedScript(this.redis, OPEN_EPOCH, keys, [runId, FORMAT]),
+      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT]),
     );
     if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
-    if (this.#runId !== reading) throw new RedisUnavailableError('open_epoch', 'reconnected');
+    if (this.#runIds.get(redis) !== reading) throw new RedisUnavailableError('open_epoch', 'reconnected');
     const before = this.#seen.get(chainId);
     this.#current.set(chainId, epoch);
     this.#seen.set(chainId, epoch);
@@ -112,14 +123,14 @@ export class LedgerEpochs {
     return epoch;
   }
 
-  async #readRunId(): Promise<string> {
+  async #readRunId(redis: Redis): Promise<string> {
     try {
-      const info = asText(await redisCall('run_id', this.redis.info('server')));
+      const info = asText(await redisCall('run_id', redis.info('server')));
       return /^run_id:(\w+)/m.exec(info)?.[1] ?? 'unknown';
     } catch (error) {
       // A hosted Redis may forbid the question: then only a flush is noticed.
       if (/^(NOPERM|ERR unknown command)/.test(messageOf(error))) return 'unknown';
-      this.#runId = undefined;
+      this.#runIds.delete(redis);
       throw error;
     }
   }

@@ -1,3 +1,5 @@
+import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
+
 /**
  * Every Redis key of the ledger, by the builder that names it. What belongs to a chain has the hash tag
  * `{<chainId>:<partition>}`, so that a script finds all it touches in one slot of a Redis Cluster. The
@@ -62,10 +64,8 @@ export const FORMAT = '2';
 
 const PREFIX = 'x402:';
 
-/** The one place that says in which part of a chain's ledger something lies. There is one so far. */
-export const tagOf = (chainId: number): string => `${chainId}:0`;
-
-const chainKey = (chainId: number, rest: string): string => `${PREFIX}{${tagOf(chainId)}}:${rest}`;
+const chainKey = (chainId: number, rest: string): string =>
+  `${PREFIX}{${ledgerTag(chainId)}}:${rest}`;
 
 export const epochKey = (chainId: number): string => chainKey(chainId, 'epoch');
 export const formatKey = (chainId: number): string => chainKey(chainId, 'format');
@@ -117,8 +117,8 @@ export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') +
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
 export const labelKey = (tag: string): string => `${PREFIX}{p:${tag}}`;
-export const laneStatusesKey = (): string => `${PREFIX}{deployment}:lanes`;
-export const processesKey = (): string => `${PREFIX}{deployment}:processes`;
+export const laneStatusesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:lanes`;
+export const processesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:processes`;
 
 /** Pub/sub: news for the requesters of one process. */
 export const processChannel = (processId: string): string => `${PREFIX}news:${processId}`;

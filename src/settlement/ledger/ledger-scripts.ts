@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import {
   runKeyedScript,
   type Script,
@@ -32,7 +32,7 @@ export interface LedgerAt {
  */
 export class LedgerScripts {
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     private readonly epochs: LedgerEpochs,
   ) {}
 
@@ -41,7 +41,7 @@ export class LedgerScripts {
     const { script, keys, args } = call;
     try {
       return await runKeyedScript(
-        this.redis,
+        this.ledger.of(chainId),
         script,
         [epochKey(chainId), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(chainId)] : [])],
         [epoch, ...args],

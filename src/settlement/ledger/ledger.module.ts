@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { LedgerConnections, type SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { type AuditTrail, RedisAuditTrail } from './audit-trail.js';
 import type { CooledSettlements } from './cooled-settlements.js';
@@ -48,81 +48,81 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
   providers: [
     {
       provide: LedgerEpochs,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: async (redis: Redis, config: AppConfig): Promise<LedgerEpochs> => {
-        const epochs = new LedgerEpochs(redis, config.history !== undefined);
+      inject: [LedgerConnections, AppConfig],
+      useFactory: async (ledger: LedgerConnections, config: AppConfig): Promise<LedgerEpochs> => {
+        const epochs = new LedgerEpochs(ledger, config.history !== undefined);
         await epochs.start(config.ledgerChainIds);
         return epochs;
       },
     },
     {
       provide: SETTLEMENT_STORE,
-      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig],
-      useFactory: (redis: Redis, epochs: LedgerEpochs, config: AppConfig): SettlementStore =>
-        new RedisSettlementStore(redis, epochs, config),
+      inject: [LedgerConnections, LedgerEpochs, AppConfig],
+      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs, config: AppConfig): SettlementStore =>
+        new RedisSettlementStore(ledger, epochs, config),
     },
     {
       provide: LABEL_STORE,
       inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, { retentionSeconds }: AppConfig): LabelStore =>
+      useFactory: (redis: SharedRedis, { retentionSeconds }: AppConfig): LabelStore =>
         new RedisLabelStore(redis, retentionSeconds),
     },
     {
       provide: DECLARATION_NOTES,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis): DeclarationNotes => new RedisDeclarationNotes(redis),
+      inject: [LedgerConnections],
+      useFactory: (ledger: LedgerConnections): DeclarationNotes => new RedisDeclarationNotes(ledger),
     },
     {
       provide: LANE_STORE,
-      inject: [LEDGER_REDIS, LedgerEpochs, AppConfig, SETTLEMENT_ARCHIVE],
+      inject: [LedgerConnections, LedgerEpochs, AppConfig, SETTLEMENT_ARCHIVE],
       useFactory: (
-        redis: Redis,
+        ledger: LedgerConnections,
         epochs: LedgerEpochs,
         config: AppConfig,
         archive: SettlementArchive,
-      ): LaneStore => new RedisLaneStore(redis, epochs, config, archive),
+      ): LaneStore => new RedisLaneStore(ledger, epochs, config, archive),
     },
     {
       provide: SETTLEMENT_QUERIES,
-      inject: [LEDGER_REDIS, LedgerEpochs, SETTLEMENT_ARCHIVE],
+      inject: [LedgerConnections, LedgerEpochs, SETTLEMENT_ARCHIVE],
       useFactory: (
-        redis: Redis,
+        ledger: LedgerConnections,
         epochs: LedgerEpochs,
         archive: SettlementArchive,
-      ): SettlementQueries => new RedisSettlementQueries(redis, epochs, archive),
+      ): SettlementQueries => new RedisSettlementQueries(ledger, epochs, archive),
     },
     {
       provide: LANE_QUERIES,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, config: AppConfig): LaneQueries =>
-        new RedisLaneQueries(redis, config.ledgerChainIds),
+      inject: [LedgerConnections, AppConfig],
+      useFactory: (ledger: LedgerConnections, config: AppConfig): LaneQueries =>
+        new RedisLaneQueries(ledger, config.ledgerChainIds),
     },
     {
       provide: OUTBOX,
-      inject: [LEDGER_REDIS, LedgerEpochs],
-      useFactory: (redis: Redis, epochs: LedgerEpochs): Outbox => new RedisOutbox(redis, epochs),
+      inject: [LedgerConnections, LedgerEpochs],
+      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs): Outbox => new RedisOutbox(ledger, epochs),
     },
     {
       provide: COOLED_SETTLEMENTS,
-      inject: [LEDGER_REDIS, LedgerEpochs],
-      useFactory: (redis: Redis, epochs: LedgerEpochs): CooledSettlements =>
-        new RedisCooledSettlements(redis, epochs),
+      inject: [LedgerConnections, LedgerEpochs],
+      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs): CooledSettlements =>
+        new RedisCooledSettlements(ledger, epochs),
     },
     {
       provide: AUDIT_TRAIL,
-      inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis): AuditTrail => new RedisAuditTrail(redis),
+      inject: [LedgerConnections],
+      useFactory: (ledger: LedgerConnections): AuditTrail => new RedisAuditTrail(ledger),
     },
     {
       provide: LaneStatuses,
       inject: [LEDGER_REDIS],
-      useFactory: (redis: Redis) => new LaneStatuses(redis),
+      useFactory: (redis: SharedRedis) => new LaneStatuses(redis),
     },
     {
       provide: LaneSwitches,
-      inject: [LEDGER_REDIS, AppConfig],
-      useFactory: (redis: Redis, config: AppConfig) =>
-        new LaneSwitches(redis, config.history !== undefined),
+      inject: [LedgerConnections, AppConfig],
+      useFactory: (ledger: LedgerConnections, config: AppConfig) =>
+        new LaneSwitches(ledger, config.history !== undefined),
     },
   ],
   exports: [

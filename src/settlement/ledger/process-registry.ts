@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import { processesKey } from './keys.js';
@@ -27,7 +27,7 @@ export class ProcessRegistry {
   #isSilent = false;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: SharedRedis,
     private readonly about: { readonly roles: readonly string[]; readonly version: string },
     private readonly onTrouble: (error: unknown) => void = () => undefined,
   ) {}

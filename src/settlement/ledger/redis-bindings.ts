@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { type Binding, type BoundPayment, paymentNameOf, readBinding } from './binding.js';
 import { idempotencyKey } from './keys.js';
@@ -10,7 +10,7 @@ import { BINDING_RENEWED_MS, type BindResult } from './settlement-store.js';
 /** What idempotency keys are bound to, in Redis. */
 export class RedisBindings {
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: SharedRedis,
     private readonly retentionSeconds: number,
   ) {}
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import type {
   CooledRead,
@@ -19,8 +19,8 @@ const SCRIPTS = { read: loadScript('read_cooled'), part: loadScript('part_cooled
 export class RedisCooledSettlements implements CooledSettlements {
   readonly #scripts: LedgerScripts;
 
-  constructor(redis: Redis, epochs: LedgerEpochs) {
-    this.#scripts = new LedgerScripts(redis, epochs);
+  constructor(ledger: LedgerConnections, epochs: LedgerEpochs) {
+    this.#scripts = new LedgerScripts(ledger, epochs);
   }
 
   async read(at: LedgerAt, unchangedMs: number, most: number): Promise<CooledRead> {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import {
   type DeclarationNotes,
@@ -17,14 +17,14 @@ const FORGET = loadScript('forget_declarations');
 /** {@link DeclarationNotes} in Redis. */
 export class RedisDeclarationNotes implements DeclarationNotes {
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     private readonly most = { claims: NOTED_CLAIMS_MAX, characters: NOTED_CHARACTERS_MAX },
   ) {}
 
   async note({ chainId, id }: ClaimRef, { tag, content }: NotedContent): Promise<boolean> {
     const { claims, characters } = this.most;
     const args = [id, tag, content, claims, characters];
-    return (await runKeyedScript(this.redis, NOTE, declarationKeys(chainId), args)) === 1;
+    return (await runKeyedScript(this.ledger.of(chainId), NOTE, declarationKeys(chainId), args)) === 1;
   }
 
   async read(
@@ -36,7 +36,7 @@ export class RedisDeclarationNotes implements DeclarationNotes {
     const from = after === undefined ? '-' : `(${after}`;
     const found = await redisCall(
       'declarations',
-      this.redis.xrange(notes, from, '+', 'COUNT', most),
+      this.ledger.of(chainId).xrange(notes, from, '+', 'COUNT', most),
     );
     return found.map(([entry, [, settlementId = '', , tag = '']]) => ({
       ...{ entry, settlementId, tag },
@@ -46,7 +46,7 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async contents(chainId: number, tags: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (tags.length === 0) return new Map();
     const [, contents = ''] = declarationKeys(chainId);
-    const found = await redisCall('declared contents', this.redis.hmget(contents, ...tags));
+    const found = await redisCall('declared contents', this.ledger.of(chainId).hmget(contents, ...tags));
     return new Map(
       tags.flatMap((tag, index) => {
         const content = found[index];
@@ -58,6 +58,6 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async forget(chainId: number, claims: readonly NotedClaim[]): Promise<void> {
     if (claims.length === 0) return;
     const args = claims.flatMap(({ entry, tag }) => [entry, tag]);
-    await runKeyedScript(this.redis, FORGET, declarationKeys(chainId), args);
+    await runKeyedScript(this.ledger.of(chainId), FORGET, declarationKeys(chainId), args);
   }
 }

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { labelKey } from './keys.js';
 import { LABELLED_MAX, type LabelStore } from './label-store.js';
@@ -8,7 +8,7 @@ import type { ClaimRef } from './settlement-store.js';
 /** Labels in Redis. */
 export class RedisLabelStore implements LabelStore {
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: SharedRedis,
     private readonly retentionSeconds: number,
   ) {}
 

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Attempt, KnownFunding } from '../model/attempt.js';
 import type { LedgerEpochs } from './epoch.js';
@@ -40,12 +40,12 @@ export class RedisLaneStore implements LaneStore {
 
   /** @param archive - what had left the ledger is not made again. */
   constructor(
-    redis: Redis,
+    ledger: LedgerConnections,
     epochs: LedgerEpochs,
     lifetimes: LedgerLifetimes,
     archive: SettlementArchive = NO_ARCHIVE,
   ) {
-    this.#runner = new LaneStepRunner(redis, epochs, lifetimes);
+    this.#runner = new LaneStepRunner(ledger, epochs, lifetimes);
     this.#leases = new RedisLaneLeases(this.#runner, archive);
     this.#queue = new RedisLaneQueue(this.#runner);
     this.#attempts = new RedisLaneAttempts(this.#runner);

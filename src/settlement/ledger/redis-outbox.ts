@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import {
   runKeyedScript,
   runTransaction,
@@ -30,10 +30,10 @@ export class RedisOutbox implements Outbox {
   readonly #scripts: LedgerScripts;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     private readonly epochs: LedgerEpochs,
   ) {
-    this.#scripts = new LedgerScripts(redis, epochs);
+    this.#scripts = new LedgerScripts(ledger, epochs);
   }
 
   async now(chainId: number): Promise<LedgerAt> {
@@ -66,14 +66,14 @@ export class RedisOutbox implements Outbox {
   }
 
   async release(chainId: number, processId: string): Promise<void> {
-    await runKeyedScript(this.redis, SCRIPTS.release, [archiverKey(chainId)], [processId]);
+    await runKeyedScript(this.ledger.of(chainId), SCRIPTS.release, [archiverKey(chainId)], [processId]);
   }
 
   async backlog(chainId: number): Promise<Backlog> {
     const key = outboxKey(chainId);
     const [entries, oldest, time] = await runTransaction(
       'backlog',
-      this.redis.multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
+      this.ledger.of(chainId).multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
     );
     const [first] = oldest as readonly (readonly [string, readonly string[]])[];
     if (first === undefined) return { entries: 0, oldestMs: 0 };

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import {
   redisCall,
   type Script,
@@ -45,12 +45,12 @@ export class RedisSettlementStore implements SettlementStore {
   readonly #bindings: RedisBindings;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     private readonly epochs: LedgerEpochs,
     private readonly limits: LedgerLimits,
   ) {
-    this.#scripts = new LedgerScripts(redis, epochs);
-    this.#bindings = new RedisBindings(redis, limits.retentionSeconds);
+    this.#scripts = new LedgerScripts(ledger, epochs);
+    this.#bindings = new RedisBindings(ledger.shared, limits.retentionSeconds);
   }
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
@@ -93,7 +93,7 @@ export class RedisSettlementStore implements SettlementStore {
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
     const key = keys.authorizationKey(chainId, authorizationId);
-    return (await redisCall('hasClaim', this.redis.exists(key))) > 0;
+    return (await redisCall('hasClaim', this.ledger.of(chainId).exists(key))) > 0;
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {

@@ -20,6 +20,8 @@ const STALLED_MAX = 1_000_000;
 export interface SettlementWorkerOptions {
   readonly chainId: number;
   readonly store: LaneStore;
+  /** Of the queue's keys; that of BullMQ where it is absent. */
+  readonly prefix?: string;
   /** A connection of its own for each reader of the queue. */
   readonly connect: () => Redis;
   /** Told when settlements became ready here. */
@@ -49,7 +51,7 @@ export class SettlementWorker {
 
   start(): void {
     this.#isStopping = false;
-    const { telemetry } = this.options;
+    const { telemetry, prefix } = this.options;
     this.#workers = Array.from({ length: READERS }, () => {
       const worker = new Worker<SettlementJob>(
         queueNameOf(this.options.chainId),
@@ -61,6 +63,7 @@ export class SettlementWorker {
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_LOOK_MS,
           ...(telemetry !== undefined && { telemetry }),
+          ...(prefix !== undefined && { prefix }),
         },
       );
       worker.on('error', this.options.onError);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
+import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { declarationNotesContract } from '../../../src/settlement/ledger/declaration-notes-contract.builder.js';
 import { declarationKeys } from '../../../src/settlement/ledger/keys.js';
 import { RedisDeclarationNotes } from '../../../src/settlement/ledger/redis-declaration-notes.js';
@@ -20,12 +21,12 @@ afterAll(async () => {
 
 declarationNotesContract('in Redis', async (most) => {
   await redis.flushall();
-  return new RedisDeclarationNotes(redis, most);
+  return new RedisDeclarationNotes(new LedgerConnections(redis), most);
 });
 
 it('notes in Redis leave nothing behind', async () => {
   await redis.flushall();
-  const notes = new RedisDeclarationNotes(redis);
+  const notes = new RedisDeclarationNotes(new LedgerConnections(redis));
   await notes.note({ chainId: 56, id: 'a' }, { tag: 't', content: 'text' });
   await notes.forget(56, await notes.read(56, undefined, 10));
   const [stream = '', contents = '', uses = ''] = declarationKeys(56);

@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis';
+import { ledgerTag } from '../../../src/platform/redis/hash-slot.js';
+import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { listKey, recordKey, signerOf, tagOf } from '../../../src/settlement/ledger/keys.js';
+import { listKey, recordKey, signerOf } from '../../../src/settlement/ledger/keys.js';
 import type { LaneStoreHarness } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
@@ -25,16 +27,16 @@ let requesters = 0;
  */
 export async function emptyLedger(redis: Redis, hasOutbox = false): Promise<LaneStoreHarness> {
   await redis.flushall();
-  const epochs = new LedgerEpochs(redis, hasOutbox);
+  const epochs = new LedgerEpochs(new LedgerConnections(redis), hasOutbox);
   await epochs.start([CHAIN]);
-  const requests = new RedisSettlementStore(redis, epochs, LIMITS);
+  const requests = new RedisSettlementStore(new LedgerConnections(redis), epochs, LIMITS);
   const aRequester = () => {
     requesters += 1;
     return { id: `p.${requesters}`, keyTag: '', credentials: ['somebody'], arrivedAt: Date.now() };
   };
   const claimants = new Map<string, ReturnType<typeof aRequester>>();
   return {
-    store: new RedisLaneStore(redis, epochs, LIMITS),
+    store: new RedisLaneStore(new LedgerConnections(redis), epochs, LIMITS),
     claim: async (payment, { isAsync = false } = {}) => {
       const requester = aRequester();
       const terms = termsOf(payment.chainId, payment.asset, payment.authorization);
@@ -62,7 +64,7 @@ export async function emptyLedger(redis: Redis, hasOutbox = false): Promise<Lane
     },
     spentOn: async (chainId, subject, day) => {
       const name = subject.startsWith(`${chainId}:`) ? `lane:${signerOf(subject)}` : subject;
-      return BigInt((await redis.get(`x402:{${tagOf(chainId)}}:g:${name}:${day}`)) ?? '0');
+      return BigInt((await redis.get(`x402:{${ledgerTag(chainId)}}:g:${name}:${day}`)) ?? '0');
     },
   };
 }

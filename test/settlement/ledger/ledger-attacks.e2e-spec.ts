@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { startRedis } from '../../../sandbox/redis.js';
+import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
@@ -297,11 +298,11 @@ describe('the ledger under attack', () => {
   it('a ledger of another version is refused at the start, with a clear message', async () => {
     const own = await LedgerWorld.start();
     await own.redis.set(formatKey(CHAIN_ID), '3');
-    const epochs = new LedgerEpochs(own.redis);
+    const epochs = new LedgerEpochs(new LedgerConnections(own.redis));
     await expect(epochs.start([CHAIN_ID])).rejects.toThrow(/holds a ledger of format 3/);
     await own.redis.flushall();
     await own.redis.hset('x402:lanes', 'lane', 'status');
-    await expect(new LedgerEpochs(own.redis).start([CHAIN_ID])).rejects.toThrow(/format 1/);
+    await expect(new LedgerEpochs(new LedgerConnections(own.redis)).start([CHAIN_ID])).rejects.toThrow(/format 1/);
     await own.stop();
   });
 
@@ -310,9 +311,9 @@ describe('the ledger under attack', () => {
     const redis = new Redis(gate.url, { maxRetriesPerRequest: 0, enableAutoPipelining: true });
     redis.on('error', () => undefined);
     await new Promise((resolve) => redis.once('ready', resolve));
-    const epochs = new LedgerEpochs(redis);
-    const store = new RedisSettlementStore(redis, epochs, LIMITS);
-    const lanes = new RedisLaneStore(redis, epochs, LIMITS);
+    const epochs = new LedgerEpochs(new LedgerConnections(redis));
+    const store = new RedisSettlementStore(new LedgerConnections(redis), epochs, LIMITS);
+    const lanes = new RedisLaneStore(new LedgerConnections(redis), epochs, LIMITS);
     await epochs.start([CHAIN_ID]);
     const { REQUESTER_SCRIPTS } =
       await import('../../../src/settlement/ledger/requester-scripts.js');

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
+import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { epochKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
@@ -54,15 +55,15 @@ export class LedgerWorld {
     });
     redis.on('error', () => undefined);
     await redis.connect();
-    const epochs = new LedgerEpochs(redis, hasOutbox);
+    const epochs = new LedgerEpochs(new LedgerConnections(redis), hasOutbox);
     await epochs.start([CHAIN_ID]);
-    const store = new RedisSettlementStore(redis, epochs, LIMITS);
+    const store = new RedisSettlementStore(new LedgerConnections(redis), epochs, LIMITS);
     return new LedgerWorld(
       running,
       redis,
       epochs,
       store,
-      new RedisLaneStore(redis, epochs, LIMITS),
+      new RedisLaneStore(new LedgerConnections(redis), epochs, LIMITS),
     );
   }
 

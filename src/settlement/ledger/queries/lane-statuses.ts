@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { SharedRedis } from '../../../platform/redis/ledger-connections.js';
 import { runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import type { LaneStatus } from '../../model/lane-status.js';
 import { laneStatusesKey } from '../keys.js';
@@ -12,7 +12,7 @@ const PUBLISH_STATUS = loadScript('publish_status');
  * @throws RedisUnavailableError from every method.
  */
 export class LaneStatuses {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly redis: SharedRedis) {}
 
   /** Tells the other processes what a lane is and can. */
   async publish(status: LaneStatus): Promise<void> {

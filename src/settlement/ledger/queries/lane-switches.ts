@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { runTransaction } from '../../../platform/redis/redis-scripts.js';
 import type { AuditEntry } from '../audit-entry.js';
 import { auditKey, listKey, signerOf, workChannel } from '../keys.js';
@@ -14,20 +15,22 @@ import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
 export class LaneSwitches {
   /** @param hasAudit - whether what is done is noted for a history. */
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     private readonly hasAudit = false,
   ) {}
 
   /** What is switched already stays as it is. */
   async set(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
-    const setting = this.redis
+    const setting = this.ledger
+      .of(chainId)
       .multi()
       .hsetnx(listKey(chainId, which), signerOf(lane), JSON.stringify(by));
     await runTransaction(which, this.#note(setting, chainId, entryOf(`lane_${which}`, lane, by)));
   }
 
   async clear(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
-    const clearing = this.redis
+    const clearing = this.ledger
+      .of(chainId)
       .multi()
       .hdel(listKey(chainId, which), signerOf(lane))
       .publish(workChannel(chainId), '');

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
 import type { LaneStatus } from '../../model/lane-status.js';
@@ -24,7 +24,7 @@ export class RedisLaneQueries implements LaneQueries {
   #shared: { readonly at: number; readonly lanes: Promise<readonly PublishedStatus[]> } | undefined;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     /** The chains whose switches are asked for. */
     private readonly chainIds: readonly number[],
   ) {}
@@ -49,7 +49,7 @@ export class RedisLaneQueries implements LaneQueries {
       which,
       Promise.all(
         this.chainIds.map(async (chainId) => {
-          const all = await this.redis.hgetall(listKey(chainId, which));
+          const all = await this.ledger.of(chainId).hgetall(listKey(chainId, which));
           return Object.entries(all).map(
             ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as SwitchedBy] as const,
           );
@@ -64,10 +64,11 @@ export class RedisLaneQueries implements LaneQueries {
   }
 
   async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
+    const redis = this.ledger.of(chainId);
     const times = await redisCall(
       'waits',
       Promise.all(
-        ids.map((id) => this.redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),
+        ids.map((id) => redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),
       ),
     );
     return times.flatMap(([claimed, allocated]) =>
@@ -76,13 +77,13 @@ export class RedisLaneQueries implements LaneQueries {
   }
 
   async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
-    const texts = await redisCall('attempts', this.redis.hvals(laneAttemptsKey(chainId, lane)));
+    const texts = await redisCall('attempts', this.ledger.of(chainId).hvals(laneAttemptsKey(chainId, lane)));
     return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
   }
 
   async #statuses(): Promise<readonly PublishedStatus[]> {
     const [now, texts] = asList(
-      await runKeyedScript(this.redis, READ_STATUSES, [laneStatusesKey()], [0]),
+      await runKeyedScript(this.ledger.shared, READ_STATUSES, [laneStatusesKey()], [0]),
     );
     return asTexts(texts).map((text) => {
       const bar = text.indexOf('|');
@@ -91,23 +92,20 @@ export class RedisLaneQueries implements LaneQueries {
     });
   }
 
-  async #queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
-    const [time, ...counts] = await Promise.all([
-      this.redis.time(),
-      ...chainIds.map((chainId) =>
-        Promise.all([
-          this.redis.zcard(listKey(chainId, 'queued')),
-          this.redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
-          this.redis.zcard(listKey(chainId, 'live')),
-        ]),
-      ),
-    ]);
-    const now = Number(time[0]) * 1000 + Number(time[1]) / 1000;
-    return counts.map(([depth, [, oldest], live], index) => ({
-      chainId: chainIds[index] ?? 0,
-      depth,
-      oldestMs: oldest === undefined ? 0 : Math.max(0, Math.round(now - Number(oldest))),
-      live,
-    }));
+  #queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
+    return Promise.all(
+      chainIds.map(async (chainId) => {
+        const redis = this.ledger.of(chainId);
+        const [time, depth, [, oldest], live] = await Promise.all([
+          redis.time(),
+          redis.zcard(listKey(chainId, 'queued')),
+          redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
+          redis.zcard(listKey(chainId, 'live')),
+        ]);
+        const now = Number(time[0]) * 1000 + Number(time[1]) / 1000;
+        const oldestMs = oldest === undefined ? 0 : Math.max(0, Math.round(now - Number(oldest)));
+        return { chainId, depth, oldestMs, live };
+      }),
+    );
   }
 }

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall, type ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { ArchiveUnavailableError } from '../../../protocol/errors.js';
 import type { LedgerEpochs } from '../epoch.js';
@@ -18,11 +18,11 @@ export class RedisSettlementQueries implements SettlementQueries {
   readonly #scripts: LedgerScripts;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly ledger: LedgerConnections,
     epochs: LedgerEpochs,
     private readonly archive: SettlementArchive,
   ) {
-    this.#scripts = new LedgerScripts(redis, epochs);
+    this.#scripts = new LedgerScripts(ledger, epochs);
   }
 
   async byId(chainId: number, id: string): Promise<Settlement | undefined> {
@@ -47,7 +47,7 @@ export class RedisSettlementQueries implements SettlementQueries {
 
   async byTransaction(chainId: number, transaction: Hex): Promise<readonly Settlement[]> {
     const key = keys.transactionKey(chainId, encodeHash(transaction));
-    const text = await redisCall('idsOf', this.redis.get(key));
+    const text = await redisCall('idsOf', this.ledger.of(chainId).get(key));
     if (text !== null) return this.#byIds(chainId, text.split(','));
     return this.#pastOrFail({ by: 'transaction', chainId, transaction });
   }
@@ -68,7 +68,7 @@ export class RedisSettlementQueries implements SettlementQueries {
     query: Extract<ArchiveQuery, { by: 'time' }>,
   ): Promise<readonly Settlement[]> {
     const { chainId, most } = query;
-    const ids = await redisCall('newest', this.redis.zrevrange(key, 0, most - 1));
+    const ids = await redisCall('newest', this.ledger.of(chainId).zrevrange(key, 0, most - 1));
     const hot = await this.#hot(chainId, ids);
     const known = new Set(hot.map(({ view }) => view.id));
     const past = known.size < most ? ((await this.#past(query)) ?? []) : [];

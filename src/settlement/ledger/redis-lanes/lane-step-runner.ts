@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import type { Script, ScriptArgument, ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { LeaseLostError } from '../../../protocol/errors.js';
 import { isLeaseError, type LedgerEpochs } from '../epoch.js';
@@ -18,11 +18,11 @@ export class LaneStepRunner {
   readonly #scripts: LedgerScripts;
 
   constructor(
-    readonly redis: Redis,
+    readonly ledger: LedgerConnections,
     private readonly epochs: LedgerEpochs,
     readonly lifetimes: LedgerLifetimes,
   ) {
-    this.#scripts = new LedgerScripts(redis, epochs);
+    this.#scripts = new LedgerScripts(ledger, epochs);
   }
 
   /** How long a finished record and its details are kept, as scripts take it. */

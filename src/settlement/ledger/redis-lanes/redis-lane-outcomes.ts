@@ -91,7 +91,7 @@ export class RedisLaneOutcomes {
   }
 
   parkedCount(chainId: number): Promise<number> {
-    return redisCall('parkedCount', this.runner.redis.zcard(keys.listKey(chainId, 'parked')));
+    return redisCall('parkedCount', this.runner.ledger.of(chainId).zcard(keys.listKey(chainId, 'parked')));
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
@@ -112,7 +112,7 @@ export class RedisLaneOutcomes {
     const { tombstoneSeconds } = this.runner.lifetimes;
     const credited = await redisCall(
       'credit',
-      this.runner.redis.set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
+      this.runner.ledger.of(chainId).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
     );
     return credited === null || credited === id;
   }
@@ -121,7 +121,7 @@ export class RedisLaneOutcomes {
     const key = keys.revertsKey(chainId, payer);
     await runTransaction(
       'noteRevert',
-      this.runner.redis.multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
+      this.runner.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
     );
   }
 }

@@ -1,0 +1,101 @@
+import { Redis } from 'ioredis';
+import { Shared } from '../concurrency/shared.js';
+import type { ClusterAddress, RedisHost } from '../config/redis-address.js';
+
+/** A node that has not answered by then knows nothing. */
+const ANSWER_MS = 1000;
+
+/** A node of a Cluster that has some of its slots, as one node tells. */
+export interface SlotOwner extends RedisHost {
+  /** Of two nodes that are said to have a slot, the one with the higher epoch has it. */
+  readonly epoch: number;
+  readonly slots: readonly (readonly [first: number, last: number])[];
+}
+
+/**
+ * Who has which slot of a Cluster. Every node that was named is asked at once, and the newest word counts: one that is
+ * apart from the others does not know who took its place.
+ */
+export class ClusterMap {
+  /** Connections that look for their primaries at one moment ask together. */
+  readonly #owners: Shared<readonly SlotOwner[]>;
+
+  constructor(address: ClusterAddress) {
+    this.#owners = new Shared(() => askAll(address), 0);
+  }
+
+  /**
+   * @returns where the primary of a slot listens.
+   * @throws Error with why no node said it.
+   */
+  async ownerOf(slot: number): Promise<RedisHost> {
+    const owner = newestOwner(await this.#owners.get(), slot);
+    if (owner === undefined) throw new Error(`no node of the Cluster says who has slot ${slot}`);
+    return owner;
+  }
+}
+
+/** @param owners - as several nodes told them. */
+export function newestOwner(owners: readonly SlotOwner[], slot: number): SlotOwner | undefined {
+  return owners
+    .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
+    .sort((one, other) => other.epoch - one.epoch)[0];
+}
+
+/**
+ * Reads what `CLUSTER NODES` answers: lines of
+ * `<id> <address:port@bus[,host name]> <flags> <its primary> <ping> <pong> <epoch> <link> <slots> …`.
+ *
+ * @param asked - the host that answered: a node may not know its own address.
+ * @param isByName - whether a host name, where there is one, is to be connected to, as certificates have it.
+ */
+export function readOwners(text: string, asked: string, isByName: boolean): readonly SlotOwner[] {
+  return text.split('\n').flatMap((line): SlotOwner[] => {
+    const [, where = '', flags = '', , , , epoch = '', , ...slots] = line.trim().split(' ');
+    if (!flags.split(',').includes('master')) return [];
+    const [, address = '', port = '', name = ''] = WHERE.exec(where) ?? [];
+    // `[slot->-node]` is on its way to another node and still here.
+    const ranges = slots.flatMap((range) => readRange(range) ?? []);
+    if (port === '' || ranges.length === 0) return [];
+    const host = isByName && name !== '' ? name : address || asked;
+    return [{ host, port: Number(port), epoch: Number(epoch), slots: ranges }];
+  });
+}
+
+/** `10.0.0.1:6379@16379,name`, IPv6 without brackets; before Redis 7 without a name, before 4 without a bus. */
+const WHERE = /^(.*):(\d{1,5})(?:@\d+)?(?:,([^,]*).*)?$/;
+
+function readRange(text: string): [readonly [number, number]] | undefined {
+  const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  return first === undefined ? undefined : [[Number(first), Number(last ?? first)]];
+}
+
+async function askAll(address: ClusterAddress): Promise<readonly SlotOwner[]> {
+  const answers = await Promise.allSettled(address.nodes.map((node) => ask(address, node)));
+  const known = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const failed = answers.find((answer) => answer.status === 'rejected');
+  if (known.length === 0 && failed !== undefined) throw failed.reason;
+  return known;
+}
+
+async function ask(
+  { isTls, username, password }: ClusterAddress,
+  { host, port }: RedisHost,
+): Promise<readonly SlotOwner[]> {
+  const redis = new Redis({
+    ...{ host, port, lazyConnect: true, connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS },
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isTls && { tls: {} }),
+    ...{ enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null },
+  });
+  let reason: unknown;
+  redis.on('error', (error) => (reason = error));
+  try {
+    return readOwners(String(await redis.cluster('NODES')), host, isTls);
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    redis.disconnect();
+  }
+}

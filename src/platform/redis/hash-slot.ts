@@ -1,0 +1,25 @@
+/** Of what belongs to the deployment and to no chain. */
+export const DEPLOYMENT_TAG = 'deployment';
+
+/** Hash tag of the keys of one chain's ledger, so that they are all in one slot. There is one part so far. */
+export const ledgerTag = (chainId: number): string => `${chainId}:0`;
+
+const SLOTS = 16_384;
+const POLYNOMIAL = 0x1021;
+
+/**
+ * The slot of every key with this hash tag: CRC16 (XMODEM) modulo 16384, as the Redis Cluster Specification has it.
+ *
+ * @param tag - what is between the braces; ASCII.
+ */
+export function slotOf(tag: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ POLYNOMIAL;
+    }
+    crc &= 0xffff;
+  }
+  return crc % SLOTS;
+}
