@@ -86,7 +86,13 @@ function started({
     open: (chainId) => {
       const network = networks.find((one) => one.chainId === chainId);
       if (network === undefined) throw new ChainUnavailableError(chainId, 'network');
-      return openChain(network, { redis: ledger.of(chainId), laneQueries, books, unfinished, clock: systemClock });
+      return openChain(network, {
+        redis: ledger.of(chainId),
+        laneQueries,
+        books,
+        unfinished,
+        clock: systemClock,
+      });
     },
     observer: fanOut([lostLog(logger), counted], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lost settlements failed');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { usedBytes } from '../../bench/support/redis-memory.js';
-import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { rowOf } from '../../src/history/settlement-row.js';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
@@ -281,7 +281,12 @@ describe('settlements that leave a ledger', () => {
     const [ended] = archive.settlements.splice(0);
     if (ended === undefined) throw new Error('it is not archived');
     archive.settlements.push({ ...ended, times: { ...ended.times, finished: 2 } });
-    const lanes = new RedisLaneStore(new LedgerConnections(world.redis), world.epochs, LIMITS, archive);
+    const lanes = new RedisLaneStore(
+      new LedgerConnections(world.redis),
+      world.epochs,
+      LIMITS,
+      archive,
+    );
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     await lanes.restoreAttempts(
@@ -344,7 +349,12 @@ describe('settlements that leave a ledger', () => {
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     const before = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
-    const lanes = new RedisLaneStore(new LedgerConnections(world.redis), world.epochs, LIMITS, new FakeArchive());
+    const lanes = new RedisLaneStore(
+      new LedgerConnections(world.redis),
+      world.epochs,
+      LIMITS,
+      new FakeArchive(),
+    );
     const payments = new Map([lost, kept].map(({ ref, of: made }) => [ref.id, made.payment]));
     const attempt = anAttempt(0, [...payments.keys()], hash);
     await lanes.restoreAttempts(held, [{ attempt, payments }], 1);

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { ArchivedVersions } from '../../src/history/archived-versions.js';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../src/settlement/ledger/epoch.js';
 import { outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PrivateKeyAccount } from 'viem';
+import type { Service } from '../../sandbox/service.js';
 import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
-import type { Service } from '../../sandbox/service.js';
 import { World } from '../support/world.js';
 
 /** What the service promises after a node is gone. */

@@ -4,11 +4,11 @@ import type { Address } from 'viem';
 import { SIGNER } from '../../sandbox/accounts.js';
 import type { Service } from '../../sandbox/service.js';
 import { mint } from '../../sandbox/tokens.js';
-import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { readAuthorizationState } from '../../src/platform/chain/authorization-use.js';
 import { EvmChain } from '../../src/platform/chain/evm-chain.js';
 import type { NetworkConfig } from '../../src/platform/config/app-config.js';
 import { Secret } from '../../src/platform/config/secret.js';
+import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
 import { LaneSwitches } from '../../src/settlement/ledger/queries/lane-switches.js';
 import {

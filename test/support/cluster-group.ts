@@ -89,7 +89,8 @@ export class ClusterGroup {
     const isSettled = async (): Promise<boolean> => {
       const owner = await this.#ownerOf(tag);
       const { port } = owner.server;
-      const isHeard = isAlive(owner) && (await owner.admin.info('replication')).includes('role:master');
+      const isHeard =
+        isAlive(owner) && (await owner.admin.info('replication')).includes('role:master');
       since = isHeard && port === former ? (since ?? Date.now()) : undefined;
       former = port;
       return since !== undefined && Date.now() - since > AGREED_FOR_MS;
@@ -155,7 +156,7 @@ export class ClusterGroup {
   async #isWhole(): Promise<boolean> {
     const infos = await Promise.all(
       this.members.map(async ({ admin }) => [
-        String(await admin.cluster('INFO')),
+        await admin.cluster('INFO'),
         await admin.info('replication'),
       ]),
     );
@@ -189,7 +190,7 @@ async function startMember(dir: string, port: number): Promise<Member> {
   const own = mkdtempSync(join(dir, 'node-'));
   const server = await startRedis(port, own, OPTIONS);
   const admin = new Redis(port, { password: PASSWORD }).on('error', () => undefined);
-  return { server, dir: own, admin, id: String(await admin.cluster('MYID')) };
+  return { server, dir: own, admin, id: await admin.cluster('MYID') };
 }
 
 async function nodePort(): Promise<number> {

@@ -1,8 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import {
   type ClusterAddress,
-  type RedisAddress,
   readRedisAddress,
+  type RedisAddress,
   type SentinelAddress,
 } from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
@@ -157,7 +157,11 @@ function clusterAt(address: ClusterAddress): Cluster {
       retryDelayOnTryAgain: REDIRECT_PAUSE_MS,
     },
     // Certificates have names; where they have none of a node, its address is as good.
-    ...(address.isTls && { dnsLookup: (name, found) => { found(null, name); } }),
+    ...(address.isTls && {
+      dnsLookup: (name, found) => {
+        found(null, name);
+      },
+    }),
     redisOptions: {
       ...accountOf(address),
       ...{ connectTimeout: SHARED_OPTIONS.connectTimeout, socketTimeout: SILENT_MAX_MS },

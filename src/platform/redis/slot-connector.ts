@@ -41,14 +41,18 @@ export function slotConnectorOf(address: ClusterAddress, tag: string): Connector
         this.firstError = error as Error;
       }
       // It may have been told to leave meanwhile.
-      if (owner === undefined || !this.connecting) return new Socket().destroy();
+      if (owner === undefined || !this.#isWanted()) return new Socket().destroy();
       const { host, port } = owner;
-      const stream = address.isTls
-        ? connectTls({ host, port, servername: host })
-        : createConnection({ host, port });
-      stream.once('error', (error) => (this.firstError = error));
+      const stream = address.isTls ? connectTls({ host, port }) : createConnection({ host, port });
+      stream.once('error', (error: Error) => {
+        this.firstError = error;
+      });
       this.stream = stream;
       return stream;
+    }
+
+    #isWanted(): boolean {
+      return this.connecting;
     }
   };
 }

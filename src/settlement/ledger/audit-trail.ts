@@ -24,7 +24,10 @@ export class RedisAuditTrail implements AuditTrail {
   }
 
   async all(chainId: number): Promise<readonly AuditEntry[]> {
-    const entries = await redisCall('audit', this.ledger.of(chainId).xrange(auditKey(chainId), '-', '+'));
+    const entries = await redisCall(
+      'audit',
+      this.ledger.of(chainId).xrange(auditKey(chainId), '-', '+'),
+    );
     return entries
       .map(([, [, text]]) => (text === undefined ? undefined : readAuditEntry(text)))
       .filter((entry) => entry !== undefined);

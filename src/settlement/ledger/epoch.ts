@@ -113,7 +113,8 @@ export class LedgerEpochs {
     );
     if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
-    if (this.#runIds.get(redis) !== reading) throw new RedisUnavailableError('open_epoch', 'reconnected');
+    if (this.#runIds.get(redis) !== reading)
+      throw new RedisUnavailableError('open_epoch', 'reconnected');
     const before = this.#seen.get(chainId);
     this.#current.set(chainId, epoch);
     this.#seen.set(chainId, epoch);

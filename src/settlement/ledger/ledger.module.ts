@@ -58,8 +58,11 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     {
       provide: SETTLEMENT_STORE,
       inject: [LedgerConnections, LedgerEpochs, AppConfig],
-      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs, config: AppConfig): SettlementStore =>
-        new RedisSettlementStore(ledger, epochs, config),
+      useFactory: (
+        ledger: LedgerConnections,
+        epochs: LedgerEpochs,
+        config: AppConfig,
+      ): SettlementStore => new RedisSettlementStore(ledger, epochs, config),
     },
     {
       provide: LABEL_STORE,
@@ -70,7 +73,8 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     {
       provide: DECLARATION_NOTES,
       inject: [LedgerConnections],
-      useFactory: (ledger: LedgerConnections): DeclarationNotes => new RedisDeclarationNotes(ledger),
+      useFactory: (ledger: LedgerConnections): DeclarationNotes =>
+        new RedisDeclarationNotes(ledger),
     },
     {
       provide: LANE_STORE,
@@ -100,7 +104,8 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     {
       provide: OUTBOX,
       inject: [LedgerConnections, LedgerEpochs],
-      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs): Outbox => new RedisOutbox(ledger, epochs),
+      useFactory: (ledger: LedgerConnections, epochs: LedgerEpochs): Outbox =>
+        new RedisOutbox(ledger, epochs),
     },
     {
       provide: COOLED_SETTLEMENTS,

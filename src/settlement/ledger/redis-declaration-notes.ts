@@ -24,7 +24,9 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async note({ chainId, id }: ClaimRef, { tag, content }: NotedContent): Promise<boolean> {
     const { claims, characters } = this.most;
     const args = [id, tag, content, claims, characters];
-    return (await runKeyedScript(this.ledger.of(chainId), NOTE, declarationKeys(chainId), args)) === 1;
+    return (
+      (await runKeyedScript(this.ledger.of(chainId), NOTE, declarationKeys(chainId), args)) === 1
+    );
   }
 
   async read(
@@ -46,7 +48,10 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async contents(chainId: number, tags: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (tags.length === 0) return new Map();
     const [, contents = ''] = declarationKeys(chainId);
-    const found = await redisCall('declared contents', this.ledger.of(chainId).hmget(contents, ...tags));
+    const found = await redisCall(
+      'declared contents',
+      this.ledger.of(chainId).hmget(contents, ...tags),
+    );
     return new Map(
       tags.flatMap((tag, index) => {
         const content = found[index];

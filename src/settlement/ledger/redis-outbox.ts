@@ -66,7 +66,12 @@ export class RedisOutbox implements Outbox {
   }
 
   async release(chainId: number, processId: string): Promise<void> {
-    await runKeyedScript(this.ledger.of(chainId), SCRIPTS.release, [archiverKey(chainId)], [processId]);
+    await runKeyedScript(
+      this.ledger.of(chainId),
+      SCRIPTS.release,
+      [archiverKey(chainId)],
+      [processId],
+    );
   }
 
   async backlog(chainId: number): Promise<Backlog> {

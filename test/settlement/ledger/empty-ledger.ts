@@ -23,20 +23,26 @@ let requesters = 0;
 /**
  * A ledger with nothing in it, and what requesters do to it.
  *
+ * @param redis - of the server that has it.
  * @param hasOutbox - whether what changes is noted for a history.
+ * @param ledger - where that server is one of a Cluster.
  */
-export async function emptyLedger(redis: Redis, hasOutbox = false): Promise<LaneStoreHarness> {
+export async function emptyLedger(
+  redis: Redis,
+  hasOutbox = false,
+  ledger = new LedgerConnections(redis),
+): Promise<LaneStoreHarness> {
   await redis.flushall();
-  const epochs = new LedgerEpochs(new LedgerConnections(redis), hasOutbox);
+  const epochs = new LedgerEpochs(ledger, hasOutbox);
   await epochs.start([CHAIN]);
-  const requests = new RedisSettlementStore(new LedgerConnections(redis), epochs, LIMITS);
+  const requests = new RedisSettlementStore(ledger, epochs, LIMITS);
   const aRequester = () => {
     requesters += 1;
     return { id: `p.${requesters}`, keyTag: '', credentials: ['somebody'], arrivedAt: Date.now() };
   };
   const claimants = new Map<string, ReturnType<typeof aRequester>>();
   return {
-    store: new RedisLaneStore(new LedgerConnections(redis), epochs, LIMITS),
+    store: new RedisLaneStore(ledger, epochs, LIMITS),
     claim: async (payment, { isAsync = false } = {}) => {
       const requester = aRequester();
       const terms = termsOf(payment.chainId, payment.asset, payment.authorization);

@@ -302,7 +302,9 @@ describe('the ledger under attack', () => {
     await expect(epochs.start([CHAIN_ID])).rejects.toThrow(/holds a ledger of format 3/);
     await own.redis.flushall();
     await own.redis.hset('x402:lanes', 'lane', 'status');
-    await expect(new LedgerEpochs(new LedgerConnections(own.redis)).start([CHAIN_ID])).rejects.toThrow(/format 1/);
+    await expect(
+      new LedgerEpochs(new LedgerConnections(own.redis)).start([CHAIN_ID]),
+    ).rejects.toThrow(/format 1/);
     await own.stop();
   });
 

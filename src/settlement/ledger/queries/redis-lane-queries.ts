@@ -67,9 +67,7 @@ export class RedisLaneQueries implements LaneQueries {
     const redis = this.ledger.of(chainId);
     const times = await redisCall(
       'waits',
-      Promise.all(
-        ids.map((id) => redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated')),
-      ),
+      Promise.all(ids.map((id) => redis.hmget(recordKey(chainId, id), 't_claimed', 't_allocated'))),
     );
     return times.flatMap(([claimed, allocated]) =>
       claimed == null || allocated == null ? [] : [Number(allocated) - Number(claimed)],
@@ -77,7 +75,10 @@ export class RedisLaneQueries implements LaneQueries {
   }
 
   async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
-    const texts = await redisCall('attempts', this.ledger.of(chainId).hvals(laneAttemptsKey(chainId, lane)));
+    const texts = await redisCall(
+      'attempts',
+      this.ledger.of(chainId).hvals(laneAttemptsKey(chainId, lane)),
+    );
     return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
   }
 

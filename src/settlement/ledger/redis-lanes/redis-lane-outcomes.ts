@@ -91,7 +91,10 @@ export class RedisLaneOutcomes {
   }
 
   parkedCount(chainId: number): Promise<number> {
-    return redisCall('parkedCount', this.runner.ledger.of(chainId).zcard(keys.listKey(chainId, 'parked')));
+    return redisCall(
+      'parkedCount',
+      this.runner.ledger.of(chainId).zcard(keys.listKey(chainId, 'parked')),
+    );
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {

@@ -23,7 +23,11 @@ export class RedisLaneQueue {
   ): Promise<ReadonlyMap<string, AcceptedPayment>> {
     const texts = await redisCall(
       'paymentsOf',
-      Promise.all(ids.map((id) => this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'payment'))),
+      Promise.all(
+        ids.map((id) =>
+          this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'payment'),
+        ),
+      ),
     );
     const payments = new Map<string, AcceptedPayment>();
     ids.forEach((id, index) => {
@@ -36,7 +40,9 @@ export class RedisLaneQueue {
   async finishedOf(chainId: number, ids: readonly string[]): Promise<readonly string[]> {
     const stages = await redisCall(
       'finishedOf',
-      Promise.all(ids.map((id) => this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'stage'))),
+      Promise.all(
+        ids.map((id) => this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'stage')),
+      ),
     );
     return ids.filter((_, index) => {
       const stage = stages[index];
