@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
 import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
+import type { ClusterGroup } from '../support/cluster-group.js';
 import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
 
@@ -48,6 +50,7 @@ export class Ledger {
     server: SandboxRedis | undefined,
     redis: Redis,
     readonly sentinels?: SentinelGroup,
+    readonly cluster?: ClusterGroup,
   ) {
     if (server !== undefined) this.#folders.push(server.dir);
     this.#server = server;
@@ -64,12 +67,22 @@ export class Ledger {
     return new Ledger(undefined, sentinels.client(), sentinels);
   }
 
+  /** Processes find the primary of each slot by themselves, past their proxies; this one that of a chain. */
+  static within(cluster: ClusterGroup, chainId: number): Ledger {
+    return new Ledger(undefined, cluster.client(ledgerTag(chainId)), undefined, cluster);
+  }
+
+  /** Where processes do not go through their proxies. */
+  get url(): string | undefined {
+    return this.sentinels?.url ?? this.cluster?.url;
+  }
+
   get port(): number {
     return this.#primary.port;
   }
 
   get #primary(): SandboxRedis {
-    if (this.#server === undefined) throw new Error('the primary is who the Sentinels say');
+    if (this.#server === undefined) throw new Error('the primary is who others say');
     return this.#server;
   }
 
@@ -145,6 +158,7 @@ export class Ledger {
   async stop(): Promise<void> {
     this.#redis.disconnect();
     await this.sentinels?.stop();
+    await this.cluster?.stop();
     if (this.#server !== undefined) await this.#end();
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
   }

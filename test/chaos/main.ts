@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
+import { ofCluster } from './faults/of-cluster.js';
 import { ofSentinels } from './faults/of-sentinels.js';
 import { drawOne, faultsOf } from './history/faults.js';
 import { History } from './history/history.js';
@@ -18,13 +19,14 @@ import { Tally } from './tally.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel]
+ *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
  *
  * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what goes wrong is theirs, and
- * of the processes. Steps of the ledger are not known by name then, for no proxy is in between.
+ * of the processes. Steps of the ledger are not known by name then, for no proxy is in between. With `--cluster` the same with
+ * a Redis Cluster of three primaries and their replicas.
  *
  * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
  * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
@@ -43,6 +45,7 @@ const { values } = parseArgs({
     fault: { type: 'string' },
     history: { type: 'boolean', default: false },
     sentinel: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
   },
 });
 
@@ -65,7 +68,7 @@ type News =
 
 const CACHE = join('node_modules', '.cache');
 /** What this deployment has besides. */
-const PARTS = (['history', 'sentinel'] as const).filter((part) => values[part]);
+const PARTS = (['history', 'sentinel', 'cluster'] as const).filter((part) => values[part]);
 const MODE = ['chaos', ...PARTS].join('-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
@@ -74,9 +77,10 @@ const JOBS_PATIENCE_MS = 90_000;
 const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
 
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
-  const { fault, history, sentinel } = values;
+  const { fault, history, sentinel, cluster } = values;
   const draw = (): readonly Fault[] => {
     if (sentinel) return ofSentinels(random);
+    if (cluster) return ofCluster(random);
     return history ? faultsOf(stage, random, run) : anyOf(stage, random);
   };
   if (fault === undefined) return draw();
@@ -161,7 +165,8 @@ async function build(seed: number): Promise<Stage> {
   const history = values.history ? await History.start(new SeededRandom(seed)) : undefined;
   const main = await packService();
   const stage = await Stage.build({
-    ...{ main, hasSentinels: values.sentinel },
+    main,
+    redis: values.sentinel ? 'sentinel' : values.cluster ? 'cluster' : undefined,
     ...(history !== undefined && { history }),
   });
   try {

@@ -4,6 +4,7 @@ import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { SERVICE_MAIN } from '../../sandbox/service.js';
+import { ClusterGroup } from '../support/cluster-group.js';
 import { newAccount } from '../support/payments.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { World } from '../support/world.js';
@@ -42,8 +43,8 @@ export interface StageOptions {
   readonly main?: string;
   /** Then two processes more archive, and tell sellers. */
   readonly history?: History;
-  /** Then Redis is a primary and two replicas behind three Sentinels. */
-  readonly hasSentinels?: boolean;
+  /** Redis is a primary and two replicas behind three Sentinels, or a Cluster; one server without it. */
+  readonly redis?: 'sentinel' | 'cluster' | undefined;
 }
 
 /** A deployment of two answering and two settling processes, with two lanes, on one chain. */
@@ -85,13 +86,14 @@ export class Stage {
     settings = {},
     main = SERVICE_MAIN,
     history,
-    hasSentinels = false,
+    redis,
   }: StageOptions = {}): Promise<Stage> {
-    const [world, stray, ledger] = await Promise.all([
+    const [world, stray, group] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
-      hasSentinels ? SentinelGroup.start().then((group) => Ledger.behind(group)) : Ledger.start(),
+      groupOf(redis),
     ]);
+    const ledger = await ledgerOf(group, world.chainId);
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
       payers.push(await world.payer({ approves: true }));
@@ -109,7 +111,7 @@ export class Stage {
       {
         world,
         redisPort: () => ledger.port,
-        redisUrl: ledger.sentinels?.url,
+        redisUrl: ledger.url,
         database: history?.database,
         steps,
         strayNode: stray.url,
@@ -219,3 +221,18 @@ export const approvalSettings = (chainId: number): Readonly<Record<string, strin
 
 /** Gas units one settlement may need. A batch of as many as fit is more than any node takes. */
 export const GAS_MOST = 700_000;
+
+function groupOf(
+  redis: 'sentinel' | 'cluster' | undefined,
+): Promise<SentinelGroup | ClusterGroup | undefined> {
+  if (redis === undefined) return Promise.resolve(undefined);
+  return redis === 'sentinel' ? SentinelGroup.start() : ClusterGroup.start();
+}
+
+async function ledgerOf(
+  group: SentinelGroup | ClusterGroup | undefined,
+  chainId: number,
+): Promise<Ledger> {
+  if (group === undefined) return Ledger.start();
+  return group instanceof ClusterGroup ? Ledger.within(group, chainId) : Ledger.behind(group);
+}
