@@ -26,4 +26,9 @@ export class Memory {
   readonly unheard = new Map<string, string>();
   /** Before this a ledger was lost: what the archive has never heard of is missing there. */
   isWholeSince = 0;
+
+  /** Settlements that a loss may have left without an end. */
+  get leftBehind(): ReadonlySet<string> {
+    return new Set([...this.known].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
+  }
 }

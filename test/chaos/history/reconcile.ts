@@ -10,15 +10,23 @@ import type { History } from './history.js';
 /** What a lost ledger leaves in the books. */
 const OF_A_LOSS: ReadonlySet<string> = new Set(['state_differs', 'log_without_settlement']);
 
+export interface Reconciled {
+  readonly fromMs: number;
+  readonly isLedgerWhole: boolean;
+  readonly leftBehind: ReadonlySet<string>;
+}
+
 /**
  * One more judge: what the service's own reconciliation says of a time.
  *
  * @param isLedgerWhole - no ledger was lost in this time; else what was lost is found, and nothing else.
+ * @param leftBehind - settlements that an earlier loss left unfinished. What was sent of them may land in any later
+ * block, and their rows say so once the chain was asked.
  */
 export async function reconciled(
   { world, signers }: Stage,
   { database }: History,
-  { fromMs, isLedgerWhole }: { readonly fromMs: number; readonly isLedgerWhole: boolean },
+  { fromMs, isLedgerWhole, leftBehind }: Reconciled,
 ): Promise<readonly string[]> {
   const settings = world.settings({ DATABASE_URL: database.url });
   const config = reconcileConfig({ ...settings, ...approvalSettings(world.chainId) });
@@ -36,7 +44,11 @@ export async function reconciled(
       { startedBy: 'command', window: { fromMs, toMs: Date.now() } },
     );
     return findings
-      .filter((one) => !isNote(one) && (isLedgerWhole || !OF_A_LOSS.has(one.name)))
+      .filter((one) => !isNote(one))
+      .filter(({ name, settlementId = '' }) => {
+        const isOfALoss = !isLedgerWhole || leftBehind.has(settlementId);
+        return !isOfALoss || !OF_A_LOSS.has(name);
+      })
       .map(
         ({ name, settlementId, transaction, expected, found }) =>
           `reconciliation: ${name} ${settlementId ?? ''} ${transaction ?? ''} ${expected ?? ''} ${found ?? ''}`,

@@ -71,7 +71,8 @@ export async function playHistoryRun(
   ];
   const fromMs = Math.min(startedAt, Number(timestamp) * 1000);
   const isLedgerWhole = allowances.isLedgerWhole && fromMs >= memory.isWholeSince;
-  found.push(...(await reconciled(stage, history, { fromMs, isLedgerWhole })));
+  const { leftBehind } = memory;
+  found.push(...(await reconciled(stage, history, { fromMs, isLedgerWhole, leftBehind })));
   return { deals, violations: [...new Set(found)] };
 }
 
