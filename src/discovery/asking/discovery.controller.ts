@@ -16,7 +16,8 @@ import { sendJson, sendJsonText } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { OWN_ONLY } from '../federation/source.js';
 import { Statements } from '../owned/statements.js';
-import { type AskedVersion, Discovery } from './discovery.js';
+import { type Answer, type AskedVersion, Discovery } from './discovery.js';
+import { pageText } from './page-text.js';
 import { validate, type ValidationRules } from './validation.js';
 
 export const VALIDATION_RULES = Symbol('VALIDATION_RULES');
@@ -103,8 +104,8 @@ export class DiscoveryV1Controller extends DiscoveryController {
   protected readonly version = 1;
 }
 
-function send(request: IncomingMessage, response: Response, body: unknown): void {
-  const text = JSON.stringify(body);
+function send(request: IncomingMessage, response: Response, body: Answer): void {
+  const text = pageText(body);
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22);
   response.setHeader('ETag', `"${tag}"`);
   response.setHeader('Cache-Control', CACHE);

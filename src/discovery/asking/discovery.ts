@@ -34,7 +34,7 @@ export interface DiscoveryParts {
 /** The version a path speaks; a client of V1 can buy nothing of a seller that speaks V2 alone. */
 export type AskedVersion = 1 | 2;
 
-type Answer = Readonly<Record<string, unknown>>;
+export type Answer = Readonly<Record<string, unknown>>;
 
 interface Page {
   readonly entries: readonly CatalogueEntry[];

@@ -8,8 +8,19 @@ import { type Quality, thousandths } from '../quality/quality.js';
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** An entry as clients of catalogues read it, in the version its seller speaks. */
+/** Those of entries that are kept; see `KnownEntries`. */
+const items = new WeakMap<CatalogueEntry, Item>();
+
+/** An entry as clients of catalogues read it, in the version its seller speaks: the same object for the same entry. */
 export function itemOf(entry: CatalogueEntry): Item {
+  const before = items.get(entry);
+  if (before !== undefined) return before;
+  const item = written(entry);
+  items.set(entry, item);
+  return item;
+}
+
+function written(entry: CatalogueEntry): Item {
   const { listing, chainId, payTo } = entry;
   const { type, x402Version, resource, bazaar } = listing;
   return {

@@ -2,49 +2,19 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
-import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
-import type { Probe, ProbeState } from '../alive/probe.js';
+import type { Listing } from '../../protocol/listing/listing.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
-  CatalogueOffer,
   CatalogueReader,
   FoundEntries,
   PageStart,
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
-import type { Quality } from '../quality/quality.js';
 import { searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
-
-interface EntryRow {
-  readonly id: Buffer;
-  readonly chain_id: string;
-  readonly pay_to: Buffer;
-  readonly listing: string;
-  readonly first_paid_at: Date;
-  readonly last_paid_at: Date;
-  readonly score: number;
-  readonly quality: string | null;
-  readonly others: string;
-  readonly offers: readonly OfferRow[] | null;
-  readonly probe: ProbeRow | null;
-}
-
-/** As JSON has it. */
-interface ProbeRow {
-  readonly state: ProbeState;
-  readonly status: number | null;
-  readonly at: string | null;
-}
-
-interface OfferRow {
-  readonly scheme: string;
-  readonly asset: string;
-  readonly amount: string;
-  readonly offer: string;
-}
+import { type EntryRow, KnownEntries, probeIn, type ProbeRow } from './known-entries.js';
 
 /** Of entries and refusals of one place. */
 const STANDINGS_MAX = 50;
@@ -53,6 +23,7 @@ const COUNTED_MAX = 1000;
 
 /** {@link CatalogueReader} in the database of the history. */
 export class PostgresCatalogueReader implements CatalogueReader {
+  readonly #known = new KnownEntries();
   #trigrams: string | undefined;
 
   constructor(private readonly db: Kysely<Tables>) {}
@@ -164,12 +135,12 @@ export class PostgresCatalogueReader implements CatalogueReader {
           (select count(distinct other.pay_to) from x402.catalogue_entries other
             where other.place = entry.place and other.pay_to <> entry.pay_to) as others,
           (select json_agg(json_build_object('scheme', scheme, 'asset', encode(asset, 'hex'),
-              'amount', amount::text, 'offer', offer) order by paid_at desc)
+              'amount', amount::text, 'offer', offer) order by paid_at desc)::text
             from x402.catalogue_offers where entry_id = entry.id) as offers,
-          ${probeOf(sql`entry`)} as probe
+          ${probeOf(sql`entry`)}::text as probe
         from (${page}) entry order by rank`.execute(db),
     );
-    return rows.map(entryOf);
+    return rows.map((row) => this.#known.read(row));
   }
 
   /** Where the database has its functions; it may be given them while this process runs. */
@@ -181,31 +152,6 @@ export class PostgresCatalogueReader implements CatalogueReader {
     this.#trigrams = rows[0]?.nspname;
     return this.#trigrams;
   }
-}
-
-function entryOf(row: EntryRow): CatalogueEntry {
-  return {
-    chainId: Number(row.chain_id),
-    payTo: hexOf(row.pay_to),
-    listing: JSON.parse(row.listing) as Listing,
-    offers: (row.offers ?? []).map(offerOf),
-    firstPaidAt: row.first_paid_at,
-    lastPaidAt: row.last_paid_at,
-    otherPayees: Number(row.others),
-    quality: row.quality === null ? undefined : (JSON.parse(row.quality) as Quality),
-    probe: probeIn(row.probe),
-    position: { score: row.score, paidAt: row.last_paid_at.getTime(), id: row.id.toString('hex') },
-  };
-}
-
-function probeIn(probe: ProbeRow | null): Probe | undefined {
-  if (probe === null) return undefined;
-  const { state, status, at } = probe;
-  return { state, status: status ?? undefined, at: at === null ? undefined : new Date(at) };
-}
-
-function offerOf({ scheme, asset, amount, offer }: OfferRow): CatalogueOffer {
-  return { scheme, asset: `0x${asset}`, amount, offer: JSON.parse(offer) as ListedOffer };
 }
 
 /** What was seen of an entry last; null before it was asked for. */

@@ -1,0 +1,122 @@
+import { hexOf } from '../../history/postgres/bytea.js';
+import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
+import type { Probe, ProbeState } from '../alive/probe.js';
+import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
+import type { Quality } from '../quality/quality.js';
+
+/** An entry as the database has it; what is JSON is its text. */
+export interface EntryRow {
+  readonly id: Buffer;
+  readonly chain_id: string;
+  readonly pay_to: Buffer;
+  readonly listing: string;
+  readonly first_paid_at: Date;
+  readonly last_paid_at: Date;
+  readonly score: number;
+  readonly quality: string | null;
+  readonly others: string;
+  readonly offers: string | null;
+  readonly probe: string | null;
+}
+
+/** As JSON has it. */
+export interface ProbeRow {
+  readonly state: ProbeState;
+  readonly status: number | null;
+  readonly at: string | null;
+}
+
+interface OfferRow {
+  readonly scheme: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly offer: string;
+}
+
+interface Known {
+  readonly row: EntryRow;
+  readonly entry: CatalogueEntry;
+  readonly length: number;
+}
+
+/** Characters of rows; what is made of them takes some times that. */
+const KEPT_LENGTH = 2_097_152;
+
+/**
+ * Entries that were read lately. A row that says what it said before is the same object again, so that
+ * whoever shows it need not write it out again: that is most of what a page costs.
+ */
+export class KnownEntries {
+  /** Those that were read last come last. */
+  readonly #known = new Map<string, Known>();
+  #length = 0;
+
+  constructor(private readonly keptLength = KEPT_LENGTH) {}
+
+  /** @returns what the row says, never what an earlier one said. */
+  read(row: EntryRow): CatalogueEntry {
+    const id = row.id.toString('hex');
+    const before = this.#known.get(id);
+    if (before !== undefined) this.#drop(id, before);
+    const known =
+      before !== undefined && isSame(before.row, row)
+        ? before
+        : { row, entry: entryOf(row, id), length: lengthOf(row) };
+    this.#known.set(id, known);
+    this.#length += known.length;
+    for (const [oldest, dropped] of this.#known) {
+      if (this.#length <= this.keptLength) break;
+      this.#drop(oldest, dropped);
+    }
+    return known.entry;
+  }
+
+  #drop(id: string, { length }: Known): void {
+    this.#known.delete(id);
+    this.#length -= length;
+  }
+}
+
+/** Of two rows with one id, which say of what chain and payee they are. */
+function isSame(one: EntryRow, other: EntryRow): boolean {
+  return (
+    one.last_paid_at.getTime() === other.last_paid_at.getTime() &&
+    one.first_paid_at.getTime() === other.first_paid_at.getTime() &&
+    one.score === other.score &&
+    one.others === other.others &&
+    one.listing === other.listing &&
+    one.quality === other.quality &&
+    one.offers === other.offers &&
+    one.probe === other.probe
+  );
+}
+
+function lengthOf({ listing, quality, offers, probe }: EntryRow): number {
+  const texts = [listing, quality, offers, probe];
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+}
+
+function entryOf(row: EntryRow, id: string): CatalogueEntry {
+  return {
+    chainId: Number(row.chain_id),
+    payTo: hexOf(row.pay_to),
+    listing: JSON.parse(row.listing) as Listing,
+    offers: (JSON.parse(row.offers ?? '[]') as readonly OfferRow[]).map(offerOf),
+    firstPaidAt: row.first_paid_at,
+    lastPaidAt: row.last_paid_at,
+    otherPayees: Number(row.others),
+    quality: row.quality === null ? undefined : (JSON.parse(row.quality) as Quality),
+    probe: probeIn(row.probe === null ? null : (JSON.parse(row.probe) as ProbeRow)),
+    position: { score: row.score, paidAt: row.last_paid_at.getTime(), id },
+  };
+}
+
+export function probeIn(probe: ProbeRow | null): Probe | undefined {
+  if (probe === null) return undefined;
+  const { state, status, at } = probe;
+  return { state, status: status ?? undefined, at: at === null ? undefined : new Date(at) };
+}
+
+function offerOf({ scheme, asset, amount, offer }: OfferRow): CatalogueOffer {
+  return { scheme, asset: `0x${asset}`, amount, offer: JSON.parse(offer) as ListedOffer };
+}
