@@ -50,6 +50,8 @@ export class LaneSending {
   /** Rounds that are being judged beside the lane. */
   readonly #beside = new Set<Promise<void>>();
   #failure: Error | undefined;
+  /** Which opening of the lane it is. */
+  #generation = 0;
   /** Account nonces are given out one after the other. */
   #sending: Promise<void> = Promise.resolve();
 
@@ -59,6 +61,7 @@ export class LaneSending {
   reset(): void {
     this.options.readiness.reset();
     this.#failure = undefined;
+    this.#generation += 1;
     this.#beside.clear();
     this.options.simulator.clear();
     this.options.preparations.reset();
@@ -92,13 +95,17 @@ export class LaneSending {
 
   /** One slow judgement must not keep what comes after it: it is finished beside the lane. */
   async #judgeInTime(round: Promise<void>): Promise<void> {
+    const { state } = this.options;
+    const generation = this.#generation;
     const watched = round
       .catch((error: unknown) => {
+        // Opened anew meanwhile: what an earlier opening ran into is over with it.
+        if (generation !== this.#generation) return;
         this.#failure ??= error instanceof Error ? error : new Error('something else was thrown');
       })
       .finally(() => {
         this.#beside.delete(watched);
-        this.options.state.work.notify();
+        state.work.notify();
       });
     this.#beside.add(watched);
     await Promise.race([watched, this.options.clock.sleep(PATIENCE_MS)]);
