@@ -8,6 +8,7 @@ import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
+import { renewAnswer } from './asks/ask.js';
 import { Journal } from './audit/journal.js';
 import { RedisWitness } from './audit/journal-witness.js';
 import { IssuedTokens } from './auth/issued-tokens.js';
@@ -49,6 +50,7 @@ function createJournal(around: JournalSurroundings): Journal {
     keys: new KeyRing(wallet.sealSecret, 'journal'),
     witness: new RedisWitness(redis, seal),
     renewIntent: (address, id, record) => renewIntent(seal, address, id, record),
+    renewAnswer: (id, isDenied, record) => renewAnswer(seal, id, isDenied, record),
     retentionSeconds: around.config.retentionSeconds,
     ...{ now, onFailure },
   });

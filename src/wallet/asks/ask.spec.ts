@@ -3,7 +3,7 @@ import type { Address } from 'viem';
 import { Secret } from '../../platform/config/secret.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { RecordSeal } from '../seal/record-seal.js';
-import { type Ask, AskTexts, statementOf, usedText } from './ask.js';
+import { type Ask, AskTexts, renewAnswer, statementOf, usedText } from './ask.js';
 
 const address = (byte: string): Address => `0x${byte.repeat(20)}`;
 const ask: Ask = {
@@ -31,6 +31,18 @@ describe('an ask as text', () => {
 
   it('has nothing that tells what is bought', () => {
     expect(ours.write('waiting', ask)).not.toMatch(/shop|weather|d4d4/);
+  });
+
+  it.each(['approved', 'denied'] as const)('is sealed anew, and stays what it was: %s', (state) => {
+    const [old, next] = [
+      'a-seal-secret-of-at-least-32-characters',
+      'the-next-seal-secret-of-32-char',
+    ];
+    const both = { current: new Secret(next), previous: new Secret(old) };
+    const seal = new RecordSeal(new KeyRing(both, 'records'));
+    const renewed = renewAnswer(seal, ask.id, state === 'denied', ours.write(state, ask));
+    expect(texts(next).read(ask.id, renewed)).toEqual({ ask, state });
+    expect(ours.read(ask.id, renewed)).toBeUndefined();
   });
 
   it("becomes no yes in the hands of who can write it, and nobody else's ask", () => {

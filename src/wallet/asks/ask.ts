@@ -85,6 +85,12 @@ function contextOf(state: Exclude<AskState, 'used'>, id: string): string {
   return `ask:${state}:${id}`;
 }
 
+/** The same answer under the newest key. */
+export function renewAnswer(seal: RecordSeal, id: string, isDenied: boolean, text: string): string {
+  const [head, sealed = ''] = [text.slice(0, text.indexOf('/')), text.slice(text.indexOf('/') + 1)];
+  return `${head}/${seal.renew(contextOf(isDenied ? 'denied' : 'approved', id), sealed)}`;
+}
+
 /** The same text in the state that a charge has left it in. */
 export function usedText(text: string, spendingId: string): string {
   return `u|${spendingId}${text.slice(text.indexOf('/'))}`;

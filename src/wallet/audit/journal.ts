@@ -43,6 +43,8 @@ export interface JournalOptions {
   readonly now: () => number;
   /** Seals what a checkpoint keeps of an intent with the newest key. */
   readonly renewIntent?: (wallet: string, intentId: string, record: string) => string;
+  /** The same of an answer of the owner's. */
+  readonly renewAnswer?: (askId: string, isDenied: boolean, record: string) => string;
   readonly onFailure?: (error: unknown) => void;
   /** The pause before a folder that does not add up is read once more. */
   readonly readAgainMs?: number | undefined;
@@ -226,8 +228,14 @@ export class Journal {
   }
 
   *#itemsOf(state: JournalState): Generator<StateItem> {
-    const { now, retentionSeconds, renewIntent } = this.options;
+    const { now, retentionSeconds, renewIntent, renewAnswer } = this.options;
     for (const item of state.items(now(), retentionSeconds)) {
+      if (item.item === 'answer' && renewAnswer !== undefined) {
+        const { id, intent, isDenied } = item.answer;
+        const record = renewAnswer(id, isDenied, intent.record);
+        yield { ...item, answer: { ...item.answer, intent: { ...intent, record } } };
+        continue;
+      }
       const intent = item.item === 'charge' ? item.charge.intent : undefined;
       if (item.item !== 'charge' || intent === undefined || renewIntent === undefined) {
         yield item;
