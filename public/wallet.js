@@ -88,12 +88,14 @@ async function showAccess(place) {
 }
 
 function limitsTable(limits, windowHours) {
-  const names = ['token', 'a payment', `in ${windowHours} hours`, 'spent', 'left'];
+  const names = ['token', 'a payment', 'asks above', `in ${windowHours} hours`, 'spent', 'left'];
   return table(
     names,
-    limits.map(({ symbol, asset, perPayment, budget, spent, left }) => [
+    limits.map(({ symbol, asset, perPayment, askAbove, budget, spent, left }) => [
       `${symbol} (${asset.split('/')[0]})`,
-      ...[perPayment, budget, spent, left].map(({ decimal }) => decimal),
+      perPayment.decimal,
+      askAbove?.decimal ?? 'never',
+      ...[budget, spent, left].map(({ decimal }) => decimal),
     ]),
   );
 }
