@@ -18,6 +18,7 @@ import { ServiceFinder } from './catalogue/service-finder.js';
 import { HubClient } from './hub/hub-client.js';
 import { HubSigner } from './hub/hub-signer.js';
 import { WalletFiles } from './hub/wallet-files.js';
+import { McpSeller } from './mcp-sellers/mcp-seller.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
 import { FileSaver } from './pay/file-saver.js';
@@ -82,13 +83,14 @@ function createPayments({
   const { publicUrl } = wallet;
   const intents = new IntentStore(redis, seal, intentLifeSeconds);
   const asking = new Asking(asks, wallet.askSeconds, now);
-  const presenter = new Presenter({ fetcher, known, authorizer, signer, timeoutMs });
+  const mcpSeller = new McpSeller(fetcher, wallet.fetchMaxBytes);
+  const presenter = new Presenter({ fetcher, mcpSeller, known, authorizer, signer, timeoutMs });
   return new PayService({
     charger: new Charger({ known, authorizer, intents, balances, asking, intentLifeSeconds, now }),
     presenter,
     saving: new Saving({ fetcher, presenter, saver: createSaver(wallet, hub) }),
     ...{ fetcher, known, intents, store, reconciler, locks, journal, observer, now },
-    ...{ asking, publicUrl, timeoutMs },
+    ...{ asking, publicUrl, timeoutMs, mcpSeller },
   });
 }
 

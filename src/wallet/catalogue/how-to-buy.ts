@@ -21,7 +21,10 @@ const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
  */
 export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buying {
   if (view.type === 'mcp')
-    return { whyNot: 'It is a tool of an MCP server; payment_pay buys HTTP.' };
+    return {
+      whyNot:
+        'It is a tool of an MCP server: payment_call_tool buys it, once you know the address of the server.',
+    };
   const [offer] = offers;
   if (offer === undefined) {
     return { whyNot: 'It takes no token, network or scheme that this wallet knows how to pay.' };

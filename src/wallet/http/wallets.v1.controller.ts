@@ -18,7 +18,7 @@ import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
 import { FundInput } from '../tools/fund-shapes.js';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
-import { HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
+import { CallToolInput, HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
 import { PolicyService } from './policy.service.js';
@@ -112,6 +112,13 @@ export class WalletsV1Controller {
     return {
       ...(await this.walletTools.of(session).pay(await this.bodies.of(request, PayInput))),
     };
+  }
+
+  @Post('payments/tool')
+  @HttpCode(200)
+  async callTool(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
+    const asked = await this.bodies.of(request, CallToolInput);
+    return { ...(await this.walletTools.of(session).callTool(asked)) };
   }
 
   @Get('payments')

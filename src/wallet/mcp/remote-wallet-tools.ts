@@ -10,6 +10,7 @@ import {
 } from '../tools/service-shapes.js';
 import {
   BalanceOutput,
+  type CallToolInput,
   type HistoryInput,
   HistoryOutput,
   type PayInput,
@@ -56,6 +57,11 @@ export class RemoteWalletTools implements WalletTools {
 
   pay(body: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
     const question = { method: 'POST', path: '/payments', body, silence: UNKNOWN } as const;
+    return this.#service.ask(PaymentOutput, question);
+  }
+
+  callTool(body: z.infer<typeof CallToolInput>): Promise<z.infer<typeof PaymentOutput>> {
+    const question = { method: 'POST', path: '/payments/tool', body, silence: UNKNOWN } as const;
     return this.#service.ask(PaymentOutput, question);
   }
 

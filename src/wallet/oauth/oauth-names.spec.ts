@@ -13,6 +13,7 @@ describe('the scopes a message needs', () => {
   it.each([
     ['a tool that reads', called('policy_get'), ['wallet:read']],
     ['a tool that pays', called('payment_pay'), ['wallet:pay']],
+    ['a tool that pays for those of others', called('payment_call_tool'), ['wallet:pay']],
     ['a tool of files', called('hub_get'), ['hub']],
     ['a purchase into the files', saving('payment_pay'), ['wallet:pay', 'hub']],
     ['a tool nobody has heard of', called('swap'), ['wallet:pay']],

@@ -39,7 +39,7 @@ const TOOL_SCOPES: ReadonlyMap<string, Scope> = new Map([
   ...named('wallet:read', ['wallet_get', 'wallet_balance', 'wallet_fund', 'policy_get']),
   ...named('wallet:read', ['service_search', 'service_details']),
   ...named('wallet:read', ['payment_quote', 'payment_status', 'payment_history']),
-  ...named('wallet:pay', ['payment_pay']),
+  ...named('wallet:pay', ['payment_pay', 'payment_call_tool']),
   ...named('hub', ['hub_put', 'hub_put_url', 'hub_get', 'hub_list']),
   ...named('hub', ['hub_share', 'hub_unshare', 'hub_delete']),
 ]);

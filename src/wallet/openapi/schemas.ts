@@ -27,6 +27,7 @@ import {
 } from '../tools/service-shapes.js';
 import {
   BalanceOutput,
+  CallToolInput,
   HistoryOutput,
   PayInput,
   PaymentOutput,
@@ -84,6 +85,7 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletQuoteRequest: described(QuoteInput, 'input'),
   WalletQuote: described(QuoteOutput, 'output'),
   WalletPurchase: described(PayInput, 'input'),
+  WalletToolCall: described(CallToolInput, 'input'),
   WalletPayment: described(PaymentOutput, 'output'),
   WalletPayments: described(HistoryOutput, 'output'),
   WalletFundQuestion: described(FundInput, 'input'),

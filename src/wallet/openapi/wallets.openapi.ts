@@ -136,6 +136,18 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
       more: { ...FORBIDDEN, ...CONFLICT, ...OUTSIDE },
     }),
   },
+  '/v1/wallets/me/payments/tool': {
+    post: operation('walletCallTool', 'Calls a tool of an MCP server and pays for it.', TOKEN, {
+      description:
+        'One `intentId` pays once, however often it is asked for. `body` is the result of the tool as JSON.',
+      body: json(schemaRef('WalletToolCall'), {
+        ...{ url: 'https://seller.example/mcp', tool: 'forecast', arguments: { city: 'Oslo' } },
+        ...{ maxAmount: '0.10', intentId: 'forecast-of-2026-11-21' },
+      }),
+      answer: jsonAnswer('What came of it; `status` says what.', 'WalletPayment'),
+      more: { ...FORBIDDEN, ...CONFLICT, ...OUTSIDE },
+    }),
+  },
   '/v1/wallets/me/payments/{intentId}': {
     get: operation('walletPayment', 'What became of a purchase.', TOKEN, {
       parameters: [{ name: 'intentId', in: 'path', required: true, schema: text }],

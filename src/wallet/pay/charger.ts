@@ -4,6 +4,7 @@ import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import type { Ask } from '../asks/ask.js';
 import type { Asking, WantedApproval } from '../asks/asking.js';
 import { storedSpending } from '../budget/due.js';
+import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
 import type { Session } from '../session.js';
@@ -21,6 +22,7 @@ import {
   chargeCountOf,
   type Intent,
   type IntentStore,
+  methodOf,
   requestDigest,
   type StoredIntent,
   type StoredRecord,
@@ -31,6 +33,8 @@ import type { Offer, PaymentRequired } from './offer.js';
 const DEAL_MAX_CHARACTERS = 16_384;
 
 export interface Purchase extends FetchRequest {
+  /** What is called at the URL, which is an MCP server's then; absent for what is fetched there. */
+  readonly tool?: ToolCall | undefined;
   /** The most to pay, in whole tokens, as a decimal. */
   readonly maxAmount: string;
   /** The buyer's name for this one purchase. */
@@ -168,7 +172,7 @@ export class Charger {
 
   #dealOf(
     session: Session,
-    { method }: Purchase,
+    wanted: Purchase,
     { url, resource, extensions }: PaymentRequired & { readonly url: string },
     { token, requirements, x402Version, maxTimeoutSeconds, ...offer }: Offer,
   ): AcceptedOffer {
@@ -183,7 +187,7 @@ export class Charger {
     });
     const { symbol, decimals } = token;
     return {
-      ...{ x402Version, url, method, requirements, resource, extensions },
+      ...{ x402Version, url, method: methodOf(wanted), requirements, resource, extensions },
       ...{ spending, symbol, decimals },
     };
   }
@@ -194,9 +198,10 @@ export class Charger {
     deal: AcceptedOffer,
     { replaces, approval }: { readonly replaces: string; readonly approval?: Approval },
   ): Promise<ChargeResult | NeedsOwner> {
-    const { url, method, intentId } = wanted;
+    const { url, intentId } = wanted;
     const intent: Intent = {
-      ...{ v: 1, state: 'reserved', request: requestDigest(wanted), url, method },
+      ...{ v: 1, state: 'reserved', request: requestDigest(wanted), url },
+      method: methodOf(wanted),
       ...{ at: this.parts.now(), deal },
     };
     const stored = storedIntent(intent);

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
+import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { intentKey } from '../wallet-keys.js';
@@ -42,6 +43,7 @@ const Intent = z.object({
   /** Hash of what was asked for. */
   request: z.string(),
   url: z.string(),
+  /** Of HTTP, or the call of a tool. */
   method: z.string(),
   /** Unix seconds. */
   at: z.int(),
@@ -64,13 +66,20 @@ export type StoredIntent = z.input<typeof Intent>;
 export type AcceptedOffer = z.infer<typeof AcceptedOffer>;
 export type Result = z.infer<typeof Result>;
 
-export function requestDigest({
-  url,
-  method,
-  body,
-  save,
-}: FetchRequest & { readonly save?: { readonly name: string } | undefined }): string {
-  const asked = [method, url, body ?? '', ...(save === undefined ? [] : ['hub', save.name])];
+interface Asked extends FetchRequest {
+  readonly save?: { readonly name: string } | undefined;
+  readonly tool?: ToolCall | undefined;
+}
+
+/** What is done at the URL, as it is shown and kept: a method of HTTP, or the call of a tool. */
+export function methodOf({ method, tool }: Asked): string {
+  return tool === undefined ? method : `tools/call ${tool.name}`;
+}
+
+export function requestDigest({ url, method, body, save, tool }: Asked): string {
+  const saved = save === undefined ? [] : ['hub', save.name];
+  const called = tool === undefined ? [] : ['tool', tool.name, tool.arguments];
+  const asked = [method, url, body ?? '', ...saved, ...called];
   return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
 }
 

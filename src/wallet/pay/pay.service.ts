@@ -1,9 +1,9 @@
-import type { Address } from 'viem';
 import type { FetchAnswer, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import type { Asking } from '../asks/asking.js';
 import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';
+import type { McpSeller } from '../mcp-sellers/mcp-seller.js';
 import type { RedisLock } from '../redis-lock.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { Session } from '../session.js';
@@ -16,18 +16,21 @@ import {
   chargeCountOf,
   type Intent,
   type IntentStore,
+  methodOf,
   requestDigest,
   type StoredRecord,
 } from './intent.js';
 import { IntentNotes } from './intent-notes.js';
 import { noOffer, readPaymentRequired } from './offer.js';
+import { PaymentRecords } from './payment-records.js';
 import { type Presenter, receiptOf, resultOf } from './presenter.js';
 import { accessIn, brokenOff, type Saving, withoutBody } from './saving.js';
-import { askedView, type PaymentStatus, type PaymentView, paymentView } from './views.js';
+import { askedView, type PaymentView, paymentView, viewOf } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
 export interface PayParts {
   readonly fetcher: WalletFetch;
+  readonly mcpSeller: McpSeller;
   readonly known: KnownContracts;
   readonly charger: Charger;
   readonly presenter: Presenter;
@@ -45,6 +48,11 @@ export interface PayParts {
   readonly now: () => number;
 }
 
+interface Answered {
+  readonly answer: FetchAnswer;
+  readonly file?: SavedFile | undefined;
+}
+
 /**
  * Buys: fetches, reads the 402, charges the budget, signs and presents the payment. An intent has one
  * payment, whatever happens: it is stored with its nonce before it is signed, and every later attempt
@@ -52,9 +60,11 @@ export interface PayParts {
  */
 export class PayService {
   readonly #notes: IntentNotes;
+  readonly #records: PaymentRecords;
 
   constructor(private readonly parts: PayParts) {
     this.#notes = new IntentNotes(parts);
+    this.#records = new PaymentRecords(parts);
   }
 
   /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
@@ -71,42 +81,13 @@ export class PayService {
   }
 
   /** What became of an intent. Looks at the chain where that can tell more. */
-  async status(session: Session, intentId: string): Promise<PaymentView> {
-    const { address } = session.wallet;
-    const stored = await this.parts.intents.read(address, intentId);
-    if (stored === undefined) {
-      const asked = await this.#askedView(session, intentId);
-      if (asked !== undefined) return asked;
-      throw new WalletError('not_found', 'There is no such intent.');
-    }
-    const { intent } = stored;
-    if (intent.state !== 'reserved' || intent.deal === undefined) return viewOf(intentId, intent);
-    const status = await this.#fateOf(address, intent.deal.spending);
-    const asked = status === 'not_paid' ? await this.#askedView(session, intentId) : undefined;
-    return asked ?? paymentView(intentId, intent, status);
+  status(session: Session, intentId: string): Promise<PaymentView> {
+    return this.#records.status(session, intentId);
   }
 
   /** The newest purchases, newest first, without their answers. */
-  async history({ wallet }: Session, limit: number): Promise<PaymentView[]> {
-    const { store, intents } = this.parts;
-    const ids = await store.history(wallet.address, limit);
-    const stored = await Promise.all(
-      ids.map((id) => intents.read(wallet.address, id).catch(leftOut)),
-    );
-    return stored.flatMap((one, at) => {
-      if (one === undefined) return [];
-      const { result, ...intent } = one.intent;
-      const view = viewOf(ids[at] ?? '', intent);
-      return [{ ...view, ...(result !== undefined && { httpStatus: result.httpStatus }) }];
-    });
-  }
-
-  /** What the owner is asked for an intent, where nothing was charged for it since. */
-  async #askedView(session: Session, intentId: string): Promise<PaymentView | undefined> {
-    const standing = await this.parts.asking.ofIntent(session, intentId);
-    if (standing === undefined || standing.state === 'used') return undefined;
-    const { publicUrl, now } = this.parts;
-    return askedView(standing, publicUrl, now());
+  history(session: Session, limit: number): Promise<PaymentView[]> {
+    return this.#records.history(session, limit);
   }
 
   #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
@@ -128,7 +109,7 @@ export class PayService {
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
     if (deal.spending.deadline <= this.parts.now()) {
-      const status = await this.#fateOf(session.wallet.address, deal.spending);
+      const status = await this.#records.fateOf(session.wallet.address, deal.spending);
       // Proven never to be executed: the intent may be paid for anew.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
@@ -139,18 +120,33 @@ export class PayService {
       }
       return paymentView(wanted.intentId, intent, status);
     }
-    const charged = await this.parts.charger.chargeAgain(session, wanted, stored);
-    if (charged.kind === 'charged') return this.#present(session, wanted, charged);
-    return viewOf(wanted.intentId, charged.kind === 'exists' ? charged.intent : intent);
+    return this.#tryAgain(session, wanted, stored, deal);
+  }
+
+  /** What was charged before may be signed and in flight, whatever the rules of today say of it. */
+  async #tryAgain(
+    session: Session,
+    wanted: Purchase,
+    stored: StoredRecord,
+    { spending }: ChargedDeal['deal'],
+  ): Promise<PaymentView> {
+    const { intent } = stored;
+    try {
+      const charged = await this.parts.charger.chargeAgain(session, wanted, stored);
+      if (charged.kind === 'charged') return await this.#present(session, wanted, charged);
+      return viewOf(wanted.intentId, charged.kind === 'exists' ? charged.intent : intent);
+    } catch (error) {
+      if (!(error instanceof WalletError) || error.code !== 'policy_violation') throw error;
+      const status = await this.#records.fateOf(session.wallet.address, spending);
+      const view = paymentView(wanted.intentId, intent, status);
+      return { ...view, message: `${view.message} ${error.message}` };
+    }
   }
 
   /** @param replaces - the record of a payment that is over; empty for none. */
   async #buy(session: Session, wanted: Purchase, replaces: string): Promise<PaymentView> {
-    const { fetcher, known, charger, timeoutMs } = this.parts;
-    const { answer, file } =
-      wanted.save === undefined
-        ? { answer: await fetcher.fetch(wanted, AbortSignal.timeout(timeoutMs)), file: undefined }
-        : await this.parts.saving.ask(session, wanted);
+    const { known, charger } = this.parts;
+    const { answer, file } = await this.#ask(session, wanted);
     if (answer.status !== 402) return this.#keepFree(session, wanted, { answer, file }, replaces);
     const required = readPaymentRequired(answer, known);
     if (required === undefined) throw noOffer(answer);
@@ -163,6 +159,16 @@ export class PayService {
     if (charged.kind === 'exists') return this.#goOn(session, wanted, charged);
     const standing = { ask: charged.ask, state: 'waiting' } as const;
     return askedView(standing, this.parts.publicUrl, this.parts.now());
+  }
+
+  /** Without a payment. */
+  async #ask(session: Session, wanted: Purchase): Promise<Answered> {
+    const { fetcher, mcpSeller, saving, timeoutMs } = this.parts;
+    if (wanted.save !== undefined) return saving.ask(session, wanted);
+    const { tool } = wanted;
+    const signal = AbortSignal.timeout(timeoutMs);
+    if (tool === undefined) return { answer: await fetcher.fetch(wanted, signal) };
+    return { answer: await mcpSeller.call(wanted, tool, undefined, signal) };
   }
 
   async #present(session: Session, wanted: Purchase, charged: ChargedDeal): Promise<PaymentView> {
@@ -179,18 +185,19 @@ export class PayService {
     charged: ChargedDeal,
     { name }: NonNullable<Purchase['save']>,
   ): Promise<PaymentView> {
-    const signal = this.parts.saving.signal();
-    const first = await this.parts.presenter.open(session, wanted, charged, signal);
-    if (first?.status !== 200) {
-      const rest = await first?.start().catch(brokenOff);
-      const answer = first && rest && { ...first, ...rest };
-      return this.#presented(session, wanted, charged, answer);
-    }
-    const save = { name, access: accessIn(first) };
-    const intent = await this.#notes.paid(session.wallet.address, wanted.intentId, charged, {
-      ...{ answer: withoutBody(first), save },
+    return this.parts.saving.during(async (signal) => {
+      const first = await this.parts.presenter.open(session, wanted, charged, signal);
+      if (first?.status !== 200) {
+        const rest = await first?.start().catch(brokenOff);
+        const answer = first && rest && { ...first, ...rest };
+        return this.#presented(session, wanted, charged, answer);
+      }
+      const save = { name, access: accessIn(first) };
+      const intent = await this.#notes.paid(session.wallet.address, wanted.intentId, charged, {
+        ...{ answer: withoutBody(first), save },
+      });
+      return this.#save(session, wanted, { intent, record: charged.record }, { signal, first });
     });
-    return this.#save(session, wanted, { intent, record: charged.record }, { signal, first });
   }
 
   /** @returns what is paid, and saved as far as it could be. */
@@ -211,8 +218,9 @@ export class PayService {
     const { saving } = this.parts;
     try {
       const paid = { deal, access: intent.save?.access };
-      const given = how ?? { signal: saving.signal() };
-      const { size, sha256 } = await saving.savePaid(session, wanted, paid, given);
+      const { size, sha256 } = await (how === undefined
+        ? saving.during((signal) => saving.savePaid(session, wanted, paid, { signal }))
+        : saving.savePaid(session, wanted, paid, how));
       const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
       await this.#notes.keep(session.wallet.address, intentId, saved, chargeCountOf(record));
       return viewOf(intentId, saved);
@@ -237,28 +245,20 @@ export class PayService {
     if (answer.status < 300 || receiptOf(answer)?.['success'] === true) {
       return viewOf(intentId, await this.#notes.paid(address, intentId, charged, { answer }));
     }
-    const status = await this.#fateOf(address, deal.spending);
+    const status = await this.#records.fateOf(address, deal.spending);
     return paymentView(intentId, { ...intent, result: resultOf(answer) }, status);
-  }
-
-  async #fateOf(
-    wallet: Address,
-    spending: ChargedDeal['deal']['spending'],
-  ): Promise<Extract<PaymentStatus, 'not_paid' | 'pending' | 'paid_without_content'>> {
-    const { kind } = await this.parts.reconciler.look({ wallet, spending });
-    if (kind === 'unspent') return 'not_paid';
-    return kind === 'spent' ? 'paid_without_content' : 'pending';
   }
 
   async #keepFree(
     session: Session,
     wanted: Purchase,
-    { answer, file }: { readonly answer: FetchAnswer; readonly file?: SavedFile | undefined },
+    { answer, file }: Answered,
     replaces: string,
   ): Promise<PaymentView> {
-    const { url, method, intentId } = wanted;
+    const { url, intentId } = wanted;
     const free: Intent = {
-      ...{ v: 1, state: 'free', request: requestDigest(wanted), url, method, at: this.parts.now() },
+      ...{ v: 1, state: 'free', request: requestDigest(wanted), url, at: this.parts.now() },
+      method: methodOf(wanted),
       result: resultOf(answer),
       ...(file !== undefined && { save: { name: file.name, file } }),
     };
@@ -270,25 +270,9 @@ export class PayService {
   }
 }
 
-function viewOf(intentId: string, intent: Intent): PaymentView {
-  return paymentView(intentId, intent, statusOf(intent));
-}
-
-function statusOf({ state, save }: Intent): PaymentStatus {
-  if (state === 'reserved') return 'pending';
-  return state === 'paid' && save !== undefined && save.file === undefined
-    ? 'paid_not_saved'
-    : state;
-}
-
 /** What the chain has shown to be paid, where its answer was lost. */
 function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
   return { state: 'paid', save: { name } };
-}
-
-/** One purchase that cannot be opened hides no other. */
-function leftOut(error: unknown): undefined {
-  if (!(error instanceof WalletError)) throw error;
 }
 
 function usedForAnother(): WalletError {

@@ -1,14 +1,23 @@
 import type { Address, Hex } from 'viem';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import { bytes32Of } from '../rules/payment-message.js';
 import type { AcceptedOffer } from './intent.js';
 
-/** Header and value that present a signed payment; base64 of JSON, as the x402 specifications say. */
-export function paymentHeader(
+/** A signed payment, as it is shown to a seller. */
+export interface SignedPayment {
+  /** What sellers on MCP read. */
+  readonly payload: JsonObject;
+  /** Name and value of the header that sellers over HTTP read: base64 of the payload. */
+  readonly header: readonly [name: string, value: string];
+}
+
+/** As the x402 specifications say. */
+export function signedPayment(
   deal: AcceptedOffer,
   from: Address,
   spender: Address,
   signature: Hex,
-): readonly [name: string, value: string] {
+): SignedPayment {
   const payload =
     deal.spending.method === 'permit2'
       ? { signature, permit2Authorization: permit2Authorization(deal, from, spender) }
@@ -16,10 +25,10 @@ export function paymentHeader(
   const { requirements, resource, extensions } = deal;
   if (deal.x402Version === 1) {
     const { network } = requirements;
-    return ['X-PAYMENT', base64({ x402Version: 1, scheme: 'exact', network, payload })];
+    return shownIn('X-PAYMENT', { x402Version: 1, scheme: 'exact', network, payload });
   }
-  const value = { x402Version: 2, resource, accepted: requirements, payload, extensions };
-  return ['PAYMENT-SIGNATURE', base64(value)];
+  const sent = { x402Version: 2, resource, accepted: requirements, payload, extensions };
+  return shownIn('PAYMENT-SIGNATURE', sent);
 }
 
 function transferAuthorization(
@@ -51,6 +60,6 @@ function permit2Authorization(
   };
 }
 
-function base64(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64');
+function shownIn(name: string, payload: JsonObject): SignedPayment {
+  return { payload, header: [name, Buffer.from(JSON.stringify(payload)).toString('base64')] };
 }

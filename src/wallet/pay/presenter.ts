@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { readBase64Json } from '../../protocol/payment/payment-required.js';
+import type { McpSeller } from '../mcp-sellers/mcp-seller.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
 import type { TypedData } from '../rules/spending.js';
@@ -11,7 +12,7 @@ import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
 import { type ChargedDeal, notServed, type Purchase } from './charger.js';
 import type { AcceptedOffer, Result } from './intent.js';
-import { paymentHeader } from './payment-header.js';
+import { type SignedPayment, signedPayment } from './payment-header.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
 /** A seller that says "pending" is asked again this often, with the same payment. */
@@ -19,6 +20,7 @@ const PENDING_RETRY_MS = 1000;
 
 export interface PresenterParts {
   readonly fetcher: WalletFetch;
+  readonly mcpSeller: McpSeller;
   readonly known: KnownContracts;
   readonly authorizer: Authorizer;
   readonly signer: WalletSigner;
@@ -27,11 +29,7 @@ export interface PresenterParts {
 
 interface Sending<A> {
   readonly signal: AbortSignal;
-  readonly send: (
-    request: FetchRequest,
-    header: readonly [name: string, value: string],
-    signal: AbortSignal,
-  ) => Promise<A>;
+  readonly send: (request: FetchRequest, payment: SignedPayment, signal: AbortSignal) => Promise<A>;
 }
 
 /** Signs a charged payment, the same each time, and gives it to the seller. */
@@ -44,9 +42,14 @@ export class Presenter {
     wanted: Purchase,
     charged: ChargedDeal,
   ): Promise<FetchAnswer | undefined> {
-    const { fetcher, timeoutMs } = this.parts;
+    const { fetcher, mcpSeller, timeoutMs } = this.parts;
     const signal = AbortSignal.timeout(timeoutMs);
-    return this.#present(session, wanted, charged, { signal, send: fetcher.present.bind(fetcher) });
+    const { tool } = wanted;
+    const send: Sending<FetchAnswer>['send'] = (request, { header, payload }, ends) =>
+      tool === undefined
+        ? fetcher.present(request, header, ends)
+        : mcpSeller.call(request, tool, payload, ends);
+    return this.#present(session, wanted, charged, { signal, send });
   }
 
   /**
@@ -61,7 +64,8 @@ export class Presenter {
     signal: AbortSignal,
   ): Promise<OpenAnswer | undefined> {
     const { fetcher } = this.parts;
-    const send: Sending<OpenAnswer>['send'] = async (request, [name, value], ends) => {
+    const send: Sending<OpenAnswer>['send'] = async (request, { header }, ends) => {
+      const [name, value] = header;
       const answer = await fetcher.open(request, { [name]: value }, ends);
       if (isPending(answer)) await answer.start();
       return answer;
@@ -70,8 +74,8 @@ export class Presenter {
   }
 
   /** The header of a payment that was made before, for who is to see that it was. */
-  headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
-    return this.#headerOf(session, deal);
+  async headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
+    return (await this.#signedPayment(session, deal)).header;
   }
 
   async #present<A extends Pick<FetchAnswer, 'status' | 'headers'>>(
@@ -81,7 +85,7 @@ export class Presenter {
     { signal, send }: Sending<A>,
   ): Promise<A | undefined> {
     await this.parts.authorizer.assertActive(session);
-    const header = await this.#sign(session, charged);
+    const payment = await this.#sign(session, charged);
     const { url } = charged.deal;
     const isSameOrigin = new URL(url).origin === new URL(wanted.url).origin;
     const headers = isSameOrigin ? wanted.headers : {};
@@ -90,7 +94,7 @@ export class Presenter {
     do {
       if (answer !== undefined) await sleep(PENDING_RETRY_MS);
       try {
-        answer = await send(request, header, signal);
+        answer = await send(request, payment, signal);
       } catch (error) {
         if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
         return undefined;
@@ -99,16 +103,13 @@ export class Presenter {
     return answer;
   }
 
-  async #sign(
-    session: Session,
-    { deal, isSigned }: ChargedDeal,
-  ): Promise<readonly [string, string]> {
-    const header = await this.#headerOf(session, deal);
+  async #sign(session: Session, { deal, isSigned }: ChargedDeal): Promise<SignedPayment> {
+    const payment = await this.#signedPayment(session, deal);
     if (!isSigned) await this.parts.authorizer.noteSigned(session, deal.spending);
-    return header;
+    return payment;
   }
 
-  async #headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
+  async #signedPayment(session: Session, deal: AcceptedOffer): Promise<SignedPayment> {
     const { address } = session.wallet;
     const { spending } = deal;
     const { known, signer } = this.parts;
@@ -133,7 +134,7 @@ export class Presenter {
     }
     const key = tagOf(`${address}${spending.id}`);
     const signature = await signer.signAuthorized(session, message, key);
-    return paymentHeader(deal, address, proxy, signature);
+    return signedPayment(deal, address, proxy, signature);
   }
 }
 

@@ -122,6 +122,24 @@ describe('a body that is resumed', () => {
     await expect(read(parts, expected)).rejects.toThrow(why);
   });
 
+  it('is not resumed for ever, though each time a byte comes', async () => {
+    const rest = Array.from({ length: 200 }, (_, at) => ({
+      status: 206,
+      from: at + 1,
+      to: at + 2,
+    }));
+    const asked: number[] = [];
+    const parts = rest.map((part) => ({
+      ...part,
+      get to() {
+        asked.push(part.from);
+        return part.to;
+      },
+    }));
+    await expect(read([{ to: 1 }, ...parts])).rejects.toThrow('broke off');
+    expect(new Set(asked).size).toBe(64);
+  });
+
   it('ends where it gets larger than is saved', async () => {
     await expect(read([{}], {}, 9999)).rejects.toThrow('larger');
   });

@@ -5,6 +5,8 @@ import { WalletError } from '../wallet-error.js';
 
 /** One after the other without a byte between them. */
 const FAILURES_MAX = 6;
+/** Of one body in all: each may have brought a byte. */
+const RESUMED_MAX = 64;
 const PAUSE_MS = 200;
 /** Of a server that has no time now. */
 const LATER: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
@@ -41,6 +43,7 @@ export class ResumedBody implements AsyncIterable<Buffer> {
   readonly #hash = createHash('sha256');
   readonly #size: number | undefined;
   #bytes = 0;
+  #asked = 0;
   #problem: unknown;
 
   constructor(private readonly source: BodySource) {
@@ -105,7 +108,8 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     const headers = { range: `bytes=${this.#bytes}-`, ...(isSame && { 'if-range': etag }) };
     for (let failed = failures; failed < FAILURES_MAX; failed += 1) {
       if (failed > 0) await sleep(pauseMs * 2 ** (failed - 1), undefined, { signal }).catch(over);
-      if (signal.aborted) break;
+      if (signal.aborted || this.#asked === RESUMED_MAX) break;
+      this.#asked += 1;
       const answer = await again(headers).catch(cut);
       if (answer === undefined) continue;
       if (isSame && answer.headers['etag'] !== etag && answer.status < 300) throw changed();

@@ -50,9 +50,15 @@ export class Saving {
     this.#saver.assertSize(expectedIn(requirements));
   }
 
-  /** Ends what is being saved. */
-  signal(): AbortSignal {
-    return AbortSignal.timeout(this.#saver.timeoutMs);
+  /** Does what saves something. What is not read by its end is not waited for: its connections are closed. */
+  async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const late = AbortSignal.timeout(this.#saver.timeoutMs);
+    try {
+      return await work(AbortSignal.any([ended.signal, late]));
+    } finally {
+      ended.abort();
+    }
   }
 
   /**
@@ -88,8 +94,15 @@ export class Saving {
     session: Session,
     wanted: Purchase,
   ): Promise<{ readonly answer: FetchAnswer; readonly file?: SavedFile }> {
+    return this.during((signal) => this.#ask(session, wanted, signal));
+  }
+
+  async #ask(
+    session: Session,
+    wanted: Purchase,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: FetchAnswer; readonly file?: SavedFile }> {
     const { fetcher } = this.parts;
-    const signal = this.signal();
     let first = await fetcher.open(requestOf(wanted, wanted.url), {}, signal);
     if (first.status >= 300 && first.status < 400) {
       await first.start();

@@ -142,6 +142,18 @@ export function askedView(standing: StandingAsk, publicUrl: string, now: number)
   };
 }
 
+/** An intent as it is noted; the chain may tell more of one that is `pending`. */
+export function viewOf(intentId: string, intent: Intent): PaymentView {
+  return paymentView(intentId, intent, statusOf(intent));
+}
+
+function statusOf({ state, save }: Intent): PaymentStatus {
+  if (state === 'reserved') return 'pending';
+  return state === 'paid' && save !== undefined && save.file === undefined
+    ? 'paid_not_saved'
+    : state;
+}
+
 function isoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }

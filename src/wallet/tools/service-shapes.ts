@@ -11,7 +11,7 @@ export const ServiceSearchInput = z.strictObject({
     .max(400)
     .default('')
     .describe('Words to look for, such as "weather forecast". Without any: all, the best first'),
-  type: z.enum(['http', 'mcp']).optional().describe('payment_pay buys http'),
+  type: z.enum(['http', 'mcp']).optional().describe('payment_pay buys http, payment_call_tool mcp'),
   network: z
     .string()
     .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56')

@@ -47,6 +47,21 @@ export const PayInput = z.strictObject({
   saveAs: fileName.optional().describe('Its name there; without it the last part of the path'),
 });
 
+export const CallToolInput = z.strictObject({
+  url: url.describe('http or https URL of an MCP server (streamable HTTP)'),
+  tool: z
+    .string()
+    .regex(/^[\w./:-]{1,128}$/, 'must be 1 to 128 letters, digits or any of _ . / : -')
+    .describe('Name of one of its tools'),
+  arguments: z
+    .record(z.string().max(256), z.unknown())
+    .default({})
+    .describe('What the tool is called with'),
+  headers,
+  maxAmount: PayInput.shape.maxAmount,
+  intentId: PayInput.shape.intentId,
+});
+
 export const StatusInput = z.strictObject({ intentId: PayInput.shape.intentId });
 export const HistoryInput = z.strictObject({ limit: z.int().min(1).max(100).default(20) });
 export const NoInput = z.strictObject({});
@@ -110,12 +125,17 @@ const PaymentFacts = {
     'expired',
   ]),
   url: z.string(),
-  method: z.string(),
+  method: z.string().describe('Of HTTP, or "tools/call" and the name of a tool'),
   at: z.string(),
   amount: Amount.optional(),
   payTo: z.string().optional(),
   transaction: z.string().optional(),
-  httpStatus: z.int().optional(),
+  httpStatus: z
+    .int()
+    .optional()
+    .describe(
+      'Of a tool: 200 a result, 402 not paid for, 500 an error of the tool, 400 of the call',
+    ),
   ask: z
     .object({ url: z.string(), expiresAt: z.string() })
     .optional()
@@ -181,6 +201,7 @@ export interface WalletTools {
   fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer>;
   quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>>;
   pay(input: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>>;
+  callTool(input: z.infer<typeof CallToolInput>): Promise<z.infer<typeof PaymentOutput>>;
   status(input: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>>;
   history(input: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>>;
   policy(): Promise<z.infer<typeof PolicyOutput>>;

@@ -31,6 +31,7 @@ import type {
 } from './service-shapes.js';
 import type {
   BalanceOutput,
+  CallToolInput,
   HistoryInput,
   HistoryOutput,
   PayInput,
@@ -42,6 +43,7 @@ import type {
   WalletOutput,
   WalletTools,
 } from './shapes.js';
+import { sortedJson } from './sorted-json.js';
 
 export interface DeskParts {
   readonly provider: WalletProvider;
@@ -141,6 +143,16 @@ class LocalWalletTools implements WalletTools {
   }: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
     const save = saveTo === undefined ? undefined : { name: saveAs ?? nameFor(input.url) };
     return this.parts.payments.pay(this.session, { ...input, body, save });
+  }
+
+  async callTool({
+    tool: name,
+    arguments: given,
+    ...input
+  }: z.infer<typeof CallToolInput>): Promise<z.infer<typeof PaymentOutput>> {
+    const tool = { name, arguments: sortedJson(given) };
+    const request = { ...input, method: 'POST', body: undefined } as const;
+    return this.parts.payments.pay(this.session, { ...request, tool });
   }
 
   status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {

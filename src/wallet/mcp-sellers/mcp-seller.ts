@@ -1,0 +1,175 @@
+import { VERSION } from '../../platform/config/version.js';
+import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
+import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
+import type { WalletFetch } from '../pay/wallet-fetch.js';
+import { WalletError } from '../wallet-error.js';
+import { readMessage } from './message-stream.js';
+import { toolAnswer } from './tool-answer.js';
+
+/** Where a payment is, in a call. */
+const PAYMENT = 'x402/payment';
+/** The newest revision that begins with a handshake, and those a server may answer it with. */
+const WITH_HANDSHAKE = '2025-11-25';
+const SPOKEN: ReadonlySet<unknown> = new Set([
+  ...[WITH_HANDSHAKE, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'],
+]);
+/** The revision without one: each request says what it is. */
+const WITHOUT_HANDSHAKE = '2026-07-28';
+const CLIENT = { name: 'x402-wallet', version: VERSION } as const;
+
+/** Refusals that another revision would meet with, too. */
+const FINAL: ReadonlySet<number> = new Set([401, 402, 403, 404, 407, 408, 429]);
+const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
+/** Ending a session is a courtesy. */
+const GOODBYE_MS = 2000;
+const OWN_HEADERS = /^(mcp-.*|accept|content-type|last-event-id)$/i;
+
+/** What is called: a tool of the MCP server at a URL (streamable HTTP). */
+export interface ToolCall {
+  readonly name: string;
+  /** A JSON object, its keys sorted: the same arguments are the same text. */
+  readonly arguments: string;
+}
+
+type Request = Pick<FetchRequest, 'url' | 'headers'>;
+
+/** How a server is spoken to, once that is known. */
+interface Dialect {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly meta: JsonObject;
+}
+
+/**
+ * Calls tools of MCP servers that nobody here trusts. Each call has a connection of its own kind: nothing is kept from
+ * one to the next, no request of the server's is answered, no redirect is followed, and a call is sent once.
+ */
+export class McpSeller {
+  constructor(
+    private readonly fetcher: Pick<WalletFetch, 'open' | 'fetch'>,
+    private readonly maxBytes: number,
+  ) {}
+
+  /**
+   * @param payment - shown with the call; absent for a call that asks what it costs.
+   * @param signal - ends all of it.
+   * @returns what the tool answered, in the terms of HTTP.
+   * @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after.
+   */
+  async call(
+    { url, headers }: Request,
+    tool: ToolCall,
+    payment: JsonObject | undefined,
+    signal: AbortSignal,
+  ): Promise<FetchAnswer> {
+    const ended = new AbortController();
+    const request = { url, headers: plain(headers) };
+    const all = AbortSignal.any([signal, ended.signal]);
+    try {
+      const dialect = await this.#open(request, tool, all);
+      const params = {
+        name: tool.name,
+        arguments: JSON.parse(tool.arguments) as unknown,
+        _meta: { ...dialect.meta, ...(payment !== undefined && { [PAYMENT]: payment }) },
+      };
+      const message = { id: 2, method: 'tools/call', params };
+      const { status, answer } = await this.#ask(request, message, dialect.headers, all);
+      this.#leave(request, dialect);
+      if (answer === undefined) throw said(status);
+      return toolAnswer(url, answer);
+    } finally {
+      // Whatever of an answer was not read is not waited for.
+      ended.abort();
+    }
+  }
+
+  async #open(request: Request, { name }: ToolCall, signal: AbortSignal): Promise<Dialect> {
+    const params = { protocolVersion: WITH_HANDSHAKE, capabilities: {}, clientInfo: CLIENT };
+    const hello = { id: 1, method: 'initialize', params };
+    const { status, answer, headers } = await this.#ask(request, hello, {}, signal);
+    const result = readOptionalObject(answer?.['result']);
+    if (result === undefined) {
+      if (FINAL.has(status) || status >= 500) throw said(status);
+      return withoutHandshake(name);
+    }
+    const revision = result['protocolVersion'];
+    if (typeof revision !== 'string' || !SPOKEN.has(revision)) {
+      throw new WalletError('fetch_failed', 'The MCP server speaks a revision unknown here.');
+    }
+    const session = headers['mcp-session-id'];
+    if (session !== undefined && !SESSION_ID.test(session)) throw said(status);
+    const own = {
+      'mcp-protocol-version': revision,
+      ...(session !== undefined && { 'mcp-session-id': session }),
+    };
+    const ready = await this.#send(request, { method: 'notifications/initialized' }, own, signal);
+    if (ready.status >= 400) throw said(ready.status);
+    return { headers: own, meta: {} };
+  }
+
+  async #ask(
+    request: Request,
+    message: JsonObject & { readonly id: number },
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Pick<OpenAnswer, 'status' | 'headers'> & { readonly answer: JsonObject | undefined }> {
+    const sent = await this.#send(request, message, headers, signal);
+    const answer = await readMessage(sent, message.id, this.maxBytes).catch((error: unknown) => {
+      if (error instanceof WalletError) throw error;
+      throw new WalletError('fetch_failed', 'The MCP server broke off, or took too long.');
+    });
+    return { status: sent.status, headers: sent.headers, answer };
+  }
+
+  #send(
+    { url, headers: given }: Request,
+    message: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<OpenAnswer> {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    const own = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    };
+    return this.fetcher.open({ url, method: 'POST', headers: given, body }, own, signal);
+  }
+
+  /** Nobody waits for it, or minds what becomes of it. */
+  #leave({ url, headers: given }: Request, { headers }: Dialect): void {
+    if (headers['mcp-session-id'] === undefined) return;
+    const request = { url, method: 'DELETE', headers: { ...given, ...headers } } as const;
+    const signal = AbortSignal.timeout(GOODBYE_MS);
+    this.fetcher.fetch({ ...request, body: undefined }, signal).catch(() => undefined);
+  }
+}
+
+function withoutHandshake(name: string): Dialect {
+  const revision = WITHOUT_HANDSHAKE;
+  return {
+    headers: { 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': name },
+    meta: {
+      'io.modelcontextprotocol/protocolVersion': revision,
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': CLIENT,
+    },
+  };
+}
+
+/** What the caller sends besides; what is the protocol's own is not the caller's to set. */
+function plain(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name)));
+}
+
+function said(status: number): WalletError {
+  if (status === 401 || status === 403) {
+    return new WalletError(
+      'fetch_failed',
+      `The MCP server lets nobody in without credentials (status ${status}): they go into headers.`,
+    );
+  }
+  return new WalletError(
+    'fetch_failed',
+    `The server gave no answer of the Model Context Protocol (status ${status}).`,
+  );
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { readMessage } from './message-stream.js';
+
+const MAX = 10_000;
+const wanted = { jsonrpc: '2.0', id: 2, result: { ok: true } };
+
+async function* sent(text: string, size: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) {
+    await Promise.resolve();
+    yield bytes.subarray(at, at + size);
+  }
+}
+
+const read = (type: string, text: string, size = 1000) =>
+  readMessage({ headers: { 'content-type': type }, body: sent(text, size) }, 2, MAX);
+const STREAM = 'text/event-stream; charset=utf-8';
+
+describe('the message that answers a request', () => {
+  it('is the body, where that is JSON', async () => {
+    expect(await read('application/json', JSON.stringify(wanted))).toEqual(wanted);
+  });
+
+  it.each([1, 3, 1000])('is one of the events of a stream, in chunks of %s bytes', async (size) => {
+    const note = { jsonrpc: '2.0', method: 'notifications/progress', params: { ü: '→' } };
+    const text =
+      `: hello\r\nevent: message\r\ndata: ${JSON.stringify(note)}\r\n\r\n` +
+      `id: 7\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n` +
+      `data: {"jsonrpc":"2.0",\ndata:"id":2,"result":{"ok":true}}\n\n` +
+      `data: {"id":2,"result":"second"}\n\n`;
+    expect(await read(STREAM, text, size)).toEqual(wanted);
+  });
+
+  it('ends the reading: what comes after it is not waited for', async () => {
+    async function* endless(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`data: ${JSON.stringify(wanted)}\n\n`);
+      await new Promise(() => undefined);
+    }
+    const body = endless();
+    expect(await readMessage({ headers: { 'content-type': STREAM }, body }, 2, MAX)).toEqual(
+      wanted,
+    );
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', '<html>'],
+    ['a list', `[${JSON.stringify(wanted)}]`],
+    ['another answer', '{"id":3,"result":{}}'],
+    ['a request', '{"id":2,"method":"ping"}'],
+    ['what is too deep', `{"id":2,"result":${'['.repeat(40)}${']'.repeat(40)}}`],
+  ])('is none in %s', async (_, text) => {
+    expect(await read('application/json', text)).toBeUndefined();
+    expect(await read(STREAM, `data: ${text}\n\n`)).toBeUndefined();
+  });
+
+  it('is not looked for behind more bytes than are read', async () => {
+    const long = `: ${'x'.repeat(MAX)}\n\ndata: ${JSON.stringify(wanted)}\n\n`;
+    await expect(read(STREAM, long)).rejects.toThrow('more than 10000 bytes');
+    await expect(read('application/json', long)).rejects.toThrow('more than 10000 bytes');
+  });
+});

@@ -1,0 +1,73 @@
+import type { OpenAnswer } from '../../platform/fetch/safe-fetch.js';
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Of one message; its bytes are bounded with those of the whole answer. */
+const MESSAGE_BOUNDS = { maxDepth: 32, maxValues: 100_000 } as const;
+
+/**
+ * Reads until the message that answers a request: the body itself, or one of the events of a stream, of which no more
+ * is read then. What else the stream tells is passed over.
+ *
+ * @param maxBytes - of all that is read.
+ * @returns `undefined` where the body has no such message.
+ * @throws WalletError `fetch_failed` where it breaks off, or is larger.
+ */
+export async function readMessage(
+  { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
+  id: number,
+  maxBytes: number,
+): Promise<JsonObject | undefined> {
+  const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+  const texts = isStream ? events(bounded(body, maxBytes)) : whole(bounded(body, maxBytes));
+  for await (const text of texts) {
+    const message = parse(text);
+    if (message?.['id'] === id && ('result' in message || 'error' in message)) return message;
+  }
+  return undefined;
+}
+
+async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new WalletError('fetch_failed', `The MCP server answered more than ${maxBytes} bytes.`);
+    }
+    yield chunk;
+  }
+}
+
+async function* whole(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  yield Buffer.concat(chunks).toString('utf8');
+}
+
+/** The data of each event. A line is put together once, however small the chunks it comes in. */
+async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let [line, data]: [string[], string[]] = [[], []];
+  for await (const chunk of body) {
+    const [first = '', ...more] = decoder.decode(chunk, { stream: true }).split('\n');
+    line.push(first);
+    for (const next of more) {
+      const ended = line.join('').replace(/\r$/, '');
+      line = [next];
+      if (ended.startsWith('data:')) data.push(ended.slice(5).replace(/^ /, ''));
+      if (ended !== '' || data.length === 0) continue;
+      yield data.join('\n');
+      data = [];
+    }
+  }
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) && isWithinBounds(value, MESSAGE_BOUNDS) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import {
+  isJsonObject,
+  type JsonObject,
+  readOptionalObject,
+} from '../../protocol/payment/wire-values.js';
+import { WalletError } from '../wallet-error.js';
+
+/** Where a receipt is: in what is told beside a result, or in a demand after a settlement that failed. */
+const RECEIPT = 'x402/payment-response';
+/** Errors of JSON-RPC by which some servers demand payment, in place of a result. */
+const DEMANDING: ReadonlySet<unknown> = new Set([402, -32_042]);
+
+const [ANSWERED, REFUSED, DEMANDED, FAILED] = [200, 400, 402, 500] as const;
+
+/**
+ * What a tool answered, as a seller over HTTP would have: 200 is a result, 402 a demand or a payment that was not
+ * settled, 500 a result that says it is an error, 400 an error of the protocol. Demand and receipt are in the headers
+ * they have over HTTP.
+ *
+ * @throws WalletError `fetch_failed` for what is no answer of a tool, and for one that asks its caller something.
+ */
+export function toolAnswer(url: string, { result, error }: JsonObject): FetchAnswer {
+  if (isJsonObject(error)) {
+    const demand = DEMANDING.has(error['code']) ? demandIn(error['data']) : undefined;
+    return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, { demand });
+  }
+  if (!isJsonObject(result)) throw noAnswer('is no result of a tool');
+  if ((result['resultType'] ?? 'complete') !== 'complete') {
+    throw noAnswer('asks its caller something, which nobody here can answer');
+  }
+  const { content, structuredContent, isError } = result;
+  const demand = isError === true ? demandOf(result) : undefined;
+  const receipt =
+    readOptionalObject(readOptionalObject(result['_meta'])?.[RECEIPT]) ??
+    readOptionalObject(demand?.[RECEIPT]);
+  const shown = { content, structuredContent, isError };
+  // A result beside a settlement that failed is not paid for: the chain says whether it is.
+  const isUnpaid = demand !== undefined || receipt?.['success'] === false;
+  const failed = isError === true ? FAILED : ANSWERED;
+  return answerOf(url, isUnpaid ? DEMANDED : failed, shown, { demand, receipt });
+}
+
+/** A paid tool demands as data; some repeat it as text alone. */
+function demandOf({ structuredContent, content }: JsonObject): JsonObject | undefined {
+  const [first] = Array.isArray(content) ? (content as readonly unknown[]) : [];
+  const { type, text } = readOptionalObject(first) ?? {};
+  const isText = type === 'text' && typeof text === 'string';
+  return demandIn(structuredContent) ?? (isText ? demandIn(parse(text)) : undefined);
+}
+
+function demandIn(value: unknown): JsonObject | undefined {
+  if (!isJsonObject(value)) return undefined;
+  return 'x402Version' in value && Array.isArray(value['accepts']) ? value : undefined;
+}
+
+function answerOf(
+  url: string,
+  status: number,
+  shown: JsonObject,
+  told: { readonly demand?: JsonObject | undefined; readonly receipt?: JsonObject | undefined },
+): FetchAnswer {
+  const { demand, receipt } = told;
+  return {
+    ...{ url, status, isCutOff: false, body: Buffer.from(JSON.stringify(shown)) },
+    headers: {
+      'content-type': 'application/json',
+      ...(demand !== undefined && { 'payment-required': base64(demand) }),
+      ...(receipt !== undefined && { 'payment-response': base64(receipt) }),
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function base64(value: JsonObject): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64');
+}
+
+function noAnswer(what: string): WalletError {
+  return new WalletError('fetch_failed', `What the MCP server answered ${what}.`);
+}

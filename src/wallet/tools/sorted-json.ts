@@ -1,0 +1,28 @@
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
+import { WalletError } from '../wallet-error.js';
+
+const BOUNDS = { maxDepth: 32, maxValues: 10_000 } as const;
+/** As many as the body of a purchase over HTTP. */
+const MAX_CHARACTERS = 262_144;
+
+/**
+ * A JSON object as text, the keys of every object in order: who writes the same once more has the same text.
+ *
+ * @throws WalletError for one that is too large.
+ */
+export function sortedJson(value: JsonObject): string {
+  const text = isWithinBounds(value, BOUNDS) ? JSON.stringify(sorted(value)) : undefined;
+  if (text !== undefined && text.length <= MAX_CHARACTERS) return text;
+  throw new WalletError(
+    'invalid_request',
+    `The arguments may have ${MAX_CHARACTERS} characters, ${BOUNDS.maxValues} values and ${BOUNDS.maxDepth} levels.`,
+  );
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, child]) => [name, sorted(child)]));
+}
