@@ -94,7 +94,8 @@ export class TestChain {
     leastTip: 0n,
     cap: 10n * GWEI,
   };
-  recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' = () => ({});
+  recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' | Promise<never> =
+    () => ({});
   gas = 100_000n;
   readonly payers = new TestPayers();
 
@@ -386,7 +387,7 @@ export class LaneWorld {
         hasDecided: false,
         clear: () => undefined,
         recheck: async (ready) => {
-          const answer = chain.recheck(ready.map(({ id }) => id));
+          const answer = await chain.recheck(ready.map(({ id }) => id));
           if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
           if (answer === 'hangs') return new Promise(() => undefined);
           const refusals = ready.flatMap((item) => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ReopenLane } from '../lane-errors.js';
 import { aLaneWorld, aPayment, CHAIN_ID, GWEI, type LaneWorld } from '../lane-world.builder.js';
 
 /** What a lane does with what is ready. */
@@ -50,6 +51,25 @@ describe('a lane that sends', () => {
     await sending;
     await lane.send('good');
     expect(states('slow', 'good')).toEqual(['work', 'attempt']);
+  });
+
+  it('is not ended by a round of an earlier opening that fails late', async () => {
+    await lane.claim('slow');
+    let fail: (error: Error) => void = () => undefined;
+    lane.chain.recheck = () =>
+      new Promise((_, reject) => {
+        fail = reject;
+      });
+    const sending = sendReady();
+    await lane.clock.pass(0);
+    await lane.clock.pass(250);
+    await sending;
+    lane.sending.reset();
+    fail(new ReopenLane('what was true before'));
+    await lane.clock.pass(0);
+    lane.chain.recheck = () => ({});
+    await lane.send('good');
+    expect(states('good')).toEqual(['attempt']);
   });
 
   it('gives everything back when its key does not sign, and goes on when it does', async () => {
