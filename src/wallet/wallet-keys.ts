@@ -15,7 +15,8 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:d:<wallet>` | zset | 30 days and a window | ids of charges that were released; never charged again |
  * | `x402:wl:s:<wallet>` | hash | while not 0 | sums of what counts, by asset and by `asset\|payTo` |
  * | `x402:wl:due` | zset | until looked up on chain | charges, JSON, by deadline, seconds |
- * | `x402:wl:pk` | hash | always | passkeys of owners: `k:<owner>` key (sealed), `i:<tag>` owner of a credential, `n:<owner>` uses, `whole`: all of the journal are in |
+ * | `x402:wl:pk` | hash | always | passkeys of owners: `k:<owner>` key (sealed), `i:<tag>` owner of a credential, `n:<owner>` uses, `whole`: the generation under which all of the journal are in |
+ * | `x402:wl:pkn:<owner or tag>` | string | a day | a passkey that was made and not used yet (sealed); owner of its credential |
  * | `x402:wl:heads` | hash | always | how many lines each file of the journal has at least (sealed) |
  * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy: how often it was charged, a slash, and the intent (sealed) |
  * | `x402:wl:h:<wallet>` | zset | newest 200 | intents by time, for the history |
@@ -60,6 +61,7 @@ export const oauthClientKey = (tag: string): string => `${WALLET_PREFIX}oc:${tag
 export const waitingClientsKey = (): string => `${WALLET_PREFIX}ow`;
 export const grantKey = (tag: string): string => `${WALLET_PREFIX}og:${tag}`;
 export const grantsOfKey = (owner: string): string => `${WALLET_PREFIX}ol:${owner}`;
+export const newPasskeyKey = (name: string): string => `${WALLET_PREFIX}pkn:${name}`;
 export const passkeysKey = (): string => `${WALLET_PREFIX}pk`;
 export const askKey = (id: string): string => `${WALLET_PREFIX}a:${id}`;
 export const askOfIntentKey = (wallet: string, intentId: string): string =>

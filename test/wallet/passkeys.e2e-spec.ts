@@ -1,4 +1,7 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { Browser } from '../support/browser.js';
 import { WalletWorld } from './wallet-world.js';
@@ -65,6 +68,40 @@ describe('an owner with a passkey, in a browser', () => {
     await wallets.flush();
     await signIn();
     expect(await browser.evaluate(`document.getElementById('owner').textContent`)).toBe(owner);
+  });
+
+  it('is known after a failover that lost it, though nothing else was', async () => {
+    const redis = new Redis(wallets.world.redis.url);
+    await redis.hdel('x402:wl:pk', `k:${owner}`);
+    // As a server of another run names what it holds.
+    await redis.set('x402:wl:gen', 'another');
+    redis.disconnect();
+    await signIn();
+    expect(await browser.evaluate(`document.getElementById('owner').textContent`)).toBe(owner);
+  });
+
+  it('is in the journal once it has signed something, and not before', async () => {
+    const noted = async (): Promise<string[]> => {
+      const folder = join(wallets.dir, 'audit');
+      const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl'));
+      const files = names.map((name) => readFile(join(folder, name), 'utf8'));
+      return (await Promise.all(files))
+        .join('')
+        .split('\n')
+        .filter((line) => line.includes('passkey_added'));
+    };
+    const before = (await noted()).length;
+    await browser.open(`${site}/wallet`);
+    await click('passkey-new');
+    await untilNamed();
+    const stranger = String(await addressOnPage());
+    expect((await noted()).length).toBe(before);
+    await askMessage();
+    await click('passkey-sign');
+    await shown('leave');
+    expect(await browser.evaluate(`document.getElementById('owner').textContent`)).toBe(stranger);
+    expect((await noted()).length).toBe(before + 1);
+    owner = stranger;
   });
 
   it('lets an agent in', async () => {

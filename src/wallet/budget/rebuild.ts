@@ -93,7 +93,7 @@ export class WalletRestorer {
     const { wallets, revoked } = state;
     const { redis, tokens, passkeys } = this.parts;
     const now = this.parts.now();
-    await passkeys.restore(state.passkeys);
+    await passkeys.restore(state.passkeys, generation);
     for (const [token, until] of revoked) {
       if (until <= now) continue;
       const key = revokedTokenKey(token);

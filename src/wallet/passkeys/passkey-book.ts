@@ -2,12 +2,23 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
+import { PRELUDE } from '../budget/budget-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
-import { passkeysKey, tagOf } from '../wallet-keys.js';
+import { newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys.js';
 import { StoredPasskey } from './passkey.js';
 
-/** Whether all that the journal has is in. */
+/** Under which generation of Redis all that the journal has is in. */
 const WHOLE = 'whole';
+
+/** KEYS: passkeys. 1 when all is in under the generation there is: another one may have lost some. */
+const IS_WHOLE = script(
+  'wallet_passkeys_whole',
+  PRELUDE +
+    String.raw`
+local own = redis.call('HGET', KEYS[1], 'whole')
+return (own and own == generation()) and 1 or 0
+`,
+);
 
 /** KEYS: passkeys. ARGV: owner, counter. 0 for one that does not go up: the key may have been copied. */
 const COUNT = script(
@@ -29,7 +40,10 @@ redis.call('HSETNX', KEYS[1], 'n:' .. ARGV[1], ARGV[4])
 return 1`,
 );
 
-/** The passkeys of owners, in Redis. The journal has them, too, but for how often each was used. */
+/**
+ * The passkeys of owners, in Redis. The journal has them, too, but for how often each was used. One that was made and
+ * not used yet is here alone, and not for long: anybody can make them.
+ */
 export class PasskeyBook {
   constructor(
     private readonly redis: Redis,
@@ -42,29 +56,54 @@ export class PasskeyBook {
     await runKeyedScript(this.redis, ADD, [passkeysKey()], args);
   }
 
-  /** @param all - every one of the journal. */
-  async restore(all: ReadonlyMap<string, StoredPasskey>): Promise<void> {
+  /** Keeps one that was made, until its time is up. Who brought a key or a credential first has brought it. */
+  async propose(owner: Address, passkey: StoredPasskey, seconds: number): Promise<void> {
+    const key = newPasskeyKey(owner);
+    const record = this.seal.seal(contextOf(owner), JSON.stringify(passkey));
+    const set = (name: string, value: string): Promise<unknown> =>
+      redisCall('wallet_passkeys', this.redis.set(name, value, 'EX', seconds, 'NX'));
+    await set(key, record);
+    await set(newPasskeyKey(tagOf(passkey.id)), owner);
+  }
+
+  /** One that was made and not used yet. */
+  async proposed(owner: Address): Promise<StoredPasskey | undefined> {
+    const key = newPasskeyKey(owner);
+    return this.#open(owner, await redisCall('wallet_passkeys', this.redis.get(key)));
+  }
+
+  /**
+   * @param all - every one of the journal.
+   * @param generation - of Redis, named before the journal was read.
+   */
+  async restore(all: ReadonlyMap<string, StoredPasskey>, generation: string): Promise<void> {
     for (const [owner, passkey] of all) {
       const address = readAddress(owner);
       if (address !== undefined) await this.add(address, passkey);
     }
-    await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), WHOLE, '1'));
+    await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), WHOLE, generation));
   }
 
   /** Whether what is not here is nowhere. */
   async isWhole(): Promise<boolean> {
-    return (await redisCall('wallet_passkeys', this.redis.hexists(passkeysKey(), WHOLE))) === 1;
+    return (await runKeyedScript(this.redis, IS_WHOLE, [passkeysKey()], [])) === 1;
   }
 
   async of(owner: Address): Promise<StoredPasskey | undefined> {
-    const sealed = await this.#read(`k:${owner}`);
+    return this.#open(owner, await this.#read(`k:${owner}`));
+  }
+
+  #open(owner: Address, sealed: string | null): StoredPasskey | undefined {
     const text = sealed === null ? undefined : this.seal.open(contextOf(owner), sealed);
     return text === undefined ? undefined : StoredPasskey.parse(JSON.parse(text));
   }
 
   /** Whose a credential says to be. Whoever can write to Redis can say so, too: its key decides. */
   async ownerOf(credentialId: string): Promise<Address | undefined> {
-    return readAddress(await this.#read(`i:${tagOf(credentialId)}`));
+    const tag = tagOf(credentialId);
+    const known = readAddress(await this.#read(`i:${tag}`));
+    if (known !== undefined) return known;
+    return readAddress(await redisCall('wallet_passkeys', this.redis.get(newPasskeyKey(tag))));
   }
 
   /** @returns whether it went up, or the authenticator does not count. */

@@ -12,6 +12,8 @@ import { Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from '.
 import type { PasskeyBook } from './passkey-book.js';
 
 const REGISTRATION_SECONDS = 600;
+/** How long one that was made waits for its first use. */
+const UNUSED_SECONDS = 86_400;
 /** ES256: ECDSA on P-256 with SHA-256 (RFC 9053). Every platform has it. */
 const ES256 = -7;
 
@@ -63,19 +65,17 @@ export class PasskeyOwners {
   }
 
   /**
-   * Takes a new passkey; one that is known stays as it is.
+   * Takes a new passkey; one that is known stays as it is. Anybody can make passkeys, so the journal has it only once it
+   * has signed something.
    *
    * @returns the owner it is.
    * @throws WalletError `unauthorized`.
    */
   async register(made: Attestation): Promise<Address> {
     const { owner, passkey } = await this.#read(made);
-    if ((await this.#find(owner)) !== undefined) return owner;
-    await this.parts.journal.append({
-      event: 'passkey_added',
-      ...{ at: this.parts.now(), owner, passkey },
-    });
-    await this.parts.book.add(owner, passkey);
+    if ((await this.#find(owner)) === undefined) {
+      await this.parts.book.propose(owner, passkey, UNUSED_SECONDS);
+    }
     return owner;
   }
 
@@ -93,8 +93,10 @@ export class PasskeyOwners {
   /** Whether the passkey of an owner has signed this message, on this site, with its user verified. */
   async isSignedBy(owner: Address, message: string, given: unknown): Promise<boolean> {
     const read = Assertion.safeParse(given);
-    const passkey = read.success ? await this.#find(owner) : undefined;
-    if (!read.success || passkey?.id !== read.data.id) return false;
+    if (!read.success) return false;
+    const known = await this.#find(owner);
+    const passkey = known ?? (await this.parts.book.proposed(owner));
+    if (passkey?.id !== read.data.id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const { id, ...response } = read.data;
     const publicKey = bytesOf(passkey.publicKey);
@@ -114,12 +116,21 @@ export class PasskeyOwners {
         credential: { id, publicKey, counter: 0 },
         requireUserVerification: true,
       });
-      return verified && (await this.parts.book.count(owner, authenticationInfo.newCounter));
+      if (!verified) return false;
+      if (known === undefined) await this.#keep(owner, passkey);
+      return await this.parts.book.count(owner, authenticationInfo.newCounter);
     } catch (error) {
       // Whatever else it is, the library could not read what a stranger sent.
       if (error instanceof FacilitatorError) throw error;
       return false;
     }
+  }
+
+  /** For good: it has signed what an owner signs. */
+  async #keep(owner: Address, passkey: StoredPasskey): Promise<void> {
+    const { journal, book, now } = this.parts;
+    await journal.append({ event: 'passkey_added', ...{ at: now(), owner, passkey } });
+    await book.add(owner, passkey);
   }
 
   async #find(owner: Address): Promise<StoredPasskey | undefined> {
