@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../sandbox/processes.js';
+import { Browser } from '../support/browser.js';
 import { newAccount } from '../support/payments.js';
 import { connectionOf, GENERATIONS, RememberingClient } from './oauth-visitors.js';
 import { OwnerInBrowser } from './owner-in-browser.js';
@@ -133,4 +134,67 @@ describe('an application that is let in by OAuth, with its owner at a real brows
     // The refusal that the browser noted.
     person.browser.complaints.splice(0);
   });
+});
+
+describe('an application that is let in by an owner with a passkey', () => {
+  let wallets: WalletWorld;
+  let callback: Callback;
+  let browser: Browser;
+  let issuer: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    // Passkeys are made for a name; a browser takes this one without TLS.
+    issuer = `http://localhost:${port}`;
+    const settings = { WALLET_OAUTH: 'true', WALLET_PASSKEYS: 'true', WALLET_PUBLIC_URL: issuer };
+    wallets = await WalletWorld.start(settings, undefined, port);
+    callback = await Callback.start();
+    browser = await Browser.start(1200, 900);
+    await browser.provideAuthenticator();
+  });
+  afterAll(async () => {
+    await browser.stop();
+    callback.stop();
+    await wallets.stop();
+  });
+
+  const shown = (id: string) =>
+    browser.until(`document.getElementById('${id}')?.checkVisibility() === true`);
+  const click = async (id: string): Promise<void> => {
+    await shown(id);
+    await browser.evaluate(`document.getElementById('${id}').click()`);
+  };
+
+  it.each([
+    [GENERATIONS[0], 'passkey-new'],
+    [GENERATIONS[1], 'passkey'],
+  ])(
+    '%s, by the button %s: it has a token, and that is the wallet of this owner',
+    async (generation, button) => {
+      const known = new RememberingClient(callback.url);
+      const connect = () => connectionOf(generation, `${issuer}/mcp`, known);
+      const first = connect();
+      await expect(first.begin()).rejects.toThrow();
+
+      await browser.open(String(known.asked ?? ''));
+      await shown('request');
+      await click(button);
+      const address = `document.getElementById('address').value`;
+      await browser.until(`/^0x[0-9a-f]{40}$/.test(${address})`);
+      const owner = String(await browser.evaluate(address));
+      await browser.evaluate(`document.getElementById('ask').requestSubmit()`);
+      await shown('approval');
+      const message = await browser.evaluate(`document.getElementById('message').textContent`);
+      expect(String(message)).toContain('"Test client", answered at a program on your own machine');
+      await click('passkey-sign');
+      await first.finish(await callback.next());
+
+      const second = connect();
+      await second.begin();
+      const asked = second.client.callTool({ name: 'wallet_get', arguments: {} });
+      expect(await asked).toMatchObject({ structuredContent: { owner } });
+      expect(known.given?.access_token).toMatch(/\S/);
+      await second.client.close();
+    },
+  );
 });
