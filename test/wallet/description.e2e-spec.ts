@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen } from '../../sandbox/seller.js';
 import { ApiDescription } from '../support/api-description.js';
-import { type Answer, get } from '../support/http.js';
+import { type Answer, get, post } from '../support/http.js';
 import { newAccount } from '../support/payments.js';
 import { ADMIN_KEY, signed, WalletWorld } from './wallet-world.js';
 
@@ -188,6 +188,57 @@ describe('the description of the wallet at /openapi.json', () => {
     expectDescribed('post', `${one}/deny`, 200, denied);
     expectDescribed('get', one, 200, await send('GET', `/v1/asks/${ask}`, undefined, ''));
     expectDescribed('post', payments, 403, await send('POST', payments, purchase, buyer.agent));
+  });
+
+  it('is true of calls of tools', async () => {
+    const path = '/v1/wallets/me/payments/tool';
+    const call = { url: report, tool: 'forecast', maxAmount: '0.10', intentId: 'tool' };
+    expect(api.requestProblems('post', path, { ...call, arguments: { city: 'Oslo' } })).toEqual([]);
+    expect(api.requestProblems('post', path, { ...call, tool: 'a b' })).not.toEqual([]);
+    expectDescribed('post', path, 400, await send('POST', path, { ...call, tool: 'a b' }));
+    expectDescribed('post', path, 401, await send('POST', path, call, ''));
+    // A page is no MCP server, and what is not public is not asked.
+    expectDescribed('post', path, 502, await send('POST', path, call));
+    const inner = { ...call, url: 'http://169.254.169.254/mcp' };
+    const { status } = await send('POST', path, inner);
+    expectDescribed('post', path, status, await send('POST', path, inner));
+  });
+
+  it('is true of the tokens of an owner', async () => {
+    const holder = await wallets.fundedWallet();
+    const tokens = '/v1/wallets/me/tokens';
+    const listed = await send('GET', tokens, undefined, holder.ownerToken);
+    expectDescribed('get', tokens, 200, listed);
+    expectDescribed('get', tokens, 403, await send('GET', tokens, undefined, holder.agent));
+    expectDescribed('get', tokens, 401, await send('GET', tokens, undefined, ''));
+    type Listed = { tokens: { id: string; role: string }[] };
+    const agents = (listed.body as Listed).tokens.find(({ role }) => role === 'agent');
+    const end = (id: string, token: string) => send('DELETE', `${tokens}/${id}`, undefined, token);
+    const one = `${tokens}/{id}`;
+    expectDescribed('delete', one, 403, await end(agents?.id ?? '', holder.agent));
+    expectDescribed('delete', one, 404, await end('none', holder.ownerToken));
+    expectDescribed('delete', one, 200, await end(agents?.id ?? '', holder.ownerToken));
+    expect((await send('GET', '/v1/wallets/me', undefined, holder.agent)).status).toBe(401);
+  });
+
+  it('is true of passkeys, off and on', async () => {
+    const state = '/v1/passkeys';
+    const made = { id: 'AAAA', attestationObject: 'oA', clientDataJSON: 'e30' };
+    const options = `${state}/options`;
+    expectDescribed('get', state, 200, await send('GET', state, undefined, ''));
+    expectDescribed('post', options, 404, await send('POST', options, undefined, ''));
+    expect(api.requestProblems('post', state, made)).toEqual([]);
+    expectDescribed('post', state, 404, await send('POST', state, made, ''));
+    const service = await wallets.another({ ROLES: 'wallet', WALLET_PASSKEYS: 'true' });
+    const asked = (path: string, body: unknown) => post(`${service.url}${path}`, body);
+    expectDescribed('post', options, 200, await asked(options, {}));
+    expectDescribed('post', state, 401, await asked(state, made));
+    expectDescribed('post', state, 400, await asked(state, { ...made, more: 1 }));
+    const find = `${state}/find`;
+    expect(api.requestProblems('post', find, { id: 'AAAA' })).toEqual([]);
+    expectDescribed('post', find, 404, await asked(find, { id: 'AAAA' }));
+    expectDescribed('post', find, 400, await asked(find, { id: '' }));
+    await service.stop('SIGTERM');
   });
 
   it('describes /mcp, whose answers are messages of the protocol', async () => {
