@@ -57,7 +57,9 @@ describe('the page of an owner, in a browser', () => {
     const { body } = await wallets.send('GET', '/v1/wallets/me', agent);
     await wallets.world.fund(body['ethereum'] as `0x${string}`, 25n * 10n ** 17n);
     await person.signIn(wallets.url);
-    expect((await person.rows('rules-in-force'))[0]).toMatch(/^SUSD .* \| 1 \| 10 \| 0 \| 10$/);
+    expect((await person.rows('rules-in-force'))[0]).toMatch(
+      /^SUSD .* \| 1 \| never \| 10 \| 0 \| 10$/,
+    );
     expect((await person.rows('balances'))[0]).toMatch(/^2\.5 \| SUSD/);
     const active = async () => (await wallets.send('GET', '/v1/wallets/me', agent)).body['active'];
     await person.click('stop');
