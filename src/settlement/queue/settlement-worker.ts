@@ -3,13 +3,14 @@ import type { Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { JobObserver } from './job-observer.js';
-import { queueNameOf, type SettlementJob } from './settlement.queue.js';
+import { OpenJobs, type SettlementJob, settlementsOf } from './settlement-job.js';
+import { queueNameOf } from './settlement.queue.js';
 
 /** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
 const LOOK_INTERVAL_MS = 1000;
 /** Readers of one queue in one process: one reader fetches jobs one after another. */
 const READERS = 4;
-/** Jobs a reader has open at once. A job is open as long as its settlement is worked on. */
+/** Jobs a reader has open at once. A job is open as long as one of its settlements is worked on. */
 const JOBS_PER_READER = 5000;
 /** Jobs of a process that died are seen as that, and run elsewhere, after these two at most. */
 const LOCK_MS = 15_000;
@@ -32,15 +33,13 @@ export interface SettlementWorkerOptions {
   readonly telemetry: Telemetry | undefined;
 }
 
-type JobEnd = 'finished' | 'given_up';
-
 /**
- * Takes the jobs of one chain: each marks its settlement as ready for the lanes and stays open until
- * the settlement is finished, so that queue tools show what is being worked on. Nothing depends on it:
+ * Takes the jobs of one chain: each marks its settlements as ready for the lanes and stays open until
+ * they are finished, so that queue tools show what is being worked on. Nothing depends on it:
  * a settlement whose job is lost is found by a sweep.
  */
 export class SettlementWorker {
-  readonly #open = new Map<string, Set<(end: JobEnd) => void>>();
+  readonly #open = new OpenJobs();
   #arrived: string[] = [];
   #marking: Promise<void> | undefined;
   #workers: Worker<SettlementJob>[] = [];
@@ -80,33 +79,25 @@ export class SettlementWorker {
     // A worker that is closing does not fetch what it gives up, but may have fetched one more just now.
     this.#isStopping = true;
     const closing = workers.map((worker) => worker.close());
-    this.#close([...this.#open.keys()], 'given_up');
+    this.#open.giveUp();
     await Promise.all(closing);
   }
 
   /** A lane of this process has finished these. */
   finished(ids: readonly string[]): void {
-    this.#close(ids, 'finished');
-  }
-
-  #close(ids: readonly string[], end: JobEnd): void {
-    for (const id of ids) {
-      for (const close of this.#open.get(id) ?? []) close(end);
-      this.#open.delete(id);
-    }
+    this.#open.finish(ids);
   }
 
   async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
-    const { settlementId, traceparent } = job.data;
+    const { traceparent } = job.data;
+    const ids = settlementsOf(job.data);
     if (this.#isStopping) return await this.#giveUp(job, token);
-    const ended = new Promise<JobEnd>((resolve) => {
-      const others = this.#open.get(settlementId) ?? new Set();
-      this.#open.set(settlementId, others.add(resolve));
-    });
-    await this.#markReady(settlementId);
+    const ended = this.#open.open(ids);
+    await this.#markReady(ids);
     if ((await ended) === 'given_up') await this.#giveUp(job, token);
-    if (traceparent === undefined) return;
-    this.options.observer.finished(this.options.chainId, settlementId, traceparent);
+    const [id] = ids;
+    if (traceparent === undefined || id === undefined) return;
+    this.options.observer.finished(this.options.chainId, id, traceparent);
   }
 
   /** Back into the queue, where another process finds it. */
@@ -116,8 +107,8 @@ export class SettlementWorker {
   }
 
   /** Settlements that arrive in one turn of the event loop are marked together. */
-  #markReady(settlementId: string): Promise<void> {
-    this.#arrived.push(settlementId);
+  #markReady(settlementIds: readonly string[]): Promise<void> {
+    this.#arrived.push(...settlementIds);
     this.#marking ??= Promise.resolve().then(async () => {
       const ids = this.#arrived;
       this.#arrived = [];
@@ -129,7 +120,7 @@ export class SettlementWorker {
   }
 
   async #closeFinished(): Promise<void> {
-    const ids = [...this.#open.keys()];
+    const ids = this.#open.settlements;
     if (ids.length === 0) return;
     const { store, chainId, onError } = this.options;
     try {

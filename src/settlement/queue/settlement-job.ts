@@ -1,0 +1,89 @@
+/**
+ * A job says which settlements to work on; everything else is in the ledger. It is open until the last of them is
+ * finished.
+ */
+export interface SettlementJob {
+  /** One, or all that were claimed in one turn of a process; at most {@link SETTLEMENTS_OF_A_JOB}. */
+  readonly settlementIds: readonly string[];
+  /** Span of the request that made it, see `JobObserver`: such a job has one settlement. */
+  readonly traceparent?: string;
+}
+
+/** What a job was before it could carry more than one: those may still lie in a queue. */
+interface LoneJob {
+  readonly settlementId: string;
+  readonly traceparent?: string;
+}
+
+/** The larger, the fewer jobs; and the longer one stays open for the slowest of what it carries. */
+export const SETTLEMENTS_OF_A_JOB = 64;
+
+export function settlementsOf(data: SettlementJob | LoneJob): readonly string[] {
+  return 'settlementIds' in data ? data.settlementIds : [data.settlementId];
+}
+
+/**
+ * Jobs for settlements in the order they came. What is traced has a job of its own, for its spans are those of one
+ * request.
+ */
+export function jobsFor(claimed: readonly LoneJob[]): readonly SettlementJob[] {
+  const jobs: SettlementJob[] = [];
+  let gathered: string[] = [];
+  for (const { settlementId, traceparent } of claimed) {
+    if (traceparent !== undefined) {
+      jobs.push({ settlementIds: [settlementId], traceparent });
+      continue;
+    }
+    if (gathered.length === 0) jobs.push({ settlementIds: gathered });
+    gathered.push(settlementId);
+    if (gathered.length >= SETTLEMENTS_OF_A_JOB) gathered = [];
+  }
+  return jobs;
+}
+
+/** The jobs that a process has taken and that are not at their end, by what they carry. */
+export class OpenJobs {
+  readonly #of = new Map<string, Set<OpenJob>>();
+
+  get settlements(): readonly string[] {
+    return [...this.#of.keys()];
+  }
+
+  /**
+   * @param ids - at least one.
+   * @returns how it ended: all of these were finished, or it was given up.
+   */
+  open(ids: readonly string[]): Promise<JobEnd> {
+    return new Promise((end) => {
+      const job = { open: new Set(ids), end };
+      for (const id of job.open) {
+        const jobs = this.#of.get(id);
+        if (jobs === undefined) this.#of.set(id, new Set([job]));
+        else jobs.add(job);
+      }
+    });
+  }
+
+  finish(ids: readonly string[]): void {
+    for (const id of ids) {
+      for (const { open, end } of this.#of.get(id) ?? []) {
+        open.delete(id);
+        if (open.size === 0) end('finished');
+      }
+      this.#of.delete(id);
+    }
+  }
+
+  giveUp(): void {
+    const jobs = new Set([...this.#of.values()].flatMap((some) => [...some]));
+    this.#of.clear();
+    for (const { end } of jobs) end('given_up');
+  }
+}
+
+export type JobEnd = 'finished' | 'given_up';
+
+interface OpenJob {
+  readonly open: Set<string>;
+  readonly end: (end: JobEnd) => void;
+}
