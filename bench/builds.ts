@@ -24,7 +24,7 @@ import { BenchStage, OUR_SIGNER } from './support/stage.js';
 /**
  * `npm run bench:builds -- DIR`: this build against the one in another clone (its `dist/`), in alternation on
  * one chain, so that a change of speed is seen beside the noise of the machine. `-- history` compares this
- * build without a history with itself with one.
+ * build without a history with itself with one. `--only "/settle eip3009 at 300"` does that work alone.
  */
 interface Work {
   readonly path: '/verify' | '/settle';
@@ -35,7 +35,7 @@ interface Work {
   readonly waves?: number;
 }
 
-const WORK: readonly Work[] = [
+const ALL: readonly Work[] = [
   { path: '/verify', kind: 'eip3009', concurrency: 1, seconds: 0.8 },
   { path: '/verify', kind: 'eip3009', concurrency: 32, seconds: 0.8 },
   { path: '/verify', kind: 'eip3009', concurrency: 128, seconds: 0.8 },
@@ -51,13 +51,17 @@ const RESERVE_LEAST = 300;
 type Side = 'this' | 'other';
 const SIDES: readonly Side[] = ['this', 'other'];
 
-const options = readArguments(7);
+const options = readArguments(7, {}, undefined, ['only']);
 const [against] = options.positional;
 if (against === undefined) throw new Error('name the folder of another clone, or "history"');
 const otherMain = resolve(join(against, 'dist', 'main.js'));
 if (against !== 'history' && !existsSync(otherMain)) {
   throw new Error(`${otherMain} is not there: run "npm ci && npm run build" in that clone`);
 }
+
+const nameOf = ({ path, kind, concurrency }: Work): string => `${path} ${kind} at ${concurrency}`;
+const { only } = options.texts;
+const WORK = ALL.filter((work) => only.length === 0 || only.includes(nameOf(work)));
 
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
@@ -96,14 +100,17 @@ async function measure(side: Side, service: Service, work: Work): Promise<BuildR
   const audit = isSettle
     ? await beginAudit(stage.client, stage.factory, kind, [signers[side]])
     : undefined;
-  const ends = watchProcessors({ it: [pidOf(service)] });
+  const ends = watchProcessors({
+    it: [pidOf(service)],
+    redis: [pidOf(side === 'this' ? stage.redis : redis)],
+  });
   const result = await runLoad({
     ...{ url: service.url, path, concurrency, bodies },
     ...(seconds !== undefined && { seconds }),
     problemOf: isSettle ? settleProblem : verifyProblem,
     onAnswer: (answer) => answers.push(answer),
   });
-  const { it: cores } = ends();
+  const { it: cores, redis: redisCores } = ends();
   rates.set(rateKey, Math.max(rates.get(rateKey) ?? 0, result.perSecond));
   const found = [
     ...((await audit?.findings(answers)) ?? []),
@@ -114,6 +121,7 @@ async function measure(side: Side, service: Service, work: Work): Promise<BuildR
     perSecond: result.perSecond,
     completed: result.completed,
     processorMs: cores === undefined ? undefined : cores * result.seconds * 1000,
+    redisMs: redisCores === undefined ? undefined : redisCores * result.seconds * 1000,
     latencies: result.latencies,
   };
 }
@@ -121,7 +129,7 @@ async function measure(side: Side, service: Service, work: Work): Promise<BuildR
 try {
   const services = await startBoth();
   const runs = new Map<string, BuildRun[]>();
-  for (const work of [WORK[1], WORK[4]]) {
+  for (const work of [ALL[1], ALL[4]]) {
     for (const side of SIDES) if (work) await measure(side, services[side], work);
   }
   for (let round = 0; round < options.rounds; round += 1) {
@@ -135,12 +143,8 @@ try {
     }
     console.log(`  round ${round + 1} of ${options.rounds}`);
   }
-  const rows: BuildRow[] = WORK.map(({ path, kind, concurrency }, index) =>
-    buildRow(
-      `${path} ${kind} at ${concurrency}`,
-      runs.get(`${index} this`) ?? [],
-      runs.get(`${index} other`) ?? [],
-    ),
+  const rows: BuildRow[] = WORK.map((work, index) =>
+    buildRow(nameOf(work), runs.get(`${index} this`) ?? [], runs.get(`${index} other`) ?? []),
   );
   const report: BuildsReport = {
     ...{ name: 'builds', at: new Date().toISOString(), seed: options.seed, machine },

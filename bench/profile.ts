@@ -8,7 +8,7 @@ import {
   type Share,
   sharesOf,
 } from './support/cpu-profile.js';
-import { runLoad, verifyProblem } from './support/load.js';
+import { runLoad, settleProblem, verifyProblem } from './support/load.js';
 import { describeMachine, machineLine } from './support/machine.js';
 import type { Kind } from './support/payment-factory.js';
 import { BenchStage } from './support/stage.js';
@@ -16,25 +16,26 @@ import { textTable } from './support/text-table.js';
 
 /**
  * `npm run bench:profile`: where the processor time of the service goes while it verifies at
- * concurrency 32. The argument is the kind of payment; EIP-3009 when absent.
+ * concurrency 32, or settles at 300 with the argument `settle`. Another argument is the kind of payment; EIP-3009
+ * when absent.
  */
-const CONCURRENCY = 32;
-const WARM_UP = 4000;
-const MEASURED = 16_000;
+const VERIFY = { path: '/verify', concurrency: 32, warmUp: 4000, measured: 16_000 };
+const SETTLE = { path: '/settle', concurrency: 300, warmUp: 900, measured: 4500 };
 const SHOWN_FUNCTIONS = 25;
 
 const options = readArguments(1);
-const kind = (options.positional[0] ?? 'eip3009') as Kind;
+const isSettle = options.positional.includes('settle');
+const { path, concurrency, warmUp, measured } = isSettle ? SETTLE : VERIFY;
+const kind = (options.positional.find((one) => one !== 'settle') ?? 'eip3009') as Kind;
+const problemOf = isSettle ? settleProblem : verifyProblem;
 const machine = describeMachine();
 const folder = mkdtempSync(join(tmpdir(), 'x402-profile-'));
 const stage = await BenchStage.build(options.seed);
 try {
   const service = await stage.ours({}, ['--cpu-prof', `--cpu-prof-dir=${folder}`]);
-  const load = {
-    ...{ url: service.url, path: '/verify', concurrency: CONCURRENCY, problemOf: verifyProblem },
-  };
-  await runLoad({ ...load, bodies: stage.factory.make(kind, WARM_UP) });
-  const bodies = stage.factory.make(kind, MEASURED);
+  const load = { url: service.url, path, concurrency, problemOf };
+  await runLoad({ ...load, bodies: stage.factory.make(kind, warmUp) });
+  const bodies = stage.factory.make(kind, measured);
   const since = Number(process.hrtime.bigint() / 1000n);
   const result = await runLoad({ ...load, bodies });
   await service.stop();
@@ -48,7 +49,7 @@ try {
     ...{ seed: options.seed, machine, kind, perSecond: result.perSecond, shares },
     functions: functions.slice(0, SHOWN_FUNCTIONS),
   };
-  console.log(`\nVerify ${kind} at ${CONCURRENCY}: ${result.perSecond.toFixed(0)}/s\n`);
+  console.log(`\n${path} ${kind} at ${concurrency}: ${result.perSecond.toFixed(0)}/s\n`);
   console.log(machineLine(machine));
   const rows = (list: readonly Share[]): string[][] =>
     list.map(({ name, share }) => [name, `${(share * 100).toFixed(1)} %`]);

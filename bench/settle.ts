@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import { sandboxAccount } from '../sandbox/accounts.js';
 import { bareNodeFloor } from './support/bare-node.js';
+import { runBeside } from './support/beside-run.js';
 import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
 import { readArguments } from './support/command-line.js';
@@ -17,7 +18,8 @@ import { spreadOf } from './support/statistics.js';
 /**
  * `npm run bench:settle`: how many payments a second this service and the reference facilitator settle
  * with one signer on one local chain of 0.45 s blocks, in alternation. Every success is checked on
- * chain; an answer before its block would be a wrong one.
+ * chain; an answer before its block would be a wrong one. With `--beside NAME=COMMAND` EIP-3009 alone,
+ * and others beside the two.
  */
 interface Level {
   readonly kind: Kind;
@@ -43,7 +45,11 @@ const PATH = '/settle';
 const BARE_TRANSFERS = 5000;
 const MOST = 1000;
 
-const options = readArguments(3);
+const options = readArguments(3, { load: 0 }, undefined, ['beside']);
+if (options.texts.beside.length > 0) {
+  const { problems } = await runBeside('/settle', options);
+  process.exit(problems.length === 0 ? 0 : 1);
+}
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
 const { client, factory } = stage;

@@ -1,4 +1,5 @@
 import { type Baseline, recoveryBaselines, rpcBaselines } from './support/baselines.js';
+import { runBeside } from './support/beside-run.js';
 import { readArguments } from './support/command-line.js';
 import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
 import { type LoadResult, runLoad, verifyProblem } from './support/load.js';
@@ -11,7 +12,8 @@ import { printVerifyReport, type Scaling, type VerifyReport } from './support/ve
 
 /**
  * `npm run bench:verify`: how many payments a second this service and the reference facilitator verify
- * against one local chain, in alternation, every payment a new one; and what its parts take alone.
+ * against one local chain, in alternation, every payment a new one; and what its parts take alone. With
+ * `--beside NAME=COMMAND` EIP-3009 alone, and others beside the two.
  */
 const KINDS: readonly Kind[] = ['eip3009', 'permit2', 'upto', 'v1'];
 /** Who is named by payments that one account may collect. */
@@ -25,7 +27,11 @@ const RESERVE_LEAST = 300;
 /** Payments with a wrong signature that both must refuse: an answer has to be more than a yes. */
 const FORGED = 20;
 
-const options = readArguments(3);
+const options = readArguments(3, { load: 0 }, undefined, ['beside']);
+if (options.texts.beside.length > 0) {
+  const { problems } = await runBeside('/verify', options);
+  process.exit(problems.length === 0 ? 0 : 1);
+}
 const machine = describeMachine();
 const stage = await BenchStage.build(options.seed);
 const { factory } = stage;

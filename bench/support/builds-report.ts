@@ -10,6 +10,8 @@ export interface BuildRun {
   readonly completed: number;
   /** Processor time of the service, ms; `undefined` where it cannot be told. */
   readonly processorMs: number | undefined;
+  /** Processor time of its Redis, ms; likewise. */
+  readonly redisMs: number | undefined;
   /** Milliseconds. */
   readonly latencies: readonly number[];
 }
@@ -22,7 +24,14 @@ export interface BuildRow {
   readonly timesOther: Spread;
   /** Processor time for a payment, over all rounds, in parts of the other's. */
   readonly processorTimesOther: number | undefined;
+  /** Milliseconds of processor time for a payment: of the service and of Redis. */
+  readonly processor: Readonly<Record<'this' | 'other', ProcessorMs>>;
   readonly p99: Readonly<Record<'this' | 'other', number>>;
+}
+
+interface ProcessorMs {
+  readonly service: number | undefined;
+  readonly redis: number | undefined;
 }
 
 /** What `npm run bench:builds` found. */
@@ -44,6 +53,12 @@ export function buildRow(
   others: readonly BuildRun[],
 ): BuildRow {
   const [mine, its] = [processorMsOf(ours), processorMsOf(others)];
+  const processor = (runs: readonly BuildRun[]): ProcessorMs => ({
+    service: processorMsOf(runs),
+    redis: processorMsOf(
+      runs.map(({ completed, redisMs }) => ({ completed, processorMs: redisMs })),
+    ),
+  });
   const p99 = (runs: readonly BuildRun[]): number =>
     percentile(ascending(runs.flatMap(({ latencies }) => latencies)), 0.99);
   return {
@@ -54,6 +69,7 @@ export function buildRow(
       ours.map(({ perSecond }, round) => perSecond / (others[round]?.perSecond ?? NaN)),
     ),
     processorTimesOther: mine === undefined || its === undefined ? undefined : mine / its,
+    processor: { this: processor(ours), other: processor(others) },
     p99: { this: p99(ours), other: p99(others) },
   };
 }
@@ -68,11 +84,25 @@ export function printBuildsReport(report: BuildsReport): void {
   );
   console.log(
     textTable(
-      ['work', 'this/s', 'other/s', 'times', 'spread', 'CPU times', 'p99 ms', 'other'],
+      [
+        'work',
+        'this/s',
+        'other/s',
+        'times',
+        'spread',
+        'CPU times',
+        'CPU+Redis ms',
+        'other',
+        'p99 ms',
+        'other',
+      ],
       report.rows.map((row) => [
         ...[row.work, figure(row.thisPerSecond.median), figure(row.otherPerSecond.median)],
         ...[row.timesOther.median.toFixed(2), rangeOf(row.timesOther)],
         row.processorTimesOther?.toFixed(2) ?? '?',
+        ...[row.processor.this, row.processor.other].map(
+          ({ service, redis }) => `${service?.toFixed(2) ?? '?'}+${redis?.toFixed(2) ?? '?'}`,
+        ),
         ...[figure(row.p99.this), figure(row.p99.other)],
       ]),
     ),

@@ -14,6 +14,15 @@ describe('arguments of a bench', () => {
     expect(given.sizes).toEqual({ rows: 50_000, pace: 5 });
   });
 
+  it('are texts as often as they are given', () => {
+    const both = ['--beside', 'a=b c', '--beside=d=http://e'];
+    expect(readArguments(3, { load: 0 }, both, ['beside'])).toMatchObject({
+      sizes: { load: 0 },
+      texts: { beside: ['a=b c', 'd=http://e'] },
+    });
+    expect(readArguments(3, {}, [], ['beside']).texts).toEqual({ beside: [] });
+  });
+
   it.each([
     ['--rows', '0'],
     ['--rows', 'many'],

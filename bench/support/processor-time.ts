@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Started } from '../../sandbox/processes.js';
 
 /** Linux counts processor time in hundredths of a second for programs, whatever its own clock does. */
@@ -22,6 +22,37 @@ export function memoryMiBOf(pid: number): number | undefined {
     const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
   } catch {
+    return undefined;
+  }
+}
+
+/** A program and everything it has started that still runs; itself alone where there is no `/proc`. */
+export function treeOf(pid: number): readonly number[] {
+  const children = new Map<number, number[]>();
+  for (const name of proc()) {
+    const parent = parentOf(name);
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const tree = [pid];
+  // Grows while it is walked.
+  for (const one of tree) tree.push(...(children.get(one) ?? []));
+  return tree;
+}
+
+function proc(): readonly string[] {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    // It has ended meanwhile.
     return undefined;
   }
 }
