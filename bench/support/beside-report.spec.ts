@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { besideRows, besideTable, type BesideRun } from './beside-report.js';
+import { besideRows, type BesideRun, besideTable } from './beside-report.js';
 
 const run = (who: string, more: Partial<BesideRun> = {}): BesideRun => ({
   ...{ who, concurrency: 300, perSecond: 100, completed: 2, failed: 0, failures: {}, seconds: 1 },

@@ -26,8 +26,8 @@ import {
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import { JobObserver } from '../../settlement/queue/job-observer.js';
-import type { SettlementJob } from '../../settlement/queue/settlement-job.js';
 import { queueNameOf, SettlementQueue } from '../../settlement/queue/settlement.queue.js';
+import type { SettlementJob } from '../../settlement/queue/settlement-job.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';

@@ -22,9 +22,8 @@ describe('jobs of settlements', () => {
   });
 
   it('are of one settlement where it is traced', () => {
-    const [first, second] = claimed('a', 'c');
     const traced = { settlementId: 'b', traceparent: '00-1-2-01' };
-    expect(jobsFor([first!, traced, second!])).toEqual([
+    expect(jobsFor([...claimed('a'), traced, ...claimed('c')])).toEqual([
       { settlementIds: ['a', 'c'] },
       { settlementIds: ['b'], traceparent: '00-1-2-01' },
     ]);

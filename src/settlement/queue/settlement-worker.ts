@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { JobObserver } from './job-observer.js';
-import { OpenJobs, type SettlementJob, settlementsOf } from './settlement-job.js';
 import { queueNameOf } from './settlement.queue.js';
+import { OpenJobs, type SettlementJob, settlementsOf } from './settlement-job.js';
 
 /** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
 const LOOK_INTERVAL_MS = 1000;

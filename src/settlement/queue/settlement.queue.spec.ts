@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Queue } from 'bullmq';
-import type { SettlementJob } from './settlement-job.js';
 import { SettlementQueue } from './settlement.queue.js';
+import type { SettlementJob } from './settlement-job.js';
 
 type Added = Parameters<Queue<SettlementJob>['addBulk']>[0];
 
@@ -15,7 +15,10 @@ function queue(traceparent?: string): {
     return Promise.resolve([]);
   };
   const observer = { traceOfRequest: () => traceparent };
-  return { jobs: new SettlementQueue({ addBulk } as unknown as Queue<SettlementJob>, observer), calls };
+  return {
+    jobs: new SettlementQueue({ addBulk }, observer),
+    calls,
+  };
 }
 
 describe('the queue of settlements', () => {
@@ -44,7 +47,7 @@ describe('the queue of settlements', () => {
 
   it('tells everybody who waits that Redis was away', async () => {
     const addBulk = () => Promise.reject(new Error('away'));
-    const jobs = new SettlementQueue({ addBulk } as unknown as Queue<SettlementJob>);
+    const jobs = new SettlementQueue({ addBulk });
     const ends = await Promise.allSettled([jobs.add('a'), jobs.add('b')]);
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
