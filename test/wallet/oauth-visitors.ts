@@ -64,7 +64,10 @@ export class RememberingClient implements OAuthClientProvider {
 
 /** The official clients, by the generation of the protocol they speak first. */
 export type Generation = 'the client of 2026' | 'the client of 2025';
-export const GENERATIONS: readonly Generation[] = ['the client of 2026', 'the client of 2025'];
+export const GENERATIONS = [
+  'the client of 2026',
+  'the client of 2025',
+] as const satisfies readonly Generation[];
 
 interface Connection {
   readonly client: Client | OldClient;

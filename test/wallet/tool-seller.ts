@@ -74,7 +74,8 @@ export class ToolSeller {
       const path = request.url ?? '';
       const handle = path === '/modern' ? modern : path === '/both' ? both : undefined;
       if (handle === undefined) void seller.#withSession(request, response);
-      else void handle(request, response);
+      // Of a server, a request always has its method.
+      else void handle(request as Parameters<typeof handle>[0], response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return seller;

@@ -27,7 +27,7 @@ function read(message: JsonObject): {
 }
 
 describe('what a tool answered', () => {
-  it.each<readonly [string, JsonObject, number, unknown, unknown]>([
+  it.each<readonly [string, JsonObject, number, ...(readonly unknown[])]>([
     ['a result', { result: { content } }, 200, undefined, undefined],
     ['a result that was paid for', paid({ content }, receipt), 200, undefined, receipt],
     ['a demand as data', { result: { isError: true, structuredContent: demand } }, 402, demand],
@@ -39,7 +39,7 @@ describe('what a tool answered', () => {
     ['a result beside a failed settlement', paid({ content }, failed), 402, undefined, failed],
     ['an error of the tool', { result: { isError: true, content } }, 500],
     ['an error of a tool that was paid', paid({ isError: true }, receipt), 500, undefined, receipt],
-  ])('is said in the terms of HTTP: %s', (_, message, status, required, told) => {
+  ])('is said in the terms of HTTP: %s', (_, message, status, ...[required, told]) => {
     expect(read(message)).toMatchObject({ status, demand: required, receipt: told });
   });
 
