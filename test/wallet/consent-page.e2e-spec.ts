@@ -165,36 +165,42 @@ describe('an application that is let in by an owner with a passkey', () => {
     await browser.evaluate(`document.getElementById('${id}').click()`);
   };
 
-  it.each([
-    [GENERATIONS[0], 'passkey-new'],
-    [GENERATIONS[1], 'passkey'],
-  ])(
-    '%s, by the button %s: it has a token, and that is the wallet of this owner',
-    async (generation, button) => {
-      const known = new RememberingClient(callback.url);
-      const connect = () => connectionOf(generation, `${issuer}/mcp`, known);
-      const first = connect();
-      await expect(first.begin()).rejects.toThrow();
+  const address = `document.getElementById('address').value`;
+  /** Names the owner by its passkey, reads what is to be signed, and signs it. @returns owner and message. */
+  const signBy = async (button: string): Promise<readonly [owner: string, message: string]> => {
+    await click(button);
+    await browser.until(`/^0x[0-9a-f]{40}$/.test(${address})`);
+    const owner = String(await browser.evaluate(address));
+    await browser.evaluate(`document.getElementById('ask').requestSubmit()`);
+    await shown('approval');
+    const message = await browser.evaluate(`document.getElementById('message').textContent`);
+    await click('passkey-sign');
+    return [owner, String(message)];
+  };
 
-      await browser.open(String(known.asked ?? ''));
-      await shown('request');
-      await click(button);
-      const address = `document.getElementById('address').value`;
-      await browser.until(`/^0x[0-9a-f]{40}$/.test(${address})`);
-      const owner = String(await browser.evaluate(address));
-      await browser.evaluate(`document.getElementById('ask').requestSubmit()`);
-      await shown('approval');
-      const message = await browser.evaluate(`document.getElementById('message').textContent`);
-      expect(String(message)).toContain('"Test client", answered at a program on your own machine');
-      await click('passkey-sign');
-      await first.finish(await callback.next());
+  it('whose owner has made one on the page of the wallet', async () => {
+    await browser.open(`${issuer}/wallet`);
+    await signBy('passkey-new');
+    await shown('leave');
+  });
 
-      const second = connect();
-      await second.begin();
-      const asked = second.client.callTool({ name: 'wallet_get', arguments: {} });
-      expect(await asked).toMatchObject({ structuredContent: { owner } });
-      expect(known.given?.access_token).toMatch(/\S/);
-      await second.client.close();
-    },
-  );
+  it.each(GENERATIONS)('has a token for its wallet: the client of %s', async (generation) => {
+    const known = new RememberingClient(callback.url);
+    const connect = () => connectionOf(generation, `${issuer}/mcp`, known);
+    const first = connect();
+    await expect(first.begin()).rejects.toThrow();
+
+    await browser.open(String(known.asked ?? ''));
+    await shown('request');
+    const [owner, message] = await signBy('passkey');
+    expect(message).toContain('"Test client", answered at a program on your own machine');
+    await first.finish(await callback.next());
+
+    const second = connect();
+    await second.begin();
+    const asked = second.client.callTool({ name: 'wallet_get', arguments: {} });
+    expect(await asked).toMatchObject({ structuredContent: { owner } });
+    expect(known.given?.access_token).toMatch(/\S/);
+    await second.client.close();
+  });
 });

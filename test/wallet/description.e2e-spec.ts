@@ -229,7 +229,9 @@ describe('the description of the wallet at /openapi.json', () => {
     expectDescribed('post', options, 404, await send('POST', options, undefined, ''));
     expect(api.requestProblems('post', state, made)).toEqual([]);
     expectDescribed('post', state, 404, await send('POST', state, made, ''));
-    const service = await wallets.another({ ROLES: 'wallet', WALLET_PASSKEYS: 'true' });
+    const service = await wallets.another({
+      ...{ ROLES: 'wallet', WALLET_PASSKEYS: 'true', WALLET_PUBLIC_URL: 'http://localhost' },
+    });
     const asked = (path: string, body: unknown) => post(`${service.url}${path}`, body);
     expectDescribed('post', options, 200, await asked(options, {}));
     expectDescribed('post', state, 401, await asked(state, made));
