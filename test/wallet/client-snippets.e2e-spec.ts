@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GENERATIONS, STDIO } from './mcp-agents.js';
 import { WalletWorld } from './wallet-world.js';
 
@@ -98,7 +98,7 @@ describe('what the README says to put into a client', () => {
         url === undefined
           ? new Stdio(program)
           : new Http(new URL(url), { requestInit: { headers } });
-      await client.connect(channel as never);
+      await client.connect(channel);
       const { structuredContent } = await client.callTool({ name: 'wallet_get', arguments: {} });
       expect(structuredContent).toMatchObject({ active: true, custody: 'local' });
       await client.close();

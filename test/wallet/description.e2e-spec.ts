@@ -211,8 +211,10 @@ describe('the description of the wallet at /openapi.json', () => {
     expectDescribed('get', tokens, 200, listed);
     expectDescribed('get', tokens, 403, await send('GET', tokens, undefined, holder.agent));
     expectDescribed('get', tokens, 401, await send('GET', tokens, undefined, ''));
-    type Listed = { tokens: { id: string; role: string }[] };
-    const agents = (listed.body as Listed).tokens.find(({ role }) => role === 'agent');
+    interface Listed {
+      tokens: { id: string; role: string }[];
+    }
+    const agents = (listed.body as unknown as Listed).tokens.find(({ role }) => role === 'agent');
     const end = (id: string, token: string) => send('DELETE', `${tokens}/${id}`, undefined, token);
     const one = `${tokens}/{id}`;
     expectDescribed('delete', one, 403, await end(agents?.id ?? '', holder.agent));

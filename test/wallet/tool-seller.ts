@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { HTTPFacilitatorClient, x402ResourceServer } from '@x402/core/server';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
@@ -124,7 +124,7 @@ export class ToolSeller {
       { inputSchema: { city: z.string() } },
       ({ city }, { _meta }) => this.#sell(city, _meta) as never,
     );
-    await server.connect(transport as never);
+    await server.connect(transport);
     return transport.handleRequest(request, response);
   }
 

@@ -87,8 +87,9 @@ function contextOf(state: Exclude<AskState, 'used'>, id: string): string {
 
 /** The same answer under the newest key. */
 export function renewAnswer(seal: RecordSeal, id: string, isDenied: boolean, text: string): string {
-  const [head, sealed = ''] = [text.slice(0, text.indexOf('/')), text.slice(text.indexOf('/') + 1)];
-  return `${head}/${seal.renew(contextOf(isDenied ? 'denied' : 'approved', id), sealed)}`;
+  const end = text.indexOf('/') + 1;
+  const sealed = text.slice(end);
+  return `${text.slice(0, end)}${seal.renew(contextOf(isDenied ? 'denied' : 'approved', id), sealed)}`;
 }
 
 /** The same text in the state that a charge has left it in. */
