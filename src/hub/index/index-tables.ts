@@ -133,7 +133,8 @@ export class IndexTables {
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
       (await this.#run(REBUILD, [this.#processId, ...this.#arguments(chunk)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
-      if (!(await take(chunk))) return undefined;
+      // What was given up for its age is judged when all prices are known.
+      if (!(await take(chunk.filter((entry) => !isForAge(entry))))) return undefined;
       count += chunk.length;
       removals.push(...chunk.filter(({ op }) => op === 'remove'));
       last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
@@ -196,6 +197,10 @@ export class IndexTables {
       throw new IndexUnavailableError(script.name, error);
     }
   }
+}
+
+function isForAge(entry: JournalEntry): boolean {
+  return entry.op === 'remove' && entry.upTo !== undefined;
 }
 
 /** Entries in portions that one script takes. */
