@@ -218,6 +218,24 @@ return 1
 );
 
 /**
+ * Ends an index that is not what was written.
+ *
+ * | ARGV | |
+ * |---|---|
+ * | 1 | its generation |
+ *
+ * Returns 1, or 0 where there is another one by now.
+ */
+export const DISOWN = script(
+  'hub disown',
+  String.raw`
+if redis.call('HGET', 'hub:i:meta', 'generation') ~= ARGV[1] then return 0 end
+redis.call('DEL', 'hub:i:meta')
+return 1
+`,
+);
+
+/**
  * The newest entry of a name, its price, what was taken down of either, and whether the index can be believed.
  *
  * | ARGV | |
