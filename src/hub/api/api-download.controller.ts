@@ -131,15 +131,17 @@ export class ApiDownloadController {
     body: Buffer,
   ): Promise<void> {
     const price = priceOf(named.terms, named.object);
-    // Nobody pays for what will not be sent.
-    this.hub.assertServed(named, price.object);
+    // Nobody pays for what will not be sent; who has bought other bytes before is judged by those.
+    const assertServed = (): void => {
+      this.hub.assertServed(named, price.object);
+    };
     // All of it is read before a payment is settled.
     const isLong =
       price.object.size > LONG_BYTES && request.headers['payment-signature'] !== undefined;
     const release = isLong ? this.limits.takeStream(request) : () => undefined;
     let object: StoredObject | undefined;
     try {
-      object = await this.sales.open(request, response, price, body);
+      object = await this.sales.open(request, response, { price, assertServed }, body);
     } finally {
       release();
     }

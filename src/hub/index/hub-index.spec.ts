@@ -20,8 +20,9 @@ async function indexBefore(
   answer: () => Promise<number>,
 ): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
   const said: string[] = [];
+  const seal = new PriceSeal('a secret');
   const redis = {
-    hmget: () => Promise.resolve(['4.0-generation', '5', 'store']),
+    hmget: () => Promise.resolve([`5.0.${seal.id}-generation`, '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {
@@ -39,7 +40,7 @@ async function indexBefore(
     mended: ({ how }: { readonly how: string }) => said.push(how),
     failed: () => said.push('failed'),
   };
-  const index = new HubIndex(redis, log, { seal: new PriceSeal('a secret'), versions: 0 });
+  const index = new HubIndex(redis, log, { seal, versions: 0 });
   await index.start(
     new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
   );

@@ -141,7 +141,7 @@ export class HubIndex implements StorageObserver {
     const terms = row == null ? '' : this.rules.seal.termsIn(name, row);
     if (terms !== undefined) return terms === '' ? undefined : terms;
     const why = 'a price in it is not what was written';
-    await this.#tables.disown();
+    await this.#tables.disown(this.#known?.generation ?? '');
     this.log.missing(why);
     if (this.#storage?.isWriter === true) this.#mend();
     throw new IndexUnavailableError(why);
@@ -267,6 +267,8 @@ export class HubIndex implements StorageObserver {
     // An index that is ahead of the journal knows of payloads that are not there.
     const isAhead = lastOrder !== undefined && (meta?.last ?? 0) > lastOrder;
     if (meta?.store !== storage.storeId || isAhead) {
+      const isShared = storage.orderSlack > 0;
+      if (isShared && (await this.#tables.isOfOthersJustNow(storage.storeId))) return false;
       const made = await this.#tables.makeAnew(storage);
       if (made === undefined) return false;
       this.#known = made.state;

@@ -61,6 +61,14 @@ local function take_down(order, text)
   else redis.call('ZREM', I .. 'td', e.sha256) end
 end
 
+-- Whether a removal of an order was meant for a name that somebody was putting a price on: nothing that is for sale is
+-- given up for its age. A row without terms is a price that was taken away.
+local function is_spared(order, owner, id)
+  local row = redis.call('HGET', I .. 'p:' .. owner, id)
+  if not row then return false end
+  return string.sub(row, -1) ~= '|' or order_of(row) > tonumber(order)
+end
+
 local function set_retention(order, owner, days)
   local old = redis.call('HGET', I .. 'k', owner)
   if old and order_of(old) >= tonumber(order) then return end
@@ -83,13 +91,15 @@ local function apply(most, op, order, owner, id, text)
   local up_to = (op == 'remove' and text ~= '') and text or order
   if op == 'remove' then
     if text == '' then drop_price(order, owner, id) end
-    redis.call('ZREMRANGEBYSCORE', I .. 'w:' .. owner .. ':' .. id, '-inf', up_to)
   end
   local old = redis.call('HGET', I .. 'o:' .. owner, id)
   local old_order, old_json
   if old then old_order, old_json = string.match(old, '^(%d+)|(.*)$') end
   if op == 'remove' then
-    if not old or tonumber(old_order) > tonumber(up_to) then return end
+    local is_newest = old and tonumber(old_order) <= tonumber(up_to)
+    if is_newest and text ~= '' and is_spared(order, owner, id) then return end
+    redis.call('ZREMRANGEBYSCORE', I .. 'w:' .. owner .. ':' .. id, '-inf', up_to)
+    if not is_newest then return end
     unlist(owner, id, old_json)
     redis.call('HDEL', I .. 'o:' .. owner, id)
     redis.call('HINCRBY', I .. 'total', 'objects', -1)
@@ -203,6 +213,24 @@ if redis.call('GET', 'hub:rebuild') ~= ARGV[1] then return 0 end
 local since = redis.call('TIME')[1]
 redis.call('HSET', I .. 'meta', 'store', ARGV[2], 'generation', ARGV[3], 'last', ARGV[4], 'since', since)
 redis.call('DEL', 'hub:rebuild')
+return 1
+`,
+);
+
+/**
+ * Ends an index that is not what was written.
+ *
+ * | ARGV | |
+ * |---|---|
+ * | 1 | its generation |
+ *
+ * Returns 1, or 0 where there is another one by now.
+ */
+export const DISOWN = script(
+  'hub disown',
+  String.raw`
+if redis.call('HGET', 'hub:i:meta', 'generation') ~= ARGV[1] then return 0 end
+redis.call('DEL', 'hub:i:meta')
 return 1
 `,
 );

@@ -4,16 +4,19 @@ import { runScript, type ScriptReply } from '../../platform/redis/redis-scripts.
 import { IndexUnavailableError } from '../errors.js';
 import type { JournalEntry, StorageProvider } from '../storage/storage-provider.js';
 import { entryArguments } from './index-entry.js';
-import { APPLY, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
+import { APPLY, DISOWN, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 import type { PriceSeal } from './price-seal.js';
 
 /** Of the index's layout; another one is made anew. */
-const FORMAT = '4';
+const FORMAT = '5';
 /** Entries applied by one script. */
 const CHUNK = 200;
 /** Milliseconds a maker of a new index may be silent. */
 const REBUILD_LEASE_MS = 10_000;
+
+/** How long an index of other processes is left to them, where several may make it: a deployment is over by then. */
+const LEFT_ALONE_SECONDS = 300;
 
 /** What the index is made by; the same in all processes. */
 export interface IndexRules {
@@ -133,7 +136,8 @@ export class IndexTables {
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
       (await this.#run(REBUILD, [this.#processId, ...this.#arguments(chunk)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
-      if (!(await take(chunk))) return undefined;
+      // What was given up for its age is judged when all prices are known.
+      if (!(await take(chunk.filter((entry) => !isForAge(entry))))) return undefined;
       count += chunk.length;
       removals.push(...chunk.filter(({ op }) => op === 'remove'));
       last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
@@ -148,22 +152,34 @@ export class IndexTables {
     return { state: { generation, last }, entries: count };
   }
 
-  /** Another format, or another number of versions, is made anew. */
+  /** Another format, another number of versions, or prices that are marked otherwise: such an index is made anew. */
   isOurFormat(generation: string): boolean {
     return generation.startsWith(`${this.#format}-`);
   }
 
   get #format(): string {
-    return `${FORMAT}.${this.rules.versions}`;
+    return `${FORMAT}.${this.rules.versions}.${this.rules.seal.id}`;
   }
 
-  /** From now on nobody believes it, in no process; who may makes it anew. @throws IndexUnavailableError */
-  async disown(): Promise<void> {
-    try {
-      await this.redis.del(metaKey());
-    } catch (error) {
-      throw new IndexUnavailableError('Redis', error);
-    }
+  /**
+   * Whether processes with other rules have made it of the same data a short time ago. While a deployment changes the rules,
+   * both kinds are there: were each to make it anew as soon as it is the other's, nobody would have one.
+   */
+  async isOfOthersJustNow(storeId: string): Promise<boolean> {
+    const fields = ['generation', 'store', 'since'] as const;
+    const [generation, store, since] = await this.redis.hmget(metaKey(), ...fields);
+    if (generation == null || this.isOurFormat(generation) || store !== storeId) return false;
+    const [now] = await this.redis.time();
+    return Number(now) - Number(since) < LEFT_ALONE_SECONDS;
+  }
+
+  /**
+   * From now on nobody believes it, in no process; who may makes it anew. Another generation stays as it is.
+   *
+   * @throws IndexUnavailableError
+   */
+  async disown(generation: string): Promise<void> {
+    await this.#run(DISOWN, [generation]);
   }
 
   #arguments(entries: readonly JournalEntry[]): string[] {
@@ -196,6 +212,10 @@ export class IndexTables {
       throw new IndexUnavailableError(script.name, error);
     }
   }
+}
+
+function isForAge(entry: JournalEntry): boolean {
+  return entry.op === 'remove' && entry.upTo !== undefined;
 }
 
 /** Entries in portions that one script takes. */

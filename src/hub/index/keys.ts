@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
- * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format), `last`: greatest order applied, `since` when it was made (Unix seconds) |
+ * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format, versions kept and the id of the price seal), `last`: greatest order applied, `since` when it was made (Unix seconds) |
  * | `hub:i:total` | hash | always | `objects`: payloads that can be found |
  * | `hub:i:a` | zset | always | owners by their first entry |
  * | `hub:i:o:<owner>` | hash | always | entry of the newest payload by id: `<order>\|<JSON>` |

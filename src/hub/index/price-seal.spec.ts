@@ -13,6 +13,12 @@ describe('the mark of a price', () => {
     expect(seal.termsIn(name, `7|${seal.rowOf({ ...pricing, terms: '' })}`)).toBe('');
   });
 
+  it('is of a seal that is told from others', () => {
+    expect(seal.id).toMatch(/^[0-9a-f]{12}$/);
+    expect(new PriceSeal('a secret of the tests').id).toBe(seal.id);
+    expect(new PriceSeal('another').id).not.toBe(seal.id);
+  });
+
   it.each([
     ['other terms', row.replace('"1|0"', '"2|0"')],
     ['no terms', row.slice(0, row.lastIndexOf('|{') + 1)],

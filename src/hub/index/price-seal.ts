@@ -12,6 +12,11 @@ export class PriceSeal {
   /** @param secret - without one nothing is sold, and the mark is worth nothing. */
   constructor(private readonly secret: string) {}
 
+  /** Tells seals apart, and nothing of the secret: an index whose prices were marked by another one is another index. */
+  get id(): string {
+    return createHmac('sha256', this.secret).update('seal').digest('hex').slice(0, 12);
+  }
+
   /** What stands behind the order. */
   rowOf({ order, owner, id, terms }: Pricing): string {
     return `${this.#mac(order, { owner, id }, terms)}|${terms}`;

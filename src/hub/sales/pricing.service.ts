@@ -38,7 +38,15 @@ export class PricingService {
       object,
     };
     await this.hub.setPrice(name, price);
+    await this.#assertStillThere(name);
     return price;
+  }
+
+  /** A file that was given up meanwhile is not for sale, and what is stored under its name later is not, either. */
+  async #assertStillThere(name: ObjectName): Promise<void> {
+    if ((await this.hub.lookUp(name.owner, name.id)) !== undefined) return;
+    await this.hub.setPrice(name, undefined);
+    throw HubRefusal.notFound(`no such file: ${name.id} at ${name.owner}`);
   }
 
   /** @throws HubRefusal when there is no such file. */

@@ -14,6 +14,13 @@ import type { SaleOutcome, Sales, Showing } from './sales.js';
 /** Seconds after which a payment under way is worth asking for again. */
 const PENDING_RETRY_SECONDS = 2;
 
+/** What a name is sold as. */
+export interface Offered {
+  readonly price: Price;
+  /** @throws HubRefusal where the operator has taken down the bytes that are sold now. */
+  readonly assertServed: () => void;
+}
+
 /** Sales as requests and answers of a download (x402 V2, transport over HTTP). */
 export class SalesService {
   constructor(
@@ -31,7 +38,7 @@ export class SalesService {
   async open(
     request: Request,
     response: Response,
-    price: Price,
+    { price, assertServed }: Offered,
     body: Buffer,
   ): Promise<StoredObject | undefined> {
     response.setHeader('Vary', VARY);
@@ -40,11 +47,12 @@ export class SalesService {
     caller?.assertBody(body);
     if (this.sales === undefined) {
       if (signer === price.object.owner) return price.object;
+      assertServed();
       throw HubRefusal.forbidden('the file is for sale, and this hub sells nothing now');
     }
     const showing: Showing = { ...shownBy(request), signer };
     const maySettle = request.method === 'GET';
-    const outcome = await this.sales.judge(price, showing, maySettle);
+    const outcome = await this.sales.judge(price, showing, maySettle, assertServed);
     return this.#answered(response, outcome, price);
   }
 

@@ -134,7 +134,8 @@ function shop(): {
   const sales = process();
   return {
     ...{ facilitator, store, secret, clock, disk, operator, heard, process },
-    ask: (price, showing, maySettle = true) => sales.judge(price, shown(showing), maySettle),
+    ask: (price, showing, maySettle = true) =>
+      sales.judge(price, shown(showing), maySettle, offered),
   };
 }
 
@@ -142,6 +143,9 @@ const shown = (showing: Partial<Showing> = {}): Showing => ({
   ...{ payment: undefined, token: undefined, signer: undefined, address: HOME },
   ...showing,
 });
+
+/** Nothing is taken down of what is sold now. */
+const offered = (): void => undefined;
 
 const PENDING: SettleReply = {
   ...{ success: false, errorReason: 'settlement_pending', transaction: '0x01', network: NETWORK },
@@ -388,9 +392,11 @@ describe('paid if and only if downloadable', () => {
       const price = priceOf();
       const payment = paymentFor(price);
       const dying = dieAt(store, step);
-      await expect(process().judge(price, shown({ payment }), true)).rejects.toThrow('killed');
+      await expect(process().judge(price, shown({ payment }), true, offered)).rejects.toThrow(
+        'killed',
+      );
       dying.restore();
-      const outcome = await process().judge(price, shown({ payment }), true);
+      const outcome = await process().judge(price, shown({ payment }), true, offered);
       expect(outcome).toMatchObject({ kind: 'open' });
       expect(facilitator.moved.size).toBe(1);
     },
@@ -425,6 +431,29 @@ describe('paid if and only if downloadable', () => {
     expect(await process().held(price.object, shown({ payment: paymentFor(price) }))).toBe(
       undefined,
     );
+  });
+
+  it('gives what was sold also where only what is sold now was taken down', async () => {
+    const { ask, process, facilitator } = shop();
+    const price = priceOf();
+    const payment = paymentFor(price);
+    const bought = await ask(price, { payment });
+    const token = 'token' in bought ? bought.token : undefined;
+    const newer = priceOf({ amount: 5n, object: objectOf('report', Buffer.from('newer')) });
+    const judge = (showing: Partial<Showing>): Promise<SaleOutcome> =>
+      process().judge(newer, shown(showing), true, () => {
+        throw HubRefusal.takenDown('court order');
+      });
+    for (const showing of [{ token, address: ELSEWHERE }, { payment }]) {
+      expect(await judge(showing)).toMatchObject({ kind: 'open', object: price.object });
+    }
+    for (const showing of [
+      ...[{}, { signer: STRANGER }, { payment: paymentFor(newer) }, { token: 'nonsense' }],
+      { payment, address: ELSEWHERE },
+    ]) {
+      await expect(judge(showing)).rejects.toThrow(HubRefusal);
+    }
+    expect(facilitator.settles).toBe(1);
   });
 });
 

@@ -73,11 +73,22 @@ export class Sales {
 
   constructor(private readonly parts: SalesParts) {}
 
-  /** @throws DamagedObjectError, StorageUnavailableError, RedisUnavailableError */
-  async judge(price: Price, showing: Showing, maySettle: boolean): Promise<SaleOutcome> {
+  /**
+   * @param assertOffered - throws where the bytes that are sold now are served to nobody. Who has bought other bytes
+   *   by that name before does not hear of it.
+   * @throws DamagedObjectError, StorageUnavailableError, RedisUnavailableError
+   */
+  async judge(
+    price: Price,
+    showing: Showing,
+    maySettle: boolean,
+    assertOffered: () => void,
+  ): Promise<SaleOutcome> {
     const { signer, payment } = showing;
     if (signer === price.object.owner) return { kind: 'open', object: price.object };
     const held = await this.held(price.object, showing, price.object);
+    if (held?.kind === 'open' || held?.kind === 'pending') return held;
+    assertOffered();
     if (held !== undefined) return held;
     if (signer !== undefined) {
       const outcome = await this.#bySigner(price, signer);

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import type { HubService } from '../hub.service.js';
+import type { NamedObject } from '../index/hub-index.js';
+import type { StoredObject } from '../storage/storage-provider.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import type { Price, WantedPrice } from './price.js';
+import { PricingService } from './pricing.service.js';
+
+const OWNER = `0x${'11'.repeat(20)}` as const;
+const OBJECT: StoredObject = {
+  ...{ op: 'put', order: 1, owner: OWNER, id: 'report', bucket: OWNER, kind: 'memory' },
+  ...{ volume: 0, start: 0, size: 1, sha256: '', blocks: '' },
+};
+const WANTED: WantedPrice = {
+  ...{ network: 'eip155:97', asset: `0x${'44'.repeat(20)}`, amount: 1n, payTo: undefined },
+  ...{ token: undefined, accessSeconds: 60, until: undefined, contentType: undefined },
+};
+
+/** @param isStillThere - whether the file is found once its price is set. */
+function pricing(isStillThere: boolean): {
+  readonly service: PricingService;
+  readonly noted: (Price | undefined)[];
+} {
+  const noted: (Price | undefined)[] = [];
+  const named: NamedObject = { object: OBJECT, terms: undefined, takedowns: [] };
+  const hub = {
+    find: () => Promise.resolve(named),
+    lookUp: () => Promise.resolve(isStillThere ? named : undefined),
+    assertServed: () => undefined,
+    setPrice: (_name: unknown, price: Price | undefined) => {
+      noted.push(price);
+      return Promise.resolve();
+    },
+  } as unknown as HubService;
+  const config = { networks: [] } as unknown as AppConfig;
+  return { service: new PricingService(config, hub), noted };
+}
+
+describe('a price', () => {
+  it('is of the bytes that the name stands for', async () => {
+    const { service, noted } = pricing(true);
+    expect(await service.set(OBJECT, WANTED)).toMatchObject({ object: OBJECT, payTo: OWNER });
+    expect(noted).toMatchObject([{ amount: 1n }]);
+  });
+
+  it('is none where the file was given up at that moment, nor is it one of what comes later', async () => {
+    const { service, noted } = pricing(false);
+    await expect(service.set(OBJECT, WANTED)).rejects.toThrow(HubRefusal);
+    expect(noted).toMatchObject([{ amount: 1n }, undefined]);
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { freePort } from '../../sandbox/processes.js';
+import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { IndexUnavailableError } from '../../src/hub/errors.js';
+import { HubIndex } from '../../src/hub/index/hub-index.js';
+import { PriceSeal } from '../../src/hub/index/price-seal.js';
+import { StorageOpening } from '../../src/hub/storage/storage-opening.js';
+import type {
+  JournalEntry,
+  StorageObserver,
+  StorageProvider,
+  StoredObject,
+} from '../../src/hub/storage/storage-provider.js';
+import { eventually } from '../support/http.js';
+
+const quiet = (): void => undefined;
+const SECRET = 'a secret';
+
+const put = (order: number, id: string): StoredObject => ({
+  ...{ op: 'put', order, owner: 'o', id, bucket: 'b', kind: 'memory' },
+  ...{ volume: 0, start: order * 31, size: 1, sha256: 'ab', blocks: '' },
+});
+const price = (order: number, id: string, terms = '{"amount":"1"}'): JournalEntry => ({
+  ...{ op: 'price', order, owner: 'o', id, terms },
+});
+const forAge = (order: number, id: string, upTo: number): JournalEntry => ({
+  ...{ op: 'remove', order, owner: 'o', id, upTo },
+});
+
+/** A journal that several processes write, each with its own index before the same Redis. */
+class SharedJournal {
+  readonly entries: JournalEntry[] = [];
+  readonly #indexes: HubIndex[] = [];
+
+  constructor(private readonly redis: Redis) {}
+
+  async process(versions: number, secret = SECRET): Promise<{ index: HubIndex; said: string[] }> {
+    const said: string[] = [];
+    const log = {
+      ...{ missing: quiet, failed: quiet },
+      mended: ({ how }: { readonly how: string }) => said.push(how),
+    };
+    const { entries } = this;
+    const storage = {
+      start: (observer: StorageObserver) => observer.opened(undefined),
+      stop: () => Promise.resolve(),
+      ...{ storeId: 'shared', isWriter: true, orderSlack: 1 },
+      async *entries(after: number) {
+        yield* await Promise.resolve(entries.filter(({ order }) => order > after));
+      },
+    } as unknown as StorageProvider;
+    const index = new HubIndex(this.redis, log, { seal: new PriceSeal(secret), versions });
+    this.#indexes.push(index);
+    // The start waits a while for an index that is not there: what is asked is what comes then.
+    await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+    return { index, said };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#indexes.map((index) => index.stop()));
+  }
+}
+
+describe('an index that several processes make', () => {
+  let server: SandboxRedis;
+  let redis: Redis;
+  let journal: SharedJournal;
+
+  beforeAll(async () => {
+    server = await startRedis(await freePort());
+    redis = new Redis(server.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop('SIGKILL');
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+    journal = new SharedJournal(redis);
+  });
+
+  /** As if the index had been made an hour ago. */
+  const age = async (): Promise<void> => {
+    const since = Math.floor(Date.now() / 1000) - 3600;
+    await redis.hset('hub:i:meta', 'since', String(since));
+  };
+
+  it.each([
+    ['keep another number of versions', 2, SECRET],
+    ['mark prices by another secret', 0, 'another secret'],
+  ])('is made once by those that %s, and not in turns', async (_what, versions, secret) => {
+    journal.entries.push(put(1, 'a'), price(2, 'a'));
+    const old = await journal.process(0);
+    expect((await old.index.lookUp('o', 'a'))?.terms).toBe('{"amount":"1"}');
+    await age();
+    const young = await journal.process(versions, secret);
+    const asked: unknown[] = [];
+    const until = Date.now() + 3500;
+    while (Date.now() < until) {
+      asked.push(await old.index.lookUp('o', 'a').catch((error: unknown) => error));
+      expect((await young.index.lookUp('o', 'a'))?.terms).toBe('{"amount":"1"}');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(asked.every((answer) => answer instanceof IndexUnavailableError)).toBe(true);
+    expect([old.said, young.said]).toEqual([['made anew'], ['made anew']]);
+    // It is not left to them for ever: the deployment may have been taken back.
+    await age();
+    await eventually('the other one has it', () => Promise.resolve(old.said.length === 2));
+    expect((await old.index.lookUp('o', 'a'))?.terms).toBe('{"amount":"1"}');
+    await journal.stop();
+  });
+
+  it('keeps a file that gets its price while it is given up for its age', async () => {
+    const { index } = await journal.process(2);
+    const note = async (...entries: JournalEntry[]): Promise<void> => {
+      journal.entries.push(...entries);
+      await index.stored(entries);
+    };
+    await note(put(1, 'sold'), put(2, 'free'), put(3, 'was_sold'));
+    await note(price(4, 'was_sold'), price(5, 'was_sold', ''));
+    // The sweep has read all three before the price came.
+    await note(price(6, 'sold'));
+    await note(forAge(7, 'sold', 1), forAge(8, 'free', 2), forAge(9, 'was_sold', 3));
+    const found = async (process: HubIndex): Promise<readonly string[]> => {
+      const all = await Promise.all(
+        ['sold', 'free', 'was_sold'].map((id) => process.lookUp('o', id)),
+      );
+      return all.flatMap((named) => (named === undefined ? [] : [named.object.id]));
+    };
+    expect(await found(index)).toEqual(['sold']);
+    // A removal that comes later than a price was taken away is meant.
+    await note(price(10, 'sold', ''));
+    expect(await found(index)).toEqual(['sold']);
+    // What is made of the journal is the same.
+    await redis.flushall();
+    const { index: made } = await journal.process(2);
+    expect(await found(made)).toEqual(['sold']);
+    await eventually('the first one knows it', async () => {
+      const names = await found(index).catch(() => []);
+      return names.length === 1;
+    });
+    await note(forAge(11, 'sold', 1));
+    expect(await found(made)).toEqual([]);
+    await journal.stop();
+  });
+});
