@@ -32,6 +32,7 @@ const HINTS: Readonly<Record<string, readonly [boolean, boolean, boolean, boolea
   service_details: [true, false, true, true],
   payment_quote: [true, false, true, true],
   payment_pay: [false, true, true, true],
+  payment_call_tool: [false, true, true, true],
   payment_status: [true, false, true, true],
   payment_history: [true, false, true, false],
   policy_get: [true, false, true, false],
