@@ -160,7 +160,7 @@ export class Browser {
   async stop(): Promise<void> {
     this.socket.close();
     await this.started.stop('SIGKILL');
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 
   async #send(
