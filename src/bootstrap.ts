@@ -15,7 +15,15 @@ import { ResponseObserver } from './platform/observability/response-observer.js'
 import { traceRequests } from './platform/tracing/request-spans.js';
 
 /** Pages for people, with what they load. */
-const PAGES = ['/docs', '/admin', '/wallet', '/doctor', '/oauth/consent', '/oauth/authorize'];
+const PAGES = [
+  '/docs',
+  '/admin',
+  '/wallet',
+  '/hub',
+  '/doctor',
+  '/oauth/consent',
+  '/oauth/authorize',
+];
 /** Pages with answers for programs below them, which keep their own headers. */
 const SINGLE_PAGES = ['/', '/discovery', '/discovery/page.js', '/discovery/snippets.js'];
 

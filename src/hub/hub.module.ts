@@ -27,6 +27,7 @@ import { ApiRetentionController } from './api/api-retention.controller.js';
 import { ApiSharedController } from './api/api-shared.controller.js';
 import { ApiUploadController } from './api/api-upload.controller.js';
 import { ApiVersionController } from './api/api-version.controller.js';
+import { HubPageController } from './api/hub-page.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
@@ -69,6 +70,7 @@ type SalesNeeds = [
     ApiPriceController,
     ApiVersionController,
     ApiRetentionController,
+    HubPageController,
   ],
   providers: [
     {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'undici';
-import type { Hex } from 'viem';
+import type { Hex, TypedDataDefinition } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 
@@ -18,7 +18,7 @@ interface Reply {
 interface WalletRequest {
   readonly id: number;
   readonly method: string;
-  readonly params?: readonly Hex[];
+  readonly params?: readonly string[];
 }
 
 const WALLET_IN_PAGE = `
@@ -32,6 +32,17 @@ const WALLET_IN_PAGE = `
       }),
   };
 `;
+
+/** Whatever it is asked to sign, its person agrees. */
+async function answerOf(
+  account: PrivateKeyAccount,
+  method: string,
+  [first = '0x', second = ''] = [] as readonly string[],
+): Promise<string | readonly string[]> {
+  if (method === 'personal_sign') return account.signMessage({ message: { raw: first as Hex } });
+  if (method !== 'eth_signTypedData_v4') return [account.address];
+  return account.signTypedData(JSON.parse(second) as TypedDataDefinition);
+}
 
 /** A real browser with one page, driven through the Chrome DevTools protocol. */
 export class Browser {
@@ -126,10 +137,7 @@ export class Browser {
   async #answerAsWallet({ id, method, params }: WalletRequest): Promise<void> {
     const account = this.#wallet;
     if (account === undefined) return;
-    const isSigning = method === 'personal_sign';
-    const answer = isSigning
-      ? await account.signMessage({ message: { raw: params?.[0] ?? '0x' } })
-      : [account.address];
+    const answer = await answerOf(account, method, params);
     await this.evaluate(`answersOfWallet.get(${id})(${JSON.stringify(answer)})`);
   }
 
