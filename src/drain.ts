@@ -6,6 +6,7 @@ import { probesListings } from './discovery/alive/probes-listings.js';
 import { Learner } from './discovery/learning/learner.js';
 import { learnsListings } from './discovery/learning/learning.module.js';
 import { Rater } from './discovery/quality/rater.js';
+import { SimulatedSettles } from './facilitator/simulation/simulated-settles.js';
 import { SettlementWaits } from './facilitator/status/settlement-waits.js';
 import { Archiver } from './history/archiver.js';
 import { AuditArchiver } from './history/audit-archiver.js';
@@ -47,7 +48,10 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
     }
   };
   // A look-up that waits would keep the process for as long as it was asked to.
-  if (config.hasRole('api')) app.get(SettlementWaits).stop();
+  if (config.hasRole('api')) {
+    app.get(SettlementWaits).stop();
+    app.get(SimulatedSettles).stop();
+  }
   // Attempts take seconds, beside what else there is to end.
   const webhooks = tellsWebhooks(config) ? app.get(WebhookJobs).stop() : undefined;
   const answered = closeServer(app.getHttpServer());

@@ -17,7 +17,7 @@ import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js'
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { sendJson } from '../platform/http/json.js';
 import { arrivalOf, JsonBodyReader } from '../platform/http/request-body.js';
-import { FacilitatorService, type Versions } from './facilitator.service.js';
+import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
 import { describeEndpoint } from './self-description.js';
 import {
   connectionOf,
@@ -26,6 +26,7 @@ import {
   sendSettleAnswer,
   wantsAsync,
 } from './settle-response.js';
+import { markSimulated, simulationAsked } from './simulation/simulation-request.js';
 import { readPaymentQuery } from './status/payment-query.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
@@ -63,15 +64,20 @@ export abstract class FacilitatorController {
   @RequireScope('settle')
   @RateLimited('settle')
   async settle(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
+    const asked = simulationAsked(request);
     const body = await this.bodies.json(request, response);
-    const answer = await this.facilitator.settle(body, this.versions, {
+    const terms: SettleTerms = {
       idempotencyKey: { value: idempotencyKeyOf(request), caller: callerOf(request) },
       address: this.addresses.of(request),
       isAsync: wantsAsync(request),
       finality: finalityOf(request, this.facilitator.defaultFinality),
       arrivedAt: arrivalOf(request),
       connection: connectionOf(response),
-    });
+    };
+    if (asked !== undefined) markSimulated(response);
+    const answer = await (asked === undefined
+      ? this.facilitator.settle(body, this.versions, terms)
+      : this.facilitator.simulate(body, this.versions, terms, asked));
     if (answer === undefined) response.destroy();
     else sendSettleAnswer(response, answer);
   }
@@ -102,7 +108,9 @@ export abstract class FacilitatorController {
       return;
     }
     if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
-    const status = await this.settlements.byPayment(query, this.versions);
+    const asked = simulationAsked(request);
+    const status = await this.settlements.byPayment(query, this.versions, asked);
+    if (asked !== undefined) markSimulated(response);
     if (status === undefined) throw new NotFoundException();
     sendJson(response, 200, status);
   }

@@ -1,10 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
+import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
 import type { LabelStore } from '../settlement/ledger/label-store.js';
 import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
@@ -19,6 +21,9 @@ import { LandingController } from './landing.controller.js';
 import { PaymentObserver } from './payment-observer.js';
 import { SettlementModule } from './settle/settle.module.js';
 import { SettleService } from './settle/settle.service.js';
+import { isSimulatedId } from './simulation/outcomes.js';
+import { SimulatedSettles } from './simulation/simulated-settles.js';
+import { RedisSimulationStore } from './simulation/simulation-store.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SettlementWaits } from './status/settlement-waits.js';
 import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
@@ -47,11 +52,20 @@ export class FacilitatorModule {
           {
             ...{ config: AppConfig, chains: ChainRegistry, logger: PinoLogger },
             ...{ verifier: VerifyService, settler: SettleService, observer: PaymentObserver },
-            extension: SETTLE_EXTENSION,
+            ...{ extension: SETTLE_EXTENSION, simulated: SimulatedSettles },
           },
           (parts: FacilitatorParts) => new FacilitatorService(parts),
         ),
         SupportedService,
+        {
+          provide: SimulatedSettles,
+          inject: [LEDGER_REDIS, ChainRegistry],
+          useFactory: (redis: Redis, chains: ChainRegistry) =>
+            new SimulatedSettles({
+              store: new RedisSimulationStore(redis),
+              chainIds: () => chains.all.map(({ chainId }) => chainId),
+            }),
+        },
         ...[SettlementLookUp, VerifyErrorFilter, SettleErrorFilter],
         JsonBodyReader,
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
@@ -63,11 +77,15 @@ export class FacilitatorModule {
         },
         {
           provide: SettlementWaits,
-          inject: [StatusService, SettlementEvents],
-          useFactory: (status: StatusService, news: SettlementEvents) =>
+          inject: [StatusService, SettlementEvents, SimulatedSettles],
+          useFactory: (
+            status: StatusService,
+            news: SettlementEvents,
+            simulated: SimulatedSettles,
+          ) =>
             new SettlementWaits({
               ...{ news, now: () => performance.now() },
-              look: (id) => status.byId(id),
+              look: (id) => (isSimulatedId(id) ? simulated.byId(id) : status.byId(id)),
             }),
         },
       ],

@@ -28,6 +28,8 @@ import type { Connection } from './settle/requester-wait.js';
 import { type SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import { keyScope, keyTagOf, labelTagOf } from './settle/settle-context.js';
+import type { SimulatedSettles } from './simulation/simulated-settles.js';
+import type { AskedSimulation } from './simulation/simulation-request.js';
 import { type VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
@@ -69,6 +71,8 @@ export interface FacilitatorParts {
   readonly observer: PaymentObserver;
   /** Sees to what settle requests carry beside their payment. */
   readonly extension: SettleExtension;
+  /** Plays settles for sellers' tests. */
+  readonly simulated: SimulatedSettles;
 }
 
 /** From request bodies to answers, for every version alike. */
@@ -124,6 +128,25 @@ export class FacilitatorService {
       Date.now() - terms.arrivedAt,
     );
     return answer && withExtension(this.#explained(answer, request), carried);
+  }
+
+  /**
+   * The same played: no part of the service that moves or remembers money hears of it.
+   *
+   * @returns `undefined` where nothing is to be said.
+   * @throws BadRequestException, SimulationRefused, RedisUnavailableError
+   */
+  async simulate(
+    body: unknown,
+    versions: Versions,
+    { idempotencyKey, isAsync, finality, connection }: SettleTerms,
+    asked: AskedSimulation,
+  ): Promise<SettleAnswer | undefined> {
+    const { request } = this.#read(body, versions, 'settle');
+    const { parsed } = request;
+    const keyTag = parsed.ok ? tagOfKey(idempotencyKey, parsed.payment) : '';
+    const terms = { ...asked, keyTag, isAsync, finality, connection };
+    return this.parts.simulated.settle(request, terms);
   }
 
   #carriedBy({ envelope, parsed }: ReadRequest): CarriedExtension | undefined {

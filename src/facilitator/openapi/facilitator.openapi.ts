@@ -10,9 +10,16 @@ import {
 import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
+import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
-const SETTLE = ['Settlement-Id', 'Settle-Finality', 'Retry-After', 'EXTENSION-RESPONSES'];
+const SETTLE = [
+  'Settlement-Id',
+  'Settle-Finality',
+  'Retry-After',
+  'EXTENSION-RESPONSES',
+  'X-Simulated',
+];
 const EMPTY = 'The body is empty; a JSON object is expected.';
 const QUERY =
   'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
@@ -65,6 +72,13 @@ const IDEMPOTENCY = header(
   { type: 'string', minLength: 1, maxLength: 256 },
 );
 
+const SIMULATE = header(
+  'X-Simulate',
+  'For tests of sellers, with an API key that has the scope `simulate`, on test networks: this outcome is ' +
+    'played, and nothing is settled. The answer has the header `X-Simulated`.',
+  { type: 'string', enum: [...SIMULATED_OUTCOMES] },
+);
+
 const SETTLE_HEADERS: Json = [
   IDEMPOTENCY,
   header('Settle-Finality', 'How certain the chain has to be before success is told.', {
@@ -76,6 +90,7 @@ const SETTLE_HEADERS: Json = [
     minLength: 1,
     examples: ['respond-async'],
   }),
+  SIMULATE,
 ];
 
 const QUERY_PARAMETERS: Json = ['paymentPayload', 'paymentRequirements'].map((name) => ({
@@ -179,7 +194,7 @@ function pathsOf({
             'Handed out to this request, by `Prefer: respond-async`.',
             'SettleAnswer',
             examples.HANDED_OUT,
-            ['Settlement-Id', 'Settle-Finality', 'Location'],
+            ['Settlement-Id', 'Settle-Finality', 'Location', 'X-Simulated'],
           ),
           409: jsonAnswer(
             'This Idempotency-Key came with another payment before.',

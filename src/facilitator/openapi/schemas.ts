@@ -228,8 +228,9 @@ const ANSWERS = {
       settlementId,
       source: {
         type: 'string',
-        enum: ['ledger', 'archive'],
-        description: '`archive`: it has left the ledger, and is as it was last archived.',
+        enum: ['ledger', 'archive', 'simulation'],
+        description:
+          '`archive`: it has left the ledger, and is as it was last archived. `simulation`: it was played, by `X-Simulate`.',
       },
       state,
       paid: { type: 'boolean', description: 'Whether the payee has been paid by it.' },

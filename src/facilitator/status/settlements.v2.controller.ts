@@ -26,10 +26,13 @@ import {
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
 import { keyScope, labelTagOf } from '../settle/settle-context.js';
 import { connectionOf } from '../settle-response.js';
+import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
+import { SimulatedSettles } from '../simulation/simulated-settles.js';
+import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
 import { SettlementQueryDto } from './settlement-query.dto.js';
 import { SettlementWaits, WAIT_SECONDS_MAX } from './settlement-waits.js';
-import { StatusService } from './status.service.js';
+import { authorizationIdsOf, StatusService } from './status.service.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
 @Controller('v2/settlements')
@@ -41,6 +44,7 @@ export class SettlementsV2Controller {
     @Inject(SETTLEMENT_LISTING) private readonly listing: SettlementListing,
     private readonly waits: SettlementWaits,
     private readonly addresses: ClientAddresses,
+    private readonly simulated: SimulatedSettles,
   ) {}
 
   /** `?wait=20`: when its state changes, at the latest after so many seconds. */
@@ -60,6 +64,7 @@ export class SettlementsV2Controller {
     });
     if (!connection.isWritable) return;
     if (status === undefined) throw new NotFoundException();
+    if (isSimulatedId(id)) markSimulated(response);
     if (isTurnedAway) response.setHeader('Retry-After', 1);
     sendJson(response, 200, status);
   }
@@ -85,7 +90,7 @@ export class SettlementsV2Controller {
     }
     if (query.transaction !== undefined) {
       const hash = query.transaction.toLowerCase() as Hex;
-      const settlements = await this.status.byTransaction(hash);
+      const settlements = await this.#byTransaction(hash, response);
       if (settlements.length === 0) throw new NotFoundException();
       sendJson(response, 200, { settlements });
       return;
@@ -101,14 +106,28 @@ export class SettlementsV2Controller {
         'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       );
     }
-    const status = await this.status.byAuthorization({
-      chainId,
-      asset,
-      payer,
-      nonce: BigInt(nonce),
-    });
+    const authorization = { chainId, asset, payer, nonce: BigInt(nonce) };
+    const asked = simulationAsked(request);
+    if (asked !== undefined) {
+      const ids = authorizationIdsOf(authorization);
+      const played = await this.simulated.byAuthorization(asked.caller, asked.outcome, ids);
+      if (played === undefined) throw new NotFoundException();
+      markSimulated(response);
+      sendJson(response, 200, played);
+      return;
+    }
+    const status = await this.status.byAuthorization(authorization);
     const isKnown = status.source !== 'chain' || status.used;
     sendJson(response, isKnown ? 200 : 404, status);
+  }
+
+  /** The hash itself says whether it is one of a transaction that never was. */
+  async #byTransaction(hash: Hex, response: Response): Promise<readonly SettlementStatus[]> {
+    const id = simulatedIdOfHash(hash);
+    if (id === undefined) return this.status.byTransaction(hash);
+    markSimulated(response);
+    const played = await this.simulated.byId(id);
+    return played === undefined ? [] : [played];
   }
 
   /** By a label in the scope it was given in: that of the API key, else of payee and payer. */

@@ -94,10 +94,8 @@ export class StatusService {
    *   nothing of it either.
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
-    const { chainId, asset, payer, nonce } = query;
-    const ids = allMethods().map(({ name }) =>
-      authorizationIdOf(name, chainId, asset, payer, nonce),
-    );
+    const { chainId, asset } = query;
+    const ids = authorizationIdsOf(query);
     const claims = await this.settlements.claimsOf(chainId, ids).catch(unlessAway);
     const found = claims instanceof ArchiveUnavailableError ? [] : claims;
     const claim = found.find(({ details }) => details === undefined || details.token === asset);
@@ -111,6 +109,12 @@ export class StatusService {
   get #chainIds(): readonly number[] {
     return this.chains.all.map(({ chainId }) => chainId);
   }
+}
+
+/** What it may be called: by each transfer method. */
+export function authorizationIdsOf(query: AuthorizationQuery): readonly string[] {
+  const { chainId, asset, payer, nonce } = query;
+  return allMethods().map(({ name }) => authorizationIdOf(name, chainId, asset, payer, nonce));
 }
 
 /** What the archive cannot say now the chain may. */

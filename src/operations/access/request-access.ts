@@ -52,11 +52,11 @@ export class RequestAccess implements AccessPolicy {
     // What the key may list, for routes that list.
     const payees = key?.scopes.has('history') === true ? key.payees : undefined;
     const isOperator = key?.scopes.has('admin') === true || undefined;
+    const maySimulate = key?.scopes.has('simulate') === true || undefined;
+    const known = { payees, isOperator, maySimulate };
     return bucket === undefined || limits[bucket] === 0
-      ? { refusal: undefined, caller, payees, isOperator, headers: NO_HEADERS }
-      : this.#count(request, bucket, caller).then((counted) => ({
-          ...{ ...counted, payees, isOperator },
-        }));
+      ? { refusal: undefined, caller, ...known, headers: NO_HEADERS }
+      : this.#count(request, bucket, caller).then((counted) => ({ ...counted, ...known }));
   }
 
   async #count(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { integerSetting } from './settings.js';
 
 /** What an API key may be used for. */
-export const SCOPES = ['verify', 'settle', 'history', 'hub', 'admin'] as const;
+export const SCOPES = ['verify', 'settle', 'history', 'hub', 'admin', 'simulate'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Kinds of requests that are counted apart. */

@@ -31,6 +31,8 @@ export interface AccessDecision {
   readonly payees?: ReadonlySet<Address> | undefined;
   /** Whether the key has the scope `admin`, whatever the route asks for. */
   readonly isOperator?: boolean | undefined;
+  /** Whether the key has the scope `simulate`, likewise. */
+  readonly maySimulate?: boolean | undefined;
   /** For the answer, a refusal or not. */
   readonly headers: AnswerHeaders;
 }
@@ -87,7 +89,7 @@ export const CHALLENGE: AnswerHeaders = {
 };
 
 function apply(
-  { refusal, caller, payees, isOperator, headers }: AccessDecision,
+  { refusal, caller, payees, isOperator, maySimulate, headers }: AccessDecision,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -96,6 +98,7 @@ function apply(
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
   if (payees !== undefined) (request as KnownRequest)[PAYEES] = payees;
   if (isOperator === true) (request as KnownRequest)[OPERATOR] = true;
+  if (maySimulate === true) (request as KnownRequest)[SIMULATES] = true;
 }
 
 function refuse(status: number, headers: AnswerHeaders, response: ServerResponse): never {
@@ -111,16 +114,23 @@ function setHeaders(headers: AnswerHeaders, response: ServerResponse): void {
 const CALLER = Symbol('caller');
 const PAYEES = Symbol('payees');
 const OPERATOR = Symbol('operator');
+const SIMULATES = Symbol('simulates');
 
 interface KnownRequest extends IncomingMessage {
   [CALLER]?: string;
   [PAYEES]?: ReadonlySet<Address>;
   [OPERATOR]?: boolean;
+  [SIMULATES]?: boolean;
 }
 
 /** Id of the API key a request came with; `undefined` when there was none, or none is asked for. */
 export function callerOf(request: IncomingMessage): string | undefined {
   return (request as KnownRequest)[CALLER];
+}
+
+/** Whether the API key a request came with may have settles played; never without a key. */
+export function maySimulate(request: IncomingMessage): boolean {
+  return (request as KnownRequest)[SIMULATES] === true;
 }
 
 /**

@@ -3,13 +3,13 @@ import type { Step } from './step.js';
 
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
-  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Hub-Access',
+  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Hub-Access, X-Simulated',
   'ETag, Accept-Ranges, Content-Range, Content-Disposition',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate',
 ].join(', ');
 /** For those that do not say which headers they will send. */
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, X-API-Key, PAYMENT-SIGNATURE, Hub-Access';
+  'Authorization, Content-Type, Idempotency-Key, X-API-Key, X-Simulate, PAYMENT-SIGNATURE, Hub-Access';
 /** Seconds a browser may remember the answer to a preflight. */
 const MAX_AGE = '86400';
 

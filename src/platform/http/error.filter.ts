@@ -12,6 +12,7 @@ import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { CodedError } from './coded-error.js';
 import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
+import { StatedProblem } from './stated-problem.js';
 
 /** What an answer says of an error. */
 export interface Problem {
@@ -44,6 +45,10 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     // A failed health check is a report, not an error.
     if (error instanceof ServiceUnavailableException && isReport(error.getResponse())) {
       sendJson(response, error.getStatus(), error.getResponse());
+      return;
+    }
+    if (error instanceof StatedProblem) {
+      sendJson(response, error.status, this.bodyOf(error));
       return;
     }
     if (error instanceof CodedError) {

@@ -15,6 +15,10 @@ const HEADERS: JsonObject = {
       'What becomes of what was declared beside the payment: JSON in base64. Only where something was.',
     schema: { type: 'string' },
   },
+  'X-Simulated': {
+    description: 'The answer was played, by `X-Simulate`: no money moved, and none will.',
+    schema: { type: 'string', const: 'true' },
+  },
   'Retry-After': {
     description: 'Seconds after which to ask again.',
     schema: { type: 'integer', minimum: 1 },

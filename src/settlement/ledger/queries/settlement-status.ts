@@ -5,8 +5,11 @@ import type { Settlement } from './settlement-queries.js';
 /** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
 export interface SettlementStatus {
   readonly settlementId: string;
-  /** `archive`: as it was last archived; the ledger does not hold it any more. */
-  readonly source: 'ledger' | 'archive';
+  /**
+   * `archive`: as it was last archived; the ledger does not hold it any more. `simulation`: it was played for a
+   * seller's test, and nothing of it happened.
+   */
+  readonly source: 'ledger' | 'archive' | 'simulation';
   readonly state: SettlementState;
   /** Whether the payee has been paid by it, at the certainty of `finality`. */
   readonly paid: boolean;

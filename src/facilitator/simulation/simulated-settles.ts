@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { within } from '../../platform/concurrency/timing.js';
+import { identityOf } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import {
+  type Finality,
+  isFailure,
+  isSoldToKey,
+  isSuccessAt,
+  type SettlementView,
+} from '../../settlement/model/settlement.js';
+import { type ReadRequest, refusalOf } from '../refusal.js';
+import type { Connection } from '../settle/requester-wait.js';
+import { type SettleAnswer, SettleAnswers } from '../settle/settle-answer.js';
+import {
+  mayBeSimulatedOn,
+  SILENT_MS,
+  simulatedIdOf,
+  type SimulatedOutcome,
+  SLOW_MS,
+} from './outcomes.js';
+import {
+  type Simulated,
+  simulatedDetailsOf,
+  type SimulatedSettlement,
+  simulatedStatusOf,
+  successView,
+  viewOf,
+} from './simulated-settlement.js';
+import { SimulationRefused } from './simulation-refused.js';
+import type { SimulationStore } from './simulation-store.js';
+
+/** Requests of one API key that may be kept waiting at a time, in one process. */
+const WAITS_MOST = 64;
+
+export interface SimulationTerms {
+  readonly outcome: SimulatedOutcome;
+  /** Id of the API key. */
+  readonly caller: string;
+  /** See `keyTagOf`; empty without a key. */
+  readonly keyTag: string;
+  readonly isAsync: boolean;
+  readonly finality: Finality;
+  readonly connection: Connection;
+}
+
+export interface SimulatedSettlesParts {
+  readonly store: SimulationStore;
+  /** For explanations: networks that are served. */
+  readonly chainIds: () => readonly number[];
+  readonly maySimulateOn?: (chainId: number) => boolean;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  readonly silentMs?: number;
+}
+
+/**
+ * Settles that are played: the answers of real ones, by the same builders, of payments that never reach the
+ * ledger or a chain.
+ */
+export class SimulatedSettles {
+  readonly #waits = new Map<string, number>();
+  readonly #stopped: Promise<void>;
+  #stop: () => void = () => undefined;
+  readonly #now: () => number;
+  readonly #silentMs: number;
+
+  constructor(private readonly parts: SimulatedSettlesParts) {
+    this.#now = parts.now ?? Date.now;
+    this.#silentMs = parts.silentMs ?? SILENT_MS;
+    this.#stopped = new Promise((resolve) => {
+      this.#stop = resolve;
+    });
+  }
+
+  /** Ends every wait: this process is about to end. */
+  stop(): void {
+    this.#stop();
+  }
+
+  /**
+   * @returns `undefined` where nothing is to be said: the connection is to be closed.
+   * @throws SimulationRefused, RedisUnavailableError
+   */
+  async settle(request: ReadRequest, terms: SimulationTerms): Promise<SettleAnswer | undefined> {
+    const { parsed } = request;
+    const answer = parsed.ok
+      ? await this.#play(parsed.payment, terms)
+      : new SettleAnswers(parsed.correspondent, terms.finality, undefined).failure(parsed.reason);
+    const reason = answer?.body.errorReason;
+    if (answer === undefined || reason === undefined) return answer;
+    const { message, extensions } = refusalOf(reason, request, this.parts.chainIds());
+    return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
+  }
+
+  /** @throws RedisUnavailableError */
+  async byId(id: string): Promise<SettlementStatus | undefined> {
+    const simulated = await this.parts.store.find(id);
+    return simulated && simulatedStatusOf(simulated, this.#now());
+  }
+
+  /** Of the payments whose names these are, the first that this API key has played with this outcome. */
+  async byAuthorization(
+    caller: string,
+    outcome: SimulatedOutcome,
+    authorizationIds: readonly string[],
+  ): Promise<SettlementStatus | undefined> {
+    for (const authorizationId of authorizationIds) {
+      const found = await this.byId(simulatedIdOf(caller, authorizationId, outcome));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async #play(payment: Payment, terms: SimulationTerms): Promise<SettleAnswer | undefined> {
+    const { outcome, caller, finality, connection } = terms;
+    const draft = this.#draft(payment, terms);
+    const begun = await this.parts.store.begin(caller, draft);
+    if (begun === 'full') throw new SimulationRefused('full');
+    const { settlement, isNew } = begun;
+    const answers = new SettleAnswers(payment, finality, settlement.id);
+    if (settlement.termsTag !== draft.termsTag) return answers.failure('duplicate_settlement');
+    if (outcome === 'timeout' && isNew) {
+      await this.#wait(caller, this.#silentMs, connection);
+      return undefined;
+    }
+    if (outcome === 'slow') {
+      const left = settlement.begunAt + SLOW_MS - this.#now();
+      if (left > 0) await this.#wait(caller, left, connection);
+    }
+    if (!connection.isWritable) return undefined;
+    // As it stands after the wait.
+    const now = (await this.parts.store.find(settlement.id)) ?? begun;
+    return this.#answer(now, answers, payment, terms);
+  }
+
+  #draft(payment: Payment, terms: SimulationTerms): SimulatedSettlement {
+    const { outcome, caller, isAsync, finality } = terms;
+    const { chainId, amount } = payment.requirements;
+    if (!(this.parts.maySimulateOn ?? mayBeSimulatedOn)(chainId)) {
+      throw new SimulationRefused('network');
+    }
+    if (outcome === 'reorg' && finality === 'finalized') throw new SimulationRefused('finality');
+    const action = actionOf(payment.claim);
+    const { reasons, settlesLess } = action;
+    const identity = identityOf(payment);
+    const details = simulatedDetailsOf(payment);
+    if (identity === undefined || details === undefined || action.needsNoTransaction(amount)) {
+      throw new SimulationRefused('payment');
+    }
+    const failure = outcome === 'reverted' ? reasons.transactionFailed : reasons.expired;
+    return {
+      id: simulatedIdOf(caller, identity.authorizationId, outcome),
+      ...{ outcome, isAsync, details, failure, termsTag: identity.termsTag },
+      begunAt: this.#now(),
+      ...(settlesLess && { settledAmount: amount.toString() }),
+    };
+  }
+
+  /** In the order in which a real one is judged: sold to another, failed, paid, under way. */
+  async #answer(
+    simulated: Simulated,
+    answers: SettleAnswers,
+    payment: Payment,
+    { keyTag, isAsync, finality }: SimulationTerms,
+  ): Promise<SettleAnswer> {
+    const { id } = simulated.settlement;
+    const view = viewOf(simulated, this.#now());
+    const transaction = view.transaction;
+    const duplicate = (): SettleAnswer => answers.failure('duplicate_settlement', transaction);
+    const { isRepeatable, reasons } = actionOf(payment.claim);
+    const isOwn = isSoldToKey(view, keyTag);
+    if (view.sale.state === 'sold' && !isOwn && !isRepeatable) return duplicate();
+    const requester = randomUUID();
+    const sold = (): Promise<boolean> =>
+      isOwn || isRepeatable
+        ? Promise.resolve(true)
+        : this.parts.store.sell(id, { requester, keyTag, at: this.#now() });
+    const takeBack = (): Promise<void> => this.parts.store.takeBack(id, requester);
+    if (isAsync) {
+      return (await sold()) ? answers.handedOut({ id, transaction }, takeBack) : duplicate();
+    }
+    if (isFailure(view)) {
+      return answers.failure(view.reason ?? reasons.transactionFailed, transaction);
+    }
+    if (!isPaidAt(view))
+      return transaction === undefined ? duplicate() : answers.pending(transaction);
+    // A success is sold before it is said, as a real one is.
+    return (await sold()) ? answers.success(successView(view, finality), takeBack) : duplicate();
+  }
+
+  async #wait(caller: string, ms: number, connection: Connection): Promise<void> {
+    const waiting = this.#waits.get(caller) ?? 0;
+    if (waiting >= WAITS_MOST) throw new SimulationRefused('full');
+    this.#waits.set(caller, waiting + 1);
+    try {
+      await within(ms, Promise.race([connection.closed, this.#stopped]));
+    } finally {
+      const left = (this.#waits.get(caller) ?? 1) - 1;
+      if (left === 0) this.#waits.delete(caller);
+      else this.#waits.set(caller, left);
+    }
+  }
+}
+
+/** Waiting for finality is not played: what is included is told as final to who asks for that. */
+function isPaidAt(view: SettlementView): boolean {
+  return isSuccessAt(view, 'included');
+}

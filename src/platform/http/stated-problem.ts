@@ -1,0 +1,12 @@
+import type { Reason } from '../../protocol/reasons.js';
+
+/** A refusal whose text is ours and may be read by whoever asked, whatever is usually said with its status. */
+export class StatedProblem extends Error {
+  constructor(
+    readonly status: number,
+    readonly reason: Reason,
+    message: string,
+  ) {
+    super(message);
+  }
+}
