@@ -7,10 +7,10 @@ import {
   type OpenApiPart,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
 import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { LOOK_UPS, RATE } from './look-ups.openapi.js';
-import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
 const SETTLE = [
