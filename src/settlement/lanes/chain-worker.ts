@@ -29,6 +29,8 @@ export interface ChainWorkerOptions {
 /** A settlement whose job has not brought it here by then is brought by the sweep. */
 const OVERDUE_MS = 1000;
 const SWEPT_AT_ONCE = 500;
+/** Rounds of one sweep: whatever comes to jobs that nobody reads is brought by it alone. */
+const ROUNDS_OF_A_SWEEP = 20;
 
 /** What a process does for one chain: its own lanes, those that nobody has the key of, and what is parked. */
 export class ChainWorker {
@@ -101,12 +103,23 @@ export class ChainWorker {
   async sweep(): Promise<void> {
     if (!this.slots.some(({ held }) => held !== undefined)) return;
     const { store, chainId, jobs, observer, parked } = this.options;
-    const ids = await store.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
-    const ready = ids.length > 0 ? await store.ready(chainId, ids) : 0;
+    const ready = await this.#bringOverdue();
     const swept = await store.sweep(chainId, SWEPT_AT_ONCE);
     jobs.finished(swept.expired);
     await parked.round();
     observer.parkedNow(chainId, await store.parkedCount(chainId));
     if (ready + swept.ready > 0) this.notifyWork();
+  }
+
+  /** @returns how many became ready. */
+  async #bringOverdue(): Promise<number> {
+    const { store, chainId } = this.options;
+    let ready = 0;
+    for (let round = 0; round < ROUNDS_OF_A_SWEEP; round += 1) {
+      const ids = await store.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
+      if (ids.length > 0) ready += await store.ready(chainId, ids);
+      if (ids.length < SWEPT_AT_ONCE) break;
+    }
+    return ready;
   }
 }

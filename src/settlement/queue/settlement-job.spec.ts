@@ -4,9 +4,9 @@ import { jobsFor, OpenJobs, SETTLEMENTS_OF_A_JOB, settlementsOf } from './settle
 const claimed = (...ids: string[]) => ids.map((settlementId) => ({ settlementId }));
 
 describe('jobs of settlements', () => {
-  it('carry what was claimed together', () => {
+  it('carry what was claimed together; a job of one as an earlier version reads it, too', () => {
     expect(jobsFor(claimed('a', 'b', 'c'))).toEqual([{ settlementIds: ['a', 'b', 'c'] }]);
-    expect(jobsFor(claimed('a'))).toEqual([{ settlementIds: ['a'] }]);
+    expect(jobsFor(claimed('a'))).toEqual([{ settlementIds: ['a'], settlementId: 'a' }]);
     expect(jobsFor([])).toEqual([]);
   });
 
@@ -25,7 +25,7 @@ describe('jobs of settlements', () => {
     const traced = { settlementId: 'b', traceparent: '00-1-2-01' };
     expect(jobsFor([...claimed('a'), traced, ...claimed('c')])).toEqual([
       { settlementIds: ['a', 'c'] },
-      { settlementIds: ['b'], traceparent: '00-1-2-01' },
+      { settlementIds: ['b'], settlementId: 'b', traceparent: '00-1-2-01' },
     ]);
   });
 

@@ -5,6 +5,8 @@
 export interface SettlementJob {
   /** One, or all that were claimed in one turn of a process; at most {@link SETTLEMENTS_OF_A_JOB}. */
   readonly settlementIds: readonly string[];
+  /** Of a job of one, for processes of the version before, which know of no others. */
+  readonly settlementId?: string;
   /** Span of the request that made it, see `JobObserver`: such a job has one settlement. */
   readonly traceparent?: string;
 }
@@ -38,7 +40,14 @@ export function jobsFor(claimed: readonly LoneJob[]): readonly SettlementJob[] {
     gathered.push(settlementId);
     if (gathered.length >= SETTLEMENTS_OF_A_JOB) gathered = [];
   }
-  return jobs;
+  return jobs.map(readableBefore);
+}
+
+function readableBefore(job: SettlementJob): SettlementJob {
+  const [settlementId] = job.settlementIds;
+  return job.settlementIds.length === 1 && settlementId !== undefined
+    ? { ...job, settlementId }
+    : job;
 }
 
 /** The jobs that a process has taken and that are not at their end, by what they carry. */

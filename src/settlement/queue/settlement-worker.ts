@@ -12,6 +12,8 @@ const LOOK_INTERVAL_MS = 1000;
 const READERS = 4;
 /** Jobs a reader has open at once. A job is open as long as one of its settlements is worked on. */
 const JOBS_PER_READER = 5000;
+/** Of these together the ledger is asked at once. */
+const LOOKED_AT_ONCE = 1000;
 /** Jobs of a process that died are seen as that, and run elsewhere, after these two at most. */
 const LOCK_MS = 15_000;
 const STALLED_LOOK_MS = 5000;
@@ -45,6 +47,7 @@ export class SettlementWorker {
   #workers: Worker<SettlementJob>[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
+  #isLooking = false;
 
   constructor(private readonly options: SettlementWorkerOptions) {}
 
@@ -120,14 +123,20 @@ export class SettlementWorker {
   }
 
   async #closeFinished(): Promise<void> {
+    // One look at a time: those of a slow Redis would pile up.
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     const ids = this.#open.settlements;
-    if (ids.length === 0) return;
     const { store, chainId, onError } = this.options;
     try {
-      this.finished(await store.finishedOf(chainId, ids));
+      for (let from = 0; from < ids.length; from += LOOKED_AT_ONCE) {
+        this.finished(await store.finishedOf(chainId, ids.slice(from, from + LOOKED_AT_ONCE)));
+      }
     } catch (error) {
       // Redis may be away: the next look tells.
       if (!(error instanceof RedisUnavailableError)) onError(asError(error));
+    } finally {
+      this.#isLooking = false;
     }
   }
 }

@@ -40,8 +40,8 @@ describe('the queue of settlements', () => {
     const { jobs, calls } = queue('00-1-2-01');
     await Promise.all([jobs.add('a'), jobs.add('b')]);
     expect(calls.flat().map(({ data }) => data)).toEqual([
-      { settlementIds: ['a'], traceparent: '00-1-2-01' },
-      { settlementIds: ['b'], traceparent: '00-1-2-01' },
+      { settlementIds: ['a'], settlementId: 'a', traceparent: '00-1-2-01' },
+      { settlementIds: ['b'], settlementId: 'b', traceparent: '00-1-2-01' },
     ]);
   });
 
