@@ -56,7 +56,7 @@ describe('a start', () => {
   };
 
   it.each([
-    ['a Redis Cluster', () => ['--cluster-enabled', 'yes']],
+    ['a node of a Redis Cluster', () => ['--cluster-enabled', 'yes']],
     ['a replica', () => ['--replicaof', '127.0.0.1', '1']],
     ['a Sentinel', () => [sentinel(), '--sentinel']],
   ])('refuses %s in a line that names the setting', async (what, args) => {

@@ -14,7 +14,7 @@ const SERVERS = 3;
 const SENTINELS = 3;
 /** A server that is silent for so long is given up by a Sentinel. */
 const DOWN_AFTER_MS = 1500;
-const READY_MS = 30_000;
+const READY_MS = 60_000;
 /** A failover that had begun when the primary came back goes on, and is over by then. */
 const AGREED_FOR_MS = 2500;
 
