@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -314,6 +314,7 @@ const TASKS = {
   },
   pay: { needs: [], run: () => tsx('sandbox/pay.ts', ...args) },
   doctor: { needs: [], run: () => tsx('sandbox/doctor.ts', ...args) },
+  grade: { needs: [], run: () => tsx('sandbox/grade.ts', ...args) },
   agent: {
     needs: [installAnvil, findRedis, findPostgres, build],
     run: () => tsx('sandbox/agent.ts', ...args),
