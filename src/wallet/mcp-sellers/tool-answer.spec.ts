@@ -49,6 +49,12 @@ describe('what a tool answered', () => {
     expect([status, told]).toEqual([402, failed]);
   });
 
+  it('is no demand where its text is deeper than any demand', () => {
+    const deep = `{"x402Version":2,"accepts":[],"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const result = { isError: true, content: [{ type: 'text', text: deep }] };
+    expect(read({ result }).status).toBe(500);
+  });
+
   it('shows content and data, and nothing else', () => {
     const result = { content, structuredContent: { a: 1 }, _meta: { [META]: receipt }, more: 1 };
     expect(read({ result }).body).toEqual({ content, structuredContent: { a: 1 } });

@@ -1,4 +1,5 @@
 import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
+import { parseSellerJson } from '../../protocol/payment/seller-json.js';
 import {
   isJsonObject,
   type JsonObject,
@@ -46,7 +47,7 @@ function demandOf({ structuredContent, content }: JsonObject): JsonObject | unde
   const [first] = Array.isArray(content) ? (content as readonly unknown[]) : [];
   const { type, text } = readOptionalObject(first) ?? {};
   const isText = type === 'text' && typeof text === 'string';
-  return demandIn(structuredContent) ?? (isText ? demandIn(parse(text)) : undefined);
+  return demandIn(structuredContent) ?? (isText ? demandIn(parseSellerJson(text)) : undefined);
 }
 
 function demandIn(value: unknown): JsonObject | undefined {
@@ -69,14 +70,6 @@ function answerOf(
       ...(receipt !== undefined && { 'payment-response': base64(receipt) }),
     },
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function base64(value: JsonObject): string {

@@ -17,6 +17,8 @@ import type { WalletFetch } from './wallet-fetch.js';
 
 /** A seller that says "pending" is asked again this often, with the same payment. */
 const PENDING_RETRY_MS = 1000;
+/** Of a request with a payment, which may have left before: also where the seller's name leads elsewhere by now. */
+const LEAVES_IT_OPEN: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
 
 export interface PresenterParts {
   readonly fetcher: WalletFetch;
@@ -96,7 +98,7 @@ export class Presenter {
       try {
         answer = await send(request, payment, signal);
       } catch (error) {
-        if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
+        if (!(error instanceof WalletError) || !LEAVES_IT_OPEN.has(error.code)) throw error;
         return undefined;
       }
     } while (isPending(answer) && !signal.aborted);
