@@ -7,7 +7,15 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -297,6 +305,34 @@ const jestWith = (env, ...rest) =>
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
+/** So many failing files may be the machine's fault; more are not. */
+const MOST_REPLAYED = 8;
+
+/**
+ * All tests, two files at a time. Files that failed beside another one are played again alone, and the last lines name
+ * them: what needs the machine for itself is told apart from what is broken. A file that fails twice fails the run.
+ */
+async function testAll(SERVICE_MAIN) {
+  const report = join(ROOT, 'node_modules', '.cache', 'test-report.json');
+  rmSync(report, { force: true });
+  // A test that failed may have left a server running: it must not keep the run from ending.
+  const always = ['--forceExit', '--json', `--outputFile=${report}`];
+  const code = await jestWith({ SERVICE_MAIN }, '--maxWorkers=2', ...always, ...args);
+  if (code === 0 || !existsSync(report)) return code;
+  const failed = JSON.parse(readFileSync(report, 'utf8'))
+    .testResults.filter(({ status }) => status === 'failed')
+    .map(({ name }) => name);
+  if (failed.length === 0 || failed.length > MOST_REPLAYED) return code;
+  out.write(`\nFAILED beside others, played again alone:\n  ${failed.join('\n  ')}\n`);
+  const again = await jestWith(
+    { SERVICE_MAIN },
+    ...['--maxWorkers=1', '--forceExit', '--runTestsByPath', ...failed],
+  );
+  const verdict = again === 0 ? 'PASSED ALONE, failed beside others' : 'FAILED TWICE, or some of';
+  out.write(`\n${verdict}:\n  ${failed.join('\n  ')}\n`);
+  return again;
+}
+
 /** Each door of the service has a file there, and an equal share of the requests; declarations come by none. */
 function fuzzedDoors() {
   const files = readdirSync(join(ROOT, 'test', 'fuzz'));
@@ -326,7 +362,7 @@ const TASKS = {
       ...[findKubectl, findPython, build],
     ],
     run: async () => {
-      const code = await jestWith({ SERVICE_MAIN: packService() }, ...args);
+      const code = await testAll(packService());
       // Pages of output are above it: what was left out is said last.
       out.write('NOT RUN: the image and docker-compose.yml (ten minutes): npm run check:deploy\n');
       out.write('NOT RUN: the seller in Rust (ten minutes): npm run test:rust\n');

@@ -168,7 +168,7 @@ export class Browser {
   async stop(): Promise<void> {
     this.socket.close();
     await this.started.stop('SIGKILL');
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
+    await removeFolder(this.folder);
   }
 
   async #send(
@@ -196,6 +196,19 @@ export class Browser {
       void this.#send('Page.handleJavaScriptDialog', { accept: true });
     } else if (reply.method === 'Runtime.bindingCalled') {
       void this.#answerAsWallet(JSON.parse(String(reply.params?.['payload'])) as WalletRequest);
+    }
+  }
+}
+
+/** The processes a browser started outlive it by a moment, and write until they see that it is gone. */
+async function removeFolder(folder: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (tries === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 }
