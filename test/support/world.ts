@@ -13,6 +13,7 @@ import {
   type SandboxClient,
   sandboxClient,
 } from '../../sandbox/deploy.js';
+import { type GethChain, startGeth } from '../../sandbox/geth.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
@@ -26,6 +27,15 @@ export interface WorldOptions {
 }
 
 const TEST_CONTRACTS = fileURLToPath(new URL('../contracts', import.meta.url));
+
+/** Anvil, or go-ethereum in developer mode where `GETH` names its binary. */
+async function startChain(options: { chainId: number; blockTime?: number }): Promise<GethChain> {
+  const binary = process.env['GETH'];
+  if (binary !== undefined && binary !== '') return startGeth({ binary, ...options });
+  const chain = await startAnvil({ port: await freePort(), ...options });
+  const deployment = await deploySandbox(chain.url);
+  return { chain, client: sandboxClient(chain.url), deployment };
+}
 
 /** A Redis and a chain of their own, with contracts, money and as many services as a test wants. */
 export class World {
@@ -84,15 +94,12 @@ export class World {
   }
 
   static async start({ chainId = 31_337, blockTime }: WorldOptions = {}): Promise<World> {
-    const [redis, anvil] = await Promise.all([
+    const [redis, { chain, client, deployment }] = await Promise.all([
       freePort().then((port) => startRedis(port)),
-      freePort().then((port) =>
-        startAnvil({ port, chainId, ...(blockTime !== undefined && { blockTime }) }),
-      ),
+      startChain({ chainId, ...(blockTime !== undefined && { blockTime }) }),
     ]);
-    const deployment = await deploySandbox(anvil.url);
     const artifacts = compileFolder(TEST_CONTRACTS);
-    return new World(redis, anvil, sandboxClient(anvil.url), deployment, artifacts);
+    return new World(redis, chain, client, deployment, artifacts);
   }
 
   get chainId(): number {
@@ -137,15 +144,10 @@ export class World {
   }
 
   async approvePermit2(account: PrivateKeyAccount, token: Address, value: bigint): Promise<void> {
-    await this.client.impersonateAccount({ address: account.address });
-    const hash = await this.client.sendUnsignedTransaction({
-      from: account.address,
-      to: token,
-      data: approveData(PERMIT2, value),
-    });
+    const data = approveData(PERMIT2, value);
+    const hash = await this.client.sendTransaction({ account, chain: null, to: token, data });
     await this.client.mine({ blocks: 1 });
     await this.client.waitForTransactionReceipt({ hash });
-    await this.client.stopImpersonatingAccount({ address: account.address });
   }
 
   balance(token: Address, owner: Address): Promise<bigint> {
