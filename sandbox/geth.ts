@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -136,5 +136,5 @@ function gethClient(url: string): SandboxClient {
       });
       await client.waitForTransactionReceipt({ hash, timeout: 20_000 });
     },
-  })) as unknown as SandboxClient;
+  }));
 }

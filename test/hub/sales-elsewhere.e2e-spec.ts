@@ -22,6 +22,8 @@ import { World } from '../support/world.js';
 
 const PATIENCE_MS = 60_000;
 const BOOK = randomBytes(3_000_000);
+/** The same after a restart. */
+const PREFIX = `tests/${randomBytes(6).toString('hex')}`;
 
 /**
  * A hub that keeps its files in a bucket, in a process without chains, and sells by a facilitator elsewhere. The bucket
@@ -174,7 +176,7 @@ function bucketSettings(fixture: S3Fixture): Record<string, string> {
     ...fixture.settings,
     HUB_S3_ENDPOINT: env['S3_ENDPOINT'],
     HUB_S3_BUCKET: env['S3_BUCKET'] ?? 'files',
-    HUB_S3_PREFIX: `tests/${randomBytes(6).toString('hex')}`,
+    HUB_S3_PREFIX: PREFIX,
     HUB_S3_ACCESS_KEY_ID: env['S3_ACCESS_KEY_ID'] ?? '',
     HUB_S3_SECRET_ACCESS_KEY: env['S3_SECRET_ACCESS_KEY'] ?? '',
   };
