@@ -49,7 +49,10 @@ interface Manifest {
   };
 }
 
-const OVERLAYS = ['testnet', 'production', 'production-s3', 'production-history'];
+const OVERLAYS = [
+  ...['testnet', 'production', 'production-s3', 'production-history'],
+  'production-scaled',
+];
 const WORKLOADS = ['Deployment', 'StatefulSet'];
 
 function rendered(overlay: string): readonly Manifest[] {
@@ -184,6 +187,39 @@ describe('components of kustomize', () => {
       ({ ports: open = [] }) => open.map(({ port }) => port),
     );
     expect(new Set(ports)).toEqual(new Set([53, 443, 5432, 6379]));
+  });
+});
+
+describe('the overlay production-scaled', () => {
+  interface Rule {
+    readonly seriesQuery: string;
+    readonly name: { readonly as: string };
+    readonly metricsQuery: string;
+  }
+  const text = JSON.stringify(rendered('production-scaled'));
+  const { externalRules } = parse(read('deploy/monitoring/adapter-rules.yml')) as {
+    externalRules: readonly Rule[];
+  };
+
+  it('scales by metrics that the adapter makes of series there are', () => {
+    const asked = [...text.matchAll(/"external":{"metric":{"name":"(\w+)"}/g)].map(
+      ([, one]) => one,
+    );
+    expect(asked.sort()).toEqual(externalRules.map(({ name }) => name.as).sort());
+    const page = read('docs/metrics.md');
+    for (const { seriesQuery, metricsQuery } of externalRules) {
+      const series = metricsQuery.match(/x402_\w+/g) ?? [];
+      expect(series).toContain(seriesQuery);
+      for (const one of series) expect(page).toContain(`| \`${one}\` | gauge |`);
+    }
+  });
+
+  it('lets all that know a Redis reach its Sentinels', () => {
+    const policies = rendered('production-scaled').filter(({ kind }) => kind === 'NetworkPolicy');
+    expect(policies).toHaveLength(4);
+    for (const { spec } of policies) {
+      expect(JSON.stringify(spec.egress)).toContain('{"port":26379}');
+    }
   });
 });
 
@@ -367,8 +403,8 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       // A number of its own would undo the autoscaler's at each apply.
       expect(scaled?.spec.replicas).toBeUndefined();
     }
-    expect(ofKind('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)).toEqual([
-      'x402-api',
-    ]);
+    expect(ofKind('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)).toEqual(
+      overlay === 'production-scaled' ? ['x402-api', 'x402-worker'] : ['x402-api'],
+    );
   });
 });
