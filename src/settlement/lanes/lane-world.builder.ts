@@ -323,7 +323,7 @@ export class LaneWorld {
     };
     const state = new LaneState(windowMax, () => undefined, clock);
     const fees = { market: () => Promise.resolve(chain.market) };
-    const gasEstimates = { typical: 100_000n, note: () => undefined };
+    const gasEstimates = { typical: 100_000n, raise: () => undefined };
     const suspensions = { noteRevert: () => undefined, isSuspended: () => false };
     const assetSuspensions = {
       suspended: [],

@@ -187,7 +187,8 @@ export interface BatchSimulator {
 export interface GasEstimates {
   /** Gas of a typical settlement. */
   readonly typical: bigint;
-  note(payment: AcceptedPayment, gas: bigint): unknown;
+  /** Notes what a receipt shows: it raises what is known of this kind, and says nothing where nothing is known. */
+  raise(payment: AcceptedPayment, gas: bigint): void;
 }
 
 /** Assets whose batches reverted lately. */

@@ -24,7 +24,7 @@ describe('Confirmer', () => {
       ...{ store, state, reader: chain, rate, clock, observer: recordingObserver(told) },
       gasEstimates: {
         typical: 100_000n,
-        note: (payment, gas) => learned.push([payment, gas]),
+        raise: (payment, gas) => learned.push([payment, gas]),
       },
     });
   });

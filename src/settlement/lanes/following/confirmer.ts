@@ -165,7 +165,7 @@ export class Confirmer {
     const [only] = tracked.items;
     if (inclusion.isSuccess && tracked.attempt.kind === 'single' && only !== undefined) {
       if (tracked.isSettledBy(inclusion.transaction)) {
-        gasEstimates.note(only.payment, inclusion.gasUsed);
+        gasEstimates.raise(only.payment, inclusion.gasUsed);
       }
     }
     observer.included(held.lane, tracked.attempt, inclusion, latencyMs);

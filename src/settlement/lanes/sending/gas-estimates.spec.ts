@@ -14,6 +14,18 @@ describe('the gas book', () => {
     expect(book.limitFor(payment)).toBe(150_000n);
   });
 
+  it('is raised by a receipt, and does not begin with one: that payee may have had a balance', () => {
+    const book = new LearnedGasEstimates(300_000n);
+    const payment = anAcceptedPayment();
+    book.raise(payment, 73_000n);
+    expect(book.limitFor(payment)).toBeUndefined();
+    book.note(payment, 90_000n);
+    book.raise(payment, 73_000n);
+    expect(book.limitFor(payment)).toBe(108_000n);
+    book.raise(payment, 100_000n);
+    expect(book.limitFor(payment)).toBe(120_000n);
+  });
+
   it('counts what is behind a call by its length, which is another for each payment', () => {
     const book = new LearnedGasEstimates(300_000n);
     const [bare, long] = [

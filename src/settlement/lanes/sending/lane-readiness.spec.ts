@@ -55,7 +55,7 @@ describe('a lane that is asked whether it can send', () => {
       },
       fees: { market: () => Promise.resolve(chain.market) },
       gasBalance: new GasBalance({ balance } as unknown as LaneChain, SIGNER, clock),
-      gasEstimates: { typical: GAS, note: () => undefined },
+      gasEstimates: { typical: GAS, raise: () => undefined },
     });
   }
 
