@@ -291,6 +291,18 @@ describe('a simulated settlement', () => {
     expect(conduct.trafficOf(MULTICALL3, PAYER).kind).toBe('marked');
   });
 
+  it.each<[string, bigint, 'open' | 'marked']>([
+    ['does not when its limit was no more than a good transfer takes', 87_693n, 'open'],
+    ['does when it was given all that one may cost', 300_000n, 'marked'],
+  ])('of trusted code that runs out of gas marks the payer: %s', async (_, gas, kind) => {
+    const { runner, conduct } = aNode((asked) =>
+      isControl(asked) ? result('0x') : error(-32_603, 'EVM error OutOfGas'),
+    );
+    conduct.trust([TOKEN]);
+    expect(await runner.simulate({ ...SETTLEMENT, gas })).toEqual({ status: 'halted' });
+    expect(conduct.trafficOf(TOKEN, PAYER).kind).toBe(kind);
+  });
+
   it('of trusted code is one call', async () => {
     const { runner, asked, conduct } = aNode(() => result('0x'));
     conduct.trust([TOKEN]);

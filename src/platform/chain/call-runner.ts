@@ -74,11 +74,11 @@ export class CallRunner {
   async simulate(settlement: Settlement): Promise<Effect> {
     const { health, contracts } = this.parts;
     const { conduct, simulation } = contracts;
-    const { call, gas, sender, token, payer } = settlement;
+    const { call, gas, sender, token } = settlement;
     const traffic = this.#trafficOf(settlement);
     if (conduct.isTrusted(token)) {
       const outcome = await this.#run(call, { sender, gas, at: 'latest', traffic });
-      if (outcome.status === 'halted') conduct.noteBurn(token, payer);
+      if (outcome.status === 'halted') this.#noteBurn(settlement);
       return outcome.status === 'returned' ? { status: 'paid', gasUsed: undefined } : outcome;
     }
     return (await simulation.isSupported(health.endpoint))
@@ -122,6 +122,14 @@ export class CallRunner {
     throw this.#unavailable('eth_simulateV1');
   }
 
+  /**
+   * Using up what a good transfer may take burns nothing. A limit that was learned may be too small for this one, and
+   * that is no fault of the payer, all whose payments would be kept apart.
+   */
+  #noteBurn({ gas, token, payer }: Settlement): void {
+    if (gas > GOOD_TRANSFER_GAS) this.parts.contracts.conduct.noteBurn(token, payer);
+  }
+
   #trafficOf({ call, token, payer }: Settlement): Traffic {
     return this.parts.contracts.conduct.trafficOf(token, payer, call.deploys !== undefined);
   }
@@ -155,7 +163,7 @@ export class CallRunner {
    */
   async #simulateByCalls(settlement: Settlement, traffic: Traffic): Promise<Effect> {
     const { conduct } = this.parts.contracts;
-    const { call, sender, gas, token, payer, payTo } = settlement;
+    const { call, sender, gas, token, payTo } = settlement;
     const watched = effectCall(call, balanceOfCall(token, payTo));
     const watchedOptions = { gas: gas + EFFECT_CALL_GAS, at: 'latest', traffic };
     const isBound = settlement.isSenderBound === true && sender !== undefined;
@@ -165,7 +173,7 @@ export class CallRunner {
         ? this.#runAs(sender.address, watched, watchedOptions)
         : this.#run(watched, { sender, ...watchedOptions }),
     ]);
-    if (plain.status === 'halted' || proof.status === 'halted') conduct.noteBurn(token, payer);
+    if (plain.status === 'halted' || proof.status === 'halted') this.#noteBurn(settlement);
     if (plain.status !== 'returned') return plain;
     const effect =
       proof.status === 'returned' ? decodeEffectCall(proof.data, settlement) : undefined;
