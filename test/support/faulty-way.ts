@@ -40,6 +40,12 @@ export class FaultyWay {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** As it was at first: nothing was counted, nothing is wrong. */
+  reset(): void {
+    [this.passed, this.throttled, this.cut, this.throttledPercent] = [0, 0, 0, 0];
+    this.isCut = false;
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
