@@ -190,6 +190,35 @@ describe('the operator page', () => {
     await admin(`lanes/${lane}/resume`, 'POST');
   });
 
+  it('follows what a lane sent before it was retired to its end, and nothing new goes by it', async () => {
+    await world.client.setIntervalMining({ interval: 0 });
+    const handedOut = await post(`${service.url}/settle`, await payment(), {
+      'X-API-Key': shop.key,
+      Prefer: 'respond-async',
+    });
+    expect(handedOut.status).toBe(202);
+    const id = handedOut.headers.get('settlement-id') ?? '';
+    const url = `${service.url}/v2/settlements/${id}`;
+    await eventually('it is sent', async () => (await get(url)).body['state'] === 'broadcast');
+
+    await admin(`lanes/${lane}/retire`, 'POST');
+    await eventually('it is seen', async () => (await lanes())[0]?.['isRetiring'] === true);
+    expect((await lanes())[0]).toMatchObject({ retiring: { by: 'night-shift' } });
+    const nonce = (await lanes())[0]?.['nextNonce'];
+    const refused = await settle(await payment());
+    expect(refused.body).toMatchObject({ success: false, transaction: '' });
+
+    await world.client.setIntervalMining({ interval: 1 });
+    await eventually('it is final', async () => (await get(url)).body['state'] === 'finalized');
+    await eventually('nothing is in flight', async () => {
+      return ((await lanes())[0]?.['attempts'] as Json[]).length === 0;
+    });
+    // Its key can be taken out now: nothing of it is on its way, and it has signed nothing more.
+    expect((await lanes())[0]).toMatchObject({ isRetiring: true, nextNonce: nonce });
+    await admin(`lanes/${lane}/reinstate`, 'POST');
+    await eventually('it is back', async () => (await lanes())[0]?.['isRetiring'] !== true);
+  });
+
   it('retires a lane at once, and reinstates it', async () => {
     const isOffered = async (): Promise<boolean> => {
       const { body } = await get(`${service.url}/supported`);
