@@ -246,7 +246,7 @@ describe('settle', () => {
   it('tells success at the finality that is asked for', async () => {
     const body = await aBody();
     let answer = await settle(body, { 'settle-finality': 'finalized' });
-    // With GETH it is up to 32 blocks away, beyond one wait.
+    // With GETH it may be further away than one wait lasts.
     await eventually(
       'the end of its wait',
       async () => {
