@@ -77,7 +77,8 @@ async function send(method, url, headers = {}) {
   const answer = await response.json().catch(() => undefined);
   if (response.ok) return answer;
   const { Message, error } = answer ?? {};
-  throw new Error([Message, error].find((text) => typeof text === 'string') ?? FAILED);
+  const said = [Message, error].find((text) => typeof text === 'string') ?? FAILED;
+  throw Object.assign(new Error(said), { status: response.status });
 }
 
 function urlOf(what, parameters) {
@@ -151,12 +152,17 @@ async function showFiles(offset) {
   showRows((found ?? []).length === PAGE);
 }
 
+/** What is answered where there is none to tell. */
+const NO_PRICE = new Set([403, 404]);
+
 async function priceOf(name) {
   try {
     const { amount, asset, network } = await send('GET', urlOf('price', { owner, file: name }));
     return `For sale: ${amount} of ${asset} (${network}), in the token’s smallest unit.`;
-  } catch {
-    return 'Not for sale.';
+  } catch (error) {
+    // Anything else is no answer: an owner must not take it for one and set a price anew.
+    if (NO_PRICE.has(error.status)) return 'Not for sale.';
+    return `The price is not known now: ${error.message}`;
   }
 }
 

@@ -126,6 +126,15 @@ describe('the page of an owner of files, in a browser', () => {
     expect(names).toContain('note');
   });
 
+  it('says that a price is not known, and never that there is none, while it cannot be asked', async () => {
+    await person.browser.evaluate(`window.fetch = ((real) => (url, options) =>
+      String(url).includes('/api/price?')
+        ? Promise.resolve(new Response('{}', { status: 503 }))
+        : real(url, options))(window.fetch)`);
+    await open('note');
+    expect(await textOf('price')).toMatch(/^The price is not known now:/);
+  });
+
   it('says what the hub says no with', async () => {
     await open('note');
     await hub.service.stop('SIGKILL');
