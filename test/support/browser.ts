@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'undici';
@@ -168,7 +169,9 @@ export class Browser {
   async stop(): Promise<void> {
     this.socket.close();
     await this.started.stop('SIGKILL');
-    await removeFolder(this.folder);
+    // The processes it started outlive it by a moment and write until they see that it is gone. Of the two, only `rm` then
+    // empties the folder anew at each retry; `rmSync` retries the removal of the folder alone.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 
   async #send(
@@ -196,19 +199,6 @@ export class Browser {
       void this.#send('Page.handleJavaScriptDialog', { accept: true });
     } else if (reply.method === 'Runtime.bindingCalled') {
       void this.#answerAsWallet(JSON.parse(String(reply.params?.['payload'])) as WalletRequest);
-    }
-  }
-}
-
-/** The processes a browser started outlive it by a moment, and write until they see that it is gone. */
-async function removeFolder(folder: string): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      rmSync(folder, { recursive: true, force: true });
-      return;
-    } catch (error) {
-      if (tries === 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 }
