@@ -196,12 +196,13 @@ describe('the overlay production-scaled', () => {
     readonly name: { readonly as: string };
     readonly metricsQuery: string;
   }
-  const text = JSON.stringify(rendered('production-scaled'));
+  const manifests = rendered('production-scaled');
   const { externalRules } = parse(read('deploy/monitoring/adapter-rules.yml')) as {
     externalRules: readonly Rule[];
   };
 
   it('scales by metrics that the adapter makes of series there are', () => {
+    const text = JSON.stringify(manifests);
     const asked = [...text.matchAll(/"external":{"metric":{"name":"(\w+)"}/g)].map(
       ([, one]) => one,
     );
@@ -215,7 +216,7 @@ describe('the overlay production-scaled', () => {
   });
 
   it('lets all that know a Redis reach its Sentinels', () => {
-    const policies = rendered('production-scaled').filter(({ kind }) => kind === 'NetworkPolicy');
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
     expect(policies).toHaveLength(4);
     for (const { spec } of policies) {
       expect(JSON.stringify(spec.egress)).toContain('{"port":26379}');
