@@ -17,7 +17,8 @@ export interface GethOptions {
   readonly blockTime?: number;
 }
 
-export interface GethChain {
+/** A chain with the sandbox's contracts, of either node. */
+export interface SandboxChain {
   readonly chain: Anvil;
   readonly client: SandboxClient;
   readonly deployment: Deployment;
@@ -37,7 +38,7 @@ interface DumpedAccount {
  * go-ethereum in developer mode, with the sandbox's contracts in its first block. They are deployed on anvil and its
  * state is taken over, so that both chains hold the same code at the same addresses.
  */
-export async function startGeth(options: GethOptions): Promise<GethChain> {
+export async function startGeth(options: GethOptions): Promise<SandboxChain> {
   const { binary, chainId, blockTime } = options;
   const { deployment, alloc } = await sandboxState(chainId);
   const dir = mkdtempSync(join(tmpdir(), 'x402-geth-'));

@@ -13,7 +13,7 @@ import {
   type SandboxClient,
   sandboxClient,
 } from '../../sandbox/deploy.js';
-import { type GethChain, startGeth } from '../../sandbox/geth.js';
+import { type SandboxChain, startGeth } from '../../sandbox/geth.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
@@ -28,10 +28,11 @@ export interface WorldOptions {
 
 const TEST_CONTRACTS = fileURLToPath(new URL('../contracts', import.meta.url));
 
-/** Anvil, or go-ethereum in developer mode where `GETH` names its binary. */
-async function startChain(options: { chainId: number; blockTime?: number }): Promise<GethChain> {
-  const binary = process.env['GETH'];
-  if (binary !== undefined && binary !== '') return startGeth({ binary, ...options });
+/** The binary of go-ethereum, which is the chain in place of anvil where it is given. */
+const GETH = process.env['GETH'] ?? '';
+
+async function startChain(options: { chainId: number; blockTime?: number }): Promise<SandboxChain> {
+  if (GETH !== '') return startGeth({ binary: GETH, ...options });
   const chain = await startAnvil({ port: await freePort(), ...options });
   const deployment = await deploySandbox(chain.url);
   return { chain, client: sandboxClient(chain.url), deployment };
@@ -39,6 +40,8 @@ async function startChain(options: { chainId: number; blockTime?: number }): Pro
 
 /** A Redis and a chain of their own, with contracts, money and as many services as a test wants. */
 export class World {
+  /** Whether the chain is go-ethereum, and not anvil. */
+  readonly isGeth = GETH !== '';
   readonly #services: Service[] = [];
   #redis: SandboxRedis;
 
@@ -122,8 +125,13 @@ export class World {
     };
   }
 
-  async service(more: Readonly<Record<string, string>> = {}, port?: number): Promise<Service> {
-    const service = await startService(port ?? (await freePort()), this.settings(more));
+  /** @param main - of another build than this one. */
+  async service(
+    more: Readonly<Record<string, string>> = {},
+    port?: number,
+    main?: string,
+  ): Promise<Service> {
+    const service = await startService(port ?? (await freePort()), this.settings(more), [], main);
     this.#services.push(service);
     return service;
   }
