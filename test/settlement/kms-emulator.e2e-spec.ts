@@ -1,5 +1,5 @@
 import { CreateKeyCommand, GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { addressOfSpki, recoverableSignature } from '../../src/platform/signing/ecdsa-der.js';
 import { FaultyWay } from '../support/faulty-way.js';
@@ -25,7 +25,7 @@ const REGION = 'eu-central-1';
   let way: FaultyWay;
   let key: { readonly arn: string; readonly address: Address };
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await World.start({ blockTime: 0.5 });
     way = await FaultyWay.to(EMULATOR ?? '');
     const place = { endpoint: EMULATOR ?? '', region: REGION, credentials: CREDENTIALS };
@@ -39,7 +39,7 @@ const REGION = 'eu-central-1';
     await expectItSignsDigests(client);
     await world.client.setBalance({ address: key.address, value: 10n ** 20n });
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await way.stop();
     await world.stop();
   });
@@ -76,12 +76,8 @@ const REGION = 'eu-central-1';
       await world.fund(payer.address, AMOUNT * BigInt(SETTLEMENTS));
       const payTo = newAccount().address;
       const { chainId, usd: token } = world;
-      const left: Body[] = [];
-      for (let n = 0; n < SETTLEMENTS; n += 1) {
-        left.push(
-          await eip3009Body({ payer, chainId, token, payTo, amount: AMOUNT, validFor: 600 }),
-        );
-      }
+      const terms = { payer, chainId, token, payTo, amount: AMOUNT, validFor: 600 };
+      const left = await Promise.all(Array.from({ length: SETTLEMENTS }, () => eip3009Body(terms)));
       const nonceBefore = await world.client.getTransactionCount({ address: key.address });
       way.reset();
       way.throttledPercent = 20;

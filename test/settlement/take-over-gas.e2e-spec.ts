@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { post } from '../support/http.js';
-import { type Body, eip3009Body, newAccount } from '../support/payments.js';
+import { eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
 const AT_ONCE = 64;
@@ -29,10 +29,8 @@ describe('a process that goes on with the lane of another', () => {
     await world.fund(payer.address, AMOUNT * BigInt(count));
     const payTo = newAccount().address;
     const { chainId, usd: token } = world;
-    const left: Body[] = [];
-    for (let made = 0; made < count; made += 1) {
-      left.push(await eip3009Body({ payer, chainId, token, payTo, amount: AMOUNT, validFor: 600 }));
-    }
+    const terms = { payer, chainId, token, payTo, amount: AMOUNT, validFor: 600 };
+    const left = await Promise.all(Array.from({ length: count }, () => eip3009Body(terms)));
     const refusals: unknown[] = [];
     const requester = async (): Promise<void> => {
       for (let body = left.pop(); body !== undefined; body = left.pop()) {
