@@ -41,7 +41,7 @@ export class LearnedGasEstimates {
 
   /**
    * Notes what a receipt shows. It never makes the first entry: whoever takes over a lane reads receipts before it has
-   * simulated anything, and a payee that had a balance costs 17 100 less (EIP-2929, EIP-3529) than one that has none,
+   * simulated anything, and a payee that had a balance costs 17 100 less (EIP-2200, EIP-2929) than one that has none,
    * which is more than the margin.
    */
   raise(payment: AcceptedPayment, gas: bigint): void {
