@@ -328,7 +328,8 @@ async function testAll(SERVICE_MAIN) {
     { SERVICE_MAIN },
     ...['--maxWorkers=1', '--forceExit', '--runTestsByPath', ...failed],
   );
-  const verdict = again === 0 ? 'PASSED ALONE, failed beside others' : 'FAILED TWICE, or some of';
+  const verdict =
+    again === 0 ? 'PASSED ALONE, failed beside others' : 'FAILED AGAIN ALONE, all or some';
   out.write(`\n${verdict}:\n  ${failed.join('\n  ')}\n`);
   return again;
 }
