@@ -31,6 +31,48 @@ describe('the message that answers a request', () => {
     expect(await read(STREAM, text, size)).toEqual(wanted);
   });
 
+  describe.each([1, 2, 3, 1000])('in chunks of %s bytes', (size) => {
+    const event = [
+      'event: message',
+      'data: {"jsonrpc":"2.0",',
+      'data:"id":2,',
+      'data',
+      'data: "result":{"ok":true}}',
+    ];
+
+    it.each([
+      ['LF', '\n'],
+      ['CR LF', '\r\n'],
+      ['CR alone', '\r'],
+    ])('is found where lines end with %s', async (_, end) => {
+      const note = `data: {"id":1,"result":{}}${end}${end}`;
+      expect(await read(STREAM, `${note}${event.join(end)}${end}${end}`, size)).toEqual(wanted);
+    });
+
+    it('is found behind a byte order mark', async () => {
+      expect(await read(STREAM, `\uFEFF${event.join('\n')}\n\n`, size)).toEqual(wanted);
+      expect(await read('application/json', `\uFEFF${JSON.stringify(wanted)}`, size)).toEqual(
+        wanted,
+      );
+    });
+
+    it('is none before its empty line, and two ends of one kind are two', async () => {
+      expect(await read(STREAM, `${event.join('\r\n')}\r\n`, size)).toBeUndefined();
+      expect(await read(STREAM, `data: {\r\rdata: "id":2,"result":1}\r\r`, size)).toBeUndefined();
+    });
+  });
+
+  it('is not kept waiting for the LF of a CR that has ended it', async () => {
+    async function* endless(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`data: ${JSON.stringify(wanted)}\r\r`);
+      await new Promise(() => undefined);
+    }
+    const body = endless();
+    expect(await readMessage({ headers: { 'content-type': STREAM }, body }, 2, MAX)).toEqual(
+      wanted,
+    );
+  });
+
   it('ends the reading: what comes after it is not waited for', async () => {
     async function* endless(): AsyncGenerator<Buffer> {
       yield Buffer.from(`data: ${JSON.stringify(wanted)}\n\n`);

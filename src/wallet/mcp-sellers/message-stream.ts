@@ -42,23 +42,41 @@ async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGen
 async function* whole(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  yield Buffer.concat(chunks).toString('utf8');
+  yield new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** The data of each event. A line is put together once, however small the chunks it comes in. */
+/** The data of each event, by the grammar of event streams in the HTML standard. */
 async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let data: string[] = [];
+  for await (const line of lines(body)) {
+    if (line === 'data') data.push('');
+    if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
+    if (line !== '' || data.length === 0) continue;
+    yield data.join('\n');
+    data = [];
+  }
+}
+
+/**
+ * Lines end with LF, CR or both, and one is told as soon as it ends: the LF of a CR may be in a chunk that never comes.
+ * A line is put together once, however small the chunks it comes in. What has no end is no line.
+ */
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  // Leaves a byte order mark out.
   const decoder = new TextDecoder();
-  let [line, data]: [string[], string[]] = [[], []];
+  let line: string[] = [];
+  let isAfterReturn = false;
   for await (const chunk of body) {
-    const [first = '', ...more] = decoder.decode(chunk, { stream: true }).split('\n');
+    const text = decoder.decode(chunk, { stream: true });
+    // Of no whole character, as may be where a chunk ends within one.
+    if (text === '') continue;
+    const rest = isAfterReturn && text.startsWith('\n') ? text.slice(1) : text;
+    isAfterReturn = text.endsWith('\r');
+    const [first = '', ...more] = rest.split(/\r\n|\n|\r/);
     line.push(first);
     for (const next of more) {
-      const ended = line.join('').replace(/\r$/, '');
+      yield line.join('');
       line = [next];
-      if (ended.startsWith('data:')) data.push(ended.slice(5).replace(/^ /, ''));
-      if (ended !== '' || data.length === 0) continue;
-      yield data.join('\n');
-      data = [];
     }
   }
 }
