@@ -15,8 +15,9 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:d:<wallet>` | zset | 30 days and a window | ids of charges that were released; never charged again |
  * | `x402:wl:s:<wallet>` | hash | while not 0 | sums of what counts, by asset and by `asset\|payTo` |
  * | `x402:wl:due` | zset | until looked up on chain | charges, JSON, by deadline, seconds |
- * | `x402:wl:pk` | hash | always | passkeys of owners: `k:<owner>` key (sealed), `i:<tag>` owner of a credential, `n:<owner>` uses, `whole`: the generation under which all of the journal are in |
- * | `x402:wl:pkn:<owner or tag>` | string | a day | a passkey that was made and not used yet (sealed); owner of its credential |
+ * | `x402:wl:pk` | hash | always | passkeys of owners: `k:<owner>` key (sealed), `i:<tag>` owner of a credential, `n:<owner>` uses, `u:<owner>`: the journal may not have it yet, `whole`: the generation under which all of the journal are in |
+ * | `x402:wl:pkn:<owner>:<tag>` | string | a day | a passkey that was made and not used yet (sealed) |
+ * | `x402:wl:pkn:<tag>` | string | a day | the owner of its credential |
  * | `x402:wl:heads` | hash | always | how many lines each file of the journal has at least (sealed) |
  * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy: how often it was charged, a slash, and the intent (sealed) |
  * | `x402:wl:h:<wallet>` | zset | newest 200 | intents by time, for the history |
@@ -41,6 +42,7 @@ import { createHash } from 'node:crypto';
  */
 export const WALLET_PREFIX = 'x402:wl:';
 
+export const generationKey = (): string => `${WALLET_PREFIX}gen`;
 export const walletKey = (wallet: string): string => `${WALLET_PREFIX}w:${wallet}`;
 export const intentKey = (wallet: string, intentId: string): string =>
   `${WALLET_PREFIX}i:${wallet}:${tagOf(intentId)}`;

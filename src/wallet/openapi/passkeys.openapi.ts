@@ -5,7 +5,7 @@ import {
   type OpenApiPart,
 } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
-import { json, NOT_FOUND, object, operation, WITH_TOKEN } from './operations.js';
+import { CONFLICT, json, NOT_FOUND, object, operation, WITH_TOKEN } from './operations.js';
 import { BASE64URL } from './sign-in.openapi.js';
 
 const CLOSED = { additionalProperties: false };
@@ -25,7 +25,7 @@ export const PASSKEY_PATHS: OpenApiPart['paths'] = {
         ),
       ),
       answer: jsonAnswer('The owner that it is.', 'WalletPasskeyOwner'),
-      more: { ...REFUSED, ...NOT_FOUND },
+      more: { ...REFUSED, ...NOT_FOUND, ...CONFLICT },
     }),
   },
   '/v1/passkeys/options': {

@@ -4,13 +4,13 @@ import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-sc
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { PRELUDE } from '../budget/budget-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
-import { newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys.js';
+import { generationKey, newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys.js';
 import { StoredPasskey } from './passkey.js';
 
 /** Under which generation of Redis all that the journal has is in. */
 const WHOLE = 'whole';
 
-/** KEYS: passkeys. 1 when all is in under the generation there is: another one may have lost some. */
+/** KEYS: passkeys, name of the generation. 1 when all is in under the one there is: another may have lost some. */
 const IS_WHOLE = script(
   'wallet_passkeys_whole',
   PRELUDE +
@@ -31,14 +31,49 @@ redis.call('HSET', KEYS[1], field, ARGV[2])
 return 1`,
 );
 
-/** KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. A counter does not go back. */
+/**
+ * KEYS: passkeys, owner of the credential while it is new, passkey while it is new. ARGV: owner, tag of the credential,
+ * record, life in seconds. 0 where the credential is somebody else's.
+ */
+const PROPOSE = script(
+  'wallet_passkey_propose',
+  `local bound = redis.call('HGET', KEYS[1], 'i:' .. ARGV[2]) or redis.call('GET', KEYS[2])
+if bound and bound ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'EX', ARGV[4])
+redis.call('SET', KEYS[3], ARGV[3], 'EX', ARGV[4])
+return 1`,
+);
+
+/**
+ * KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. 0 where the credential is somebody else's. What
+ * is kept is not in the journal before somebody says so.
+ */
+export const KEEP = script(
+  'wallet_passkey_keep',
+  `local bound = redis.call('HGET', KEYS[1], 'i:' .. ARGV[2])
+if bound and bound ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'i:' .. ARGV[2], ARGV[1])
+redis.call('HSETNX', KEYS[1], 'n:' .. ARGV[1], ARGV[4])
+if redis.call('HSETNX', KEYS[1], 'k:' .. ARGV[1], ARGV[3]) == 1 then redis.call('HSET', KEYS[1], 'u:' .. ARGV[1], '1') end
+return 1`,
+);
+
+/** KEYS: passkeys. ARGV: owner, tag of the credential, record, counter: of the journal. A counter does not go back. */
 const ADD = script(
   'wallet_passkey_add',
   `redis.call('HSET', KEYS[1], 'k:' .. ARGV[1], ARGV[3])
 redis.call('HSETNX', KEYS[1], 'i:' .. ARGV[2], ARGV[1])
 redis.call('HSETNX', KEYS[1], 'n:' .. ARGV[1], ARGV[4])
+redis.call('HDEL', KEYS[1], 'u:' .. ARGV[1])
 return 1`,
 );
+
+/** One that has signed something. */
+export interface KeptPasskey {
+  readonly passkey: StoredPasskey;
+  /** It is in the journal, too, as far as is known here. */
+  readonly isJournaled: boolean;
+}
 
 /**
  * The passkeys of owners, in Redis. The journal has them, too, but for how often each was used. One that was made and
@@ -50,26 +85,34 @@ export class PasskeyBook {
     private readonly seal: RecordSeal,
   ) {}
 
-  async add(owner: Address, passkey: StoredPasskey): Promise<void> {
+  /**
+   * Keeps one that was made, until its time is up. What is kept is found by the owner and the credential alike, so that
+   * nobody can have a credential of theirs found in the place of another's.
+   *
+   * @returns whether the credential is this owner's: false where it is, or is to be, somebody else's.
+   */
+  async propose(owner: Address, passkey: StoredPasskey, seconds: number): Promise<boolean> {
+    const tag = tagOf(passkey.id);
     const record = this.seal.seal(contextOf(owner), JSON.stringify(passkey));
-    const args = [owner, tagOf(passkey.id), record, passkey.counter];
-    await runKeyedScript(this.redis, ADD, [passkeysKey()], args);
-  }
-
-  /** Keeps one that was made, until its time is up. Who brought a key or a credential first has brought it. */
-  async propose(owner: Address, passkey: StoredPasskey, seconds: number): Promise<void> {
-    const key = newPasskeyKey(owner);
-    const record = this.seal.seal(contextOf(owner), JSON.stringify(passkey));
-    const set = (name: string, value: string): Promise<unknown> =>
-      redisCall('wallet_passkeys', this.redis.set(name, value, 'EX', seconds, 'NX'));
-    await set(key, record);
-    await set(newPasskeyKey(tagOf(passkey.id)), owner);
+    const keys = [passkeysKey(), newPasskeyKey(tag), newPasskeyKey(`${owner}:${tag}`)];
+    return (await runKeyedScript(this.redis, PROPOSE, keys, [owner, tag, record, seconds])) === 1;
   }
 
   /** One that was made and not used yet. */
-  async proposed(owner: Address): Promise<StoredPasskey | undefined> {
-    const key = newPasskeyKey(owner);
+  async proposed(owner: Address, credentialId: string): Promise<StoredPasskey | undefined> {
+    const key = newPasskeyKey(`${owner}:${tagOf(credentialId)}`);
     return this.#open(owner, await redisCall('wallet_passkeys', this.redis.get(key)));
+  }
+
+  /** For good; the journal is to have it next. @returns whether the credential is this owner's. */
+  async keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
+    const args = this.#argsOf(owner, passkey);
+    return (await runKeyedScript(this.redis, KEEP, [passkeysKey()], args)) === 1;
+  }
+
+  /** The journal has it. */
+  async noteJournaled(owner: Address): Promise<void> {
+    await redisCall('wallet_passkeys', this.redis.hdel(passkeysKey(), `u:${owner}`));
   }
 
   /**
@@ -79,18 +122,24 @@ export class PasskeyBook {
   async restore(all: ReadonlyMap<string, StoredPasskey>, generation: string): Promise<void> {
     for (const [owner, passkey] of all) {
       const address = readAddress(owner);
-      if (address !== undefined) await this.add(address, passkey);
+      if (address === undefined) continue;
+      await runKeyedScript(this.redis, ADD, [passkeysKey()], this.#argsOf(address, passkey));
     }
     await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), WHOLE, generation));
   }
 
   /** Whether what is not here is nowhere. */
   async isWhole(): Promise<boolean> {
-    return (await runKeyedScript(this.redis, IS_WHOLE, [passkeysKey()], [])) === 1;
+    const keys = [passkeysKey(), generationKey()];
+    return (await runKeyedScript(this.redis, IS_WHOLE, keys, [])) === 1;
   }
 
-  async of(owner: Address): Promise<StoredPasskey | undefined> {
-    return this.#open(owner, await this.#read(`k:${owner}`));
+  async of(owner: Address): Promise<KeptPasskey | undefined> {
+    const fields = [`k:${owner}`, `u:${owner}`] as const;
+    const read = this.redis.hmget(passkeysKey(), ...fields);
+    const [sealed = null, unnoted] = await redisCall('wallet_passkeys', read);
+    const passkey = this.#open(owner, sealed);
+    return passkey && { passkey, isJournaled: unnoted === null };
   }
 
   #open(owner: Address, sealed: string | null): StoredPasskey | undefined {
@@ -109,6 +158,11 @@ export class PasskeyBook {
   /** @returns whether it went up, or the authenticator does not count. */
   async count(owner: Address, counter: number): Promise<boolean> {
     return (await runKeyedScript(this.redis, COUNT, [passkeysKey()], [owner, counter])) === 1;
+  }
+
+  #argsOf(owner: Address, passkey: StoredPasskey): (string | number)[] {
+    const record = this.seal.seal(contextOf(owner), JSON.stringify(passkey));
+    return [owner, tagOf(passkey.id), record, passkey.counter];
   }
 
   #read(field: string): Promise<string | null> {

@@ -9,7 +9,7 @@ import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
 import { Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
-import type { PasskeyBook } from './passkey-book.js';
+import type { KeptPasskey, PasskeyBook } from './passkey-book.js';
 
 const REGISTRATION_SECONDS = 600;
 /** How long one that was made waits for its first use. */
@@ -66,16 +66,20 @@ export class PasskeyOwners {
 
   /**
    * Takes a new passkey; one that is known stays as it is. Anybody can make passkeys, so the journal has it only once it
-   * has signed something.
+   * has signed something. A credential is one owner's, as section 7.1 of WebAuthn wants it, and an owner has one
+   * credential: who says otherwise is refused while the person is there to make another.
    *
    * @returns the owner it is.
-   * @throws WalletError `unauthorized`.
+   * @throws WalletError `unauthorized`; `conflict` for a credential, or a key, that is known as another's.
    */
   async register(made: Attestation): Promise<Address> {
     const { owner, passkey } = await this.#read(made);
-    if ((await this.#find(owner)) === undefined) {
-      await this.parts.book.propose(owner, passkey, UNUSED_SECONDS);
-    }
+    const known = await this.#find(owner);
+    const isOwn =
+      known === undefined
+        ? await this.parts.book.propose(owner, passkey, UNUSED_SECONDS)
+        : known.passkey.id === passkey.id;
+    if (!isOwn) throw taken();
     return owner;
   }
 
@@ -95,7 +99,7 @@ export class PasskeyOwners {
     const read = Assertion.safeParse(given);
     if (!read.success) return false;
     const known = await this.#find(owner);
-    const passkey = known ?? (await this.parts.book.proposed(owner));
+    const passkey = known?.passkey ?? (await this.parts.book.proposed(owner, read.data.id));
     if (passkey?.id !== read.data.id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const { id, ...response } = read.data;
@@ -117,7 +121,7 @@ export class PasskeyOwners {
         requireUserVerification: true,
       });
       if (!verified) return false;
-      if (known === undefined) await this.#keep(owner, passkey);
+      if (known?.isJournaled !== true && !(await this.#keep(owner, passkey))) return false;
       return await this.parts.book.count(owner, authenticationInfo.newCounter);
     } catch (error) {
       // Whatever else it is, the library could not read what a stranger sent.
@@ -126,14 +130,21 @@ export class PasskeyOwners {
     }
   }
 
-  /** For good: it has signed what an owner signs. */
-  async #keep(owner: Address, passkey: StoredPasskey): Promise<void> {
+  /**
+   * For good: it has signed what an owner signs. Redis has it first, marked as not in the journal: who ends between the
+   * steps, or is not answered by one of them, leaves a passkey that is good here and that is noted at its next use.
+   *
+   * @returns false where the credential is somebody else's by now; then the journal does not hear of it.
+   */
+  async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
     const { journal, book, now } = this.parts;
+    if (!(await book.keep(owner, passkey))) return false;
     await journal.append({ event: 'passkey_added', ...{ at: now(), owner, passkey } });
-    await book.add(owner, passkey);
+    await book.noteJournaled(owner);
+    return true;
   }
 
-  async #find(owner: Address): Promise<StoredPasskey | undefined> {
+  async #find(owner: Address): Promise<KeptPasskey | undefined> {
     const { book, restorer } = this.parts;
     const known = await book.of(owner);
     if (known !== undefined || (await book.isWhole())) return known;
@@ -215,4 +226,8 @@ function refused(): WalletError {
     'unauthorized',
     'The passkey was not made for this request and this site.',
   );
+}
+
+function taken(): WalletError {
+  return new WalletError('conflict', 'This passkey is known as another one. Make a new passkey.');
 }
