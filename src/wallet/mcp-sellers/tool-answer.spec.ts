@@ -39,6 +39,17 @@ describe('what a tool answered', () => {
     ['a result beside a failed settlement', paid({ content }, failed), 402, undefined, failed],
     ['an error of the tool', { result: { isError: true, content } }, 500],
     ['an error of a tool that was paid', paid({ isError: true }, receipt), 500, undefined, receipt],
+    ['an error of the protocol', { error: { code: -32_603, data: { a: 1 } } }, 400],
+    ['an error that was paid for', errorOf({ [META]: receipt }), 400, undefined, receipt],
+    ['the same, told beside', errorOf({ _meta: { [META]: receipt } }), 400, undefined, receipt],
+    ['an error by a failed settlement', errorOf({ [META]: failed }), 400, undefined, failed],
+    [
+      'a demand by a failed settlement',
+      { error: { code: 402, data: { ...demand, [META]: failed } } },
+      402,
+      { ...demand, [META]: failed },
+      failed,
+    ],
   ])('is said in the terms of HTTP: %s', (_, message, status, ...[required, told]) => {
     expect(read(message)).toMatchObject({ status, demand: required, receipt: told });
   });
@@ -71,6 +82,10 @@ describe('what a tool answered', () => {
 
 function paid(result: JsonObject, told: JsonObject): JsonObject {
   return { result: { ...result, _meta: { [META]: told } } };
+}
+
+function errorOf(data: JsonObject): JsonObject {
+  return { error: { code: -32_603, message: 'It broke.', data } };
 }
 
 function asText(value: unknown): JsonObject {

@@ -7,7 +7,7 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Where a receipt is: in what is told beside a result, or in a demand after a settlement that failed. */
+/** Where a receipt is: in what is told beside a result, in a demand after a settlement that failed, or in an error. */
 const RECEIPT = 'x402/payment-response';
 /** Errors of JSON-RPC by which some servers demand payment, in place of a result. */
 const DEMANDING: ReadonlySet<unknown> = new Set([402, -32_042]);
@@ -23,8 +23,10 @@ const [ANSWERED, REFUSED, DEMANDED, FAILED] = [200, 400, 402, 500] as const;
  */
 export function toolAnswer(url: string, { result, error }: JsonObject): FetchAnswer {
   if (isJsonObject(error)) {
-    const demand = DEMANDING.has(error['code']) ? demandIn(error['data']) : undefined;
-    return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, { demand });
+    const data = readOptionalObject(error['data']);
+    const demand = DEMANDING.has(error['code']) ? demandIn(data) : undefined;
+    const told = { demand, receipt: receiptIn(data) };
+    return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, told);
   }
   if (!isJsonObject(result)) throw noAnswer('is no result of a tool');
   if ((result['resultType'] ?? 'complete') !== 'complete') {
@@ -32,14 +34,18 @@ export function toolAnswer(url: string, { result, error }: JsonObject): FetchAns
   }
   const { content, structuredContent, isError } = result;
   const demand = isError === true ? demandOf(result) : undefined;
-  const receipt =
-    readOptionalObject(readOptionalObject(result['_meta'])?.[RECEIPT]) ??
-    readOptionalObject(demand?.[RECEIPT]);
+  const receipt = receiptIn(result) ?? receiptIn(demand);
   const shown = { content, structuredContent, isError };
   // A result beside a settlement that failed is not paid for: the chain says whether it is.
   const isUnpaid = demand !== undefined || receipt?.['success'] === false;
   const failed = isError === true ? FAILED : ANSWERED;
   return answerOf(url, isUnpaid ? DEMANDED : failed, shown, { demand, receipt });
+}
+
+/** In what is told beside a result or the data of an error, or among that. */
+function receiptIn(told: JsonObject | undefined): JsonObject | undefined {
+  const beside = readOptionalObject(readOptionalObject(told?.['_meta'])?.[RECEIPT]);
+  return beside ?? readOptionalObject(told?.[RECEIPT]);
 }
 
 /** A paid tool demands as data; some repeat it as text alone. */
