@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { CONFIRM, MARK_SIGNED, RESERVE } from '../../src/wallet/budget/budget-scripts.js';
+import { SWAP_INTENT } from '../../src/wallet/pay/intent.js';
 import { type Answer, post } from '../support/http.js';
 import { PrivyFixture } from './privy/privy-fixture.js';
 import { TestSeller } from './test-seller.js';
@@ -10,8 +11,6 @@ import { WalletWorld } from './wallet-world.js';
 const ONE = 10n ** 18n;
 const SALE_GRACE_MS = 60_000;
 const FUNDS = 100n * ONE;
-/** An intent that is stored again, as it goes to Redis: what became of it is sealed. */
-const STORED = 'set\r\n$85\r\nx402:wl:i:';
 
 interface Buyer {
   readonly step: string;
@@ -114,13 +113,13 @@ describe('a wallet process that is killed at a step of a payment', () => {
     [
       'answered, not recorded',
       (kill) => {
-        redis.set(STORED, 'before', kill);
+        redis.set(SWAP_INTENT.sha, 'before', kill);
       },
     ],
     [
       'recorded, not told',
       (kill) => {
-        redis.set(STORED, 'after', kill);
+        redis.set(SWAP_INTENT.sha, 'after', kill);
       },
     ],
   ];

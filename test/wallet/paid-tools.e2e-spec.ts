@@ -1,12 +1,23 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../support/http.js';
+import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { eventually, post } from '../support/http.js';
+import { newAccount } from '../support/payments.js';
 import { GENERATIONS, mcpAgent } from './mcp-agents.js';
 import { SERVERS, ToolSeller } from './tool-seller.js';
 import { WalletWorld } from './wallet-world.js';
 
 const ARGUMENTS = { city: 'Oslo' };
+const ONE = 10n ** 18n;
+
+/** A message of JSON-RPC; one without an id wants no answer. */
+interface Sent {
+  readonly id?: unknown;
+  readonly method: string;
+  readonly params?: { readonly _meta?: Readonly<Record<string, unknown>> };
+}
 
 /**
  * Tools of other MCP servers. The reference's own wrapper for MCP is in no package registry: the seller is the
@@ -167,6 +178,89 @@ describe('a paid tool of another MCP server', () => {
     expect((await call(agent, 'lied')).body['status']).toBe('paid');
     expect((await seller.received()) - before).toBe(0);
     expect([seller.shown.size, await spent(agent)]).toEqual([1, '1']);
+  });
+
+  describe('that answers with an error and a receipt', () => {
+    /** Speaks the protocol by hand: demands as an error, and answers what is paid for with another. */
+    const broken = async (receiptOf: (payment: unknown) => Promise<unknown>) => {
+      const payTo = newAccount().address;
+      const requirements = {
+        ...{ scheme: 'exact', network: `eip155:${wallets.world.chainId}`, amount: `${ONE}` },
+        ...{ asset: wallets.world.usd, payTo, maxTimeoutSeconds: 60 },
+        extra: { name: USD_NAME, version: USD_VERSION },
+      };
+      const demand = { x402Version: 2, accepts: [requirements], resource: { url: 'mcp://tool' } };
+      const state = { isMended: false, shown: new Set<string>() };
+      const answerTo = async ({ method, params }: Sent): Promise<Record<string, unknown>> => {
+        if (method === 'initialize') {
+          const serverInfo = { name: 'broken', version: '1' };
+          return { result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo } };
+        }
+        const paymentPayload = params?._meta?.['x402/payment'];
+        const message = 'Payment required';
+        if (paymentPayload === undefined) return { error: { code: 402, message, data: demand } };
+        state.shown.add(JSON.stringify(paymentPayload));
+        const settle = { x402Version: 2, paymentPayload, paymentRequirements: requirements };
+        if (state.isMended) {
+          const { body } = await post(`${wallets.url}/settle`, settle);
+          const content = [{ type: 'text', text: 'Rain.' }];
+          return { result: { content, _meta: { 'x402/payment-response': body } } };
+        }
+        const data = { 'x402/payment-response': await receiptOf(settle) };
+        return { error: { code: -32_603, message: 'It broke.', data } };
+      };
+      const server = createServer((request, response) => {
+        void json(request).then(async (sent) => {
+          const { id } = sent as Sent;
+          if (id === undefined) return response.writeHead(202).end();
+          response.setHeader('content-type', 'application/json');
+          const answer = await answerTo(sent as Sent);
+          return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+        });
+      });
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+      const received = () => wallets.world.balance(wallets.world.usd, payTo);
+      return { url, state, received };
+    };
+
+    it('is paid, and said to be once the chain shows it: the error is what was bought', async () => {
+      const { agent } = await wallets.fundedWallet();
+      const tool = await broken(
+        async (settle) => (await post(`${wallets.url}/settle`, settle)).body,
+      );
+      const first = await call(agent, 'error', { url: tool.url });
+      expect(['pending', 'paid']).toContain(first.body['status']);
+      await eventually(
+        'the chain shows it',
+        async () => (await statusOf(agent, 'error')) === 'paid',
+        30_000,
+      );
+      const again = await call(agent, 'error', { url: tool.url });
+      expect(again.body).toMatchObject({ status: 'paid', httpStatus: 400 });
+      expect(String(again.body['body'])).toContain('It broke.');
+      expect(again.body['transaction']).toMatch(/^0x[0-9a-f]{64}$/);
+      expect([tool.state.shown.size, await tool.received()]).toEqual([1, ONE]);
+    });
+
+    it('and has not settled does not end the purchase: the same payment buys the answer', async () => {
+      const { agent } = await wallets.fundedWallet();
+      const lie = { success: true, transaction: `0x${'ab'.repeat(32)}` };
+      const tool = await broken(() => Promise.resolve(lie));
+      const first = await call(agent, 'lie', { url: tool.url });
+      expect([first.body['status'], await tool.received()]).toEqual(['pending', 0n]);
+      expect(await statusOf(agent, 'lie')).toBe('pending');
+      tool.state.isMended = true;
+      const second = await call(agent, 'lie', { url: tool.url });
+      expect(second.body).toMatchObject({ status: 'paid', httpStatus: 200 });
+      expect(String(second.body['body'])).toContain('Rain.');
+      expect([tool.state.shown.size, await tool.received(), await spent(agent)]).toEqual([
+        1,
+        ONE,
+        '1',
+      ]);
+    });
   });
 
   it('is waited for as long as any other answer, byte by byte too', async () => {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
-import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
 import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import type { RecordSeal } from '../seal/record-seal.js';
@@ -48,6 +48,7 @@ const Intent = z.object({
   /** Unix seconds. */
   at: z.int(),
   deal: AcceptedOffer.optional(),
+  /** Of one that is `reserved`: an answer that says to be paid for, which the chain has not shown yet. */
   result: Result.optional(),
   /** What was bought is saved at the hub: under which name, by what access, and what is there. */
   save: z
@@ -89,6 +90,17 @@ export interface StoredRecord {
   readonly record: string;
 }
 
+/** KEYS: intent. ARGV: the text it takes the place of, its own, its life in seconds. 0 where there is another one. */
+export const SWAP_INTENT = script(
+  'wallet_intent_swap',
+  `local stored = redis.call('GET', KEYS[1])
+if stored and stored ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+return 1`,
+);
+/** Each time somebody else has written between the look and the step. */
+const WRITE_TRIES = 5;
+
 /**
  * Intents in Redis. The text begins with how often the intent was charged, so that a payment that was
  * over is told from the one that took its place; the rest is sealed, for URLs have secrets in them.
@@ -111,10 +123,33 @@ export class IntentStore {
     return `${charged}/${this.seal.seal(contextOf(wallet, id), JSON.stringify(intent))}`;
   }
 
-  async write(wallet: Address, id: string, intent: StoredIntent, charged: number): Promise<void> {
-    const key = intentKey(wallet, id);
-    const text = this.textOf(wallet, id, intent, charged);
-    await redisCall('wallet_intent', this.redis.set(key, text, 'EX', this.lifeSeconds));
+  /**
+   * Takes the place of what was read, and of an earlier step of the same payment: not of what another process has noted
+   * since. One that Redis has lost is written afresh.
+   *
+   * @param replaces - the text it was read as; empty for none.
+   * @returns whether it is stored.
+   */
+  async write(
+    wallet: Address,
+    id: string,
+    intent: StoredIntent,
+    replaces: string,
+  ): Promise<boolean> {
+    const text = this.textOf(wallet, id, intent, chargeCountOf(replaces));
+    let before = replaces;
+    for (let tries = 0; tries < WRITE_TRIES; tries += 1) {
+      if (await this.#swap(intentKey(wallet, id), before, text)) return true;
+      const there = await this.read(wallet, id);
+      before = there?.record ?? '';
+      if (there !== undefined && !isStepBefore(there, intent, replaces)) return false;
+    }
+    return false;
+  }
+
+  async #swap(key: string, before: string, after: string): Promise<boolean> {
+    const args = [before, after, this.lifeSeconds];
+    return (await runKeyedScript(this.redis, SWAP_INTENT, [key], args)) === 1;
   }
 
   private open(wallet: Address, id: string, record: string): Intent {
@@ -134,6 +169,23 @@ export function renewIntent(seal: RecordSeal, wallet: string, id: string, record
 /** How many payments of an intent there were, by the text it is stored as. */
 export function chargeCountOf(record: string): number {
   return Number(/^(\d+)\//.exec(record)?.[1] ?? '0');
+}
+
+/** Whether what is there is the same payment, which has come less far. */
+function isStepBefore(there: StoredRecord, next: StoredIntent, replaces: string): boolean {
+  const id = next.deal?.spending.id;
+  return (
+    id !== undefined &&
+    there.intent.deal?.spending.id === id &&
+    chargeCountOf(there.record) === chargeCountOf(replaces) &&
+    stepOf(there.intent) < stepOf(next)
+  );
+}
+
+/** How far a purchase has come. */
+function stepOf({ state, result, save }: Pick<Intent, 'state' | 'result' | 'save'>): number {
+  if (state === 'reserved') return result === undefined ? 0 : 1;
+  return save?.file === undefined ? 2 : 3;
 }
 
 function contextOf(wallet: string, id: string): string {

@@ -13,7 +13,6 @@ import type { WalletObserver } from '../wallet-observer.js';
 import type { ChargedDeal, Charger, Purchase } from './charger.js';
 import type { SavedFile } from './file-saver.js';
 import {
-  chargeCountOf,
   type Intent,
   type IntentStore,
   methodOf,
@@ -108,8 +107,10 @@ export class PayService {
     if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
-    if (deal.spending.deadline <= this.parts.now()) {
-      const status = await this.#records.fateOf(session.wallet.address, deal.spending);
+    const isOver = deal.spending.deadline <= this.parts.now();
+    if (isOver || intent.result !== undefined) {
+      const { address } = session.wallet;
+      const status = await this.#records.standingOf(address, intent, deal.spending);
       // Proven never to be executed: the intent may be paid for anew.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
@@ -118,7 +119,7 @@ export class PayService {
           intent: { ...intent, ...paidFor(wanted.save) },
         });
       }
-      return paymentView(wanted.intentId, intent, status);
+      if (isOver || status === 'paid') return paymentView(wanted.intentId, intent, status);
     }
     return this.#tryAgain(session, wanted, stored, deal);
   }
@@ -137,7 +138,8 @@ export class PayService {
       return viewOf(wanted.intentId, charged.kind === 'exists' ? charged.intent : intent);
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'policy_violation') throw error;
-      const status = await this.#records.fateOf(session.wallet.address, spending);
+      const { address } = session.wallet;
+      const status = await this.#records.standingOf(address, intent, spending);
       const view = paymentView(wanted.intentId, intent, status);
       return { ...view, message: `${view.message} ${error.message}` };
     }
@@ -222,7 +224,7 @@ export class PayService {
         ? saving.during((signal) => saving.savePaid(session, wanted, paid, { signal }))
         : saving.savePaid(session, wanted, paid, how));
       const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
-      await this.#notes.keep(session.wallet.address, intentId, saved, chargeCountOf(record));
+      await this.#notes.keep(session.wallet.address, intentId, saved, record);
       return viewOf(intentId, saved);
     } catch (error) {
       if (!(error instanceof WalletError)) throw error;
@@ -233,7 +235,7 @@ export class PayService {
 
   async #presented(
     session: Session,
-    { intentId }: Purchase,
+    { intentId, save }: Purchase,
     charged: ChargedDeal,
     answer: FetchAnswer | undefined,
   ): Promise<PaymentView> {
@@ -242,11 +244,19 @@ export class PayService {
     // It keeps its one payment.
     if (answer === undefined) return paymentView(intentId, intent, 'pending');
     // A redirect is no answer, and the payment does not follow it.
-    if (answer.status < 300 || receiptOf(answer)?.['success'] === true) {
+    if (answer.status < 300) {
       return viewOf(intentId, await this.#notes.paid(address, intentId, charged, { answer }));
     }
-    const status = await this.#records.fateOf(address, deal.spending);
-    return paymentView(intentId, { ...intent, result: resultOf(answer) }, status);
+    const { spending } = deal;
+    // An error for which the seller says to have the money is all there will be, once the chain says so too.
+    if (save === undefined && receiptOf(answer)?.['success'] === true) {
+      const claimed = await this.#notes.claimed(address, intentId, charged, answer);
+      const status = await this.#records.standingOf(address, claimed, spending);
+      return paymentView(intentId, claimed, status);
+    }
+    const status = await this.#records.standingOf(address, intent, spending);
+    const { result = resultOf(answer) } = intent;
+    return paymentView(intentId, { ...intent, result }, status);
   }
 
   async #keepFree(
@@ -264,7 +274,7 @@ export class PayService {
     };
     // An error may be over by the next try.
     if (answer.status < 400) {
-      await this.#notes.keep(session.wallet.address, intentId, free, chargeCountOf(replaces));
+      await this.#notes.keep(session.wallet.address, intentId, free, replaces);
     }
     return viewOf(intentId, free);
   }

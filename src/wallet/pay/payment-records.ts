@@ -4,7 +4,7 @@ import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { AcceptedOffer, IntentStore } from './intent.js';
+import type { AcceptedOffer, Intent, IntentStore } from './intent.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } from './views.js';
 
 export interface PaymentRecordsParts {
@@ -32,7 +32,7 @@ export class PaymentRecords {
     }
     const { intent } = stored;
     if (intent.state !== 'reserved' || intent.deal === undefined) return viewOf(intentId, intent);
-    const status = await this.fateOf(address, intent.deal.spending);
+    const status = await this.standingOf(address, intent, intent.deal.spending);
     const asked = status === 'not_paid' ? await this.#askedView(session, intentId) : undefined;
     return asked ?? paymentView(intentId, intent, status);
   }
@@ -60,14 +60,16 @@ export class PaymentRecords {
     return askedView(standing, publicUrl, now());
   }
 
-  /** What the chain says of a payment that was charged. */
-  async fateOf(
+  /** Where a purchase that was charged stands, by the chain: what a seller says of it is no evidence. */
+  async standingOf(
     wallet: Address,
+    { result }: Pick<Intent, 'result'>,
     spending: AcceptedOffer['spending'],
-  ): Promise<Extract<PaymentStatus, 'not_paid' | 'pending' | 'paid_without_content'>> {
+  ): Promise<Extract<PaymentStatus, 'not_paid' | 'pending' | 'paid' | 'paid_without_content'>> {
     const { kind } = await this.parts.reconciler.look({ wallet, spending });
     if (kind === 'unspent') return 'not_paid';
-    return kind === 'spent' ? 'paid_without_content' : 'pending';
+    if (kind === 'open') return 'pending';
+    return result === undefined ? 'paid_without_content' : 'paid';
   }
 }
 
