@@ -1,4 +1,13 @@
 import { attempt, byId, make, say } from './asking.js';
+import {
+  ANY_CONTENT,
+  base64urlOf,
+  DOMAIN_TYPE,
+  EMPTY,
+  LINK_TYPE,
+  newNonce,
+  REQUEST_TYPE,
+} from './hub-messages.js';
 
 /**
  * The page where an owner sees what a hub stores, shares it and gives it up. Each request is signed by the
@@ -7,57 +16,22 @@ import { attempt, byId, make, say } from './asking.js';
  */
 
 const FAILED = 'It did not work. Try again.';
+const KEY_WANTED = 'This hub asks for an API key that it knows.';
 const browserWallet = globalThis.ethereum;
 
-/** SHA-256 of nothing: no request of this page has a body. */
-const EMPTY = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-const ANY_CONTENT = `0x${'00'.repeat(32)}`;
 /** Of a signature over a request. */
 const SIGNED_SECONDS = 300;
 const HOURS_MAX = 720;
 const PAGE = 50;
-
-const DOMAIN_TYPE = [
-  { name: 'name', type: 'string' },
-  { name: 'version', type: 'string' },
-  { name: 'verifyingContract', type: 'address' },
-];
-const REQUEST_TYPE = [
-  { name: 'method', type: 'string' },
-  { name: 'path', type: 'string' },
-  { name: 'owner', type: 'address' },
-  { name: 'bodySha256', type: 'bytes32' },
-  { name: 'expiry', type: 'uint256' },
-  { name: 'nonce', type: 'bytes32' },
-];
-const LINK_TYPE = [
-  { name: 'owner', type: 'address' },
-  { name: 'name', type: 'string' },
-  { name: 'sha256', type: 'bytes32' },
-  { name: 'issuedAt', type: 'uint256' },
-  { name: 'until', type: 'uint256' },
-  { name: 'once', type: 'bool' },
-  { name: 'nonce', type: 'bytes32' },
-];
 
 let owner = '';
 let hub = '';
 /** The name that "One file" is about. */
 let chosen = '';
 let rows = [];
+const made = new Map();
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
-
-function newNonce() {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-}
-
-function base64urlOf(value) {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const text = btoa(String.fromCodePoint(...bytes));
-  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-}
 
 /** Has the owner sign typed data (EIP-712) for this hub. */
 function signed(primaryType, fields, message) {
@@ -72,13 +46,21 @@ function keyHeader() {
   return key === '' ? {} : { 'x-api-key': key };
 }
 
-async function send(method, url, headers = {}) {
+/** @returns the answer, and how much of the quota is used where the hub says so. */
+async function sendForBoth(method, url, headers = {}) {
   const response = await fetch(url, { method, headers: { ...keyHeader(), ...headers } });
   const answer = await response.json().catch(() => undefined);
-  if (response.ok) return answer;
+  const [used, quota] = ['used', 'quota'].map((name) => response.headers.get(`hub-${name}-bytes`));
+  if (response.ok) return { answer, used, quota };
   const { Message, error } = answer ?? {};
   const said = [Message, error].find((text) => typeof text === 'string') ?? FAILED;
+  // A signature that is refused is refused with words of the hub's own.
+  if (response.status === 401 && said === 'Unauthorized') throw new Error(KEY_WANTED);
   throw Object.assign(new Error(said), { status: response.status });
+}
+
+async function send(method, url, headers) {
+  return (await sendForBoth(method, url, headers)).answer;
 }
 
 function urlOf(what, parameters) {
@@ -86,7 +68,7 @@ function urlOf(what, parameters) {
 }
 
 /** Asks the hub what only the owner may. */
-async function asOwner(method, what, parameters = {}) {
+async function asOwner(method, what, parameters = {}, sending = send) {
   const url = urlOf(what, { owner, ...parameters });
   const path = url.pathname + url.search;
   const proof = { owner, bodySha256: EMPTY, expiry: nowSeconds() + SIGNED_SECONDS };
@@ -94,7 +76,7 @@ async function asOwner(method, what, parameters = {}) {
   const signature = await signed('HubRequest', REQUEST_TYPE, message);
   const { nonce } = message;
   const authorization = `Hub-EIP712 ${base64urlOf({ ...proof, nonce, signature })}`;
-  return send(method, url, { authorization });
+  return sending(method, url, { authorization });
 }
 
 const timeOf = (text) => new Date(text).toLocaleString();
@@ -115,22 +97,27 @@ function table(names, lines) {
   return make('div', { class: 'scroll' }, whole);
 }
 
-function openButton(name) {
-  const button = make('button', { type: 'button' }, 'Open');
-  button.addEventListener('click', () => attempt(() => openFile(name)));
+function buttonOf(text, work) {
+  const button = make('button', { type: 'button' }, text);
+  button.addEventListener('click', () => attempt(work));
   return button;
 }
 
+/** In the token's smallest unit. */
+const costOf = ({ amount, asset, network }) => `${amount} of ${asset} (${network})`;
+
 function showRows(isMore) {
-  const lines = rows.map(({ Name, Bucket, CreatedAt, Size, TakenDown, Reason }) => [
+  const lines = rows.map(({ Name, Bucket, Size, Price, TakenDown, ...row }) => [
     Name,
     Bucket === owner.toLowerCase() ? '' : Bucket,
-    timeOf(CreatedAt),
+    timeOf(row.CreatedAt),
     sizeOf(Size),
-    TakenDown === undefined ? '' : `taken down by the operator: ${Reason}`,
-    openButton(Name),
+    row.ContentType,
+    Price === undefined ? '' : costOf(Price),
+    TakenDown === undefined ? '' : `taken down by the operator: ${row.Reason}`,
+    buttonOf('Open', () => openFile(Name)),
   ]);
-  const names = ['name', 'bucket', 'stored', 'size', '', ''];
+  const names = ['name', 'bucket', 'stored', 'size', 'type', 'price', '', ''];
   byId('list').replaceChildren(lines.length === 0 ? 'Nothing yet.' : table(names, lines));
   const bytes = rows.reduce((sum, { Size }) => sum + Size, 0);
   byId('count').textContent = `${rows.length}${isMore ? ' and more' : ''}, ${sizeOf(bytes)}`;
@@ -139,12 +126,12 @@ function showRows(isMore) {
 
 /** @param offset - of the first row that is asked for; those before it stay. */
 async function showFiles(offset) {
-  const found = await asOwner('GET', 'listNeedle', {
-    offset: String(offset),
-    length: String(PAGE),
-  });
+  const page = { offset: String(offset), length: String(PAGE) };
+  const { answer: found, used, quota } = await asOwner('GET', 'listNeedle', page, sendForBoth);
   rows = [...rows.slice(0, offset), ...(found ?? [])];
   byId('owner').textContent = owner;
+  const whole = quota === null ? ', and there is no quota' : ` of ${sizeOf(Number(quota))}`;
+  byId('used').textContent = `Used: ${sizeOf(Number(used))}${whole}.`;
   byId('one').hidden = true;
   byId('files').hidden = false;
   byId('refresh').hidden = false;
@@ -157,8 +144,8 @@ const NO_PRICE = new Set([403, 404]);
 
 async function priceOf(name) {
   try {
-    const { amount, asset, network } = await send('GET', urlOf('price', { owner, file: name }));
-    return `For sale: ${amount} of ${asset} (${network}), in the token’s smallest unit.`;
+    const price = await send('GET', urlOf('price', { owner, file: name }));
+    return `For sale: ${costOf(price)}, in the token’s smallest unit.`;
   } catch (error) {
     // Anything else is no answer: an owner must not take it for one and set a price anew.
     if (NO_PRICE.has(error.status)) return 'Not for sale.';
@@ -178,6 +165,25 @@ async function openFile(name) {
   const names = ['stored', 'size', 'type', 'SHA-256'];
   byId('versions').replaceChildren(table(names, lines));
   byId('one').hidden = false;
+}
+
+/** Of this visit: what the link opens, until when, and how it is taken back. */
+function showMade() {
+  const lines = [...made].map(([link, { name, until, once }]) => [
+    ...[name, new Date(until * 1000).toLocaleString(), once ? 'one answer only' : '', link],
+    buttonOf('Take back', () => takeBack(link)),
+  ]);
+  const names = ['file', 'until', '', 'link', ''];
+  byId('made').replaceChildren(lines.length === 0 ? '' : table(names, lines));
+}
+
+/** @param link - as it stands in an address. */
+async function takeBack(link) {
+  await asOwner('DELETE', 'shared', { link });
+  made.delete(link);
+  if (byId('link').textContent === String(urlOf('shared', { link }))) byId('link').textContent = '';
+  showMade();
+  say('It is taken back.');
 }
 
 /** @returns a whole number within bounds. */
@@ -223,7 +229,10 @@ on('share', 'submit', async () => {
     nonce: newNonce(),
   };
   const signature = await signed('HubLink', LINK_TYPE, link);
-  byId('link').textContent = String(urlOf('shared', { link: base64urlOf({ ...link, signature }) }));
+  const text = base64urlOf({ ...link, signature });
+  byId('link').textContent = String(urlOf('shared', { link: text }));
+  made.set(text, { name: chosen, until, once });
+  showMade();
   say(`Whoever has this link can read the file until ${new Date(until * 1000).toLocaleString()}.`);
 });
 
@@ -231,7 +240,17 @@ on('take-back', 'click', async () => {
   if (!globalThis.confirm('Take back every share link that you have given out?')) return;
   await asOwner('DELETE', 'shared');
   byId('link').textContent = '';
+  made.clear();
+  showMade();
   say('They are taken back.');
+});
+
+on('one-link', 'submit', async () => {
+  const given = byId('address').value.trim();
+  const link = URL.canParse(given) ? new URL(given).searchParams.get('link') : given;
+  if (!/^[\w-]+$/.test(link ?? '')) throw new Error('This is no share link.');
+  await takeBack(link);
+  byId('address').value = '';
 });
 
 on('give-up', 'click', async () => {

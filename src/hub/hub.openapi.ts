@@ -50,6 +50,18 @@ const DOWNLOADED: JsonObject = {
   ...TAKEN_DOWN,
 };
 
+/** Of a list that names its owner. */
+const USAGE_HEADERS: JsonObject = {
+  'Hub-Used-Bytes': {
+    description: 'What the quota of the owner counts.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Hub-Quota-Bytes': {
+    description: 'Bytes that an owner may store in all; absent where there is no limit.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+};
+
 function list(
   name: string,
   what: string,
@@ -60,7 +72,12 @@ function list(
     operation(`${id}${method}`, `${what}, newest first.`, {
       parameters,
       ...(method === 'Post' && { requestBody: FORM }),
-      responses: { 200: jsonAnswer('Rows with the fields of the original.', 'HubRows', []) },
+      responses: {
+        200: {
+          ...jsonAnswer('Rows with the fields of the original.', 'HubRows', []),
+          ...(name === 'Needle' && { headers: USAGE_HEADERS }),
+        },
+      },
     });
   return Object.fromEntries(
     ['list', 'get'].map((verb) => [

@@ -5,8 +5,11 @@ import { strictHeaders } from '../support/strict-signature.js';
 import { OwnerInBrowser } from '../wallet/owner-in-browser.js';
 
 const SETTINGS = {
-  ...{ HUB_MODE: 'private', HUB_AUTH: 'strict', HUB_VERSIONS: '2' },
+  ...{ HUB_MODE: 'private', HUB_AUTH: 'strict', HUB_VERSIONS: '2', HUB_QUOTA_BYTES: '2048' },
+  ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
+  ...{ HUB_PUBLIC_URL: 'https://files.example/api', HUB_FACILITATOR_URL: 'http://127.0.0.1:9' },
 };
+const ASSET = `0x${'44'.repeat(20)}`;
 /** Names are whatever somebody has said. */
 const HOSTILE = [
   '<img src=x onerror="document.title=\'taken\'">',
@@ -21,15 +24,17 @@ describe('the page of an owner of files, in a browser', () => {
   let person: OwnerInBrowser;
   const stranger = newAccount();
 
-  const store = async (id: string, message: string, account = person.owner): Promise<void> => {
-    const body = JSON.stringify({ owner: account.address, id, message });
-    const headers = await strictHeaders(account, { method: 'POST', path: '/api/upload', body });
-    expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
+  const send = async (method: string, path: string, sent: object, account = person.owner) => {
+    const body = JSON.stringify(sent);
+    const headers = await strictHeaders(account, { method, path, body });
+    expect((await hub.ask(path, { method, headers, body })).status).toBe(200);
   };
+  const store = (id: string, message: string, account = person.owner, more = {}): Promise<void> =>
+    send('POST', '/api/upload', { owner: account.address, id, message, ...more }, account);
   const textOf = async (id: string): Promise<string> =>
     String(await person.browser.evaluate(`document.getElementById('${id}').textContent`));
-  const read = async (): Promise<HubAnswer> => {
-    const url = new URL(await textOf('link'));
+  const read = async (link?: string): Promise<HubAnswer> => {
+    const url = new URL(link ?? (await textOf('link')));
     return hub.get(url.pathname + url.search);
   };
   const open = async (name: string): Promise<void> => {
@@ -59,6 +64,11 @@ describe('the page of an owner of files, in a browser', () => {
     await store('note', 'second');
     for (const name of HOSTILE) await store(name, 'whatever');
     await store('theirs', 'not mine', stranger);
+    await store('sold', '<b>dear</b>', person.owner, { contentType: 'text/html' });
+    await send('PUT', '/api/price', {
+      ...{ owner: person.owner.address, file: 'sold', network: 'eip155:97', asset: ASSET },
+      ...{ amount: '70', accessSeconds: 60 },
+    });
   });
   beforeEach(async () => {
     await person.open(`${hub.url}/hub`);
@@ -73,7 +83,7 @@ describe('the page of an owner of files, in a browser', () => {
   it('shows what is stored under its address, and as text whatever it is called', async () => {
     const rows = await person.rows('list');
     const names = rows.map((row) => row.split(' | ')[0]);
-    expect(names.sort()).toEqual(['note', ...HOSTILE].sort());
+    expect(names.sort()).toEqual(['note', 'sold', ...HOSTILE].sort());
     expect(await textOf('owner')).toBe(person.owner.address);
     expect(await person.browser.evaluate('document.title')).toBe('x402 file hub');
     expect(await person.browser.evaluate(`document.querySelectorAll('img, a').length`)).toBe(0);
@@ -81,6 +91,17 @@ describe('the page of an owner of files, in a browser', () => {
     // What is not for sale has no price, which is an answer that browsers note.
     const noted = person.browser.complaints.filter((text) => !text.includes('/api/price?'));
     expect(noted).toEqual([]);
+  });
+
+  it('says how much of the quota is used, and of every file its type and what it costs', async () => {
+    // Of the quota all counts that was ever stored.
+    const bytes = 'first'.length + 'second'.length + HOSTILE.length * 8 + '<b>dear</b>'.length;
+    expect(await textOf('used')).toBe(`Used: ${bytes} B of 2.0 KiB.`);
+    const rows = (await person.rows('list')).map((row) => row.split(' | '));
+    const told = new Map(rows.map(([name = '', ...cells]) => [name, cells.slice(3, 5)]));
+    expect(told.get('sold')).toEqual(['text/html', `70 of ${ASSET} (eip155:97)`]);
+    expect(told.get('note')).toEqual(['text/plain', '']);
+    expect(await person.browser.evaluate(`document.getElementById('one').hidden`)).toBe(true);
   });
 
   it('shows what a name stood for before', async () => {
@@ -102,6 +123,39 @@ describe('the page of an owner of files, in a browser', () => {
     await person.click('take-back');
     await person.untilSaid('They are taken back.');
     expect((await hub.get(link.pathname + link.search)).status).toBe(410);
+  });
+
+  it('takes one link back and leaves the others: of this visit by a button, any by its address', async () => {
+    await open('note');
+    // Those of the second in which all were taken back are among them.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const links: string[] = [];
+    for (const at of [1, 2, 3]) {
+      await share();
+      await person.browser.until(`document.querySelectorAll('#made tbody tr').length === ${at}`);
+      links.push(await textOf('link'));
+    }
+    const [first = '', second = '', third = ''] = links;
+    const statuses = () => Promise.all(links.map(async (link) => (await read(link)).status));
+    expect(await statuses()).toEqual([200, 200, 200]);
+    await person.browser.evaluate(`document.querySelector('#made tbody button').click()`);
+    await person.untilSaid('It is taken back.');
+    expect(await statuses()).toEqual([410, 200, 200]);
+    expect(await person.rows('made')).toHaveLength(2);
+    expect(await textOf('link')).toBe(third);
+
+    await person.open(`${hub.url}/hub`);
+    await person.click('connect');
+    await person.untilShown('files');
+    expect(await person.rows('made')).toEqual([]);
+    await fill('address', second);
+    await submit('one-link');
+    await person.untilSaid('It is taken back.');
+    expect(await statuses()).toEqual([410, 410, 200]);
+    await fill('address', 'javascript:alert(1)');
+    await submit('one-link');
+    await person.untilSaid('This is no share link.');
+    expect(first).not.toBe(second);
   });
 
   it('says and sets how long files are kept', async () => {

@@ -1,5 +1,6 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
@@ -23,6 +24,7 @@ export class ApiListController {
     private readonly listing: HubListing,
     private readonly access: HubAccess,
     private readonly limits: HubLimits,
+    private readonly config: AppConfig,
   ) {}
 
   @Get(['listAccount', 'getAccount'])
@@ -93,6 +95,16 @@ export class ApiListController {
         length: countOf(fields, 'length', LENGTH_DEFAULT, LENGTH_MAX),
       },
     };
-    sendJson(response, 200, await list(this.listing, query));
+    const rows = await list(this.listing, query);
+    if (list === listNeedles && owner !== '') await this.#tellUsage(response, owner);
+    sendJson(response, 200, rows);
+  }
+
+  /** What the quota counts: the same question would else want a second signature. */
+  async #tellUsage(response: Response, owner: string): Promise<void> {
+    const { bytes } = await this.listing.usageOf(owner);
+    const { quotaBytes } = this.config.hub;
+    response.setHeader('Hub-Used-Bytes', bytes);
+    if (quotaBytes !== undefined) response.setHeader('Hub-Quota-Bytes', quotaBytes);
   }
 }

@@ -2,7 +2,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { StaticFile } from '../../platform/http/static-file.js';
 
-const SCRIPTS = ['hub.js', 'asking.js'];
+const SCRIPTS = ['hub.js', 'hub-messages.js', 'asking.js'];
 
 /** The page of owners of files. It holds nothing; what it shows it asks for, by their signatures. */
 @Controller('hub')

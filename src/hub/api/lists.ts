@@ -1,5 +1,6 @@
 import type { HubListing } from '../index/hub-listing.js';
 import type { Named, Page } from '../index/listing-steps.js';
+import { priceOf } from '../sales/price.js';
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 
 export interface ListQuery {
@@ -63,7 +64,13 @@ export const listNeedles: List = async (listing, query) => {
   const found = await needlesOf(listing, query);
   const takedowns = await listing.takedownsOf(found.map(({ sha256 }) => sha256));
   const byDigest = new Map(takedowns.map((one) => [one.sha256, one]));
-  return found.map((object) => needleRow(object, byDigest.get(object.sha256)));
+  // What everybody has stored is listed without prices: each is of another owner.
+  const terms = query.owner === '' ? [] : await listing.termsOf(query.owner, found);
+  return found.map((object, at) => ({
+    ...needleRow(object, byDigest.get(object.sha256)),
+    ContentType: typeOf(object),
+    ...priceIn(terms[at], object),
+  }));
 };
 
 /** The payloads of a name, newest first, by what they are asked for. */
@@ -74,7 +81,7 @@ export async function versionRows(listing: HubListing, name: ObjectName): Promis
   return found.map((object, at) => ({
     ...needleRow(object, byDigest.get(object.sha256)),
     Sha256: object.sha256,
-    ContentType: object.contentType ?? 'text/plain',
+    ContentType: typeOf(object),
     IsNewest: at === 0,
   }));
 }
@@ -110,6 +117,17 @@ function needleRow(
     ...NO_CHAIN,
     ...(takedown && { TakenDown: isoTime(takedown.order), Reason: takedown.reason }),
   };
+}
+
+/** What clients are told where nobody has said what it is. */
+function typeOf({ contentType = 'text/plain' }: StoredObject): string {
+  return contentType;
+}
+
+function priceIn(terms: string | undefined, object: StoredObject): Row {
+  if (terms === undefined) return {};
+  const { network, asset, amount, until } = priceOf(terms, object);
+  return { Price: { network, asset, amount: amount.toString(), ...(until && { until }) } };
 }
 
 function times(since: number): Row {

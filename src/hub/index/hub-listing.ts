@@ -35,6 +35,7 @@ import {
   priced,
   rankBehind,
   takedownsOf,
+  termsOf,
 } from './listing-steps.js';
 
 export interface VolumeRow {
@@ -150,6 +151,11 @@ export class HubListing {
       const key = bucket === '' ? idsKey(part) : bucketIdsKey(part, keyPart(bucket));
       return objects(redis, part, await newest(redis, key, page));
     });
+  }
+
+  /** What each of an owner's files costs, as `src/hub/sales/price.ts` writes it; in their order. */
+  termsOf(owner: string, found: readonly StoredObject[]): Promise<(string | undefined)[]> {
+    return this.index.query((redis) => termsOf(redis, keyPart(owner), found, this.index));
   }
 
   /** What a name stands for and stood for, newest first, as far as it is kept. */

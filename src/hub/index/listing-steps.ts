@@ -109,6 +109,18 @@ export async function objects(
   return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
 }
 
+/** What an owner's names cost, as {@link HubIndex.termsIn} reads it; in their order. */
+export async function termsOf(
+  redis: Redis,
+  owner: Part,
+  found: readonly StoredObject[],
+  index: Pick<HubIndex, 'termsIn'>,
+): Promise<(string | undefined)[]> {
+  if (found.length === 0) return [];
+  const rows = await redis.hmget(pricesKey(owner), ...found.map(({ id }) => keyPart(id)));
+  return Promise.all(found.map((object, at) => index.termsIn(object, rows[at])));
+}
+
 /** With what they cost, and what is taken down of them. */
 export async function priced(
   redis: Redis,

@@ -4,7 +4,7 @@ import type { Step } from './step.js';
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
   'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Hub-Access, X-Simulated',
-  'ETag, Accept-Ranges, Content-Range, Content-Disposition',
+  'ETag, Accept-Ranges, Content-Range, Content-Disposition, Hub-Used-Bytes, Hub-Quota-Bytes',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate',
 ].join(', ');
 /** For those that do not say which headers they will send. */
