@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -309,6 +310,24 @@ describe('the wallet over OAuth', () => {
     });
 
     it.each([
+      ['a longer path', `${REDIRECT}/more`],
+      ['a path that climbs', `${REDIRECT}/../callback`],
+      ['a query', `${REDIRECT}?next=https://evil.example`],
+      ['a fragment', `${REDIRECT}#at`],
+      ['another case', REDIRECT.toUpperCase()],
+      ['a name before it', REDIRECT.replace('://', '://evil.example@')],
+      ['a longer host', REDIRECT.replace(/^(https?:\/\/[^/:]+)/, '$1.evil.example')],
+      ['a script', 'javascript:alert(1)'],
+      ['none', ''],
+    ])('the redirect URI that was registered with %s, without going there', async (_, uri) => {
+      // Of two that are registered one has to be named.
+      const redirects = { redirect_uris: [REDIRECT, `${REDIRECT}-other`] };
+      const clientId = String((await register(redirects)).body['client_id']);
+      const link = linkOf(clientId, proofKey().challenge, { redirect_uri: uri });
+      expect(await new Browser().open(link)).toMatch(/^400 invalid_re(direct_uri|quest)/);
+    });
+
+    it.each([
       ['no proof key', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
       ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
       ['no resource', { resource: '' }, 'invalid_target'],
@@ -322,20 +341,35 @@ describe('the wallet over OAuth', () => {
       const { searchParams, hash } = callback;
       const heard = searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error');
       expect(heard).toBe(error);
+      // Who asked two servers has to know which of them says no (RFC 9207), as with a yes.
+      const given = searchParams.get('iss') ?? new URLSearchParams(hash.slice(1)).get('iss');
+      expect(given).toBe(issuer);
     });
 
-    it('a code with another proof, for another client, another redirect or another resource', async () => {
+    // Each with a code of its own, which nothing has been tried with: no attack hides behind another.
+    it.each([
+      ['another proof', { code_verifier: proofKey().verifier }, 'invalid_grant'],
+      ['an empty proof', { code_verifier: '' }, 'invalid_grant'],
+      ['no proof', { code_verifier: undefined }, 'invalid_grant'],
+      ['its proof key in place of a proof', { code_verifier: 'challenge' }, 'invalid_grant'],
+      ['another redirect', { redirect_uri: 'http://127.0.0.1:1/x' }, 'invalid_grant'],
+      ['another client', { client_id: 'another' }, 'invalid_grant'],
+      ['another resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
+    ])('a code with %s', async (_, more: Readonly<Record<string, string | undefined>>, error) => {
       const { clientId, verifier, code } = await codeOf(newAccount());
-      const tries = [
-        exchange(code, clientId, proofKey().verifier),
-        exchange(code, await newClient(), verifier),
-        exchange(code, clientId, verifier, { redirect_uri: 'http://127.0.0.1:1/x' }),
-        exchange(code, clientId, ''),
-      ];
-      for (const attempt of tries) expect((await attempt).status).toBe(400);
-      const elsewhere = { resource: 'https://elsewhere.example/mcp' };
-      const wrong = await exchange(code, clientId, verifier, elsewhere);
-      expect([wrong.status, wrong.body['error']]).toEqual([400, 'invalid_target']);
+      const asked = {
+        ...{ grant_type: 'authorization_code', code, client_id: clientId },
+        ...{ code_verifier: verifier, redirect_uri: REDIRECT, resource, ...more },
+      };
+      if (more['client_id'] !== undefined) asked.client_id = await newClient();
+      if (more['code_verifier'] === 'challenge') {
+        asked.code_verifier = createHash('sha256').update(verifier).digest('base64url');
+      }
+      const fields = Object.entries(asked).flatMap(([name, value]) =>
+        (value as string | undefined) === undefined ? [] : [[name, value] as const],
+      );
+      const { status, body } = await form('/oauth/token', Object.fromEntries(fields));
+      expect([status, body['error'], body['access_token']]).toEqual([400, error, undefined]);
     });
 
     it('a code twice, and ends what the first use gave', async () => {
@@ -370,6 +404,30 @@ describe('the wallet over OAuth', () => {
       const other = { ...small, clientId: await newClient() };
       expect((await refresh(other)).body['error']).toBe('invalid_grant');
       expect((await refresh(small)).status).toBe(200);
+    });
+
+    it('a refresh for another resource', async () => {
+      const given = await letIn();
+      const elsewhere = { resource: 'https://elsewhere.example/mcp' };
+      expect((await refresh(given, elsewhere)).body['error']).toBe('invalid_target');
+      expect((await refresh(await letIn(), { resource })).status).toBe(200);
+    });
+
+    it('a token of another site, though it has the same secrets and the same Redis', async () => {
+      const { access } = await letIn();
+      expect((await ask(access)).status).toBe(200);
+      const other = await wallets.another({ WALLET_PUBLIC_URL: 'http://127.0.0.1:1' });
+      const response = await fetch(`${other.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...{ accept: 'application/json, text/event-stream', authorization: `Bearer ${access}` },
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(call('wallet_get')),
+      });
+      await other.stop();
+      expect(response.status).toBe(401);
+      expect((await ask(access)).status).toBe(200);
     });
 
     it('a tool beyond the scope, and says which one is missing', async () => {
