@@ -9,6 +9,9 @@ export interface SandboxRedis extends Started {
   readonly dir: string;
 }
 
+/** The program; another that speaks the same protocol, such as Valkey's, by `REDIS_SERVER`. */
+export const REDIS_SERVER = process.env['REDIS_SERVER'] ?? 'redis-server';
+
 /**
  * A private Redis as the service wants it: every write on disk before it is answered, nothing evicted.
  *
@@ -22,7 +25,7 @@ export async function startRedis(
 ): Promise<SandboxRedis> {
   const folder = dir ?? mkdtempSync(join(tmpdir(), 'x402-redis-'));
   const started = await startProgram(
-    'redis-server',
+    REDIS_SERVER,
     [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
       ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''],

@@ -1,65 +1,19 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
-import { parse, parseAllDocuments } from 'yaml';
-import { ROLES, SETTING_NAMES } from '../../src/platform/config/app-config.js';
+import { parse } from 'yaml';
+import { AppConfig, ROLES, SETTING_NAMES } from '../../src/platform/config/app-config.js';
+import { type Manifest, OVERLAYS, rendered, WORKLOADS } from './manifests.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
 
-interface Container {
-  readonly image: string;
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
-  readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: string[] } } };
-  readonly securityContext: Readonly<Record<string, unknown>>;
-  readonly resources: { readonly limits: object; readonly requests: object };
-  readonly readinessProbe: { readonly httpGet: { readonly path: string } };
-  readonly livenessProbe: { readonly httpGet: { readonly path: string } };
-  readonly startupProbe: { readonly periodSeconds: number; readonly failureThreshold: number };
-}
-
-interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace: string };
-  readonly data?: Readonly<Record<string, string>>;
-  readonly spec: {
-    readonly egress?: readonly { readonly ports?: readonly { readonly port: number | string }[] }[];
-    readonly replicas?: number;
-    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
-    readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
-    readonly scaleTargetRef?: { readonly name: string };
-    readonly template: {
-      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-      readonly spec: {
-        readonly containers: readonly [Container];
-        readonly volumes: readonly {
-          readonly name: string;
-          readonly secret?: { readonly secretName: string };
-        }[];
-        readonly terminationGracePeriodSeconds: number;
-        readonly securityContext: Readonly<Record<string, unknown>>;
-      };
-    };
-    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
-  };
-}
-
-const OVERLAYS = [
-  ...['testnet', 'production', 'production-s3', 'production-history'],
-  'production-scaled',
-];
-const WORKLOADS = ['Deployment', 'StatefulSet'];
-
-function rendered(overlay: string): readonly Manifest[] {
-  const folder = `${ROOT}deploy/kubernetes/overlays/${overlay}`;
-  const text = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
-  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
-}
+/** What is in mounted files of the wallet that are no mere secrets. */
+const FILES: Readonly<Record<string, string>> = {
+  WALLET_REDIS_URL_FILE: 'redis://wallet-redis.example:6379',
+  RPC_URLS_56_FILE: 'https://one.example,https://two.example',
+};
 
 /** The schema of a kind, from the package with the types of the Kubernetes API. */
 async function checkAgainstSchema(manifest: Manifest): Promise<void> {
@@ -186,7 +140,9 @@ describe('components of kustomize', () => {
     const ports = named('NetworkPolicy', 'x402-history')?.spec.egress?.flatMap(
       ({ ports: open = [] }) => open.map(({ port }) => port),
     );
-    expect(new Set(ports)).toEqual(new Set([53, 443, 5432, 6379]));
+    const { labels } = named('Deployment', 'x402-history')?.spec.template.metadata ?? {};
+    expect(labels).toMatchObject({ egress: 'public' });
+    expect(new Set(ports)).toEqual(new Set([53, 5432, 6379]));
   });
 });
 
@@ -216,7 +172,10 @@ describe('the overlay production-scaled', () => {
   });
 
   it('lets all that know a Redis reach its Sentinels', () => {
-    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+    const policies = manifests.filter(
+      ({ kind, metadata: { name } }) =>
+        kind === 'NetworkPolicy' && !['x402-public', 'x402-web'].includes(name),
+    );
     expect(policies).toHaveLength(4);
     for (const { spec } of policies) {
       expect(JSON.stringify(spec.egress)).toContain('{"port":26379}');
@@ -270,7 +229,10 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
   it('reads every secret from a file', () => {
     for (const workload of workloads) {
       for (const [name, value] of Object.entries(settingsOf(workload))) {
-        const isSecret = /KEY|SECRET|TOKEN|PASSWORD|REDIS_URL|DATABASE_URL|RPC_URLS/.test(name);
+        // A folder is where secrets are kept, sealed.
+        const isSecret =
+          !name.endsWith('_DIR') &&
+          /KEY|SECRET|TOKEN|PASSWORD|REDIS_URL|DATABASE_URL|RPC_URLS/.test(name);
         if (isSecret) expect([name, value]).toEqual([expect.stringMatching(/_FILE$/), value]);
       }
       const [{ env = [] }] = workload.spec.template.spec.containers;
@@ -291,7 +253,10 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
         requests: { cpu: expect.any(String), memory: expect.any(String) },
         limits: { memory: expect.any(String) },
       });
-      expect(container.image).toMatch(/:\d+\.\d+\.\d+$/);
+      // A tag can be moved. Only the test network may follow one.
+      expect(container.image).toMatch(
+        overlay === 'testnet' ? /:\d+\.\d+\.\d+$/ : /^[^:@]+@sha256:[0-9a-f]{64}$/,
+      );
       expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
       expect(container.livenessProbe.httpGet.path).toBe('/health/live');
     }
@@ -325,15 +290,39 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
     }
   });
 
-  it('keeps the Redis of the hub apart from that of the ledger', () => {
+  it('keeps the Redis of hub and wallet apart from that of the ledger', () => {
+    const own: Readonly<Record<string, readonly [setting: string, secret: string]>> = {
+      hub: ['HUB_REDIS_URL_FILE', 'x402-hub-redis'],
+      wallet: ['WALLET_REDIS_URL_FILE', 'x402-wallet-redis'],
+    };
+    const ledger = ['REDIS_URL_FILE', 'x402-redis'] as const;
     for (const workload of workloads) {
       const settings = settingsOf(workload);
-      const isHub = settings['ROLES'] === 'hub';
-      expect('HUB_REDIS_URL_FILE' in settings).toBe(isHub);
-      expect('REDIS_URL_FILE' in settings).toBe(!isHub);
+      const mine = own[settings['ROLES'] ?? ''] ?? ledger;
       const secrets = JSON.stringify(workload.spec.template.spec.volumes);
-      expect(secrets.includes('"x402-redis"')).toBe(!isHub);
-      expect(secrets.includes('"x402-hub-redis"')).toBe(isHub);
+      for (const [setting, secret] of [...Object.values(own), ledger]) {
+        expect(setting in settings).toBe(setting === mine[0]);
+        expect(secrets.includes(`"${secret}"`)).toBe(secret === mine[1]);
+      }
+    }
+  });
+
+  it('gives the secrets of the wallet to the wallet alone', () => {
+    for (const workload of workloads) {
+      const { ROLES: role, WALLET_PROVIDER: provider } = settingsOf(workload);
+      expect(JSON.stringify(workload).includes('"secretName":"x402-wallet"')).toBe(
+        role === 'wallet',
+      );
+      expect(provider).toBe(role === 'wallet' ? 'local' : undefined);
+      if (role !== 'wallet') continue;
+      const { REDIS_URL: ledger, ...wanted } = Object.fromEntries(
+        Object.entries(settingsOf(workload)).map(([name, value]) => [
+          name.replace(/_FILE$/, ''),
+          name.endsWith('_FILE') ? (FILES[name] ?? 'x'.repeat(32)) : value,
+        ]),
+      );
+      expect(ledger).toBeUndefined();
+      expect(AppConfig.fromEnv(wanted).wallet?.provider.kind).toBe('local');
     }
   });
 
@@ -347,7 +336,11 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
     const services = manifests.filter(({ kind }) => kind === 'Service');
     expect(services.length).toBeGreaterThan(0);
     expect(JSON.stringify(services)).not.toMatch(/"ops"|4023/);
-    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+    const policies = manifests.filter(
+      ({ kind, spec }) =>
+        kind === 'NetworkPolicy' && (spec.policyTypes ?? ['Ingress']).includes('Ingress'),
+    );
+    expect(policies).toHaveLength(workloads.length);
     for (const { spec } of policies) {
       const { ingress } = spec as unknown as { ingress: { from?: unknown; ports: unknown }[] };
       const open = ingress.filter(({ ports }) => JSON.stringify(ports).includes('"ops"'));
@@ -362,7 +355,7 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       const [policy] = manifests.filter(
         ({ kind, spec }) =>
           kind === 'NetworkPolicy' &&
-          spec.podSelector?.matchLabels['app.kubernetes.io/component'] === label,
+          spec.podSelector?.matchLabels?.['app.kubernetes.io/component'] === label,
       );
       const hasDatabase = JSON.stringify(workload).includes('DATABASE_URL_FILE');
       expect(JSON.stringify(policy).includes('{"port":5432}')).toBe(hasDatabase);
@@ -389,7 +382,7 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
     for (const workload of workloads) {
       const label = labelOf(workload);
       const policies = ofKind('NetworkPolicy').filter(
-        ({ spec }) => spec.podSelector?.matchLabels['app.kubernetes.io/component'] === label,
+        ({ spec }) => spec.podSelector?.matchLabels?.['app.kubernetes.io/component'] === label,
       );
       expect(policies).toHaveLength(1);
       const budgets = ofKind('PodDisruptionBudget').filter(
@@ -397,6 +390,10 @@ describe.each(OVERLAYS)('kustomize overlay %s', (overlay) => {
       );
       // A single writer cannot be spared: a budget would only hold a node up.
       expect(budgets).toHaveLength(workload.kind === 'StatefulSet' ? 0 : 1);
+      // A least number of pods never lets the only one go: the drain of its node would wait for good.
+      for (const { spec } of budgets) {
+        expect([spec.maxUnavailable, spec.minAvailable]).toEqual([1, undefined]);
+      }
       if (workload.kind === 'StatefulSet') expect(workload.spec.replicas).toBe(1);
     }
     for (const { spec } of ofKind('HorizontalPodAutoscaler')) {

@@ -16,6 +16,7 @@ import {
   HubWorld,
 } from '../support/hub-world.js';
 import { type Json, newAccount } from '../support/payments.js';
+import { bucketOf } from '../support/s3-bucket.js';
 import { S3Fixture } from '../support/s3-fixture.js';
 import { strictHeaders } from '../support/strict-signature.js';
 import { World } from '../support/world.js';
@@ -170,14 +171,10 @@ describe('files for sale by a facilitator elsewhere, out of a bucket', () => {
 });
 
 function bucketSettings(fixture: S3Fixture): Record<string, string> {
-  const { env } = process;
-  if (env['S3_ENDPOINT'] === undefined) return fixture.settings;
+  const { endpoint, bucket, accessKeyId, secretAccessKey } = bucketOf(fixture);
   return {
     ...fixture.settings,
-    HUB_S3_ENDPOINT: env['S3_ENDPOINT'],
-    HUB_S3_BUCKET: env['S3_BUCKET'] ?? 'files',
-    HUB_S3_PREFIX: PREFIX,
-    HUB_S3_ACCESS_KEY_ID: env['S3_ACCESS_KEY_ID'] ?? '',
-    HUB_S3_SECRET_ACCESS_KEY: env['S3_SECRET_ACCESS_KEY'] ?? '',
+    ...{ HUB_S3_ENDPOINT: endpoint, HUB_S3_BUCKET: bucket, HUB_S3_PREFIX: PREFIX },
+    ...{ HUB_S3_ACCESS_KEY_ID: accessKeyId, HUB_S3_SECRET_ACCESS_KEY: secretAccessKey },
   };
 }

@@ -19,6 +19,7 @@ import { verifiedRead } from '../../src/hub/storage/verified-read.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { eventually } from '../support/http.js';
 import { HUB_ADDRESS, HubWorld } from '../support/hub-world.js';
+import { bucketOf } from '../support/s3-bucket.js';
 import { S3_KEYS, S3Fixture } from '../support/s3-fixture.js';
 
 /** Something that keeps data, of which several processes can have a provider each. */
@@ -54,9 +55,12 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   },
   s3: async () => {
     const fixture = await S3Fixture.start();
+    const { endpoint, bucket, ...keys } = bucketOf(fixture);
+    // Of its own: a server that was given has what an earlier run stored.
+    const prefix = `hub-${randomBytes(6).toString('hex')}/`;
     const s3 = {
-      ...{ bucket: 'files', region: 'us-east-1', endpoint: fixture.url, prefix: 'hub/' },
-      ...{ forcePathStyle: true, credentials: new Secret(S3_KEYS) },
+      ...{ bucket, region: 'us-east-1', endpoint, prefix },
+      ...{ forcePathStyle: true, credentials: new Secret(keys) },
     };
     return {
       provider: () => new S3Storage({ s3, hubAddress: HUB_ADDRESS, now }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
-import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
+import { REDIS_SERVER, type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { eventually } from './http.js';
 
 /** As the Sentinels call the primary. */
@@ -219,7 +219,7 @@ function startSentinel(dir: string, port: number, primary: number): Promise<Star
       '',
     ].join('\n'),
   );
-  return startProgram('redis-server', [file, '--sentinel'], (output) =>
+  return startProgram(REDIS_SERVER, [file, '--sentinel'], (output) =>
     output.includes('Sentinel ID is'),
   );
 }

@@ -53,6 +53,14 @@ const IPV6_SPECIAL: readonly Range[] = [
   ['3fff::', 20],
 ];
 
+const textOf = ([net, bits]: Range): string => `${net}/${bits}`;
+
+/** The same in CIDR notation, as network policies leave it out of the Internet. IPv6: of 2000::/3, outside of which nothing is public. */
+export const NOT_PUBLIC = {
+  ipv4: [...IPV4_SPECIAL, ...IPV4_OF_CLOUDS].map(textOf),
+  ipv6: IPV6_SPECIAL.map(textOf),
+} as const;
+
 const special = new BlockList();
 for (const [net, bits] of [...IPV4_SPECIAL, ...IPV4_OF_CLOUDS])
   special.addSubnet(net, bits, 'ipv4');

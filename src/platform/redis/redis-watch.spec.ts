@@ -67,6 +67,8 @@ describe('the set-up of several servers', () => {
 describe('a Redis this service cannot work with', () => {
   it.each([
     ['a Cluster', 'redis_mode:cluster', /Redis Cluster.*redis\+cluster:.*single primary/],
+    ['a Cluster of Valkey', 'server_mode:cluster\r\nrole:slave', /Redis Cluster/],
+    ['a Sentinel of Valkey', 'server_mode:sentinel', /Sentinel/],
     ['a Sentinel', 'redis_mode:sentinel', /Sentinel.*redis\+sentinel:/],
     ['a replica', 'redis_mode:standalone\r\nrole:slave', /replica.*primary/],
   ])('is refused: %s', (_, lines, expected) => {

@@ -105,7 +105,8 @@ export async function unusableRedis(redis: SharedRedis): Promise<string | undefi
 /** @param info - what `INFO` answers. */
 export function readUnusable(info: string): string | undefined {
   const fields = fieldsOf(info);
-  const mode = fields.get('redis_mode');
+  // Valkey's name for the same.
+  const mode = fields.get('redis_mode') ?? fields.get('server_mode');
   if (mode === 'cluster') {
     return 'leads to a node of a Redis Cluster; REDIS_URL names one as redis+cluster://host:port,host:port, hub and wallet need a single primary';
   }
