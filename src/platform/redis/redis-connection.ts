@@ -7,8 +7,8 @@ import {
 } from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
 import { DEPLOYMENT_TAG } from './hash-slot.js';
-import type { SharedRedis } from './ledger-connections.js';
 import { leavingFor } from './leaving.js';
+import type { SharedRedis } from './ledger-connections.js';
 import { connectorOf } from './sentinel-connector.js';
 import { slotConnectorOf } from './slot-connector.js';
 
