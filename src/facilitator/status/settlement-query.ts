@@ -1,5 +1,5 @@
-import { BadRequestException } from '@nestjs/common';
 import { z } from 'zod';
+import { CodedError } from '../../platform/http/coded-error.js';
 
 const TEXT = 'must be given once';
 const text = (pattern: RegExp, message: string): z.ZodString =>
@@ -32,7 +32,7 @@ const SCHEMA = z.strictObject({
  */
 export type SettlementQuery = z.output<typeof SCHEMA>;
 
-/** @throws BadRequestException naming every parameter that is wrong and none of its values. */
+/** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
 export function readSettlementQuery(query: unknown): SettlementQuery {
   const parsed = SCHEMA.safeParse(query);
   if (parsed.success) return parsed.data;
@@ -41,5 +41,5 @@ export function readSettlementQuery(query: unknown): SettlementQuery {
       ? 'a parameter is not known here'
       : `${String(path[0])} ${message}`,
   );
-  throw new BadRequestException(`${problems.join('; ')}.`);
+  throw new CodedError(400, 'invalid_query', `${problems.join('; ')}.`);
 }
