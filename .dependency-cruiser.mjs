@@ -159,7 +159,7 @@ export default {
       from: {
         path: '^src/',
         pathNot:
-          '\\.(module|controller|service|filter|guard|interceptor|dto)\\.ts$|^src/(main|start|bootstrap|drain)\\.ts$|^src/(facilitator/([^/]+|status/settlement-look-up)\\.ts|platform/(http|nest|observability)/|operations/health/)|-log\\.ts$',
+          '\\.(module|controller|service|filter|guard|interceptor)\\.ts$|^src/(main|start|bootstrap|drain|role-modules)\\.ts$|^src/(facilitator/([^/]+|status/settlement-look-up)\\.ts|platform/(http|nest|observability)/|operations/health/)|-log\\.ts$',
       },
       to: { path: '^node_modules/(@nestjs|nestjs-pino)/' },
     },

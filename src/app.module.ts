@@ -19,10 +19,6 @@ import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
-import { HubModule } from './hub/hub.module.js';
-import { HUB_OPENAPI } from './hub/hub.openapi.js';
-import { HubOperatorsModule } from './hub/operators/operators.module.js';
-import { HUB_OPERATORS_OPENAPI } from './hub/operators/operators.openapi.js';
 import { PaymentGateway } from './hub/sales/payment-gateway.js';
 import { InProcessGateway } from './in-process-gateway.js';
 import { AccessModule } from './operations/access/access.module.js';
@@ -45,17 +41,14 @@ import { OpsModule } from './platform/http/ops.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
+import { hubParts, walletParts } from './role-modules.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
 import { LedgerModule } from './settlement/ledger/ledger.module.js';
-import { WalletOAuthModule } from './wallet/oauth/oauth.module.js';
-import { WALLET_OAUTH_OPENAPI } from './wallet/openapi/oauth.openapi.js';
-import { WALLET_OPENAPI } from './wallet/openapi/wallet.openapi.js';
-import { WalletModule } from './wallet/wallet.module.js';
 
-/** The modules a process needs for its roles, and no others. */
+/** The modules a process needs for its roles, and no others; the code of hub and wallet is loaded where they are. */
 @Module({})
 export class AppModule {
-  static forRoot(config: AppConfig): DynamicModule {
+  static async forRoot(config: AppConfig): Promise<DynamicModule> {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const { apiKeysFile } = config.access;
@@ -64,7 +57,9 @@ export class AppModule {
     const facilitator = isApi ? FacilitatorModule.forRoot(config) : undefined;
     const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
     const hasOperatorPage = isApi && hasOperators;
-    const hasHubOperators = config.hasRole('hub') && hasOperators;
+    const hubOwn = config.hasRole('hub') ? gatewayBy(facilitator) : undefined;
+    const hub = await hubParts(hubOwn, hasOperators);
+    const wallet = await walletParts(config.wallet);
     return {
       module: AppModule,
       imports: [
@@ -92,21 +87,18 @@ export class AppModule {
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
         ...(hasDoctor ? [DoctorModule] : []),
-        ...(config.hasRole('hub') ? [HubModule.forRoot(gatewayBy(facilitator))] : []),
-        ...(hasHubOperators ? [HubOperatorsModule] : []),
+        ...hub.modules,
         ...(hasOperatorPage ? [AdminModule] : []),
-        ...(config.wallet === undefined ? [] : [WalletModule]),
-        ...(config.wallet?.hasOAuth === true ? [WalletOAuthModule] : []),
+        ...wallet.modules,
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
           ...(isApi ? [DISCOVERY_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
-          ...(config.hasRole('hub') ? [HUB_OPENAPI] : []),
-          ...(config.wallet === undefined ? [] : [WALLET_OPENAPI]),
-          ...(config.wallet?.hasOAuth === true ? [WALLET_OAUTH_OPENAPI] : []),
+          ...hub.openapi,
+          ...wallet.openapi,
           HEALTH_OPENAPI,
-          ...(hasHubOperators ? [HUB_OPERATORS_OPENAPI] : []),
+          ...hub.operatorsOpenapi,
           ...(hasOperatorPage ? [ADMIN_OPENAPI] : []),
         ]),
       ],

@@ -12,7 +12,8 @@ import type { ShutdownSignal } from './shutdown-signal.js';
 export async function start(shutdown: ShutdownSignal): Promise<void> {
   try {
     const config = AppConfig.fromEnv(process.env);
-    const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
+    const module = await AppModule.forRoot(config);
+    const app = await NestFactory.create<NestExpressApplication>(module, {
       bodyParser: false,
       bufferLogs: true,
       abortOnError: false,

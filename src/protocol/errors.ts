@@ -27,14 +27,25 @@ export class EndpointsDisagreeError extends ChainUnavailableError {
   }
 }
 
-/**
- * A node answers, but not what a call of this contract does. It says nothing about any payment, and
- * nothing about the node: what fails like that is tried again alone.
- */
-export class CodeUnresponsiveError extends ChainUnavailableError {
+/** One call has no answer, and the node is not the reason: what fails like that is tried again alone. */
+export abstract class CallUnansweredError extends ChainUnavailableError {}
+
+/** A node answers, but not what a call of this contract does. It says nothing about any payment. */
+export class CodeUnresponsiveError extends CallUnansweredError {
   constructor(chainId: number, operation: string) {
     super(chainId, operation);
     this.name = 'CodeUnresponsiveError';
+  }
+}
+
+/**
+ * A call of code that is kept apart found no turn in time and was never sent. It says nothing about the code:
+ * others may have filled the queue.
+ */
+export class CallNotSentError extends CallUnansweredError {
+  constructor(chainId: number, operation: string) {
+    super(chainId, operation);
+    this.name = 'CallNotSentError';
   }
 }
 

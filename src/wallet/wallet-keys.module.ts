@@ -11,7 +11,6 @@ import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { Keystore } from './provider/local/keystore.js';
 import { LocalProvider } from './provider/local/local-provider.js';
 import { policyRules } from './provider/privy/privy-policy.js';
-import { PrivyProvider } from './provider/privy/privy-provider.js';
 import { TransactionSender } from './provider/transaction-sender.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
@@ -38,7 +37,7 @@ interface ProviderParts {
   readonly onFailure: UpkeepFailed;
 }
 
-function createProvider(parts: ProviderParts): WalletProvider {
+async function createProvider(parts: ProviderParts): Promise<WalletProvider> {
   const { chains, sender, recoverSigner, observer, onFailure } = parts;
   const { provider, assets, maxPerPayment, hub } = parts.wallet;
   if (provider.kind === 'local') {
@@ -47,6 +46,8 @@ function createProvider(parts: ProviderParts): WalletProvider {
   const networks = chains.all.map(({ config }) => config);
   const { extraMethods } = provider;
   const rules = policyRules({ assets, networks, maxPerPayment, extraMethods, hub: hub?.address });
+  // Its SDK is large, and for those who use it.
+  const { PrivyProvider } = await import('./provider/privy/privy-provider.js');
   return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
 }
 

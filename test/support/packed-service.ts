@@ -32,7 +32,14 @@ export async function packService(): Promise<string> {
     // What finds its own files, and what Nest and the loggers load only if it is there.
     external: [
       ...['@nestjs/microservices', '@nestjs/microservices/*', '@nestjs/websockets/*', '@grpc/*'],
-      ...['class-transformer/storage', 'pino', 'pino-pretty', 'thread-stream'],
+      ...[
+        'class-validator',
+        'class-transformer',
+        'class-transformer/*',
+        'pino',
+        'pino-pretty',
+        'thread-stream',
+      ],
       ...['secp256k1', 'swagger-ui-dist', '*.node'],
       // Loaded by those whose keys a service keeps.
       ...['@aws-sdk/client-kms', '@google-cloud/kms'],

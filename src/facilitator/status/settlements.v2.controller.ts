@@ -9,7 +9,6 @@ import {
   Req,
   Res,
   UseFilters,
-  ValidationPipe,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
@@ -30,7 +29,7 @@ import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
-import { SettlementQueryDto } from './settlement-query.dto.js';
+import { readSettlementQuery, type SettlementQuery } from './settlement-query.js';
 import { SettlementWaits, WAIT_SECONDS_MAX } from './settlement-waits.js';
 import { authorizationIdsOf, StatusService } from './status.service.js';
 
@@ -71,11 +70,11 @@ export class SettlementsV2Controller {
 
   @Get()
   async search(
-    @Query(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }))
-    query: SettlementQueryDto,
+    @Query() parameters: unknown,
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    const query = readSettlementQuery(parameters);
     if (isList(query, callerOf(request))) {
       const { payTo, from, to, state, asset, network, limit, cursor } = query;
       const asked = { payTo, from, to, state, asset, network, limit, cursor };
@@ -133,7 +132,7 @@ export class SettlementsV2Controller {
   /** By a label in the scope it was given in: that of the API key, else of payee and payer. */
   #byLabel(
     label: string,
-    query: SettlementQueryDto,
+    query: SettlementQuery,
     caller: string | undefined,
   ): Promise<readonly SettlementStatus[]> {
     const [payTo, payer] = [readAddress(query.payTo), readAddress(query.payer)];
@@ -146,7 +145,7 @@ export class SettlementsV2Controller {
 }
 
 /** What names no payment is a list, from those who can list, and from those who ask for what only lists have. */
-function isList(query: SettlementQueryDto, caller: string | undefined): boolean {
+function isList(query: SettlementQuery, caller: string | undefined): boolean {
   const { transaction, payer, nonce, paymentId, payTo, from, to, state, limit, cursor } = query;
   if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
   const ofLists = [payTo, from, to, state, limit, cursor];

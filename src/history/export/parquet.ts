@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   COLUMN_NAMES,
@@ -34,6 +34,8 @@ const SCHEMA: SchemaElement[] = [
 export async function* parquetOf(
   pages: AsyncIterable<readonly Settlement[]>,
 ): AsyncGenerator<Buffer, void> {
+  // For those who export: what is loaded stays in memory.
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema: SCHEMA, statistics: false });
   for await (const page of pages) {

@@ -135,6 +135,16 @@ describe('a call of foreign code', () => {
     expect(health.coolsUntil).toBe(0);
   });
 
+  it('that found no turn among those kept apart says nothing about its code', async () => {
+    const notSent: RpcOutcome = { kind: 'silent', cause: 'not_sent' };
+    const { runner, health } = aNode((asked) => (isControl(asked) ? result('0x') : notSent));
+    const name = 'CallNotSentError';
+    await expect(runner.call(call, 50_000n, 'latest')).rejects.toMatchObject({ name });
+    await expect(runner.simulate(SETTLEMENT)).rejects.toMatchObject({ name });
+    await expect(runner.prove(SETTLEMENT)).rejects.toMatchObject({ name });
+    expect(health.coolsUntil).toBe(0);
+  });
+
   it('never runs without a gas limit, and from its sender at its price', async () => {
     const { runner, asked } = aNode(() => result('0x'));
     await runner.call(call, 50_000n, 'latest', SETTLEMENT.sender);

@@ -1,5 +1,9 @@
 import { type Address, isHex } from 'viem';
-import { ChainUnavailableError, CodeUnresponsiveError } from '../../protocol/errors.js';
+import {
+  CallNotSentError,
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+} from '../../protocol/errors.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import {
@@ -35,6 +39,8 @@ export interface CallRunnerParts {
   readonly timeoutMs: number;
 }
 
+type Silence = Extract<RpcOutcome, { kind: 'silent' }>;
+
 interface RunOptions {
   readonly sender?: Sender | undefined;
   readonly gas: bigint;
@@ -59,6 +65,7 @@ export class CallRunner {
   /**
    * @param at - a block as JSON-RPC names it.
    * @throws CodeUnresponsiveError when this call has no answer and others have.
+   * @throws CallNotSentError when it found no turn among those that are kept apart.
    * @throws ChainUnavailableError when the endpoint does not answer.
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
@@ -117,7 +124,7 @@ export class CallRunner {
     const effect =
       answer.kind === 'result' ? readSimulationAfter(answer.value, settlement) : undefined;
     if (effect !== undefined) return effect;
-    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic);
+    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
     simulation.doubt(health.endpoint);
     throw this.#unavailable('eth_simulateV1');
   }
@@ -143,7 +150,7 @@ export class CallRunner {
     const simulated =
       answer.kind === 'result' ? readSimulation(answer.value, settlement) : undefined;
     if (simulated === undefined) {
-      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic);
+      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
       // No call of it can make the whole fail: this node cannot do it, or has trouble.
       simulation.doubt(health.endpoint);
       throw this.#unavailable('eth_simulateV1');
@@ -200,7 +207,7 @@ export class CallRunner {
     const outcome = readCallOutcome(answer);
     if (outcome === undefined) {
       throw answer.kind === 'silent'
-        ? await this.#silence('eth_call', traffic)
+        ? await this.#silence('eth_call', traffic, answer)
         : this.#unavailable('eth_call');
     }
     if (outcome !== 'unclear') return outcome;
@@ -224,8 +231,13 @@ export class CallRunner {
     return answer.kind === 'result' && isHex(answer.value);
   }
 
-  /** Whose fault it is that there is no answer: that of a node which answers nothing, or this call's. */
-  async #silence(operation: string, traffic: Traffic): Promise<ChainUnavailableError> {
+  /** Whose fault it is that there is no answer: ours, that of a node which answers nothing, or this call's. */
+  async #silence(
+    operation: string,
+    traffic: Traffic,
+    { cause }: Silence,
+  ): Promise<ChainUnavailableError> {
+    if (cause === 'not_sent') return new CallNotSentError(this.parts.chainId, operation);
     const options = { gas: READ_GAS, at: 'latest' };
     if (traffic.kind === 'open' || !(await this.#canRun(options))) {
       return this.#unavailable(operation);

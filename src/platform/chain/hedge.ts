@@ -1,6 +1,6 @@
 import {
+  CallUnansweredError,
   ChainUnavailableError,
-  CodeUnresponsiveError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
 import { within } from '../concurrency/timing.js';
@@ -21,12 +21,12 @@ export type Done<T> = { readonly value: T } | undefined;
  */
 export async function attempt<T>(
   work: () => Promise<T>,
-  onUnresponsive: (error: CodeUnresponsiveError) => void = () => undefined,
+  onUnresponsive: (error: CallUnansweredError) => void = () => undefined,
 ): Promise<Done<T>> {
   try {
     return { value: await work() };
   } catch (error) {
-    if (error instanceof CodeUnresponsiveError) onUnresponsive(error);
+    if (error instanceof CallUnansweredError) onUnresponsive(error);
     if (!(error instanceof ChainUnavailableError) || error instanceof EndpointsDisagreeError) {
       throw error;
     }
@@ -38,7 +38,7 @@ export async function attempt<T>(
  * Asks endpoints in their order: the next one when one does not answer, or not soon. Then both may be
  * under way, and the first to come to its end is taken.
  *
- * @throws CodeUnresponsiveError when one answers, but not what a contract does.
+ * @throws CallUnansweredError when one answers, but not what a contract does.
  */
 export async function firstAnswer<T>(
   views: readonly ChainView[],
@@ -46,8 +46,8 @@ export async function firstAnswer<T>(
 ): Promise<Done<T>> {
   const waiting = [...views];
   const running = new Set<Promise<Done<T>>>();
-  const unresponsive: CodeUnresponsiveError[] = [];
-  const note = (error: CodeUnresponsiveError): void => {
+  const unresponsive: CallUnansweredError[] = [];
+  const note = (error: CallUnansweredError): void => {
     unresponsive.push(error);
   };
   const startNext = (): void => {

@@ -1,4 +1,4 @@
-import { ChainUnavailableError, type CodeUnresponsiveError } from '../../protocol/errors.js';
+import { type CallUnansweredError,ChainUnavailableError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 import { LAG_MAX_BLOCKS } from './endpoint-health.js';
@@ -38,7 +38,7 @@ const ROUND_MS = 60;
  * Judges something through the best endpoint that is near enough to the newest block.
  *
  * @param need - how near, by what the judgement says.
- * @throws CodeUnresponsiveError when one answers, but not what a contract does.
+ * @throws CallUnansweredError when one answers, but not what a contract does.
  * @throws ChainUnavailableError when no endpoint is near enough, or answers.
  */
 export async function judgeNearHead<T>(
@@ -46,8 +46,8 @@ export async function judgeNearHead<T>(
   work: (view: ChainView) => Promise<T>,
   need: (value: T) => NeededHead,
 ): Promise<Judged<T>> {
-  const unresponsive: CodeUnresponsiveError[] = [];
-  const note = (error: CodeUnresponsiveError): void => {
+  const unresponsive: CallUnansweredError[] = [];
+  const note = (error: CallUnansweredError): void => {
     unresponsive.push(error);
   };
   for (let round = 0; round < ROUNDS; round += 1) {

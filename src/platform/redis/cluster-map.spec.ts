@@ -34,6 +34,16 @@ describe('what a node tells of its Cluster', () => {
     expect(readOwners('what is that', 'asked', false)).toEqual([]);
   });
 
+  it('leaves out who cannot be connected to, and counts a word without an age least', () => {
+    const lost = 'e5 10.0.0.5:7005@17005 master,noaddr - 0 0 7 disconnected 0-16383';
+    expect(readOwners(lost, 'asked', false)).toEqual([]);
+    expect(readOwners('e5 :0@0 master - 0 0 7 connected 0', 'asked', false)).toEqual([]);
+    const vague = readOwners('f6 10.0.0.6:7006 master - 0 0 x connected 0-16383', 'x', false);
+    const owners = [...vague, ...readOwners(NODES, 'x', false)];
+    expect(newestOwner(owners, 6000)).toMatchObject({ port: 7002 });
+    expect(newestOwner([...owners].reverse(), 6000)).toMatchObject({ port: 7002 });
+  });
+
   it('counts where it is the newest word', () => {
     const former = readOwners(NODES, 'x', false);
     const promoted = 'c3 10.0.0.3:7003@17003 myself,master - 0 0 9 connected 5461-10922';

@@ -52,13 +52,16 @@ export function newestOwner(owners: readonly SlotOwner[], slot: number): SlotOwn
 export function readOwners(text: string, asked: string, isByName: boolean): readonly SlotOwner[] {
   return text.split('\n').flatMap((line): SlotOwner[] => {
     const [, where = '', flags = '', , , , epoch = '', , ...slots] = line.trim().split(' ');
-    if (!flags.split(',').includes('master')) return [];
-    const [, address = '', port = '', name = ''] = WHERE.exec(where) ?? [];
+    const known = flags.split(',');
+    if (!known.includes('master') || known.includes('noaddr')) return [];
+    const [, address = '', digits = '', name = ''] = WHERE.exec(where) ?? [];
+    const port = Number(digits);
     // `[slot->-node]` is on its way to another node and still here.
     const ranges = slots.flatMap((range) => readRange(range) ?? []);
-    if (port === '' || ranges.length === 0) return [];
+    if (port === 0 || ranges.length === 0) return [];
     const host = isByName && name !== '' ? name : address || asked;
-    return [{ host, port: Number(port), epoch: Number(epoch), slots: ranges }];
+    // What has no epoch is older than what has one.
+    return [{ host, port, epoch: Number(epoch) || 0, slots: ranges }];
   });
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
 import { DEPLOYMENT_TAG } from './hash-slot.js';
+import { leavingFor } from './leaving.js';
 import type { SharedRedis } from './ledger-connections.js';
 import { connectorOf } from './sentinel-connector.js';
 import { slotConnectorOf } from './slot-connector.js';
@@ -39,8 +40,6 @@ const SHARED_OPTIONS = {
   socketTimeout: SILENT_MAX_MS,
   // A command lost with its connection may have run. It is reported as failed, never sent again.
   autoResendUnfulfilledCommands: false,
-  // The server has become a replica, or the slot is elsewhere, or nobody knows: whoever is the primary is to be found.
-  reconnectOnError: (error: Error) => /^(READONLY|MOVED|CLUSTERDOWN) /.test(error.message),
 } satisfies Options;
 
 /**
@@ -124,7 +123,7 @@ function addressIn(url: Secret<string>): RedisAddress {
 
 function connectionTo(url: Secret<string>, tag: string, options: Options): Redis {
   const address = addressIn(url);
-  const all = { ...SHARED_OPTIONS, ...options };
+  const all = { ...SHARED_OPTIONS, reconnectOnError: leavingFor(), ...options };
   switch (address.kind) {
     case 'primary':
       return new Redis(address.url, all);

@@ -3,7 +3,7 @@ import { type Address, encodeAbiParameters, type Hex } from 'viem';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { NeededHead } from '../../../platform/chain/judgement.js';
-import { CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { CallNotSentError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type {
   CallOutcome,
@@ -303,6 +303,19 @@ describe('the last look before money is spent', () => {
       const [item] = decidedNow?.groups[0]?.items ?? [];
       expect(item?.payment.authorization).not.toHaveProperty('deployment');
       expect(view.proved).toMatchObject([{ call: { to: aPayment(0).asset }, gas: CAP }]);
+    });
+
+    it('does not hold up the others when there is no room to look at it', async () => {
+      const silent = Array.from({ length: 65 }, (_, index) => anItem(`s${index}`));
+      for (const { id } of silent) {
+        view.alone.set(payeeOf(id), new CallNotSentError(56, 'eth_call'));
+      }
+      view.joint = [...silent.map(() => false), true];
+      const now = await recheck(...silent, anItem('a'));
+      const { groups, refusals } = short(now);
+      expect([groups.map(([ids]) => ids), refusals]).toEqual([['a'], []]);
+      expect(now.flatMap(({ undecided }) => undecided)).toHaveLength(1);
+      simulator.clear();
     });
 
     it('does not hold up the others when it does not answer', async () => {

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
-import { CodeUnresponsiveError } from '../../../protocol/errors.js';
+import { CallUnansweredError } from '../../../protocol/errors.js';
 import { readAggregated } from '../../../protocol/evm/call-results.js';
 import type {
   CallOutcome,
@@ -41,7 +41,6 @@ export interface RecheckerOptions {
 
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
 type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
-type Judged<T extends Sendable> = Pick<Rechecked<T>, 'groups' | 'refusals'>;
 
 /**
  * The last look before money is spent: everything ready is simulated as it will be sent, from the
@@ -111,7 +110,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     const isSlow = ({ payment }: T): boolean =>
       chosenContractOf(payment) !== undefined ||
       view.isKeptApart(payment.asset, payment.authorization.from);
-    const undecided = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
+    const waiting = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
     const quick = ready.filter((item) => !isSlow(item));
     const { batches, singles } = groupForSending(quick, rules, (payment) =>
       this.#limitFor(payment),
@@ -120,9 +119,7 @@ export class ChainBatchSimulator<T extends Sendable> {
       ...batches.map((batch) => this.#checkTogether(view, batch, sender)),
       ...singles.map((item) => this.#checkAloneOrSlow(view, item, sender)),
     ]);
-    const groups = judged.flatMap((one) => one.groups);
-    const refusals = judged.flatMap((one) => one.refusals);
-    return { groups, refusals, undecided };
+    return joined([...judged, { groups: [], refusals: [], undecided: waiting }]);
   }
 
   /** What is sent was good in the newest block that anybody knows of. */
@@ -141,27 +138,24 @@ export class ChainBatchSimulator<T extends Sendable> {
   /** @returns whether there is room for it. */
   #startSlow(item: T, sender: Sender): boolean {
     return this.#slow.start(item, () =>
-      this.#atHead(async (view) => ({
-        ...(await this.#checkAlone(view, item, sender)),
-        undecided: [],
-      })),
+      this.#atHead((view) => this.#checkAlone(view, item, sender)),
     );
   }
 
   /** What does not answer while its node does is tried again where it delays nobody. */
-  async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Judged<T>> {
+  async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Looked<T>> {
     try {
       return await this.#checkAlone(view, item, sender);
     } catch (error) {
-      if (!(error instanceof CodeUnresponsiveError)) throw error;
-      if (!this.#startSlow(item, sender)) throw error;
-      return NOTHING;
+      if (!(error instanceof CallUnansweredError)) throw error;
+      const undecided = this.#startSlow(item, sender) ? [] : [item];
+      return { groups: [], refusals: [], undecided };
     }
   }
 
   // ---------------------------------------------------------------- together
 
-  async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Judged<T>> {
+  async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Looked<T>> {
     const payments = batch.map(({ payment }) => payment);
     const call = batchCallOf(payments, this.options.batchSuffix);
     const gas = this.#gasOf(batch);
@@ -181,10 +175,7 @@ export class ChainBatchSimulator<T extends Sendable> {
         .map((item) => this.#checkAloneOrSlow(view, item, sender)),
     );
     const joint = good.length === 0 ? [] : [{ items: good, gas: this.#gasOf(good) }];
-    return {
-      groups: [...joint, ...alone.flatMap(({ groups }) => groups)],
-      refusals: alone.flatMap(({ refusals }) => refusals),
-    };
+    return joined([{ groups: joint, refusals: [], undecided: [] }, ...alone]);
   }
 
   /** A batch of a kind that was never seen carries more gas than it needs; the next ones shall not. */
@@ -212,12 +203,12 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   // ---------------------------------------------------------------- alone
 
-  async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Judged<T>> {
+  async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Looked<T>> {
     const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
     return 'gas' in checked
-      ? { groups: [{ items: [item], gas: checked.gas }], refusals: [] }
-      : { groups: [], refusals: [{ item, reason: checked.reason }] };
+      ? { groups: [{ items: [item], gas: checked.gas }], refusals: [], undecided: [] }
+      : { groups: [], refusals: [{ item, reason: checked.reason }], undecided: [] };
   }
 
   async #simulateAlone(
@@ -258,7 +249,14 @@ export class ChainBatchSimulator<T extends Sendable> {
   }
 }
 
-const NOTHING = { groups: [], refusals: [] } as const;
+/** What was judged one by one, in one. */
+function joined<T extends Sendable>(parts: readonly Looked<T>[]): Looked<T> {
+  return {
+    groups: parts.flatMap(({ groups }) => groups),
+    refusals: parts.flatMap(({ refusals }) => refusals),
+    undecided: parts.flatMap(({ undecided }) => undecided),
+  };
+}
 
 /** A wallet that was made meanwhile pays like any other: some factories fail at great cost where it is there. */
 async function asItIsNow<T extends Sendable>(view: ChainView, item: T): Promise<T> {

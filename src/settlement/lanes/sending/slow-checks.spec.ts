@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, CodeUnresponsiveError } from '../../../protocol/errors.js';
+import {
+  CallNotSentError,
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+} from '../../../protocol/errors.js';
 import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
 import type { Sendable } from '../../model/grouping.js';
 import type { Rechecked } from './rechecked.js';
@@ -43,9 +47,18 @@ describe('a settlement that is looked at beside the loop', () => {
     expect(result).toMatchObject([{ refusals: [{ item, reason }], undecided: [] }]);
   });
 
-  it('goes back to the queue when the chain could not be asked', async () => {
+  it.each([
+    ['the chain could not be asked', new ChainUnavailableError(56, 'eth_call')],
+    ['its calls found no turn', new CallNotSentError(56, 'eth_call')],
+  ])('goes back to the queue when %s', async (_, error) => {
+    const { result } = await checked(() => Promise.reject(error));
+    expect(result).toMatchObject([{ refusals: [], undecided: [item] }]);
+  });
+
+  it('goes back to the queue when its code was silent less than three times', async () => {
+    const errors = [new CallNotSentError(56, 'eth_call')];
     const { result } = await checked(() =>
-      Promise.reject(new ChainUnavailableError(56, 'eth_call')),
+      Promise.reject(errors.pop() ?? new CodeUnresponsiveError(56, 'eth_call')),
     );
     expect(result).toMatchObject([{ refusals: [], undecided: [item] }]);
   });

@@ -60,18 +60,18 @@ export class SlowChecks<T extends Sendable> {
   }
 
   async #tryThrice(item: T, check: () => Promise<Rechecked<T>>): Promise<Rechecked<T>> {
-    let isTheCode = false;
+    let silences = 0;
     for (let count = 0; count < TRIES; count += 1) {
       if (count > 0) await delay(PAUSE_MS);
       try {
         return await check();
       } catch (error) {
-        isTheCode = error instanceof CodeUnresponsiveError;
+        if (error instanceof CodeUnresponsiveError) silences += 1;
         if (error instanceof ChainUnavailableError) continue;
         this.options.onError(error);
       }
     }
-    return isTheCode ? refused(item) : undecided(item);
+    return silences === TRIES ? refused(item) : undecided(item);
   }
 }
 

@@ -1,0 +1,20 @@
+/** The server has become a replica, or the slot is elsewhere, or nobody knows: whoever is the primary is to be found. */
+const IS_ELSEWHERE = /^(READONLY|MOVED|CLUSTERDOWN) /;
+/** While nobody is the primary, each answer says so: the next look is as long after the last one. */
+const LEAVES_EACH_MS = 500;
+
+/**
+ * When a connection leaves its server for an answer, and looks for another one. One for each connection.
+ *
+ * @param clock - milliseconds that only grow.
+ */
+export function leavingFor(
+  clock: () => number = () => performance.now(),
+): (error: Error) => boolean {
+  let leftAt = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    if (!IS_ELSEWHERE.test(message) || clock() - leftAt < LEAVES_EACH_MS) return false;
+    leftAt = clock();
+    return true;
+  };
+}
