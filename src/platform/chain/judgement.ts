@@ -1,4 +1,4 @@
-import { type CallUnansweredError,ChainUnavailableError } from '../../protocol/errors.js';
+import { type CallUnansweredError, ChainUnavailableError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 import { LAG_MAX_BLOCKS } from './endpoint-health.js';
