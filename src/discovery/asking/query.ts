@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { CodedError } from '../../platform/http/coded-error.js';
+import type { CodedError } from '../../platform/http/coded-error.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import { BAZAAR } from '../../protocol/listing/read-declaration.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -142,7 +143,7 @@ function isOwnOnly({ sources, alive }: z.output<z.ZodObject<typeof FILTER>>): bo
 function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | undefined {
   const { type, payTo, network: chainId, asset, scheme, maxPrice, extensions, alive } = asked;
   if (maxPrice !== undefined && asset === undefined) {
-    throw invalid('maxPrice: needs asset: amounts of two tokens cannot be compared.');
+    throw invalidQuery('maxPrice: needs asset: amounts of two tokens cannot be compared.');
   }
   if (extensions !== undefined && extensions !== BAZAAR) return undefined;
   if (scheme !== undefined && !isSchemeName(scheme)) return undefined;
@@ -159,12 +160,11 @@ function read<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
   const problems = parsed.error.issues.map(
     ({ path, message }) => `${String(path[0] ?? 'query')}: ${message}`,
   );
-  throw invalid(`${[...new Set(problems)].join('; ')}.`);
+  throw invalidQuery(`${[...new Set(problems)].join('; ')}.`);
 }
 
-const invalid = (message: string): CodedError => new CodedError(400, 'invalid_query', message);
 export const badCursor = (): CodedError =>
-  invalid('cursor: must be a cursor of an answer to this query.');
+  invalidQuery('cursor: must be a cursor of an answer to this query.');
 
 const POSITION = /^(\d{1,9})\.(\d{1,16})\.([0-9a-f]{64})$/;
 

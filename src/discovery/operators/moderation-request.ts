@@ -12,9 +12,6 @@ export const REASON_MAX = 200;
 /** Of a name in the DNS. */
 const HOST_MAX = 253;
 
-const invalid = (code: 'invalid_query' | 'invalid_request', message: string): CodedError =>
-  new CodedError(400, code, message);
-
 const address = z.string().transform((text, context) => {
   const read = readAddress(text);
   if (read !== undefined) return read;
@@ -72,17 +69,6 @@ export const DENIALS_QUERY = z.strictObject({
 
 export const REPORTS_QUERY = z.strictObject({ limit });
 
-/** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
-export function readOperatorQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
-  const parsed = schema.safeParse(query);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ code, path, message }) => {
-    if (code === 'unrecognized_keys') return 'a parameter is not known here';
-    return `${String(path[0])} ${code === 'invalid_type' ? 'must be given once' : message}`;
-  });
-  throw invalid('invalid_query', `${[...new Set(problems)].join('; ')}.`);
-}
-
 /** What an operator wants to deny or allow, and why. */
 export interface Verdict extends DenialName {
   readonly reason: string;
@@ -120,7 +106,7 @@ function readReason(said: unknown): string {
   throw wrong(`reason must be 1 to ${REASON_MAX} characters of one line, without tags.`);
 }
 
-const wrong = (message: string): CodedError => invalid('invalid_request', message);
+const wrong = (message: string): CodedError => new CodedError(400, 'invalid_request', message);
 
 function nameOf(of: string, value: string): DenialName | undefined {
   const kindOf = of === 'payee' ? 'payee' : 'host';

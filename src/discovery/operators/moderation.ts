@@ -1,11 +1,11 @@
 import { ArchiveError } from '../../history/archive.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import {
   DENIALS_QUERY,
   ENTRIES_QUERY,
   readDismissal,
-  readOperatorQuery,
   readVerdict,
   REPORTS_QUERY,
 } from './moderation-request.js';
@@ -40,7 +40,7 @@ export class Moderation {
   /** Entries, listed or not, and what hides them. */
   async entries(query: unknown): Promise<View> {
     const store = this.#store();
-    const { limit, after, ...asked } = readOperatorQuery(ENTRIES_QUERY, query);
+    const { limit, after, ...asked } = readQuery(ENTRIES_QUERY, query);
     const filter = { text: asked.text, payTo: asked.payTo, host: asked.host };
     const found = await told(store.entries(filter, after, limit + 1));
     const { shown, last } = cut(found, limit);
@@ -52,7 +52,7 @@ export class Moderation {
 
   async denials(query: unknown): Promise<View> {
     const store = this.#store();
-    const { limit, after, ...filter } = readOperatorQuery(DENIALS_QUERY, query);
+    const { limit, after, ...filter } = readQuery(DENIALS_QUERY, query);
     const found = await told(store.denials(filter, after, limit + 1));
     const { shown, last } = cut(found, limit);
     return { denials: shown, ...(last && { next: `${last.kind}:${last.value}` }) };
@@ -81,7 +81,7 @@ export class Moderation {
   /** What is open about entries, those with the most reports first. */
   async reports(query: unknown): Promise<View> {
     const reports = this.#reports();
-    const { limit } = readOperatorQuery(REPORTS_QUERY, query);
+    const { limit } = readQuery(REPORTS_QUERY, query);
     return { reports: (await told(reports.open(limit))).map(reportedView) };
   }
 

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { CodedError } from '../../platform/http/coded-error.js';
+import { readQuery } from '../../platform/http/read-query.js';
 
-const TEXT = 'must be given once';
-const text = (pattern: RegExp, message: string): z.ZodString =>
-  z.string(TEXT).regex(pattern, message);
+const text = (pattern: RegExp, message: string): z.ZodString => z.string().regex(pattern, message);
 const address = text(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits').optional();
-const anyText = z.string(TEXT).optional();
+const anyText = z.string().optional();
 
 const SCHEMA = z.strictObject({
   transaction: text(/^0x[0-9a-fA-F]{64}$/, 'must be a transaction hash').optional(),
@@ -34,12 +32,5 @@ export type SettlementQuery = z.output<typeof SCHEMA>;
 
 /** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
 export function readSettlementQuery(query: unknown): SettlementQuery {
-  const parsed = SCHEMA.safeParse(query);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ code, path, message }) =>
-    code === 'unrecognized_keys'
-      ? 'a parameter is not known here'
-      : `${String(path[0])} ${message}`,
-  );
-  throw new CodedError(400, 'invalid_query', `${problems.join('; ')}.`);
+  return readQuery(SCHEMA, query);
 }

@@ -1,14 +1,10 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { readQuery } from '../../platform/http/read-query.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import { fromArchive, historyOff, notYours } from '../sellers/history-problems.js';
-import {
-  FILTER_QUERY,
-  filterOf,
-  readQuery,
-  type SettlementFilter,
-} from '../sellers/settlement-filter.js';
+import { FILTER_QUERY, filterOf, type SettlementFilter } from '../sellers/settlement-filter.js';
 import type { ListedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
 import { ndjsonOf } from './ndjson.js';

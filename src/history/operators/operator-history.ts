@@ -1,10 +1,11 @@
+import { readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { SettlementPage } from '../../settlement/ledger/queries/settlement-listing.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { DIFFERENCES, NOTES } from '../reconciliation/difference.js';
 import { decodeCursor, encodeCursor } from '../sellers/cursor.js';
 import { historyOff, invalidCursor } from '../sellers/history-problems.js';
-import { checkOrder, readQuery } from '../sellers/settlement-filter.js';
+import { checkOrder } from '../sellers/settlement-filter.js';
 import { checkRange, type SettlementTotals, sumsBy } from '../sellers/settlement-totals.js';
 import { deliveryViewOf, viewOf } from '../webhooks/webhook-view.js';
 import { told } from './operator-answers.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidQuery } from '../sellers/history-problems.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import {
   ADDRESS_QUERY,
   FILTER_QUERY,

@@ -1,9 +1,9 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
-import { invalidQuery } from './history-problems.js';
 
 /** What of settlements was asked for. */
 export interface Narrowing {
@@ -79,17 +79,6 @@ export const limitQuery = (usual: number, most: number): z.ZodType<number> => {
 };
 
 type FilterQuery = z.output<z.ZodObject<typeof FILTER_QUERY>>;
-
-/** @throws CodedError `invalid_query`, naming every parameter that is wrong and none of its values. */
-export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
-  const parsed = schema.safeParse(query);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ code, path, message }) => {
-    if (code === 'unrecognized_keys') return 'a parameter is not known here';
-    return `${String(path[0])} ${code === 'invalid_type' ? 'must be given once' : message}`;
-  });
-  throw invalidQuery(`${[...new Set(problems)].join('; ')}.`);
-}
 
 /**
  * @param payees - whose settlements the caller may see.

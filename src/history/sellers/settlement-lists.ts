@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
+import { readQuery } from '../../platform/http/read-query.js';
 import type {
   ListQuery,
   SettlementListing,
@@ -8,7 +9,7 @@ import type {
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { decodeCursor, encodeCursor } from './cursor.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
-import { FILTER_QUERY, filterOf, limitQuery, readQuery } from './settlement-filter.js';
+import { FILTER_QUERY, filterOf, limitQuery } from './settlement-filter.js';
 import type { SettlementReader } from './settlement-reader.js';
 
 const LIMIT_MOST = 500;

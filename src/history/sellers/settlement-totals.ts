@@ -1,9 +1,10 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { invalidQuery, readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import { fromArchive, historyOff, invalidQuery, notYours } from './history-problems.js';
-import { FILTER_QUERY, filterOf, readQuery } from './settlement-filter.js';
+import { fromArchive, historyOff, notYours } from './history-problems.js';
+import { FILTER_QUERY, filterOf } from './settlement-filter.js';
 import type { Grouping, SettlementReader, TotalRow } from './settlement-reader.js';
 
 /** What was settled within one group. Amounts of two assets are never added. */
