@@ -24,7 +24,8 @@ import { BenchStage, OUR_SIGNER } from './support/stage.js';
 /**
  * `npm run bench:builds -- DIR`: this build against the one in another clone (its `dist/`), in alternation on
  * one chain, so that a change of speed is seen beside the noise of the machine. `-- history` compares this
- * build without a history with itself with one. `--only "/settle eip3009 at 300"` does that work alone.
+ * build without a history with itself with one. `--only "/settle eip3009 at 300"` does that work alone. `--node`
+ * and `--node-options` are of this build alone: `-- . --node PROGRAM` compares two versions of Node.
  */
 interface Work {
   readonly path: '/verify' | '/settle';
@@ -51,7 +52,7 @@ const RESERVE_LEAST = 300;
 type Side = 'this' | 'other';
 const SIDES: readonly Side[] = ['this', 'other'];
 
-const options = readArguments(7, {}, undefined, ['only']);
+const options = readArguments(7, {}, undefined, ['only', 'node', 'node-options']);
 const [against] = options.positional;
 if (against === undefined) throw new Error('name the folder of another clone, or "history"');
 const otherMain = resolve(join(against, 'dist', 'main.js'));
@@ -60,7 +61,7 @@ if (against !== 'history' && !existsSync(otherMain)) {
 }
 
 const nameOf = ({ path, kind, concurrency }: Work): string => `${path} ${kind} at ${concurrency}`;
-const { only } = options.texts;
+const { only, node, 'node-options': nodeOptions } = options.texts;
 const WORK = ALL.filter((work) => only.length === 0 || only.includes(nameOf(work)));
 
 const machine = describeMachine();
@@ -78,6 +79,9 @@ const signers: Readonly<Record<Side, Address>> = {
 async function startBoth(): Promise<Readonly<Record<Side, Service>>> {
   const ours = await stage.ours(
     postgres === undefined ? {} : { DATABASE_URL: postgres.url, ROLES: 'api,worker,history' },
+    nodeOptions.flatMap((text) => text.split(' ')),
+    undefined,
+    node.at(-1),
   );
   const other = await stage.ours(
     { REDIS_URL: redis.url, SIGNER_KEYS: sandboxAccount(3).key },

@@ -13,21 +13,28 @@ export interface Service extends Started {
 export const BUILT_MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** The built service, or the same build in another form: the tests start it from one file. */
 export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
+/** The Node that runs it, if not our own, and options of that Node, with blanks between them. */
+const SERVICE_NODE = process.env['SERVICE_NODE'] ?? process.execPath;
+const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean);
 
 /**
  * Starts the built service, or another build's `main`, with these settings, and with a port for operators unless they say otherwise.
+ *
+ * @param nodeOptions - behind those of `SERVICE_NODE_OPTIONS`.
+ * @param node - the program that runs it.
  */
 export async function startService(
   port: number,
   settings: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
   main = SERVICE_MAIN,
+  node = SERVICE_NODE,
 ): Promise<Service> {
   let log = '';
   const opsPort = settings['OPS_PORT'] ?? String(await freePort());
   const started = await startProgram(
-    process.execPath,
-    [...nodeOptions, main],
+    node,
+    [...SERVICE_NODE_OPTIONS, ...nodeOptions, main],
     () => answers(`http://127.0.0.1:${port}/health/live`),
     {
       env: {

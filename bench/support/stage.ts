@@ -81,13 +81,18 @@ export class BenchStage {
     };
   }
 
-  /** @param main - of another build than this one. */
+  /**
+   * @param main - of another build than this one.
+   * @param node - the program of another Node.
+   */
   async ours(
     more: Readonly<Record<string, string>> = {},
     nodeOptions: readonly string[] = [],
     main?: string,
+    node?: string,
   ): Promise<Service> {
-    const service = await startService(await freePort(), this.settings(more), nodeOptions, main);
+    const settings = this.settings(more);
+    const service = await startService(await freePort(), settings, nodeOptions, main, node);
     this.started.push(service);
     return service;
   }
