@@ -13,8 +13,7 @@ export interface Service extends Started {
 export const BUILT_MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** The built service, or the same build in another form: the tests start it from one file. */
 export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
-/** The Node that runs it, if not our own, and options of that Node, with blanks between them. */
-const SERVICE_NODE = process.env['SERVICE_NODE'] ?? process.execPath;
+/** Options of the Node that runs it, with blanks between them. */
 const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean);
 
 /**
@@ -28,7 +27,7 @@ export async function startService(
   settings: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
   main = SERVICE_MAIN,
-  node = SERVICE_NODE,
+  node = process.execPath,
 ): Promise<Service> {
   let log = '';
   const opsPort = settings['OPS_PORT'] ?? String(await freePort());

@@ -299,6 +299,13 @@ function packService() {
 }
 
 const tsx = (file, ...rest) => run(process.execPath, ['--import', 'tsx', file, ...rest]);
+
+/** With `BENCH_NODE=24` on that Node: what a payment costs differs much between them. */
+function bench(name, ...rest) {
+  const major = process.env.BENCH_NODE;
+  const program = major === undefined ? process.execPath : otherNode(major);
+  return run(program, ['--import', 'tsx', `bench/${name}.ts`, ...rest]);
+}
 const jestWith = (env, ...rest) =>
   run(process.execPath, ['node_modules/jest/bin/jest.js', ...rest], {
     ...env,
@@ -422,7 +429,7 @@ const TASKS = {
   },
   bench: {
     needs: [installAnvil, findRedis, ...(hasHistory ? [findPostgres] : []), build],
-    run: () => tsx(`bench/${args[0]}.ts`, ...args.slice(1)),
+    run: () => bench(...args),
   },
 };
 
