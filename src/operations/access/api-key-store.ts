@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Address } from 'viem';
 import type { PayeeAccess } from '../../platform/http/payee-access.js';
@@ -31,8 +31,9 @@ const KEY_LENGTH_MAX = 256;
  */
 export class ApiKeyStore implements PayeeAccess {
   /**
-   * Keys are looked up by an HMAC of their hash under a key of this process. What the look-up takes
-   * then tells nothing about the hashes on file, however often it is measured.
+   * Keys are looked up by a hash of these bytes and their hash. What the look-up takes then tells nothing about
+   * the hashes on file, however often it is measured. All such texts have one length, so that a plain hash does what an
+   * HMAC would, at a tenth of its price on Node 24.
    */
   readonly #blinding = randomBytes(32);
   #keys: ReadonlyMap<string, ApiKey> = new Map();
@@ -118,8 +119,9 @@ export class ApiKeyStore implements PayeeAccess {
     }
   }
 
-  #blind(hash: Buffer): string {
-    return createHmac('sha256', this.#blinding).update(hash).digest('base64');
+  /** @param digest - 32 bytes. */
+  #blind(digest: Buffer): string {
+    return hash('sha256', Buffer.concat([this.#blinding, digest]), 'base64');
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
@@ -104,7 +104,7 @@ function placeOf(path: readonly PropertyKey[]): string {
  * so a slow one, which protects what people can remember, would only make requests dear.
  */
 export function hashApiKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** @returns a new key, to be given to its owner once, and the record for the file. */
