@@ -18,6 +18,7 @@ export class HubStats {
   readonly #operations = new Map<HubOperation, { count: number; bytes: number }>();
   readonly #sales = new Map<SaleStep, number>();
   #damaged = 0;
+  #freedBytes = 0;
 
   note(operation: HubOperation, bytes = 0): void {
     const stats = this.#operations.get(operation) ?? { count: 0, bytes: 0 };
@@ -32,6 +33,15 @@ export class HubStats {
 
   sales(step: SaleStep): number {
     return this.#sales.get(step) ?? 0;
+  }
+
+  noteFreed(bytes: number): void {
+    this.#freedBytes += bytes;
+  }
+
+  /** Bytes of payloads nobody could find any more that this process has given back to the storage. */
+  get freedBytes(): number {
+    return this.#freedBytes;
   }
 
   noteDamaged(): void {

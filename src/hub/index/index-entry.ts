@@ -18,6 +18,8 @@ function textOf(entry: JournalEntry, seal: PriceSeal): string {
       return seal.rowOf(entry);
     case 'remove':
       return entry.upTo === undefined ? '' : String(entry.upTo);
+    case 'freed':
+      return JSON.stringify(entry.payloads);
     case 'retention':
       return String(entry.days);
     case 'takedown':

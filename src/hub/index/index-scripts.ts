@@ -75,6 +75,19 @@ local function set_retention(order, owner, days)
   redis.call('HSET', I .. 'k', owner, order .. '|' .. days)
 end
 
+-- Each payload counts once, however often this is applied, and in whatever order.
+local function note_freed(owner, text)
+  for _, payload in ipairs(cjson.decode(text)) do
+    local order = string.format('%.0f', payload.order)
+    if redis.call('SADD', I .. 'f:' .. owner, order) == 1 then
+      if payload.size > 0 then
+        redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', '-' .. string.format('%.0f', payload.size))
+      end
+      redis.call('HINCRBY', I .. 'u:' .. owner, 'count', -1)
+    end
+  end
+end
+
 -- What a name stood for before, the newest of them.
 local function keep_version(most, owner, id, row)
   if most == 0 then return end
@@ -87,6 +100,7 @@ local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
   if op == 'retention' then return set_retention(order, owner, text) end
+  if op == 'freed' then return note_freed(owner, text) end
   -- Up to which order a removal is meant: its own, but where files got too old.
   local up_to = (op == 'remove' and text ~= '') and text or order
   if op == 'remove' then

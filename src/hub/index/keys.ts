@@ -25,10 +25,12 @@ import { createHash } from 'node:crypto';
  * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
- * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` ever stored |
+ * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` of what was stored and is not freed |
+ * | `hub:i:f:<owner>` | set | always | payloads that are freed, by the order they were stored in |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:sweep` | string | 50 seconds | a process looks for files that are older than their owners want |
+ * | `hub:compaction` | string | a minute | a process gives bytes back that nobody can find |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
  * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
@@ -80,6 +82,7 @@ export const takenDownKey = (): string => `${INDEX_PREFIX}td`;
 export const takedownActsKey = (): string => `${INDEX_PREFIX}ta`;
 export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
+export const compactionKey = (): string => 'hub:compaction';
 export const sweepKey = (): string => 'hub:sweep';
 export const rebuildKey = (): string => 'hub:rebuild';
 export const nonceKey = (owner: string, nonce: string): string => `hub:nonce:${owner}:${nonce}`;

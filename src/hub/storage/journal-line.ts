@@ -32,6 +32,11 @@ const Entry = z.discriminatedUnion('op', [
   z.object({ ...common, op: z.literal('price'), terms: z.string() }),
   z.object({
     ...common,
+    op: z.literal('freed'),
+    payloads: z.array(z.object({ order: count, size: count })),
+  }),
+  z.object({
+    ...common,
     op: z.literal('takedown'),
     sha256: z.string(),
     state: z.enum(['down', 'up']),

@@ -85,14 +85,23 @@ export interface Retention extends ObjectName {
   readonly days: number;
 }
 
-export type JournalEntry = StoredObject | Removal | Pricing | Takedown | Retention;
+/** Payloads of a name whose bytes are gone, for nobody could find them any more: an entry of the journal. */
+export interface Freed extends ObjectName {
+  readonly op: 'freed';
+  readonly order: number;
+  /** By the order they were stored in, with their sizes in bytes. */
+  readonly payloads: readonly { readonly order: number; readonly size: number }[];
+}
+
+export type JournalEntry = StoredObject | Removal | Pricing | Takedown | Retention | Freed;
 
 /** An entry without a payload, before it has its place in the order. */
 export type Note =
   | Omit<Removal, 'order'>
   | Omit<Pricing, 'order'>
   | Omit<Takedown, 'order'>
-  | Omit<Retention, 'order'>;
+  | Omit<Retention, 'order'>
+  | Omit<Freed, 'order'>;
 
 /** Bytes in memory, or a stream. A stream that throws stores nothing. */
 export type Payload = Uint8Array | AsyncIterable<Uint8Array>;
@@ -152,6 +161,13 @@ export interface StorageProvider {
    * @throws StorageUnavailableError when they cannot be read; a piece that is short ends the stream early.
    */
   read(place: Place, from: number, length: number): AsyncIterable<Uint8Array>;
+  /**
+   * Gives the bytes of payloads back to the disk; their places stay taken. What is free already stays so. They have to be given up
+   * in the journal before.
+   *
+   * @throws StorageUnavailableError when they could not be freed, all or some.
+   */
+  free(places: readonly Place[]): Promise<void>;
   /** The journal's entries with a greater order, oldest first as far as each writer goes. */
   entries(afterOrder: number): AsyncIterable<JournalEntry>;
   /** Writes and reads something. @throws StorageUnavailableError */

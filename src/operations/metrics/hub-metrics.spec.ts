@@ -15,6 +15,7 @@ describe('hub metrics', () => {
     const { registry, stats, metrics } = build(undefined, Promise.resolve(1_000_000));
     stats.note('upload', 40);
     stats.noteDamaged();
+    stats.noteFreed(7);
     stats.noteSale('sold');
     await metrics.refresh();
     stats.note('upload', 2);
@@ -26,6 +27,7 @@ describe('hub metrics', () => {
     expect(text).toContain('x402_hub_sales_total{outcome="sold"} 1');
     expect(text).toContain('x402_hub_sales_total{outcome="pending"} 0');
     expect(text).toContain('x402_hub_damaged_reads_total 1');
+    expect(text).toContain('x402_hub_freed_bytes_total 7');
     expect(text).toContain('x402_hub_up 1');
     expect(text).toContain('x402_hub_storage_free_bytes 1000000');
   });

@@ -11,12 +11,13 @@ export class HubMetrics {
   readonly #bytes: Counter<'operation'>;
   readonly #sales: Counter<'outcome'>;
   readonly #damaged: Counter;
+  readonly #freed: Counter;
   readonly #up: Gauge;
   readonly #free: Gauge;
 
   constructor(
     registry: Registry,
-    private readonly stats: Pick<HubStats, 'of' | 'sales' | 'damaged'>,
+    private readonly stats: Pick<HubStats, 'of' | 'sales' | 'damaged' | 'freedBytes'>,
     private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
   ) {
     const registers = [registry];
@@ -43,6 +44,11 @@ export class HubMetrics {
       help: 'Payloads that were not what was stored when they were read.',
       registers,
     });
+    this.#freed = new Counter({
+      name: 'x402_hub_freed_bytes_total',
+      help: 'Bytes of payloads nobody could find any more that were given back to the storage.',
+      registers,
+    });
     this.#up = new Gauge({
       name: 'x402_hub_up',
       help: 'Whether the hub can store and find now: 1 or 0.',
@@ -67,6 +73,8 @@ export class HubMetrics {
     for (const outcome of SALES) this.#sales.inc({ outcome }, this.stats.sales(outcome));
     this.#damaged.reset();
     this.#damaged.inc(this.stats.damaged);
+    this.#freed.reset();
+    this.#freed.inc(this.stats.freedBytes);
     const [trouble, free] = await Promise.all([
       this.health.trouble(),
       this.health.freeBytes().catch(() => undefined),

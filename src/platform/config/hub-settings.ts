@@ -32,6 +32,8 @@ export const HUB_SETTINGS = {
   HUB_MAX_OBJECTS: integerSetting(0).default(200_000),
   /** Older payloads of a name that can be read; each takes up to 2 KiB of Redis. */
   HUB_VERSIONS: integerSetting(0, 100).default(0),
+  /** Seconds after which the bytes of what nobody can find any more are given back to the disk; 0 is never. */
+  HUB_COMPACT_AFTER_SECONDS: integerSetting(0, 315_360_000).default(0),
   /** For how many days owners may have their files kept, where they say so. */
   HUB_RETENTION_MIN_DAYS: integerSetting(1, 36_500).default(1),
   HUB_RETENTION_MAX_DAYS: integerSetting(1, 36_500).default(3650),
@@ -104,6 +106,8 @@ export interface HubConfig {
   readonly maxObjects: number | undefined;
   /** Older payloads of a name that are kept to be read; 0 for none. */
   readonly versions: number;
+  /** Seconds after which bytes that nobody can find any more are given back; never when absent. */
+  readonly compactAfterSeconds: number | undefined;
   /** Days that an owner may choose for its files. */
   readonly retentionDays: { readonly least: number; readonly most: number };
   /** Bytes that an upload has to leave free on a file system; none when absent. */
@@ -169,6 +173,7 @@ export function hubConfigOf(settings: HubSettings): HubConfig {
     quotaBytes: settings.HUB_QUOTA_BYTES || undefined,
     maxObjects: settings.HUB_MAX_OBJECTS || undefined,
     versions: settings.HUB_VERSIONS,
+    compactAfterSeconds: settings.HUB_COMPACT_AFTER_SECONDS || undefined,
     retentionDays: {
       least: settings.HUB_RETENTION_MIN_DAYS,
       most: settings.HUB_RETENTION_MAX_DAYS,

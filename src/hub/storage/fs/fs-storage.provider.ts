@@ -18,6 +18,7 @@ import {
   type StoredObject,
 } from '../storage-provider.js';
 import { makeFolder, syncFolder } from './durable.js';
+import { punchHoles } from './holes.js';
 import { Journal } from './journal.js';
 import { Spool } from './spool.js';
 import { VolumeReader } from './volume-reader.js';
@@ -131,6 +132,16 @@ export class FsStorage implements StorageProvider {
       yield* this.#reader.read(path, place.start + from, length);
     } catch (error) {
       throw new StorageUnavailableError('read', error);
+    }
+  }
+
+  /** Readers of other processes need nothing to be told: what nobody can find is not read. */
+  async free(places: readonly Place[]): Promise<void> {
+    if (!this.isWriter) throw new StorageUnavailableError('free');
+    try {
+      await punchHoles(join(this.options.dir, 'volumes'), places);
+    } catch (error) {
+      throw new StorageUnavailableError('free', error);
     }
   }
 

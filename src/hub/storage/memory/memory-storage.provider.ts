@@ -72,6 +72,11 @@ export class MemoryStorage implements StorageProvider {
     if (bytes !== undefined) yield await Promise.resolve(bytes.subarray(from, from + length));
   }
 
+  free(places: readonly Place[]): Promise<void> {
+    for (const place of places) this.#payloads.delete(keyOf(place));
+    return Promise.resolve();
+  }
+
   async *entries(afterOrder: number): AsyncGenerator<JournalEntry> {
     yield* await Promise.resolve(this.#journal.filter(({ order }) => order > afterOrder));
   }

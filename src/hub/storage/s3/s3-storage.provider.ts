@@ -109,6 +109,11 @@ export class S3Storage implements StorageProvider {
     return this.#objects.bytes(payloadKey(place), from, length);
   }
 
+  /** Each payload is an object. The claim of its volume stays, and with it the number. */
+  async free(places: readonly Place[]): Promise<void> {
+    for (const place of places) await this.#objects.remove(payloadKey(place));
+  }
+
   async *entries(afterOrder: number): AsyncGenerator<JournalEntry> {
     const startAfter = `journal/${orderText(Math.max(0, afterOrder))}`;
     for await (const { keys } of this.#objects.list('journal/', { startAfter })) {

@@ -1,0 +1,109 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { JournalEntry, Place, StorageProvider } from '../storage/storage-provider.js';
+import { type CompactionRules, NameHistory, type StoredPlace } from './name-history.js';
+
+/** Facts remembered at a time: some 25 MB at the most. */
+const REMEMBERED_MOST = 50_000;
+/** Payloads freed by one turn: the next one goes on. */
+const FREED_MOST = 10_000;
+/** Payloads that are freed together, and stand in one entry of the journal. */
+const AT_ONCE = 100;
+/** Parts that the names are looked at in: for 200 million facts. */
+const PARTS_MOST = 4096;
+
+/** What a turn has done. */
+export interface CompactionTurn {
+  readonly payloads: number;
+  readonly bytes: number;
+  /** Whether every name was looked at since the last time this was true. */
+  readonly isRound: boolean;
+}
+
+export type CompactableStorage = Pick<StorageProvider, 'entries' | 'note' | 'free' | 'orderSlack'>;
+
+/**
+ * Gives bytes back that nobody can find and nobody needs any more. What those are the journal alone says: the index can be
+ * lost, set back or written by others, and bytes that are gone do not come back. A turn reads the journal once and looks at as
+ * many names as it can remember; the turns after it look at the others.
+ */
+export class Compaction {
+  /** Nobody can choose names that all fall into one part. */
+  readonly #salt = randomBytes(16).toString('hex');
+  #parts = 1;
+  #part = 0;
+
+  constructor(private readonly storage: CompactableStorage) {}
+
+  /** @throws StorageUnavailableError, IndexUnavailableError: what is not done yet is done by the next turn. */
+  async turn(rules: Omit<CompactionRules, 'slack'>): Promise<CompactionTurn> {
+    const histories = await this.#read();
+    if (histories === undefined) return { payloads: 0, bytes: 0, isRound: false };
+    let payloads = 0;
+    let bytes = 0;
+    for (const history of histories) {
+      for (const some of chunksOf(await this.#deadOf(history, rules))) {
+        await this.storage.free(some);
+        // Behind the bytes: what is not noted is freed again, which does nothing. The other way round it would stay.
+        await this.#noteFreed(history, some);
+        payloads += some.length;
+        bytes += sizeOf(some);
+      }
+      if (payloads >= FREED_MOST) return { payloads, bytes, isRound: false };
+    }
+    this.#part = (this.#part + 1) % this.#parts;
+    return { payloads, bytes, isRound: this.#part === 0 };
+  }
+
+  /** @returns `undefined` where there was too much to remember: the next turn looks at fewer names. */
+  async #read(): Promise<readonly NameHistory[] | undefined> {
+    const histories = new Map<string, NameHistory>();
+    let remembered = 0;
+    for await (const entry of this.storage.entries(0)) {
+      if (entry.op === 'retention' || entry.op === 'takedown') continue;
+      const key = this.#keyOf(entry);
+      if (key === undefined) continue;
+      const history = histories.get(key) ?? new NameHistory({ owner: entry.owner, id: entry.id });
+      histories.set(key, history);
+      remembered += history.note(entry);
+      if (remembered <= REMEMBERED_MOST) continue;
+      // Every part has its turn, whatever the others hold.
+      if (this.#parts < PARTS_MOST) this.#part += this.#parts;
+      else this.#part = (this.#part + 1) % this.#parts;
+      this.#parts = Math.min(PARTS_MOST, this.#parts * 2);
+      return undefined;
+    }
+    return [...histories.values()];
+  }
+
+  /** `undefined` for a name that is not looked at now. */
+  #keyOf({ owner, id }: JournalEntry): string | undefined {
+    const digest = hash('sha256', `${this.#salt}${owner.length}:${owner}${id}`, 'hex');
+    return Number.parseInt(digest.slice(0, 8), 16) % this.#parts === this.#part
+      ? digest.slice(8)
+      : undefined;
+  }
+
+  async #deadOf(
+    history: NameHistory,
+    given: Omit<CompactionRules, 'slack'>,
+  ): Promise<readonly StoredPlace[]> {
+    const rules = { ...given, slack: this.storage.orderSlack };
+    const upTo = history.newestFallen(rules);
+    // Its grace begins again with that: the bytes go with a later turn.
+    if (upTo !== undefined) await this.storage.note({ op: 'remove', ...history.name, upTo });
+    return history.dead(rules);
+  }
+
+  async #noteFreed({ name }: NameHistory, places: readonly StoredPlace[]): Promise<void> {
+    const payloads = places.map(({ order, size }) => ({ order, size }));
+    await this.storage.note({ op: 'freed', ...name, payloads });
+  }
+}
+
+function* chunksOf(places: readonly StoredPlace[]): Generator<readonly StoredPlace[]> {
+  for (let at = 0; at < places.length; at += AT_ONCE) yield places.slice(at, at + AT_ONCE);
+}
+
+function sizeOf(places: readonly Place[]): number {
+  return places.reduce((sum, { size }) => sum + size, 0);
+}

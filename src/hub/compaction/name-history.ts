@@ -1,0 +1,130 @@
+import type { JournalEntry, ObjectName, Place } from '../storage/storage-provider.js';
+
+/** A payload, and when it was stored. */
+export interface StoredPlace extends Place {
+  readonly order: number;
+}
+
+/** When the bytes of a payload may go; all times in microseconds. */
+export interface CompactionRules {
+  /** Older payloads of a name that can be read. */
+  readonly versions: number;
+  /** From when nobody can find a payload any more until its bytes go: answers under way need them. */
+  readonly grace: number;
+  /** The same for a name that had a price: who has paid may come back for as long. */
+  readonly soldGrace: number;
+  /** How far orders of several writers may be apart at one moment. */
+  readonly slack: number;
+  readonly now: number;
+}
+
+/** More is not remembered of one name, however often it is written: its bytes stay. */
+const FACTS_MOST = 10_000;
+
+/** What the journal says about one name that decides which of its bytes somebody may still need. */
+export class NameHistory {
+  readonly #puts: StoredPlace[] = [];
+  readonly #removals: { readonly order: number; readonly upTo: number | undefined }[] = [];
+  readonly #freed = new Set<number>();
+  #firstPrice: number | undefined;
+  #facts = 0;
+
+  constructor(readonly name: ObjectName) {}
+
+  /** @returns how many facts more are remembered. */
+  note(entry: JournalEntry): number {
+    if (this.#isTooLong) return 0;
+    const more = this.#remember(entry);
+    this.#facts += more;
+    if (!this.#isTooLong) return more;
+    for (const facts of [this.#puts, this.#removals]) facts.length = 0;
+    this.#freed.clear();
+    return more - this.#facts;
+  }
+
+  get #isTooLong(): boolean {
+    return this.#facts > FACTS_MOST;
+  }
+
+  #remember(entry: JournalEntry): number {
+    switch (entry.op) {
+      case 'put': {
+        const { order, owner, volume, start, size } = entry;
+        this.#puts.push({ order, owner, volume, start, size });
+        return 1;
+      }
+      case 'remove':
+        this.#removals.push({ order: entry.order, upTo: entry.upTo });
+        return 1;
+      case 'freed':
+        for (const { order } of entry.payloads) this.#freed.add(order);
+        return entry.payloads.length;
+      case 'price':
+        this.#firstPrice = Math.min(this.#firstPrice ?? Infinity, entry.order);
+        return 0;
+      case 'takedown':
+      case 'retention':
+        return 0;
+    }
+  }
+
+  /**
+   * Payloads that lie there, though nobody can find them and nobody needs them any more. What is in doubt is not one of
+   * them: bytes that are gone do not come back.
+   */
+  dead(rules: CompactionRules): readonly StoredPlace[] {
+    return this.#unfreed().filter(({ order }) => {
+      const since = this.#givenUpAt(order, rules.slack);
+      return since !== undefined && this.#isOver(since, rules);
+    });
+  }
+
+  /**
+   * The newest payload that has had so many newer ones for so long that it is no version any more, unless it was given up
+   * already. It has to be given up before its bytes go: where more versions are kept one day, it must not be one of them.
+   */
+  newestFallen(rules: CompactionRules): number | undefined {
+    const { versions, slack } = rules;
+    const orders = this.#puts.map(({ order }) => order).sort((a, b) => a - b);
+    // The newest is no version, and each version has one newer payload more.
+    const fallen = orders.filter((order, index) => {
+      const pushedOutBy = orders[index + versions + 1];
+      return (
+        pushedOutBy !== undefined &&
+        this.#isOver(pushedOutBy, rules) &&
+        this.#givenUpAt(order, slack) === undefined
+      );
+    });
+    return fallen.at(-1);
+  }
+
+  #unfreed(): readonly StoredPlace[] {
+    return this.#puts.filter(({ order }) => !this.#freed.has(order));
+  }
+
+  /** @param since - when nobody could find it any more. */
+  #isOver(since: number, { grace, soldGrace, slack, now }: CompactionRules): boolean {
+    const hadPrice = this.#firstPrice !== undefined && this.#firstPrice < since + slack;
+    return since + slack + (hadPrice ? soldGrace : grace) <= now;
+  }
+
+  /** The first removal that was meant for a payload; see `apply` in `index-scripts.ts`, which this must never go beyond. */
+  #givenUpAt(order: number, slack: number): number | undefined {
+    const orders = this.#removals
+      .filter((removal) => removal.order > order && this.#isMeant(removal, order, slack))
+      .map((removal) => removal.order);
+    return orders.length === 0 ? undefined : Math.min(...orders);
+  }
+
+  /** A removal up to an order spares the newest payload of a name that has a price. */
+  #isMeant(
+    { order: at, upTo }: { readonly order: number; readonly upTo: number | undefined },
+    order: number,
+    slack: number,
+  ): boolean {
+    if (upTo === undefined) return true;
+    if (order > upTo) return false;
+    const wasOlder = this.#puts.some((put) => put.order > upTo && put.order < at - slack);
+    return wasOlder || this.#firstPrice === undefined;
+  }
+}
