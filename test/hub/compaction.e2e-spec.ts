@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
@@ -22,6 +22,9 @@ import { strictHeaders } from '../support/strict-signature.js';
 
 const MIB = 1_048_576;
 const HOUR_MS = 3_600_000;
+const ROUNDS = [0, 1, 2].flatMap((versions) =>
+  [1, 2, 3, 4].map((drawn) => [versions, drawn] as const),
+);
 const quiet = (): void => undefined;
 
 /** On the disk, not by length. */
@@ -35,109 +38,123 @@ function diskBytes(dir: string): number {
 describe('what compaction may free', () => {
   let server: SandboxRedis;
   let redis: Redis;
+  const indexes: HubIndex[] = [];
 
   beforeAll(async () => {
     server = await startRedis(await freePort());
     redis = new Redis(server.url);
+  });
+  afterEach(async () => {
+    await Promise.all(indexes.splice(0).map((index) => index.stop()));
   });
   afterAll(async () => {
     redis.disconnect();
     await server.stop('SIGKILL');
   });
 
-  it.each([0, 1, 2])('is nothing that the index leads to, with %d versions', async (versions) => {
-    await redis.flushall();
-    const random = new SeededRandom(TEST_SEED + versions);
-    const clock = { now: 1_000_000_000_000 };
-    const storage = new MemoryStorage(HUB_ADDRESS, () => clock.now);
-    const log = { missing: quiet, mended: quiet, failed: quiet };
-    const rules = { seal: new PriceSeal('a secret'), versions };
-    const index = new HubIndex(redis, log, rules);
-    await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
-    const compaction = new Compaction(storage);
-    const all: StoredObject[] = [];
-    const names = ['a', 'b', 'c', 'd'];
-    const turn = () =>
-      compaction.turn({
-        ...{ versions, now: clock.now * 1000, grace: HOUR_MS * 1000 },
-        soldGrace: 5 * HOUR_MS * 1000,
-      });
-    const reachable = async (): Promise<readonly StoredObject[]> => {
-      const rows = await Promise.all(
-        names.map(async (id) => [
-          await redis.hget(objectsKey('o'), id),
-          ...(await redis.zrange(versionsKey('o', id), '0', '-1')),
-        ]),
-      );
-      return rows.flat().flatMap((row) => (row === null ? [] : [objectOf(row)]));
-    };
-    const isThere = async (object: StoredObject): Promise<boolean> => {
-      for await (const piece of storage.read(object, 0, 1)) return piece.length === 1;
-      return false;
-    };
-    const usage = async (): Promise<unknown> => redis.hgetall(usageKey('o'));
-    const act = async (): Promise<void> => {
-      const id = random.pick(names);
-      const before = all.filter((object) => object.id === id);
-      switch (random.pick(['put', 'put', 'put', 'remove', 'expire', 'price', 'unprice', 'wait'])) {
-        case 'put': {
-          const bytes = Buffer.from(`${id} ${all.length}`);
-          const name = { owner: 'o', id, bucket: 'b', kind: 'memory' };
-          all.push(await storage.put(() => name, bytes));
-          return;
+  it.each(ROUNDS)(
+    'is nothing that the index leads to, with %d versions, drawn %d',
+    async (versions, drawn) => {
+      await redis.flushall();
+      const random = new SeededRandom(TEST_SEED + 10 * versions + drawn);
+      const clock = { now: 1_000_000_000_000 };
+      const storage = new MemoryStorage(HUB_ADDRESS, () => clock.now);
+      const log = { missing: quiet, mended: quiet, failed: quiet };
+      const rules = { seal: new PriceSeal('a secret'), versions };
+      const index = new HubIndex(redis, log, rules);
+      indexes.push(index);
+      await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+      const compaction = new Compaction(storage);
+      const all: StoredObject[] = [];
+      const names = ['a', 'b', 'c', 'd'];
+      const turn = () =>
+        compaction.turn({
+          ...{ versions, now: clock.now * 1000, grace: HOUR_MS * 1000 },
+          soldGrace: 5 * HOUR_MS * 1000,
+        });
+      const reachable = async (): Promise<readonly StoredObject[]> => {
+        const rows = await Promise.all(
+          names.map(async (id) => [
+            await redis.hget(objectsKey('o'), id),
+            ...(await redis.zrange(versionsKey('o', id), '0', '-1')),
+          ]),
+        );
+        return rows.flat().flatMap((row) => (row === null ? [] : [objectOf(row)]));
+      };
+      const isThere = async (object: StoredObject): Promise<boolean> => {
+        for await (const piece of storage.read(object, 0, 1)) return piece.length === 1;
+        return false;
+      };
+      const orders = (objects: readonly StoredObject[]): number[] =>
+        objects.map(({ order }) => order).sort((a, b) => a - b);
+      const usage = async (): Promise<unknown> => redis.hgetall(usageKey('o'));
+      const act = async (): Promise<void> => {
+        const id = random.pick(names);
+        const before = all.filter((object) => object.id === id);
+        switch (
+          random.pick(['put', 'put', 'remove', 'expire', 'price', 'unprice', 'wait', 'wait'])
+        ) {
+          case 'put': {
+            const bytes = Buffer.from(`${id} ${all.length}`);
+            const name = { owner: 'o', id, bucket: 'b', kind: 'memory' };
+            all.push(await storage.put(() => name, bytes));
+            return;
+          }
+          case 'remove':
+            return storage.note({ op: 'remove', owner: 'o', id });
+          case 'expire':
+            if (before.length === 0) return;
+            return storage.note({ op: 'remove', owner: 'o', id, upTo: random.pick(before).order });
+          case 'price':
+            return storage.note({ op: 'price', owner: 'o', id, terms: '{"amount":"1"}' });
+          case 'unprice':
+            return storage.note({ op: 'price', owner: 'o', id, terms: '' });
+          case 'wait': {
+            clock.now += random.below(4 * HOUR_MS);
+            const found = await reachable();
+            await turn();
+            expect(orders(await reachable())).toEqual(orders(found));
+          }
         }
-        case 'remove':
-          return storage.note({ op: 'remove', owner: 'o', id });
-        case 'expire':
-          if (before.length === 0) return;
-          return storage.note({ op: 'remove', owner: 'o', id, upTo: random.pick(before).order });
-        case 'price':
-          return storage.note({ op: 'price', owner: 'o', id, terms: '{"amount":"1"}' });
-        case 'unprice':
-          return storage.note({ op: 'price', owner: 'o', id, terms: '' });
-        case 'wait':
-          clock.now += random.below(2 * HOUR_MS);
-          await turn();
+      };
+      for (let step = 0; step < 400; step += 1) {
+        clock.now += 1000;
+        await act();
+        if (step % 10 > 0) continue;
+        for (const object of await reachable()) expect(await isThere(object)).toBe(true);
       }
-    };
-    for (let step = 0; step < 400; step += 1) {
-      clock.now += 1000;
-      await act();
-      if (step % 10 > 0) continue;
+      // In the end nothing is left but what can be found; twice, for versions are given up first.
+      for (let end = 0; end < 2; end += 1) {
+        clock.now += 10 * HOUR_MS;
+        while (!(await turn()).isRound);
+      }
+      const living = await reachable();
+      const lying: StoredObject[] = [];
+      for (const object of all) if (await isThere(object)) lying.push(object);
+      expect(orders(lying)).toEqual(expect.arrayContaining(orders(living)));
+      // What a removal for age has spared once, for its price, is in doubt and stays.
+      expect(all.length - lying.length).toBeGreaterThan(all.length / 3);
+      const counted = await usage();
+      expect(counted).toEqual({
+        bytes: String(lying.reduce((sum, { size }) => sum + size, 0)),
+        count: String(lying.length),
+      });
+      // An index that is made anew leads to the same, and counts the same; also with more versions.
+      await redis.flushall();
+      await eventually('the index is made anew', async () => {
+        await index.check().catch(quiet);
+        return (await redis.exists('hub:i:meta')) === 1;
+      });
+      expect(orders(await reachable())).toEqual(orders(living));
+      expect(await usage()).toEqual(counted);
+      await index.stop();
+      await redis.flushall();
+      const more = new HubIndex(redis, log, { ...rules, versions: versions + 50 });
+      indexes.push(more);
+      await more.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
       for (const object of await reachable()) expect(await isThere(object)).toBe(true);
-    }
-    // In the end nothing is left but what can be found; twice, for versions are given up first.
-    for (let end = 0; end < 2; end += 1) {
-      clock.now += 10 * HOUR_MS;
-      while (!(await turn()).isRound);
-    }
-    const living = await reachable();
-    const lying: StoredObject[] = [];
-    for (const object of all) if (await isThere(object)) lying.push(object);
-    const orders = (objects: readonly StoredObject[]) => objects.map(({ order }) => order).sort();
-    expect(orders(lying)).toEqual(expect.arrayContaining(orders(living)));
-    // What a removal for age has spared once, for its price, is in doubt and stays.
-    expect(all.length - lying.length).toBeGreaterThan(all.length / 3);
-    const counted = await usage();
-    expect(counted).toEqual({
-      bytes: String(lying.reduce((sum, { size }) => sum + size, 0)),
-      count: String(lying.length),
-    });
-    // An index that is made anew leads to the same, and counts the same; also with more versions.
-    await redis.flushall();
-    await eventually('the index is made anew', async () => {
-      await index.check().catch(quiet);
-      return (await redis.exists('hub:i:meta')) === 1;
-    });
-    expect(orders(await reachable())).toEqual(orders(living));
-    expect(await usage()).toEqual(counted);
-    await index.stop();
-    await redis.flushall();
-    const more = new HubIndex(redis, log, { ...rules, versions: versions + 50 });
-    await more.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
-    for (const object of await reachable()) expect(await isThere(object)).toBe(true);
-    await more.stop();
-  });
+    },
+  );
 });
 
 describe('a hub that gives freed space back', () => {
