@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type PinoLogger } from 'nestjs-pino';
 import { type AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
@@ -170,6 +171,12 @@ export class HubService {
     this.parts.index.assertSound();
     const terms = price === undefined ? '' : termsOf(price);
     await this.parts.storage.note({ op: 'price', owner: name.owner, id: name.id, terms });
+  }
+
+  /** Takes this price away, and none that was set since. */
+  async withdrawPrice({ owner, id }: ObjectName, price: Price): Promise<void> {
+    const withdraws = createHash('sha1').update(termsOf(price)).digest('hex');
+    await this.parts.storage.note({ op: 'price', owner, id, terms: '', withdraws });
   }
 
   /** A part of a payload, each piece verified before it is handed out. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
@@ -142,6 +143,34 @@ describe('an index that several processes make', () => {
     });
     await note(forAge(11, 'sold', 1));
     expect(await found(made)).toEqual([]);
+    await journal.stop();
+  });
+
+  it('withdraws the terms that are named, and no price that was set since', async () => {
+    const { index } = await journal.process(0);
+    const [first, second] = ['{"amount":"1"}', '{"amount":"2|0"}'];
+    const withdrawal = (order: number, terms: string): JournalEntry => ({
+      ...price(order, 'a', ''),
+      ...{ op: 'price', withdraws: createHash('sha1').update(terms).digest('hex'), terms: '' },
+    });
+    const note = async (...entries: JournalEntry[]): Promise<void> => {
+      journal.entries.push(...entries);
+      await index.stored(entries);
+    };
+    const terms = async (process: HubIndex): Promise<string | undefined> =>
+      (await process.lookUp('o', 'a'))?.terms;
+    await note(put(1, 'a'), price(2, 'a', first), price(3, 'a', second), withdrawal(4, first));
+    expect(await terms(index)).toBe(second);
+    // What is made of the journal is the same.
+    await redis.flushall();
+    const { index: made } = await journal.process(0);
+    expect(await terms(made)).toBe(second);
+    await eventually('the first one knows it', async () => {
+      const known = await terms(index).catch(() => undefined);
+      return known === second;
+    });
+    await note(withdrawal(5, second));
+    expect(await terms(made)).toBeUndefined();
     await journal.stop();
   });
 });

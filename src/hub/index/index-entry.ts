@@ -6,7 +6,8 @@ import type { PriceSeal } from './price-seal.js';
 
 /** The arguments a script takes an entry as; see `index-scripts.ts`. */
 export function entryArguments(entry: JournalEntry, seal: PriceSeal): string[] {
-  const { op, order, owner, id } = entry;
+  const { order, owner, id } = entry;
+  const op = entry.op === 'price' && entry.withdraws !== undefined ? 'withdraw' : entry.op;
   return [op, String(order), keyPart(owner), keyPart(id), textOf(entry, seal)];
 }
 
@@ -15,7 +16,9 @@ function textOf(entry: JournalEntry, seal: PriceSeal): string {
     case 'put':
       return indexTextOf(entry);
     case 'price':
-      return seal.rowOf(entry);
+      return entry.withdraws === undefined
+        ? seal.rowOf(entry)
+        : `${entry.withdraws}|${seal.rowOf(entry)}`;
     case 'remove':
       return entry.upTo === undefined ? '' : String(entry.upTo);
     case 'freed':

@@ -43,6 +43,14 @@ local function set_price(order, owner, id, terms)
   redis.call('HSET', I .. 'p:' .. owner, id, order .. '|' .. terms)
 end
 
+-- Only the terms that are named: a price that was set since stays.
+local function withdraw_price(order, owner, id, text)
+  local hash, row = string.match(text, '^(%x+)|(.*)$')
+  local old = redis.call('HGET', I .. 'p:' .. owner, id)
+  local terms = old and string.match(old, '^%d+|[^|]*|(.*)$')
+  if terms and redis.sha1hex(terms) == hash then set_price(order, owner, id, row) end
+end
+
 local function drop_price(order, owner, id)
   local old = redis.call('HGET', I .. 'p:' .. owner, id)
   if old and order_of(old) < tonumber(order) then
@@ -99,6 +107,7 @@ end
 local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
+  if op == 'withdraw' then return withdraw_price(order, owner, id, text) end
   if op == 'retention' then return set_retention(order, owner, text) end
   if op == 'freed' then return note_freed(owner, text) end
   -- Up to which order a removal is meant: its own, but where files got too old.

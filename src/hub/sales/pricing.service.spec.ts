@@ -21,8 +21,10 @@ const WANTED: WantedPrice = {
 function pricing(isStillThere: boolean): {
   readonly service: PricingService;
   readonly noted: (Price | undefined)[];
+  readonly withdrawn: Price[];
 } {
   const noted: (Price | undefined)[] = [];
+  const withdrawn: Price[] = [];
   const named: NamedObject = { object: OBJECT, terms: undefined, takedowns: [] };
   const hub = {
     find: () => Promise.resolve(named),
@@ -32,9 +34,13 @@ function pricing(isStillThere: boolean): {
       noted.push(price);
       return Promise.resolve();
     },
+    withdrawPrice: (_name: unknown, price: Price) => {
+      withdrawn.push(price);
+      return Promise.resolve();
+    },
   } as unknown as HubService;
   const config = { networks: [] } as unknown as AppConfig;
-  return { service: new PricingService(config, hub), noted };
+  return { service: new PricingService(config, hub), noted, withdrawn };
 }
 
 describe('a price', () => {
@@ -45,8 +51,10 @@ describe('a price', () => {
   });
 
   it('is none where the file was given up at that moment, nor is it one of what comes later', async () => {
-    const { service, noted } = pricing(false);
+    const { service, noted, withdrawn } = pricing(false);
     await expect(service.set(OBJECT, WANTED)).rejects.toThrow(HubRefusal);
-    expect(noted).toMatchObject([{ amount: 1n }, undefined]);
+    // Whatever price was set since is not this one's to take away.
+    expect(noted).toMatchObject([{ amount: 1n }]);
+    expect(withdrawn).toEqual(noted);
   });
 });

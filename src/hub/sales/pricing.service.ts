@@ -38,14 +38,14 @@ export class PricingService {
       object,
     };
     await this.hub.setPrice(name, price);
-    await this.#assertStillThere(name);
+    await this.#assertStillThere(name, price);
     return price;
   }
 
   /** A file that was given up meanwhile is not for sale, and what is stored under its name later is not, either. */
-  async #assertStillThere(name: ObjectName): Promise<void> {
+  async #assertStillThere(name: ObjectName, price: Price): Promise<void> {
     if ((await this.hub.lookUp(name.owner, name.id)) !== undefined) return;
-    await this.hub.setPrice(name, undefined);
+    await this.hub.withdrawPrice(name, price);
     throw HubRefusal.notFound(`no such file: ${name.id} at ${name.owner}`);
   }
 

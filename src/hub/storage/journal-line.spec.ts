@@ -21,6 +21,8 @@ describe('a line of the journal', () => {
   it('is read as it was written', () => {
     const removal: JournalEntry = { op: 'remove', order: 1, owner: 'o', id: 'i' };
     const price: JournalEntry = { ...removal, op: 'price', terms: '{"amount":"1"}' };
+    const withdrawal: JournalEntry = { ...removal, op: 'price', terms: '', withdraws: 'a' };
+    expect(entryOf(lineOf(withdrawal).trimEnd())).toEqual(withdrawal);
     for (const entry of [put, removal, price]) {
       const line = lineOf(entry);
       expect(line.indexOf('\n')).toBe(line.length - 1);

@@ -29,7 +29,12 @@ const Entry = z.discriminatedUnion('op', [
   }),
   z.object({ ...common, op: z.literal('remove'), upTo: count.optional() }),
   z.object({ ...common, op: z.literal('retention'), days: count }),
-  z.object({ ...common, op: z.literal('price'), terms: z.string() }),
+  z.object({
+    ...common,
+    op: z.literal('price'),
+    terms: z.string(),
+    withdraws: z.string().optional(),
+  }),
   z.object({
     ...common,
     op: z.literal('freed'),

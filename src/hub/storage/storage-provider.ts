@@ -62,6 +62,8 @@ export interface Pricing extends ObjectName {
   readonly order: number;
   /** As `src/hub/sales/price.ts` writes them; empty where it costs nothing any more. */
   readonly terms: string;
+  /** SHA-1 (hex) of the only terms that this takes away, with empty `terms`; a price that was set since stays. */
+  readonly withdraws?: string | undefined;
 }
 
 /** Bytes that are served to nobody from now on, or to everybody again: an entry of the journal. */
