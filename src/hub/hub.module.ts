@@ -29,7 +29,7 @@ import { ApiUploadController } from './api/api-upload.controller.js';
 import { ApiVersionController } from './api/api-version.controller.js';
 import { HubPageController } from './api/hub-page.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
-import { CompactionTurns } from './compaction/compaction-turns.service.js';
+import { type CompactionParts, CompactionTurns } from './compaction/compaction-turns.service.js';
 import { type HubParts, HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
 import { gatewayLog, indexLog, openingLog, storageLog } from './hub-log.js';
@@ -120,7 +120,14 @@ type SalesNeeds = [
     },
     ShareLinks,
     RetentionSweep,
-    CompactionTurns,
+    provide(
+      CompactionTurns,
+      {
+        ...{ config: AppConfig, storage: StorageProvider, redis: HUB_REDIS, index: HubIndex },
+        ...{ stats: HubStats, logger: PinoLogger },
+      },
+      (parts: CompactionParts) => new CompactionTurns(parts),
+    ),
     {
       provide: UploadBook,
       inject: [HUB_REDIS],

@@ -8,7 +8,7 @@ import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Compaction } from '../../src/hub/compaction/compaction.js';
 import { HubIndex } from '../../src/hub/index/hub-index.js';
 import { objectOf } from '../../src/hub/index/index-entry.js';
-import { objectsKey, usageKey, versionsKey } from '../../src/hub/index/keys.js';
+import { objectsKey, pricesKey, usageKey, versionsKey } from '../../src/hub/index/keys.js';
 import { PriceSeal } from '../../src/hub/index/price-seal.js';
 import { MemoryStorage } from '../../src/hub/storage/memory/memory-storage.provider.js';
 import { StorageOpening } from '../../src/hub/storage/storage-opening.js';
@@ -81,6 +81,17 @@ describe('what compaction may free', () => {
         );
         return rows.flat().flatMap((row) => (row === null ? [] : [objectOf(row)]));
       };
+      const newestOf = async (id: string): Promise<StoredObject | undefined> => {
+        const row = await redis.hget(objectsKey('o'), id);
+        return row === null ? undefined : objectOf(row);
+      };
+      const sold = async (): Promise<readonly StoredObject[]> => {
+        const rows = await Promise.all(names.map((id) => redis.hget(pricesKey('o'), id)));
+        return names.flatMap((id, at) => {
+          const object = forSale.get(id);
+          return object === undefined || (rows[at] ?? '|').endsWith('|') ? [] : [object];
+        });
+      };
       const isThere = async (object: StoredObject): Promise<boolean> => {
         for await (const piece of storage.read(object, 0, 1)) return piece.length === 1;
         return false;
@@ -88,6 +99,8 @@ describe('what compaction may free', () => {
       const orders = (objects: readonly StoredObject[]): number[] =>
         objects.map(({ order }) => order).sort((a, b) => a - b);
       const usage = async (): Promise<unknown> => redis.hgetall(usageKey('o'));
+      /** What the last price of a name was set on. */
+      const forSale = new Map<string, StoredObject | undefined>();
       const act = async (): Promise<void> => {
         const id = random.pick(names);
         const before = all.filter((object) => object.id === id);
@@ -106,6 +119,7 @@ describe('what compaction may free', () => {
             if (before.length === 0) return;
             return storage.note({ op: 'remove', owner: 'o', id, upTo: random.pick(before).order });
           case 'price':
+            forSale.set(id, await newestOf(id));
             return storage.note({ op: 'price', owner: 'o', id, terms: '{"amount":"1"}' });
           case 'unprice':
             return storage.note({ op: 'price', owner: 'o', id, terms: '' });
@@ -152,7 +166,8 @@ describe('what compaction may free', () => {
       const more = new HubIndex(redis, log, { ...rules, versions: versions + 50 });
       indexes.push(more);
       await more.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
-      for (const object of await reachable()) expect(await isThere(object)).toBe(true);
+      const needed = [...(await reachable()), ...(await sold())];
+      for (const object of needed) expect(await isThere(object)).toBe(true);
     },
   );
 });

@@ -1,12 +1,11 @@
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../../platform/config/app-config.js';
-import { HUB_REDIS } from '../../platform/redis/redis.module.js';
-import { HubStats } from '../hub-stats.js';
-import { HubIndex } from '../index/hub-index.js';
+import type { PinoLogger } from 'nestjs-pino';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import type { HubStats } from '../hub-stats.js';
+import type { HubIndex } from '../index/hub-index.js';
 import { compactionKey } from '../index/keys.js';
-import { StorageProvider } from '../storage/storage-provider.js';
+import type { StorageProvider } from '../storage/storage-provider.js';
 import { Compaction } from './compaction.js';
 
 const MICROS = 1_000_000;
@@ -17,8 +16,16 @@ const ROUND_MS = 3_600_000;
 const TURN_MS = 60_000;
 const LEAST_MS = 1000;
 
+export interface CompactionParts {
+  readonly config: AppConfig;
+  readonly storage: StorageProvider;
+  readonly redis: Redis;
+  readonly index: HubIndex;
+  readonly stats: HubStats;
+  readonly logger: PinoLogger;
+}
+
 /** Gives bytes back that nobody can find any more: in the process that writes (fs), or in one at a time (s3). */
-@Injectable()
 export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   readonly #compaction: Compaction;
   readonly #afterSeconds: number | undefined;
@@ -26,16 +33,9 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   #turning: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(
-    private readonly config: AppConfig,
-    @Inject(StorageProvider) private readonly storage: StorageProvider,
-    @Inject(HUB_REDIS) private readonly redis: Redis,
-    private readonly index: HubIndex,
-    private readonly stats: HubStats,
-    private readonly logger: PinoLogger,
-  ) {
-    this.#compaction = new Compaction(storage);
-    this.#afterSeconds = config.hub.compactAfterSeconds;
+  constructor(private readonly parts: CompactionParts) {
+    this.#compaction = new Compaction(parts.storage);
+    this.#afterSeconds = parts.config.hub.compactAfterSeconds;
   }
 
   onModuleInit(): void {
@@ -66,28 +66,31 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     try {
       isRound = (await this.#isOurs()) ? await this.#compact() : true;
     } catch (error) {
-      this.logger.warn({ err: error }, 'bytes that nobody can find could not be given back yet');
+      this.parts.logger.warn(
+        { err: error },
+        'bytes that nobody can find could not be given back yet',
+      );
     }
     this.#wait(this.#within(isRound ? ROUND_MS : TURN_MS));
   }
 
   /** Where several may write, they take turns; two at once would do the same. */
   async #isOurs(): Promise<boolean> {
-    if (!this.index.isOpen || !this.storage.isWriter) return false;
-    if (this.storage.orderSlack === 0) return true;
+    if (!this.parts.index.isOpen || !this.parts.storage.isWriter) return false;
+    if (this.parts.storage.orderSlack === 0) return true;
     const lease = Math.floor(this.#within(TURN_MS));
-    return (await this.redis.set(compactionKey(), '1', 'PX', lease, 'NX')) !== null;
+    return (await this.parts.redis.set(compactionKey(), '1', 'PX', lease, 'NX')) !== null;
   }
 
   async #compact(): Promise<boolean> {
     const grace = (this.#afterSeconds ?? 0) * MICROS;
     const { payloads, bytes, isRound } = await this.#compaction.turn({
-      ...{ versions: this.config.hub.versions, now: Date.now() * 1000 },
+      ...{ versions: this.parts.config.hub.versions, now: Date.now() * 1000 },
       ...{ grace, soldGrace: grace + SOLD_SECONDS * MICROS },
     });
-    this.stats.noteFreed(bytes);
+    this.parts.stats.noteFreed(bytes);
     if (payloads > 0) {
-      this.logger.info({ payloads, bytes }, 'bytes that nobody can find were given back');
+      this.parts.logger.info({ payloads, bytes }, 'bytes that nobody can find were given back');
     }
     return isRound;
   }

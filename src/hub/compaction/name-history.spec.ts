@@ -55,6 +55,19 @@ describe('the history of a name', () => {
     expect(dead(entries, { now: 1004 })).toEqual([1]);
   });
 
+  it('keeps what is for sale, also where the name was written again', () => {
+    expect(dead([put(1), price(2), put(3), remove(4, 1)])).toEqual([]);
+    expect(fallen([put(1), price(2), put(3)])).toBeUndefined();
+    expect(dead([put(1), price(2), put(3), remove(4, 1), price(5, '')])).toEqual([1]);
+    expect(dead([put(1), price(2), put(3), remove(4, 1), price(9500, '')])).toEqual([]);
+  });
+
+  it('does not take a price for ended that somebody took away on a condition', () => {
+    const withdrawal: JournalEntry = { ...price(3, ''), withdraws: 'ab' } as JournalEntry;
+    expect(dead([put(1), price(2), withdrawal, put(4), remove(5, 1)])).toEqual([]);
+    expect(dead([put(1), price(2), withdrawal, put(4), remove(5)])).toEqual([1, 4]);
+  });
+
   it('does not count a price that came after a payload was gone, but by no more than clocks differ', () => {
     expect(dead([put(1), remove(2), put(3), price(4)], { now: 500 })).toEqual([1]);
     expect(dead([put(1), remove(2), put(3), price(4)], { now: 500, slack: 10 })).toEqual([]);
@@ -69,12 +82,13 @@ describe('the history of a name', () => {
     it('spares the newest of a name with a price, as the index does', () => {
       expect(dead([put(1), price(2), remove(9, 1)])).toEqual([]);
       expect(dead([put(1), price(2), remove(9, 1), put(10)])).toEqual([]);
-      expect(dead([put(1), price(2), put(3), remove(9, 1)])).toEqual([1]);
+      expect(dead([put(1), price(2), put(3), remove(9, 1), price(10, '')])).toEqual([1]);
     });
 
     it('does not believe orders that are closer than clocks', () => {
-      expect(dead([put(1), price(2), put(3), remove(9, 1)], { slack: 5 })).toEqual([1]);
-      expect(dead([put(1), price(2), put(3), remove(9, 1)], { slack: 6 })).toEqual([]);
+      const entries = [put(1), price(2), put(3), remove(9, 1), price(10, '')];
+      expect(dead(entries, { slack: 5 })).toEqual([1]);
+      expect(dead(entries, { slack: 6 })).toEqual([]);
     });
   });
 

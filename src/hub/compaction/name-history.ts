@@ -26,24 +26,20 @@ export class NameHistory {
   readonly #puts: StoredPlace[] = [];
   readonly #removals: { readonly order: number; readonly upTo: number | undefined }[] = [];
   readonly #freed = new Set<number>();
-  #firstPrice: number | undefined;
+  readonly #prices: { readonly order: number; readonly isEnd: boolean }[] = [];
   #facts = 0;
 
   constructor(readonly name: ObjectName) {}
 
   /** @returns how many facts more are remembered. */
   note(entry: JournalEntry): number {
-    if (this.#isTooLong) return 0;
+    if (this.#facts > FACTS_MOST) return 0;
     const more = this.#remember(entry);
     this.#facts += more;
-    if (!this.#isTooLong) return more;
-    for (const facts of [this.#puts, this.#removals]) facts.length = 0;
+    if (this.#facts <= FACTS_MOST) return more;
+    for (const facts of [this.#puts, this.#removals, this.#prices]) facts.length = 0;
     this.#freed.clear();
     return more - this.#facts;
-  }
-
-  get #isTooLong(): boolean {
-    return this.#facts > FACTS_MOST;
   }
 
   #remember(entry: JournalEntry): number {
@@ -60,8 +56,12 @@ export class NameHistory {
         for (const { order } of entry.payloads) this.#freed.add(order);
         return entry.payloads.length;
       case 'price':
-        this.#firstPrice = Math.min(this.#firstPrice ?? Infinity, entry.order);
-        return 0;
+        // One that is taken away on a condition may stand: it is no end.
+        this.#prices.push({
+          order: entry.order,
+          isEnd: entry.terms === '' && entry.withdraws === undefined,
+        });
+        return 1;
       case 'takedown':
       case 'retention':
         return 0;
@@ -104,8 +104,19 @@ export class NameHistory {
 
   /** @param since - when nobody could find it any more. */
   #isOver(since: number, { grace, soldGrace, slack, now }: CompactionRules): boolean {
-    const hadPrice = this.#firstPrice !== undefined && this.#firstPrice < since + slack;
-    return since + slack + (hadPrice ? soldGrace : grace) <= now;
+    const hadPrice = this.#prices.some(({ order }) => order < since + slack);
+    if (!hadPrice) return since + slack + grace <= now;
+    // What is sold is what the price was set on, also when the name has been written again.
+    const soldUntil = this.#soldUntil();
+    return soldUntil !== undefined && Math.max(since, soldUntil) + slack + soldGrace <= now;
+  }
+
+  /** When the last price of the name came to its end; `undefined` where it may stand. */
+  #soldUntil(): number | undefined {
+    const last = Math.max(...this.#prices.map(({ order }) => order));
+    if (this.#prices.some(({ order, isEnd }) => order === last && isEnd)) return last;
+    const dropped = this.#removals.filter(({ order, upTo }) => upTo === undefined && order > last);
+    return dropped.length === 0 ? undefined : Math.min(...dropped.map(({ order }) => order));
   }
 
   /** The first removal that was meant for a payload; see `apply` in `index-scripts.ts`, which this must never go beyond. */
@@ -125,6 +136,6 @@ export class NameHistory {
     if (upTo === undefined) return true;
     if (order > upTo) return false;
     const wasOlder = this.#puts.some((put) => put.order > upTo && put.order < at - slack);
-    return wasOlder || this.#firstPrice === undefined;
+    return wasOlder || this.#prices.length === 0;
   }
 }

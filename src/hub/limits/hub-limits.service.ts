@@ -79,8 +79,7 @@ export class HubLimits {
   }
 
   /**
-   * Sets room aside for an upload. Of an owner's quota all counts that was ever stored: volumes only
-   * grow. Uploads under way in other processes are not seen; each of them can go over by itself.
+   * Sets room aside for an upload. Of an owner's quota all counts that was stored and is not freed. Uploads under way in other processes are not seen; each of them can go over by itself.
    *
    * @returns gives it back; to be called when the payload is stored, or not to be.
    * @throws HubRefusal when there is none.

@@ -5,7 +5,7 @@ import { volumePath } from './volumes.js';
 
 /** The function used of `fs-native-extensions`: `fallocate` with `FALLOC_FL_PUNCH_HOLE` and `FALLOC_FL_KEEP_SIZE`. */
 interface NativeTrim {
-  trim(fd: number, offset: number, length: number): Promise<void>;
+  readonly trim: (fd: number, offset: number, length: number) => Promise<void>;
 }
 
 /** Elsewhere a hole has to begin and end where a block of the file system does, and bytes beside it would stay. */
