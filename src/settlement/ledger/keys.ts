@@ -34,9 +34,9 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `load` | hash | always | queued settlements by payee |
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
- * | `lanes` | set | always | signers that ever had an attempt |
+ * | `lanes` | set | always | signers that ever had an attempt, or were refilled |
  * | `paused`, `retiring` | hash | always | lanes an operator has paused, or retires: JSON, since when and by whose key |
- * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce |
+ * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; of a treasury also `refill`, its last one, JSON |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
@@ -113,6 +113,9 @@ export const laneLeaseKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:lease`;
 export const laneAttemptsKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:attempts`;
+/** What a lane has spent of its budget of a day, gwei. @param day - `2026-11-21`, UTC. */
+export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
+  chainKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
 export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
