@@ -42,6 +42,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
+ * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: the books ask for them |
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
  * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
  * | `audit` `x402:{56:0}:audit` | stream | with a history: always | the 10 000 newest actions of operators: see `audit-entry.ts` |
@@ -116,6 +117,8 @@ export const laneAttemptsKey = (chainId: number, lane: string): string =>
 /** What a lane has spent of its budget of a day, gwei. @param day - `2026-11-21`, UTC. */
 export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
   chainKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
+export const laneRefillsKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:refills`;
 export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;

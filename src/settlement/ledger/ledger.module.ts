@@ -21,8 +21,8 @@ import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
 import { RedisRefillStore } from './redis-refill-store.js';
-import type { RefillStore } from './refill-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
+import type { RefillStore } from './refill-store.js';
 import { SETTLEMENT_ARCHIVE, type SettlementArchive } from './settlement-archive.js';
 import type { SettlementStore } from './settlement-store.js';
 
