@@ -253,7 +253,7 @@ describe('a treasury', () => {
     await look();
     const [stored] = attempts();
     if (stored === undefined) throw new Error('nothing was sent');
-    const hostile = { ...stored, refill: { to: STRANGER, valueWei: COIN } };
+    const hostile = { ...stored, refill: { to: STRANGER, valueWei: REFILL } };
     const budget = { costGwei: 1n, laneGwei: undefined, payeeGwei: undefined, day: '2026-01-01' };
     await store.replace(treasury.lease, hostile, budget);
     treasury = await treasury.successor(options());

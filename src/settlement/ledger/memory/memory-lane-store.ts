@@ -130,6 +130,7 @@ export class MemoryLaneStore implements LaneStore {
         const transactions = [...(stored?.transactions ?? []), ...missing];
         lane.attempts.set(attempt.accountNonce, { ...attempt, ...stored, transactions });
         this.#attempts.restoreFunding(held, attempt);
+        this.refills.restore(held, attempt);
         for (const [id, payment] of payments) this.claims.restore(id, payment, held.lane, attempt);
       }
     });

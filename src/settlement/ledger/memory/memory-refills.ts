@@ -1,4 +1,5 @@
-import type { Attempt } from '../../model/attempt.js';
+import { type Attempt, mostCostOf } from '../../model/attempt.js';
+import { dayOf, gweiOf } from '../../model/gas-price.js';
 import type { LastRefill } from '../../model/refill.js';
 import type { HeldLane } from '../lane-store.js';
 import {
@@ -39,6 +40,15 @@ export class MemoryRefills implements RefillStore {
       this.#last.set(held.lane, last);
       return { kind: 'ok' };
     });
+  }
+
+  /** What was sent counts again in a ledger that went back, whatever is left of the cap. */
+  restore(held: HeldLane, attempt: Attempt): void {
+    if (attempt.refill === undefined) return;
+    const costGwei = gweiOf(mostCostOf(attempt));
+    const day = dayOf(attempt.transactions[0]?.signedAt ?? 0);
+    const budget = { costGwei, laneGwei: 2n ** 64n, payeeGwei: undefined, day };
+    this.parts.gas.charge(held, attempt, budget);
   }
 
   refillBook(
