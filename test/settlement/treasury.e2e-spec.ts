@@ -90,6 +90,8 @@ describe('a treasury', () => {
     );
     expect(body).toMatchObject({ success: true });
   }
+  const trouble = (): string =>
+    `x402_treasury_trouble{network="eip155:${world.chainId}",lane="${treasury.address.toLowerCase()}"`;
   const metrics = async ({ opsUrl }: Service): Promise<string> =>
     (await fetch(`${opsUrl}/metrics`)).text();
 
@@ -183,10 +185,7 @@ describe('a treasury', () => {
     await world.client.setBalance({ address: lane.address, value: 0n });
     await eventually(
       'it says that its day is spent',
-      async () =>
-        (await metrics(service)).includes(
-          'x402_treasury_trouble{network="eip155:31337",code="budget_exhausted"} 1',
-        ),
+      async () => (await metrics(service)).includes(`${trouble()},code="budget_exhausted"} 1`),
       PATIENCE_MS,
     );
     await some(5000);
@@ -201,10 +200,7 @@ describe('a treasury', () => {
     const service = await aService();
     await eventually(
       'it says that it is empty',
-      async () =>
-        (await metrics(service)).includes(
-          'x402_treasury_trouble{network="eip155:31337",code="no_gas"} 1',
-        ),
+      async () => (await metrics(service)).includes(`${trouble()},code="no_gas"} 1`),
       PATIENCE_MS,
     );
     await settles(service);

@@ -130,7 +130,7 @@ function laneGauges(gauge: GaugeMaker): (lane: LaneHealth) => void {
     const labels = { network, lane: signer };
     up.set(labels, code === 'no_owner' ? 0 : 1);
     if (treasury !== undefined) {
-      showTreasury(network, code, treasury);
+      showTreasury(labels, code, treasury);
     } else {
       if (code !== undefined) trouble.set({ ...labels, code }, 1);
       left.set(labels, lane.settlementsLeft);
@@ -143,22 +143,25 @@ function laneGauges(gauge: GaugeMaker): (lane: LaneHealth) => void {
   };
 }
 
+type LaneLabels = Record<'network' | 'lane', string>;
+
 /** In place of what only lanes that settle have. */
 function treasuryGauges(
   gauge: GaugeMaker,
-): (network: string, code: LaneHealth['code'], treasury: TreasuryStatus) => void {
+): (labels: LaneLabels, code: LaneHealth['code'], treasury: TreasuryStatus) => void {
   const trouble = gauge('x402_treasury_trouble', 'Why a treasury refills no lane: 1 each.', [
     'network',
+    'lane',
     'code',
   ]);
   const left = gauge(
     'x402_treasury_cap_left_coins',
     'Native coins that the cap of the day leaves to a treasury.',
-    ['network'],
+    ['network', 'lane'],
   );
-  return (network, code, { dailyCapWei, spentTodayWei }) => {
-    if (code !== undefined) trouble.set({ network, code }, 1);
-    left.set({ network }, Math.max(0, Number(dailyCapWei) - Number(spentTodayWei)) / WEI_PER_COIN);
+  return (labels, code, { dailyCapWei, spentTodayWei }) => {
+    if (code !== undefined) trouble.set({ ...labels, code }, 1);
+    left.set(labels, Math.max(0, Number(dailyCapWei) - Number(spentTodayWei)) / WEI_PER_COIN);
   };
 }
 

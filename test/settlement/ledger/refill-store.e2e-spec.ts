@@ -11,8 +11,8 @@ import { knownLanes } from '../../../src/settlement/ledger/queries/known-lanes.j
 import { knownRefills } from '../../../src/settlement/ledger/queries/known-refills.js';
 import { RedisRefillStore } from '../../../src/settlement/ledger/redis-refill-store.js';
 import {
-  type RefillStoreHarness,
   refillStoreContract,
+  type RefillStoreHarness,
 } from '../../../src/settlement/ledger/refill-store-contract.builder.js';
 import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import { emptyLedger } from './empty-ledger.js';
