@@ -42,7 +42,9 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       const { transaction, blockNumber, isSuccess } = inclusion;
       if (refill !== undefined) {
         const valueWei = valueSentBy(attempt, inclusion).toString();
-        logger.info({ lane, accountNonce, to: refill.to, valueWei, transaction }, 'lane refilled');
+        const facts = { lane, accountNonce, to: refill.to, valueWei, transaction };
+        if (valueWei === '0') logger.warn(facts, 'a refill did not arrive');
+        else logger.info(facts, 'lane refilled');
         return;
       }
       logger.debug(

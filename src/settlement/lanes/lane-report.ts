@@ -1,22 +1,24 @@
+import type { Address } from 'viem';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import type { BatchRules } from '../model/grouping.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { InclusionRate } from './following/inclusion-rate.js';
-import type { LaneRunnerOptions } from './lane-runner.js';
+import type { AssetSuspensions, LaneChain } from './ports.js';
 import type { RefillSending } from './refilling/refill-sending.js';
 import type { GasBalance } from './sending/gas-balance.js';
 import type { LaneReadiness } from './sending/lane-readiness.js';
 import type { LaneState } from './state/lane-state.js';
 
-export interface LaneReportParts extends Pick<
-  LaneRunnerOptions,
-  | 'lane'
-  | 'chain'
-  | 'address'
-  | 'processId'
-  | 'batchRules'
-  | 'clock'
-  | 'assetSuspensions'
-  | 'isRetiring'
-> {
+export interface LaneReportParts {
+  /** `<chainId>:<signer>` */
+  readonly lane: string;
+  readonly chain: Pick<LaneChain, 'chainId'>;
+  readonly address: Address;
+  readonly processId: string;
+  readonly batchRules: Pick<BatchRules, 'maxItems'>;
+  readonly assetSuspensions: Pick<AssetSuspensions, 'suspended'>;
+  readonly isRetiring: boolean;
+  readonly clock: Clock;
   readonly state: LaneState;
   readonly readiness: LaneReadiness;
   readonly gasBalance: GasBalance;

@@ -176,8 +176,11 @@ export class TestChain {
     return this.#agreed(this.finalUsed);
   }
 
-  hasCode(): Promise<boolean> {
-    return Promise.resolve(false);
+  /** Accounts with code. */
+  readonly contracts = new Set<Address>();
+
+  hasCode(address: Address): Promise<boolean> {
+    return Promise.resolve(this.contracts.has(address));
   }
 
   balance(address: Address): Promise<bigint> {
@@ -322,7 +325,8 @@ export class LaneWorld {
   ) {
     const observer = recordingObserver(this.told);
     this.signer = new TestSigner(clock);
-    const treasury = refilling && { ...refilling, store: store.refills };
+    const balanceAt = (address: Address): Promise<bigint> => chain.balance(address);
+    const treasury = refilling && { ...refilling, store: store.refills, balanceAt };
     const key = treasury ? new RefillSigner(this.signer, treasury.rules) : this.signer;
     const signer = isFollowing ? undefined : key;
     const events = {

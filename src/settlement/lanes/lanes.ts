@@ -248,7 +248,11 @@ export class Lanes {
     const own = new LaneSigner(this.#signerFor(key, chainId), chainId, clock);
     return [
       runnerFor(own.address, new RefillSigner(own, rules), {
-        treasury: { rules, store: refills, levels: () => laneQueries.all() },
+        treasury: {
+          ...{ rules, store: refills, levels: () => laneQueries.all() },
+          balanceAt: (address, { view, latest }) =>
+            view.balance(address, { blockHash: latest.hash }),
+        },
         // The cap of its day is the budget of its lane.
         budgets: { laneWei: settings.dailyCapWei, payeeWei: undefined },
         preparationReader: undefined,

@@ -118,6 +118,12 @@ describe('a treasury', () => {
     expect(attempts()).toEqual([]);
   });
 
+  it('refills no account with code: a transfer has no gas to run it', async () => {
+    chain.contracts.add(LOW);
+    await look();
+    expect(attempts()).toEqual([]);
+  });
+
   it('never spends more than the cap of a day, gas included', async () => {
     await start(REFILL + GAS - GWEI);
     await look();

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
@@ -32,12 +33,14 @@ export interface Treasury {
   readonly store: RefillStore;
   /** What the lanes of the deployment last said. @throws RedisUnavailableError */
   readonly levels: () => Promise<readonly LaneLevel[]>;
+  /** Wei at the block of a head: not of a node that has not seen the refill before. @throws ChainUnavailableError */
+  readonly balanceAt: (address: Address, head: Head) => Promise<bigint>;
 }
 
 export interface RefillSendingOptions {
   readonly treasury: Treasury;
   readonly lane: string;
-  readonly chain: Pick<LaneChain, 'chainId' | 'balance'>;
+  readonly chain: Pick<LaneChain, 'chainId' | 'hasCode'>;
   readonly heads: LaneHeads;
   readonly state: LaneState;
   readonly readiness: LaneReadiness;
@@ -107,25 +110,26 @@ export class RefillSending implements Sending {
 
   /** @returns what keeps it from refilling a lane. @throws ChainUnavailableError */
   async #refillOne(held: HeldLane): Promise<LaneTrouble | undefined> {
-    const { treasury, chain, readiness, gasEstimates } = this.options;
+    const { treasury, chain, heads, readiness, gasEstimates } = this.options;
     const { rules } = treasury;
+    const head = heads.current;
+    if (head === undefined) throw new ReopenLane('no head');
     const settlementWei = readiness.costOf(gasEstimates.typical);
     const gasWei = readiness.costOf(FUND_GAS);
     for (const to of lowLanes(chain.chainId, await treasury.levels(), rules)) {
-      const valueWei = refillFor(await chain.balance(to), settlementWei, rules);
-      if (valueWei === undefined) continue;
+      const valueWei = refillFor(await treasury.balanceAt(to, head), settlementWei, rules);
+      // A transfer runs the code of its receiver, and has no gas for that.
+      if (valueWei === undefined || (await chain.hasCode(to))) continue;
       if (!readiness.canSpend(valueWei + gasWei)) return 'no_gas';
-      return this.#send(held, { to, valueWei });
+      return this.#send(held, { to, valueWei }, head);
     }
     // One that could not bring up an empty lane is told of before a lane is empty.
     const full = settlementWei * BigInt(rules.refillTo) + gasWei;
     return readiness.canSpend(full) ? undefined : 'no_gas';
   }
 
-  async #send(held: HeldLane, refill: Transfer): Promise<LaneTrouble | undefined> {
+  async #send(held: HeldLane, refill: Transfer, head: Head): Promise<LaneTrouble | undefined> {
     const { heads, state, broadcaster } = this.options;
-    const head = heads.current;
-    if (head === undefined) throw new ReopenLane('no head');
     const attempt = await this.#sign(refill, head);
     if (typeof attempt === 'string') return attempt;
     const stored = await this.#store(held, attempt);
