@@ -32,7 +32,9 @@ export function laneReport(parts: LaneReportParts): LaneStatus {
   const { lane, chain, address, processId, batchRules, clock, state, refills } = parts;
   const { attempts, next } = state;
   const oldest = state.pending[0];
-  const isRetiring = parts.isRetiring || state.isRetired;
+  // Followed without its key nothing else tells a treasury.
+  const isTreasury = refills !== undefined || attempts.some(({ attempt }) => attempt.refill);
+  const isRetiring = parts.isRetiring || state.isRetired || isTreasury;
   return {
     lane,
     chainId: chain.chainId,
@@ -50,8 +52,8 @@ export function laneReport(parts: LaneReportParts): LaneStatus {
     inclusionMs: parts.rate.inclusionMs,
     gasPriceWei: parts.readiness.gasPriceWei.toString(),
     suspendedAssets: parts.assetSuspensions.suspended,
-    // A treasury is offered to nobody either: processes of an older version know no treasury.
-    ...((isRetiring || refills !== undefined) && { isRetiring: true }),
+    // Processes of an older version know no treasury, and offer nobody what retires.
+    ...(isRetiring && { isRetiring: true }),
     ...(refills !== undefined && { treasury: refills.status }),
     perSecond: parts.rate.perSecond(state.windowSize, batchRules.maxItems),
   };

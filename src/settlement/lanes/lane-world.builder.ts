@@ -32,7 +32,7 @@ import type {
   TransactionSigner,
 } from './ports.js';
 import { Preparations } from './preparing/preparations.js';
-import { RefillSending, type Treasury } from './refilling/refill-sending.js';
+import { type AccountLook, RefillSending, type Treasury } from './refilling/refill-sending.js';
 import { RefillSigner } from './refilling/refill-signer.js';
 import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
@@ -87,6 +87,8 @@ export class TestChain {
   /** Used nonces, final ones of them, and where transactions are mined, by hash. */
   used = 0;
   finalUsed = 0;
+  /** Of a node that is behind. */
+  usedNoncesSeen: number | undefined;
   readonly #mined = new Map<Hex, Inclusion>();
   readonly #blocks = new Map<bigint, Hex>();
   timestamp = 1_700_000_000;
@@ -325,8 +327,11 @@ export class LaneWorld {
   ) {
     const observer = recordingObserver(this.told);
     this.signer = new TestSigner(clock);
-    const balanceAt = (address: Address): Promise<bigint> => chain.balance(address);
-    const treasury = refilling && { ...refilling, store: store.refills, balanceAt };
+    const look = async (address: Address): Promise<AccountLook> => ({
+      balanceWei: await chain.balance(address),
+      usedNonces: chain.usedNoncesSeen ?? chain.used,
+    });
+    const treasury = refilling && { ...refilling, store: store.refills, look };
     const key = treasury ? new RefillSigner(this.signer, treasury.rules) : this.signer;
     const signer = isFollowing ? undefined : key;
     const events = {

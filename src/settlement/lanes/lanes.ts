@@ -224,7 +224,7 @@ export class Lanes {
       observer,
       lanes: [
         ...signers.map((signer) => runnerFor(signer.address, signer)),
-        ...this.#treasuryOf(network, signers, runnerFor),
+        ...this.#treasuryOf(network, chain, signers, runnerFor),
       ],
       follow: (_, address) => runnerFor(address, undefined),
     });
@@ -233,12 +233,14 @@ export class Lanes {
 
   /** A lane whose work it is to refill the others of this process's settings. */
   #treasuryOf(
-    { chainId, treasury: settings }: NetworkConfig,
+    { treasury: settings }: NetworkConfig,
+    chain: EvmChain,
     signers: readonly LaneSigner[],
     runnerFor: RunnerFor,
   ): readonly LaneRunner[] {
     if (settings === undefined) return [];
     const { config, refills, laneQueries, clock } = this.options;
+    const { chainId } = chain;
     const { key, ...levels } = settings;
     const { retiringSigners } = config.lanes;
     const lanes = new Set(
@@ -250,8 +252,15 @@ export class Lanes {
       runnerFor(own.address, new RefillSigner(own, rules), {
         treasury: {
           ...{ rules, store: refills, levels: () => laneQueries.all() },
-          balanceAt: (address, { view, latest }) =>
-            view.balance(address, { blockHash: latest.hash }),
+          look: (address) =>
+            chain.withView(async (view) => {
+              const at = { blockHash: (await view.latestBlock()).hash };
+              const [balanceWei, usedNonces] = await Promise.all([
+                view.balance(address, at),
+                view.transactionCount(own.address, at),
+              ]);
+              return { balanceWei, usedNonces };
+            }),
         },
         // The cap of its day is the budget of its lane.
         budgets: { laneWei: settings.dailyCapWei, payeeWei: undefined },

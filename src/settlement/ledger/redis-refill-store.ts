@@ -1,13 +1,13 @@
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type Attempt, encodeAttempt } from '../model/attempt.js';
-import type { LastRefill } from '../model/refill.js';
 import type { LedgerEpochs } from './epoch.js';
 import { laneKey, laneSpentKey } from './keys.js';
 import type { HeldLane } from './lane-store.js';
 import { LaneStepRunner, type LedgerLifetimes } from './redis-lanes/lane-step-runner.js';
 import {
   lastRefillOf,
+  readLastRefill,
   type RefillBook,
   type RefillBudget,
   type RefillResult,
@@ -64,6 +64,6 @@ export class RedisRefillStore implements RefillStore {
       ]),
     );
     const spentGwei = spent !== null && /^-?\d{1,30}$/.test(spent) ? BigInt(spent) : 0n;
-    return { spentGwei, last: last === null ? undefined : (JSON.parse(last) as LastRefill) };
+    return { spentGwei, last: last === null ? undefined : readLastRefill(last) };
   }
 }

@@ -41,6 +41,21 @@ export interface RefillStore {
   refillBook(held: Pick<HeldLane, 'chainId' | 'lane'>, day: string): Promise<RefillBook>;
 }
 
+/** Reads what {@link lastRefillOf} made and a ledger has kept. Whatever else is there is shown to nobody. */
+export function readLastRefill(text: string): LastRefill | undefined {
+  try {
+    const { to, valueWei, accountNonce, at } = JSON.parse(text) as LastRefill;
+    const isWhole =
+      /^0x[0-9a-f]{40}$/.test(to) &&
+      /^\d{1,78}$/.test(valueWei) &&
+      Number.isSafeInteger(accountNonce) &&
+      Number.isSafeInteger(at);
+    return isWhole ? { to, valueWei, accountNonce, at } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What people are shown of a refill. @throws TypeError for another attempt. */
 export function lastRefillOf({ refill, accountNonce, transactions }: Attempt): LastRefill {
   if (refill === undefined) throw new TypeError('an attempt that refills nobody');

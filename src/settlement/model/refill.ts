@@ -50,16 +50,17 @@ export function lowLanes(
 }
 
 /**
- * Wei that bring a lane up to so many settlements; `undefined` where the chain shows that it has them. The balance is
- * the chain's and the price is ours, so that nothing of the amount comes from the ledger.
+ * Wei that bring a lane up to so many settlements; `undefined` where the chain shows that it is not short of them: what
+ * a lane says is a moment old, and the price of gas goes up and down. The balance is the chain's and the price is ours,
+ * so that nothing of the amount comes from the ledger.
  */
 export function refillFor(
   balanceWei: bigint,
   settlementWei: bigint,
-  { refillTo }: Pick<RefillRules, 'refillTo'>,
+  { refillBelow, refillTo }: Pick<RefillRules, 'refillBelow' | 'refillTo'>,
 ): bigint | undefined {
-  const missing = settlementWei * BigInt(refillTo) - balanceWei;
-  return missing > 0n ? missing : undefined;
+  if (balanceWei >= settlementWei * BigInt(refillBelow)) return undefined;
+  return settlementWei * BigInt(refillTo) - balanceWei;
 }
 
 /** The last refill of a treasury, for people. */

@@ -5,7 +5,7 @@ import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { laneRefillsKey, laneSpentKey } from '../../../src/settlement/ledger/keys.js';
+import { laneKey, laneRefillsKey, laneSpentKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
 import { knownLanes } from '../../../src/settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../../../src/settlement/ledger/queries/known-refills.js';
@@ -87,4 +87,15 @@ describe('the refills of a ledger in Redis', () => {
     expect((await harness.store.open(held)).attempts).toEqual([]);
     expect((await harness.refills.refillBook(held, DAY)).spentGwei).toBe(0n);
   });
+
+  it.each(['nonsense', 'null', '{"to":"<b>"}', '{"to":1,"valueWei":{},"accountNonce":-1.5}'])(
+    'are shown to nobody where the ledger holds %s',
+    async (text) => {
+      const { harness, held } = await started();
+      await redis.hset(laneKey(CHAIN, LANE), 'refill', text);
+      expect(await harness.refills.refillBook(held, DAY)).toEqual({
+        ...{ spentGwei: 0n, last: undefined },
+      });
+    },
+  );
 });

@@ -116,6 +116,24 @@ describe('a treasury', () => {
     chain.balances.set(LOW, REFILL);
     await look();
     expect(attempts()).toEqual([]);
+    chain.balances.set(LOW, 5n * SETTLEMENT);
+    await look();
+    expect(attempts()).toEqual([]);
+    chain.balances.set(LOW, 5n * SETTLEMENT - 1n);
+    await look();
+    expect(refills()).toEqual([{ to: LOW, valueWei: 5n * SETTLEMENT + 1n }]);
+  });
+
+  it('believes no node that has not seen the refill before', async () => {
+    await look();
+    await finish(0);
+    chain.balances.set(LOW, 0n);
+    chain.usedNoncesSeen = 0;
+    await look();
+    expect(attempts()).toEqual([]);
+    chain.usedNoncesSeen = undefined;
+    await look();
+    expect(refills()).toHaveLength(1);
   });
 
   it('refills no account with code: a transfer has no gas to run it', async () => {

@@ -27,14 +27,21 @@ import { type Broadcaster, FUND_GAS } from '../sending/broadcaster.js';
 import type { LaneReadiness } from '../sending/lane-readiness.js';
 import type { LaneState } from '../state/lane-state.js';
 
+/** An account, and the treasury's own, both at one block. */
+export interface AccountLook {
+  readonly balanceWei: bigint;
+  /** Account nonces of the treasury below this are used. */
+  readonly usedNonces: number;
+}
+
 /** What makes a lane the treasury of its chain. */
 export interface Treasury {
   readonly rules: RefillRules;
   readonly store: RefillStore;
   /** What the lanes of the deployment last said. @throws RedisUnavailableError */
   readonly levels: () => Promise<readonly LaneLevel[]>;
-  /** Wei at the block of a head: not of a node that has not seen the refill before. @throws ChainUnavailableError */
-  readonly balanceAt: (address: Address, head: Head) => Promise<bigint>;
+  /** @throws ChainUnavailableError */
+  readonly look: (address: Address) => Promise<AccountLook>;
 }
 
 export interface RefillSendingOptions {
@@ -117,7 +124,10 @@ export class RefillSending implements Sending {
     const settlementWei = readiness.costOf(gasEstimates.typical);
     const gasWei = readiness.costOf(FUND_GAS);
     for (const to of lowLanes(chain.chainId, await treasury.levels(), rules)) {
-      const valueWei = refillFor(await treasury.balanceAt(to, head), settlementWei, rules);
+      const { balanceWei, usedNonces } = await treasury.look(to);
+      // A node that has not seen the refill before would show this lane as it was then.
+      if (usedNonces < this.options.state.next) return undefined;
+      const valueWei = refillFor(balanceWei, settlementWei, rules);
       // A transfer runs the code of its receiver, and has no gas for that.
       if (valueWei === undefined || (await chain.hasCode(to))) continue;
       if (!readiness.canSpend(valueWei + gasWei)) return 'no_gas';
