@@ -119,7 +119,7 @@ function laneCard(lane) {
         : element('div', { class: 'quiet' }, TROUBLES[lane.trouble] ?? ''),
       isPaused ? switchedLine('Paused', lane.paused) : undefined,
       lane.retiring === null
-        ? lane.isRetiring
+        ? lane.isRetiring && lane.treasury === undefined
           ? element('div', { class: 'quiet' }, 'Retiring, by RETIRING_SIGNERS.')
           : undefined
         : switchedLine('Retiring', lane.retiring),
@@ -133,6 +133,7 @@ function laneCard(lane) {
         element('strong', {}, number(lane.settlementsLeft)),
         ` settlements left on ${lane.balance} coin`,
       ),
+      lane.treasury === undefined ? undefined : treasuryLine(lane.treasury),
       nonceLine(lane),
       element(
         'div',
@@ -149,6 +150,20 @@ function laneCard(lane) {
       laneButton(lane, isPaused ? 'resume' : 'pause'),
       laneButton(lane, lane.retiring === null ? 'retire' : 'reinstate'),
     ),
+  );
+}
+
+/** What it may still send today, and what it sent last. */
+function treasuryLine({ dailyCapWei, spentTodayWei, lastRefill }) {
+  const coins = (wei) => String(Number(wei) / 1e18);
+  const last =
+    lastRefill === undefined
+      ? 'no refill yet'
+      : `last ${coins(lastRefill.valueWei)} to ${short(lastRefill.to)}, ${new Date(lastRefill.at).toISOString()}`;
+  return element(
+    'div',
+    { class: 'quiet' },
+    `Treasury: ${coins(spentTodayWei)} of ${coins(dailyCapWei)} coin spent today, ${last}`,
   );
 }
 
@@ -203,13 +218,15 @@ function alarms({ networks, processes, apiKeys }) {
   }
   for (const { network, lanes, endpoints } of networks) {
     if (endpoints.reachable === 0) found.push(`${network}: no endpoint answers.`);
-    if (lanes.length > 0 && lanes.every(({ trouble }) => trouble !== null)) {
+    const settling = lanes.filter(({ treasury }) => treasury === undefined);
+    if (settling.length > 0 && settling.every(({ trouble }) => trouble !== null)) {
       found.push(`${network}: no lane takes work.`);
     }
     for (const lane of lanes) {
       if (lane.trouble !== null && lane.trouble !== 'paused') {
-        found.push(`${network}: ${short(lane.signer)} takes no work (${lane.trouble}).`);
-      } else if (lane.settlementsLeft < 100) {
+        const what = lane.treasury === undefined ? 'takes no work' : 'refills no lane';
+        found.push(`${network}: ${short(lane.signer)} ${what} (${lane.trouble}).`);
+      } else if (lane.treasury === undefined && lane.settlementsLeft < 100) {
         found.push(
           `${network}: ${short(lane.signer)} pays for ${lane.settlementsLeft} more settlements.`,
         );

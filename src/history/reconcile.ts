@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import type { Address } from 'viem';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { within } from '../platform/concurrency/timing.js';
 import { type AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
@@ -7,12 +6,13 @@ import { reconcileConfig } from '../platform/config/reconcile-config.js';
 import { ledgerTag } from '../platform/redis/hash-slot.js';
 import { connectLedger } from '../platform/redis/redis-connection.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
+import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { ArchiveError } from './archive.js';
 import { connectDatabase } from './postgres/database.js';
 import { checkMigrated } from './postgres/migrator.js';
 import { PostgresBooks } from './postgres/postgres-books.js';
 import { type Given, readWindow } from './reconciliation/given-window.js';
-import { reconcileNetwork } from './reconciliation/reconcile-network.js';
+import { type NetworkParts, reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { exitCodeOf, reportOf } from './reconciliation/report.js';
 import type { Reconciliation } from './reconciliation/settlement-books.js';
 
@@ -42,8 +42,8 @@ async function main(): Promise<number> {
     await checkMigrated(pool);
     const runs: Reconciliation[] = [];
     for (const network of networks) {
-      const ledgerLanes = await lanesOf(config, network);
-      const parts = { network, ledgerLanes, books: new PostgresBooks(db), clock: systemClock };
+      const said = await askLedger(config, network);
+      const parts = { network, ...said, books: new PostgresBooks(db), clock: systemClock };
       const run = await reconcileNetwork(parts, { startedBy: 'command', window });
       process.stdout.write(reportOf(run));
       runs.push(run);
@@ -64,18 +64,19 @@ function givenArguments(): Given | undefined {
 }
 
 /** Without the ledger whoever sent what the books call ours is taken for a lane. */
-async function lanesOf(
+async function askLedger(
   config: AppConfig,
   { chainId, network }: NetworkConfig,
-): Promise<readonly Address[] | undefined> {
+): Promise<Pick<NetworkParts, 'ledgerLanes' | 'refills'>> {
   const redis = connectLedger(config.redis.ledger, ledgerTag(chainId));
   redis.on('error', () => undefined);
   try {
     await within(REDIS_MS, redis.connect());
-    return await knownLanes(redis, chainId);
+    const ledgerLanes = await knownLanes(redis, chainId);
+    return { ledgerLanes, refills: await knownRefills(redis, chainId, ledgerLanes) };
   } catch {
     process.stderr.write(`${network}: Redis does not answer; senders are taken for lanes\n`);
-    return undefined;
+    return { ledgerLanes: undefined };
   } finally {
     redis.disconnect();
   }

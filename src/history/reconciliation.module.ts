@@ -12,6 +12,7 @@ import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
+import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { connectDatabase } from './postgres/database.js';
 import { PostgresBooks } from './postgres/postgres-books.js';
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
@@ -88,9 +89,12 @@ function startedDaily({
     ...{ networks, reconcilesAt: history.reconcilesAt, runs: books, clock: systemClock },
     processId: processes.processId,
     reconcile: async (network, task, signal) => {
-      const ledgerLanes = await knownLanes(ledger.of(network.chainId), network.chainId);
-      const archiveLagMs = async () => (await outbox.backlog(network.chainId)).oldestMs;
-      const parts = { network, books, ledgerLanes, archiveLagMs, signal, clock: systemClock };
+      const { chainId } = network;
+      const ledgerLanes = await knownLanes(ledger.of(chainId), chainId);
+      const refills = await knownRefills(ledger.of(chainId), chainId, ledgerLanes);
+      const archiveLagMs = async () => (await outbox.backlog(chainId)).oldestMs;
+      const said = { ledgerLanes, refills, archiveLagMs };
+      const parts = { network, books, ...said, signal, clock: systemClock };
       return reconcileNetwork(parts, task);
     },
     archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,

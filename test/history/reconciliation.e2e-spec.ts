@@ -2,9 +2,9 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Address, encodeFunctionData, type Hex } from 'viem';
+import { type Address, encodeFunctionData, type Hex, parseEther } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { SIGNER } from '../../sandbox/accounts.js';
+import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
@@ -221,5 +221,34 @@ describe('reconciliation', () => {
     ]);
     expect(all[0]?.found).toContain(`5000 of ${world.usd.toLowerCase()} from ${LANE}`);
     expect(all.map((one) => `0x${one.lane?.toString('hex')}`)).toEqual([LANE, LANE, LANE]);
+  });
+
+  it('counts a treasury among the lanes, and what it sends them as right', async () => {
+    const id = world.chainId;
+    const treasury = sandboxAccount(15);
+    await world.client.setBalance({ address: SIGNER.address, value: parseEther('1') });
+    expect(reconcile().status).toBe(1);
+    const refilling = await world.service({
+      DATABASE_URL: postgres.url,
+      [`TREASURY_KEY_${id}`]: treasury.key,
+      // Whatever the lane has is too little.
+      [`TREASURY_REFILL_BELOW_${id}`]: '100000000',
+      [`TREASURY_REFILL_TO_${id}`]: '200000000',
+      [`TREASURY_DAILY_CAP_${id}`]: '1000000',
+    });
+    await world.client.setBalance({ address: treasury.address, value: parseEther('1000000') });
+    await eventually('it has refilled', () => refilling.log().includes('lane refilled'), 30_000);
+    await refilling.stop();
+    await world.client.mine({ blocks: 5 });
+    const { stdout } = reconcile();
+    const all = await found();
+    expect(stdout).toContain('lane_refilled');
+    const ofTreasury = all.filter(
+      ({ lane }) => `0x${lane?.toString('hex')}` === treasury.address.toLowerCase(),
+    );
+    expect(ofTreasury.map(({ name, is_note }) => [name, is_note])).toContainEqual([
+      ...['lane_refilled', true],
+    ]);
+    expect(ofTreasury.filter(({ is_note }) => !is_note)).toEqual([]);
   });
 });

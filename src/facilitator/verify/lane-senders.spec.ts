@@ -47,6 +47,13 @@ describe('the account that verify simulates with', () => {
     expect((await senders.senderFor(56, 0n))?.address).toBe('0xa');
   });
 
+  it('is never that of a treasury, also where a payment names it', async () => {
+    const treasury = { dailyCapWei: '1', spentTodayWei: '0' };
+    const senders = sendersOf(aLane('0xa'), aLane('0xb', { isRetiring: true, treasury }));
+    expect((await senders.senderFor(56, 1n))?.address).toBe('0xa');
+    expect(await senders.senderFor(56, 1n, '0xb')).toBeUndefined();
+  });
+
   it('has a price of nothing where a worker of an older version tells none', async () => {
     const older = { ...aLane('0xa'), gasPriceWei: undefined, suspendedAssets: undefined };
     const senders = sendersOf(older as unknown as PublishedStatus);

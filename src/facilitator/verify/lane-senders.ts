@@ -75,7 +75,9 @@ export class LaneSenders {
   async #read(): Promise<void> {
     try {
       const lanes = [...(await this.queries.all())].sort((a, b) => (a.lane < b.lane ? -1 : 1));
-      const known = lanes.filter(({ silentMs }) => silentMs <= KNOWN_MS);
+      const known = lanes.filter(
+        ({ silentMs, treasury }) => silentMs <= KNOWN_MS && treasury === undefined,
+      );
       this.#remember(known);
       this.#senders = sendersByChain(known.filter(({ isRetiring }) => isRetiring !== true));
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aSeen, hashNamed, LANE, STRANGER } from './books.builder.js';
+import { aSeen, ASSET, hashNamed, LANE, STRANGER } from './books.builder.js';
 import { compareLane, type LaneBooks, laneTransactionOf, missingNonces } from './compare-lane.js';
 
 const sent = (nonce: number, valueWei = 0n) =>
@@ -10,6 +10,7 @@ const books = (more: Partial<LaneBooks> = {}): LaneBooks => ({
   after: { nonce: 5, balanceWei: 800n },
   transactions: [sent(3), sent(4)],
   topUpMostWei: 0n,
+  lanes: new Set([LANE]),
   ...more,
 });
 const after = (balanceWei: bigint, nonce = 5) => ({ after: { nonce, balanceWei } });
@@ -65,6 +66,14 @@ describe('the books of a lane', () => {
       'a top-up',
       { ...after(793n), transactions: [sent(3), sent(4, 7n)], topUpMostWei: 7n },
       [['lane_topped_up_payer', '7 wei']],
+    ],
+    [
+      'coins for another lane, whatever the sum',
+      {
+        ...{ ...after(793n), transactions: [sent(3), sent(4, 7n)], topUpMostWei: 6n },
+        lanes: new Set([LANE, ASSET]),
+      },
+      [['lane_refilled', '7 wei']],
     ],
     [
       'more than a top-up',

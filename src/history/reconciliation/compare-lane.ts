@@ -8,6 +8,7 @@ export interface LaneTransaction {
   readonly nonce: number;
   readonly blockNumber: bigint;
   readonly feeWei: bigint;
+  readonly to: Address | null;
   /** Native coins that left the lane. */
   readonly sentWei: bigint;
 }
@@ -22,6 +23,8 @@ export interface LaneBooks {
   readonly transactions: readonly LaneTransaction[];
   /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
   readonly topUpMostWei: bigint;
+  /** The lanes of the deployment, treasuries too. */
+  readonly lanes: ReadonlySet<Address>;
 }
 
 /** The sums of a lane. */
@@ -44,7 +47,7 @@ export interface LaneResult {
 export function laneTransactionOf(seen: SeenTransaction): LaneTransaction {
   const { hash, nonce, blockNumber, feeWei, isSuccess, from, to, valueWei } = seen;
   const sentWei = isSuccess && to !== from ? valueWei : 0n;
-  return { hash, nonce, blockNumber, feeWei, sentWei };
+  return { hash, nonce, blockNumber, feeWei, to, sentWei };
 }
 
 /** A count that is higher was made up by somebody. */
@@ -70,16 +73,16 @@ export function missingNonces({
  * one of a transaction that was read: only then is it known what the lane did, and what it paid.
  */
 export function compareLane(books: LaneBooks): LaneResult {
-  const { lane, before, after, topUpMostWei } = books;
+  const { lane, before, after } = books;
   const transactions = [...books.transactions].sort((a, b) => a.nonce - b.nonce);
   const feesWei = sumOf(transactions.map(({ feeWei }) => feeWei));
   const sentWei = sumOf(transactions.map((one) => one.sentWei));
   const account = { lane, before, after, transactions: transactions.length, feesWei, sentWei };
   const findings: Finding[] = transactions
     .filter((one) => one.sentWei > 0n)
-    .map(({ hash, blockNumber, sentWei: sent }) => ({
-      ...{ lane, transaction: hash, blockNumber, found: `${sent} wei` },
-      name: sent <= topUpMostWei ? 'lane_topped_up_payer' : 'lane_sent_native',
+    .map((one) => ({
+      ...{ lane, transaction: one.hash, blockNumber: one.blockNumber },
+      ...{ found: `${one.sentWei} wei`, name: nameOf(one, books) },
     }));
   const withoutBalance = (more: readonly Finding[]): LaneResult => ({
     account: { ...account, receivedWei: undefined },
@@ -116,6 +119,15 @@ export function compareLane(books: LaneBooks): LaneResult {
     });
   }
   return { account: { ...account, receivedWei }, findings };
+}
+
+/** Coins that go from lane to lane are still there: the other one shows them as received. */
+function nameOf(
+  { to, sentWei }: LaneTransaction,
+  { lanes, topUpMostWei }: LaneBooks,
+): Finding['name'] {
+  if (to !== null && lanes.has(to)) return 'lane_refilled';
+  return sentWei <= topUpMostWei ? 'lane_topped_up_payer' : 'lane_sent_native';
 }
 
 function sumOf(amounts: readonly bigint[]): bigint {

@@ -18,13 +18,14 @@ export const DIFFERENCES = {
   state_differs: 'The books do not say paid; the chain shows that it is.',
   lane_gas_differs: 'A lane has less than its transactions leave it.',
   lane_nonces_differ: 'A lane has transactions that its count of transactions does not hold.',
-  lane_sent_native: 'A lane sent native coins, and not to top up the gas of a payer.',
+  lane_sent_native: 'A lane sent native coins, and neither to a payer nor to another lane.',
   not_checked: 'Nobody could read it, or the endpoints did not agree: nothing is known of it.',
 } as const;
 
 /** What is no difference and still changes a balance. */
 export const NOTES = {
   lane_funded: 'A lane received native coins.',
+  lane_refilled: 'A treasury, or a lane, sent native coins to a lane.',
   lane_topped_up_payer: 'A lane sent native coins for the approval of a payer.',
 } as const;
 

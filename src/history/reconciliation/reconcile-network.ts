@@ -2,6 +2,7 @@ import type { Address } from 'viem';
 import { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
+import type { KnownRefills } from '../../settlement/ledger/queries/known-refills.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { Reconciler, type ReconcilerTask } from './reconciler.js';
 import type { Reconciliation, SettlementBooks } from './settlement-books.js';
@@ -10,6 +11,8 @@ export interface NetworkParts {
   readonly network: NetworkConfig;
   readonly books: SettlementBooks;
   readonly ledgerLanes: readonly Address[] | undefined;
+  /** What treasuries have sent, as the ledger knows. */
+  readonly refills?: KnownRefills | undefined;
   readonly clock: Clock;
   readonly archiveLagMs?: () => Promise<number>;
   readonly signal?: AbortSignal;

@@ -196,6 +196,25 @@ describe('a run of reconciliation', () => {
     expect(await names()).toEqual(['log_without_settlement', 'lane_gas_differs']);
   });
 
+  it('reads what a treasury sent, which no log names, by what the ledger has kept', async () => {
+    const hash = hash32(2000);
+    const to = addressOf('f');
+    lanes = [LANE, to];
+    truth.blocks[12] = [{ hash, to, input: '0x', from: LANE, nonce: 3, value: 9n, logs: [] }];
+    truth.nonces = (block) => [3, 5, 8, 12].filter((one) => one <= block).length;
+    // Nodes that have forgotten the state of old blocks: nothing else leads to it.
+    evidence.find = () => Promise.resolve(new Map());
+    const without = await run();
+    expect(without.findings.map(({ name }) => name)).toContain('not_checked');
+    const refills = new Map([[LANE, new Map([[3, [hash32(1), hash]]])]]);
+    const { findings } = await run({}, { refills });
+    const ofTreasury = findings.filter(({ lane }) => lane === LANE);
+    expect(ofTreasury.map(({ name }) => name)).not.toContain('not_checked');
+    expect(ofTreasury).toContainEqual({
+      ...{ name: 'lane_refilled', lane: LANE, transaction: hash, blockNumber: 12n, found: '9 wei' },
+    });
+  });
+
   it('is not content with nonces that it cannot explain', async () => {
     truth.nonces = (block) => (block < 3 ? 0 : 5);
     const found = await run();

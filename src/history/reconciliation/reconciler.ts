@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { KnownRefills } from '../../settlement/ledger/queries/known-refills.js';
 import type { BookedSettlement, Sight } from './books.js';
 import type { ChainEvidence } from './chain-evidence.js';
 import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js';
@@ -30,6 +31,8 @@ export interface ReconcilerParts {
   readonly ledgerLanes: readonly Address[] | undefined;
   /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
   readonly topUpMostWei: bigint;
+  /** What treasuries have sent, as the ledger knows: hints, to be read like any other transaction. */
+  readonly refills?: KnownRefills | undefined;
   readonly clock: Clock;
   /** How long what the ledger has said waits to be archived; absent where nobody can say. */
   readonly archiveLagMs?: (() => Promise<number>) | undefined;
@@ -211,15 +214,18 @@ export class Reconciler {
     const { topUpMostWei, evidence } = this.parts;
     const { first, last } = blocks;
     const span = { from: first, to: last.number };
-    const missing = missingNonces({ ...ends, transactions: book.within(span) });
-    const gaps = gapsOf(missing.slice(0, GAPS_MOST), book.within(span), span);
+    const missing = () => missingNonces({ ...ends, transactions: book.within(span) });
+    const refills = this.parts.refills?.get(book.lane);
+    const sent = refills && missing().flatMap((nonce) => refills.get(nonce) ?? []);
+    if (sent !== undefined) await this.#checkFound(sent, book, last);
+    const gaps = gapsOf(missing().slice(0, GAPS_MOST), book.within(span), span);
     if (gaps.length > 0) {
       const found = await evidence.find({ lane: book.lane, gaps, assets: [...this.#assets] });
       await this.#checkFound([...found.values()], book, last);
     }
     const { lane } = book;
     const { account, findings } = compareLane({
-      ...{ lane, ...ends, topUpMostWei },
+      ...{ lane, ...ends, topUpMostWei, lanes: new Set(this.#lanes.keys()) },
       transactions: book.within(span),
     });
     this.#findings.add(findings);

@@ -40,9 +40,19 @@ const count = { type: 'integer', minimum: 0 };
 const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
 
-function object(properties: JsonObject): JsonObject {
-  return { type: 'object', required: Object.keys(properties), properties };
+function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
+  const all = { ...properties, ...optional };
+  return { type: 'object', required: Object.keys(properties), properties: all };
 }
+
+/** Of the account that refills the lanes. */
+const TREASURY = object(
+  {
+    dailyCapWei: { ...text, description: 'What it may cost a day (UTC).' },
+    spentTodayWei: { ...text, description: 'Reserved or spent since 0:00 UTC, gas included.' },
+  },
+  { lastRefill: object({ to: text, valueWei: text, accountNonce: count, at: count }) },
+);
 
 /** What the operator page asks for; there only where API keys are in use. */
 export const ADMIN_OPENAPI: OpenApiPart = {
@@ -111,41 +121,47 @@ export const ADMIN_OPENAPI: OpenApiPart = {
   schemas: {
     ...ADMIN_HISTORY_SCHEMAS,
     ...ADMIN_CATALOGUE_SCHEMAS,
-    Lane: object({
-      lane: text,
-      chainId: count,
-      signer: text,
-      process: text,
-      trouble: { type: ['string', 'null'], description: 'Why it takes no work now.' },
-      balance: { ...text, description: 'Whole native coins.' },
-      settlementsLeft: { ...count, description: 'What the balance pays for at the price of now.' },
-      inFlight: count,
-      window: count,
-      nextNonce: count,
-      oldestNonce: count,
-      oldestInFlightMs: count,
-      inclusionMs: count,
-      perSecond: { type: 'number' },
-      silentMs: count,
-      paused: {
-        anyOf: [object({ at: count, by: text }), { type: 'null' }],
-        description: 'Since when, and by whose key.',
+    Lane: object(
+      {
+        lane: text,
+        chainId: count,
+        signer: text,
+        process: text,
+        trouble: { type: ['string', 'null'], description: 'Why it takes no work now.' },
+        balance: { ...text, description: 'Whole native coins.' },
+        settlementsLeft: {
+          ...count,
+          description: 'What the balance pays for at the price of now.',
+        },
+        inFlight: count,
+        window: count,
+        nextNonce: count,
+        oldestNonce: count,
+        oldestInFlightMs: count,
+        inclusionMs: count,
+        perSecond: { type: 'number' },
+        silentMs: count,
+        paused: {
+          anyOf: [object({ at: count, by: text }), { type: 'null' }],
+          description: 'Since when, and by whose key.',
+        },
+        retiring: {
+          anyOf: [object({ at: count, by: text }), { type: 'null' }],
+          description: 'Likewise, where an operator retires it.',
+        },
+        attempts: listOf(
+          object({
+            accountNonce: count,
+            kind: { type: 'string', enum: ['single', 'batch', 'noop', 'fund', 'refill'] },
+            settlementIds: listOf(text),
+            transactions: listOf(text),
+            maxFeePerGasWei: text,
+            ageMs: count,
+          }),
+        ),
       },
-      retiring: {
-        anyOf: [object({ at: count, by: text }), { type: 'null' }],
-        description: 'Likewise, where an operator retires it.',
-      },
-      attempts: listOf(
-        object({
-          accountNonce: count,
-          kind: { type: 'string', enum: ['single', 'batch', 'noop', 'fund'] },
-          settlementIds: listOf(text),
-          transactions: listOf(text),
-          maxFeePerGasWei: text,
-          ageMs: count,
-        }),
-      ),
-    }),
+      { treasury: TREASURY },
+    ),
     Overview: object({
       version: text,
       at: { ...count, description: 'Milliseconds since the epoch.' },

@@ -4,6 +4,7 @@ import {
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import type { LaneTrouble } from '../../settlement/model/lane-status.js';
+import type { TreasuryStatus } from '../../settlement/model/refill.js';
 
 /** A lane as its writer last spoke of it. */
 export interface LaneHealth {
@@ -22,6 +23,8 @@ export interface LaneHealth {
   readonly gaps: number;
   /** Milliseconds the oldest transaction in flight has been without a block. */
   readonly oldestInFlightMs: number;
+  /** Of the account that refills the lanes. */
+  readonly treasury?: TreasuryStatus;
 }
 
 /** A lane that nobody has written for this long is history: its key was taken out. */
@@ -47,6 +50,7 @@ export function laneHealths(lanes: readonly PublishedStatus[]): readonly LaneHea
         window,
         gaps,
         oldestInFlightMs,
+        ...(lane.treasury !== undefined && { treasury: lane.treasury }),
       };
     });
 }

@@ -22,7 +22,11 @@ export function queueHealth(
 ): QueueHealth {
   const network = caip2Of(chainId);
   const isActive = lanes.some(
-    (lane) => lane.network === network && lane.code !== 'no_owner' && lane.inFlight > 0,
+    (lane) =>
+      lane.network === network &&
+      lane.treasury === undefined &&
+      lane.code !== 'no_owner' &&
+      lane.inFlight > 0,
   );
   const isIdle = depth > 0 && oldestMs > PATIENCE_MS && !isActive;
   return { network, depth, oldestMs, live, ...(isIdle && { code: 'idle' }) };

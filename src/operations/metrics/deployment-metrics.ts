@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import type { TreasuryStatus } from '../../settlement/model/refill.js';
 import type { DeploymentReport } from '../health/deployment-report.js';
 import type { LaneHealth } from '../health/lane-health.js';
 import type { NetworkHealth } from '../health/network-health.js';
@@ -124,16 +125,43 @@ function laneGauges(gauge: GaugeMaker): (lane: LaneHealth) => void {
     'x402_lane_oldest_in_flight_seconds',
     'How long the oldest transaction in flight has been without a block.',
   );
-  return ({ network, signer, code, ...lane }) => {
+  const showTreasury = treasuryGauges(gauge);
+  return ({ network, signer, code, treasury, ...lane }) => {
     const labels = { network, lane: signer };
     up.set(labels, code === 'no_owner' ? 0 : 1);
-    if (code !== undefined) trouble.set({ ...labels, code }, 1);
-    left.set(labels, lane.settlementsLeft);
+    if (treasury !== undefined) {
+      showTreasury(labels, code, treasury);
+    } else {
+      if (code !== undefined) trouble.set({ ...labels, code }, 1);
+      left.set(labels, lane.settlementsLeft);
+    }
     balance.set(labels, Number(lane.balanceWei) / WEI_PER_COIN);
     inFlight.set(labels, lane.inFlight);
     window.set(labels, lane.window);
     gaps.set(labels, lane.gaps);
     oldest.set(labels, lane.oldestInFlightMs / 1000);
+  };
+}
+
+type LaneLabels = Record<'network' | 'lane', string>;
+
+/** In place of what only lanes that settle have. */
+function treasuryGauges(
+  gauge: GaugeMaker,
+): (labels: LaneLabels, code: LaneHealth['code'], treasury: TreasuryStatus) => void {
+  const trouble = gauge('x402_treasury_trouble', 'Why a treasury refills no lane: 1 each.', [
+    'network',
+    'lane',
+    'code',
+  ]);
+  const left = gauge(
+    'x402_treasury_cap_left_coins',
+    'Native coins that the cap of the day leaves to a treasury.',
+    ['network', 'lane'],
+  );
+  return (labels, code, { dailyCapWei, spentTodayWei }) => {
+    if (code !== undefined) trouble.set({ ...labels, code }, 1);
+    left.set(labels, Math.max(0, Number(dailyCapWei) - Number(spentTodayWei)) / WEI_PER_COIN);
   };
 }
 

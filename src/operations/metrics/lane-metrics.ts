@@ -64,7 +64,7 @@ export function laneMetrics(
     sent: (lane, attempt) => {
       const labels = labelsOf(lane);
       series.attempts.inc({ ...labels, kind: attempt.kind });
-      if (attempt.kind === 'noop' || attempt.kind === 'fund') return;
+      if (attempt.settlementIds.length === 0) return;
       const { network } = labels;
       series.batchSize.observe({ network }, attempt.settlementIds.length);
       void noteWaits(lane, attempt);
@@ -84,8 +84,9 @@ export function laneMetrics(
       series.inclusionSeconds.observe({ network }, latencyMs / 1000);
       const feeCoins = Number(gasUsed * effectiveGasPrice) / WEI_PER_COIN;
       series.feeCoins.inc(labels, feeCoins);
-      const fundedWei = valueSentBy(attempt, inclusion);
-      if (fundedWei > 0n) series.fundedCoins.inc(labels, Number(fundedWei) / WEI_PER_COIN);
+      const sentWei = valueSentBy(attempt, inclusion);
+      const coins = attempt.kind === 'refill' ? series.refilledCoins : series.fundedCoins;
+      if (sentWei > 0n) coins.inc(labels, Number(sentWei) / WEI_PER_COIN);
       const paid = credited.size;
       for (let item = 0; item < paid; item += 1) {
         series.settlementGas.observe({ network }, Number(gasUsed) / paid);
@@ -181,13 +182,17 @@ function laneSeries(registry: Registry) {
       'x402_lane_funded_coins_total',
       'Native coins sent to payers for their approvals.',
     ),
+    refilledCoins: laneCounter(
+      'x402_treasury_refilled_coins_total',
+      'Native coins that a treasury sent to lanes; the label is its own account.',
+    ),
   };
   return {
     ...laneCounters,
     laneCounters: Object.values(laneCounters),
     attempts: new Counter({
       name: 'x402_attempts_total',
-      help: 'Account nonces used: for a single settlement, a batch, native coins for a payer (fund), or (noop) to fill a gap.',
+      help: 'Account nonces used: for a single settlement, a batch, native coins for a payer (fund) or a lane (refill), or (noop) to fill a gap.',
       labelNames: [...LANE_LABELS, 'kind'],
       registers,
     }),

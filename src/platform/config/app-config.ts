@@ -111,7 +111,7 @@ const Settings = z.object({
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
 const FILE_SETTINGS = [
-  'SIGNER_KEYS',
+  ...['SIGNER_KEYS', 'TREASURY_KEY'],
   'RPC_URLS',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',

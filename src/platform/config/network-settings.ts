@@ -18,6 +18,7 @@ import {
   rpcUrlSetting,
 } from './settings.js';
 import { hasTwice, type SignerKey, signerKeySetting } from './signer-settings.js';
+import { TREASURY_SETTINGS, type TreasuryConfig, treasuryOf } from './treasury-settings.js';
 
 /** Settings that exist once per chain: `NAME_<chainId>`. */
 export const ChainSettings = z.object({
@@ -35,6 +36,7 @@ export const ChainSettings = z.object({
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
   APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
+  ...TREASURY_SETTINGS,
 });
 
 /** What the operator pays for the approvals of payers on a chain. */
@@ -60,6 +62,8 @@ export interface NetworkConfig {
   readonly dailyPayeeGasBudgetWei: bigint | undefined;
   /** `undefined` where nobody's approval is paid for. */
   readonly approvalSponsoring?: ApprovalSponsoring | undefined;
+  /** `undefined` where nobody refills the lanes. */
+  readonly treasury?: TreasuryConfig | undefined;
   readonly knownTokens: readonly BuiltInToken[];
 }
 
@@ -103,6 +107,7 @@ export function readNetwork(
     dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
     dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,
     approvalSponsoring: approvalSponsoringOf(settings),
+    treasury: treasuryOf(settings, keys, suffix, problems),
     knownTokens: builtIn?.tokens ?? [],
   };
 }

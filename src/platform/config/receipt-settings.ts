@@ -32,11 +32,13 @@ export function receiptConfigOf({
 /** A key that says what happened must not be one that makes it happen: each is kept in another place. */
 export function receiptProblems(
   { RECEIPT_KEY: key, RECEIPT_KEY_PREVIOUS: previous }: ReceiptSettings,
-  networks: readonly Pick<NetworkConfig, 'signerKeys'>[],
+  networks: readonly Pick<NetworkConfig, 'signerKeys' | 'treasury'>[],
 ): string[] {
   const signers = new Set(
-    networks.flatMap(({ signerKeys }) =>
-      signerKeys.map((one) => (one.kind === 'local' ? one.key.reveal() : undefined)),
+    networks.flatMap(({ signerKeys, treasury }) =>
+      [...signerKeys, ...(treasury === undefined ? [] : [treasury.key])].map((one) =>
+        one.kind === 'local' ? one.key.reveal() : undefined,
+      ),
     ),
   );
   return [

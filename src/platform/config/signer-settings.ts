@@ -70,14 +70,18 @@ function kept(
   return { kind, name, address: address.toLowerCase() as Address };
 }
 
+/** The account that it is the key of. Lower case. */
+export function addressOf(one: SignerKey): Address {
+  if (one.kind !== 'local') return one.address;
+  return privateKeyToAddress(one.key.reveal()).toLowerCase() as Address;
+}
+
 /** Whether two are the key of one account: its lane would have two writers in one process. */
 export function hasTwice(keys: readonly SignerKey[]): boolean {
   // Addresses of private keys are worked out only where something else gives addresses.
   const areLocal = keys.every(({ kind }) => kind === 'local');
   const names = keys.map((one) => {
-    if (one.kind !== 'local') return one.address;
-    const key = one.key.reveal();
-    return areLocal ? key : privateKeyToAddress(key).toLowerCase();
+    return areLocal && one.kind === 'local' ? one.key.reveal() : addressOf(one);
   });
   return new Set(names).size < names.length;
 }

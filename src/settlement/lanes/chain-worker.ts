@@ -91,7 +91,9 @@ export class ChainWorker {
 
   /** A process that holds a lane which can send takes jobs of the chain; another one takes none. */
   async adjustConsumer(): Promise<void> {
-    const shouldConsume = this.#own.some(({ held }) => held !== undefined);
+    const shouldConsume = this.#own.some(
+      ({ held, runner }) => held !== undefined && !runner.isTreasury,
+    );
     if (shouldConsume === this.#isConsuming) return;
     this.#isConsuming = shouldConsume;
     if (shouldConsume) this.options.jobs.start();

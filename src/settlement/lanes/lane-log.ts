@@ -1,6 +1,6 @@
 import type { PinoLogger } from 'nestjs-pino';
 import { FacilitatorError } from '../../protocol/errors.js';
-import { newestTransactionOf } from '../model/attempt.js';
+import { newestTransactionOf, valueSentBy } from '../model/attempt.js';
 import type { LaneObserver } from './lane-observer.js';
 
 /** Lanes in the log: one line for each step of a settlement, alerts where somebody has to look. */
@@ -12,8 +12,13 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     lost: (lane, error) => {
       logger.warn({ lane, reason: nameOf(error) }, 'lane given up');
     },
-    sent: (lane, { accountNonce, kind, settlementIds, transactions }) => {
+    sent: (lane, { accountNonce, kind, settlementIds, transactions, refill }) => {
       const hash = transactions.at(-1)?.hash;
+      if (refill !== undefined) {
+        const { to, valueWei } = refill;
+        logger.info({ lane, accountNonce, to, valueWei: valueWei.toString(), hash }, 'refill sent');
+        return;
+      }
       logger.debug({ lane, accountNonce, kind, settlementIds, hash }, 'attempt sent');
     },
     broadcast: ({ accountNonce, settlementIds }, results) => {
@@ -32,8 +37,16 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     rebroadcast: (lane, { accountNonce, settlementIds }) => {
       logger.debug({ lane, accountNonce, settlementIds }, 'attempt sent again');
     },
-    included: (lane, { accountNonce, settlementIds }, inclusion, latencyMs) => {
+    included: (lane, attempt, inclusion, latencyMs) => {
+      const { accountNonce, settlementIds, refill } = attempt;
       const { transaction, blockNumber, isSuccess } = inclusion;
+      if (refill !== undefined) {
+        const valueWei = valueSentBy(attempt, inclusion).toString();
+        const facts = { lane, accountNonce, to: refill.to, valueWei, transaction };
+        if (valueWei === '0') logger.warn(facts, 'a refill did not arrive');
+        else logger.info(facts, 'lane refilled');
+        return;
+      }
       logger.debug(
         {
           lane,

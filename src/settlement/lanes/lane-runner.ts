@@ -13,6 +13,7 @@ import { UnresolvedUses } from './following/unresolved-uses.js';
 import { isPassing, ReopenLane } from './lane-errors.js';
 import type { LaneEvents } from './lane-events.js';
 import type { LaneObserver } from './lane-observer.js';
+import { laneReport } from './lane-report.js';
 import { LaneOpening } from './opening/lane-opening.js';
 import type {
   AssetSuspensions,
@@ -25,9 +26,11 @@ import type {
   OutcomeResolver,
   PreparationReader,
   ReceiptReader,
+  Sending,
   TransactionSigner,
 } from './ports.js';
 import { Preparations } from './preparing/preparations.js';
+import { RefillSending, type Treasury } from './refilling/refill-sending.js';
 import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
@@ -71,6 +74,8 @@ export interface LaneRunnerOptions extends ChainParts {
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
+  /** What refills the other lanes in place of settling; `undefined` for those. */
+  readonly treasury?: Treasury | undefined;
 }
 
 /** How long a lane rests after something it needs did not answer. */
@@ -88,7 +93,8 @@ export class LaneRunner {
   readonly lane: string;
   readonly state: LaneState;
   readonly #opening: LaneOpening;
-  readonly #sending: LaneSending;
+  readonly #sending: Sending;
+  readonly #refills: RefillSending | undefined;
   readonly #following: LaneFollowing;
   readonly #gasBalance: GasBalance;
   readonly #readiness: LaneReadiness;
@@ -96,13 +102,13 @@ export class LaneRunner {
   #isRunning = false;
 
   constructor(private readonly options: LaneRunnerOptions) {
-    const { lane, address: signer, clock, events, chain, windowMax, reader } = options;
+    const { lane, address: signer, clock, events, chain, windowMax, reader, treasury } = options;
     this.lane = lane;
     const onTrouble = (): void => {
       events.troubleChanged(lane);
     };
     const state = new LaneState(windowMax, onTrouble, clock);
-    const broadcaster = new Broadcaster(options);
+    const broadcaster = new Broadcaster({ ...options, refillable: treasury?.rules.lanes });
     const unresolved = new UnresolvedUses();
     const gasBalance = new GasBalance(chain, signer, clock);
     const rate = new InclusionRate(clock);
@@ -123,13 +129,19 @@ export class LaneRunner {
     this.#readiness = readiness;
     this.#rate = rate;
     this.#opening = new LaneOpening(own);
-    this.#sending = new LaneSending(own);
+    this.#refills = treasury && new RefillSending({ ...own, treasury, signer: options.signer });
+    this.#sending = this.#refills ?? new LaneSending(own);
     this.#following = new LaneFollowing({ ...own, reader, confirmer, outcomes });
   }
 
   /** Whether this process can send on the lane, and not only follow it. */
   get hasKey(): boolean {
     return this.options.signer !== undefined;
+  }
+
+  /** Whether it refills other lanes, and takes no settlement. */
+  get isTreasury(): boolean {
+    return this.#refills !== undefined;
   }
 
   /** Something became ready on this lane's chain. */
@@ -258,30 +270,8 @@ export class LaneRunner {
   // ---------------------------------------------------------------- status
 
   status(): LaneStatus {
-    const { chain, address, processId, batchRules, clock } = this.options;
-    const { state } = this;
-    const { attempts, next } = state;
-    const oldest = state.pending[0];
-    return {
-      lane: this.lane,
-      chainId: chain.chainId,
-      signer: address,
-      processId,
-      trouble: state.trouble,
-      balanceWei: this.#gasBalance.balanceWei.toString(),
-      settlementsLeft: this.#readiness.settlementsLeft(),
-      inFlight: state.inFlight,
-      window: state.windowSize,
-      gaps: state.gapsFrom(attempts[0]?.accountNonce ?? next, state.windowSize).length,
-      nextNonce: next,
-      oldestNonce: attempts[0]?.accountNonce ?? next,
-      oldestInFlightMs: oldest === undefined ? 0 : clock.now() - oldest.allocatedAt,
-      inclusionMs: this.#rate.inclusionMs,
-      gasPriceWei: this.#readiness.gasPriceWei.toString(),
-      suspendedAssets: this.options.assetSuspensions.suspended,
-      ...((this.options.isRetiring || state.isRetired) && { isRetiring: true }),
-      perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
-    };
+    const parts = { readiness: this.#readiness, gasBalance: this.#gasBalance, rate: this.#rate };
+    return laneReport({ ...this.options, ...parts, state: this.state, refills: this.#refills });
   }
 
   /** Refreshes what the status says while there is no work. */

@@ -27,10 +27,13 @@ import type {
   OutcomeVerdict,
   PreparationReader,
   SeenInclusion,
+  Sending,
   TransactionOrder,
   TransactionSigner,
 } from './ports.js';
 import { Preparations } from './preparing/preparations.js';
+import { type AccountLook, RefillSending, type Treasury } from './refilling/refill-sending.js';
+import { RefillSigner } from './refilling/refill-signer.js';
 import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
@@ -79,9 +82,13 @@ export class TestChain {
   looks = 0;
   sendResults: readonly SendResult[] = [{ kind: 'accepted' }];
   readonly sent: Hex[] = [];
+  /** Wei; whoever is not named has a coin. */
+  readonly balances = new Map<Address, bigint>();
   /** Used nonces, final ones of them, and where transactions are mined, by hash. */
   used = 0;
   finalUsed = 0;
+  /** Of a node that is behind. */
+  usedNoncesSeen: number | undefined;
   readonly #mined = new Map<Hex, Inclusion>();
   readonly #blocks = new Map<bigint, Hex>();
   timestamp = 1_700_000_000;
@@ -171,12 +178,15 @@ export class TestChain {
     return this.#agreed(this.finalUsed);
   }
 
-  hasCode(): Promise<boolean> {
-    return Promise.resolve(false);
+  /** Accounts with code. */
+  readonly contracts = new Set<Address>();
+
+  hasCode(address: Address): Promise<boolean> {
+    return Promise.resolve(this.contracts.has(address));
   }
 
-  balance(): Promise<bigint> {
-    return Promise.resolve(10n ** 18n);
+  balance(address: Address): Promise<bigint> {
+    return Promise.resolve(this.balances.get(address) ?? 10n ** 18n);
   }
 
   broadcast(raw: Hex): Promise<readonly SendResult[]> {
@@ -293,6 +303,8 @@ export interface LaneWorldOptions {
   /** A process without the key. */
   readonly isFollowing?: boolean;
   readonly windowMax?: number;
+  /** It refills lanes and settles nothing. */
+  readonly treasury?: Pick<Treasury, 'rules' | 'levels'>;
 }
 
 /** One lane of one process, on a chain, a ledger and a clock of a test. */
@@ -302,7 +314,8 @@ export class LaneWorld {
   readonly finished: string[] = [];
   readonly state: LaneState;
   readonly opening: LaneOpening;
-  readonly sending: LaneSending;
+  readonly sending: Sending;
+  readonly refills: RefillSending | undefined;
   readonly following: LaneFollowing;
   held: HeldLane | undefined;
 
@@ -310,11 +323,17 @@ export class LaneWorld {
     readonly clock: TestClock,
     readonly chain: TestChain,
     readonly store: MemoryLaneStore,
-    { budgets, isFollowing = false, windowMax = 64 }: LaneWorldOptions = {},
+    { budgets, isFollowing = false, windowMax = 64, treasury: refilling }: LaneWorldOptions = {},
   ) {
     const observer = recordingObserver(this.told);
     this.signer = new TestSigner(clock);
-    const signer = isFollowing ? undefined : this.signer;
+    const look = async (address: Address): Promise<AccountLook> => ({
+      balanceWei: await chain.balance(address),
+      usedNonces: chain.usedNoncesSeen ?? chain.used,
+    });
+    const treasury = refilling && { ...refilling, store: store.refills, look };
+    const key = treasury ? new RefillSigner(this.signer, treasury.rules) : this.signer;
+    const signer = isFollowing ? undefined : key;
     const events = {
       finished: (ids: readonly string[]): void => {
         this.finished.push(...ids);
@@ -346,7 +365,8 @@ export class LaneWorld {
     const broadcaster = new Broadcaster({
       ...shared,
       signer,
-      budgets: { laneWei: undefined, payeeWei: undefined, ...budgets },
+      budgets: { laneWei: treasury?.rules.dailyCapWei, payeeWei: undefined, ...budgets },
+      refillable: treasury?.rules.lanes,
     });
     const unresolved = new UnresolvedUses();
     const own = { ...shared, signer: SIGNER, broadcaster, unresolved, reader: chain };
@@ -377,33 +397,37 @@ export class LaneWorld {
       readiness,
       preparationReader,
     });
-    this.sending = new LaneSending({
-      ...own,
-      heads,
-      readiness,
-      preparations,
-      isRetiring: false,
-      simulator: {
-        hasDecided: false,
-        clear: () => undefined,
-        recheck: async (ready) => {
-          const answer = await chain.recheck(ready.map(({ id }) => id));
-          if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
-          if (answer === 'hangs') return new Promise(() => undefined);
-          const refusals = ready.flatMap((item) => {
-            const reason = answer.refusals?.find(({ id }) => id === item.id)?.reason;
-            return reason === undefined ? [] : [{ item, reason }];
-          });
-          const undecided = ready.filter(({ id }) => answer.undecided?.includes(id));
-          const others = [...refusals.map(({ item }) => item), ...undecided];
-          const items = ready.filter((item) => !others.includes(item));
-          const groups = items.length === 0 ? [] : [{ items, gas: chain.gas }];
-          return [{ groups, refusals, undecided, blockNumber: chain.latest }];
+    this.refills =
+      treasury && new RefillSending({ ...own, lane: LANE, treasury, heads, readiness, signer });
+    this.sending =
+      this.refills ??
+      new LaneSending({
+        ...own,
+        heads,
+        readiness,
+        preparations,
+        isRetiring: false,
+        simulator: {
+          hasDecided: false,
+          clear: () => undefined,
+          recheck: async (ready) => {
+            const answer = await chain.recheck(ready.map(({ id }) => id));
+            if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
+            if (answer === 'hangs') return new Promise(() => undefined);
+            const refusals = ready.flatMap((item) => {
+              const reason = answer.refusals?.find(({ id }) => id === item.id)?.reason;
+              return reason === undefined ? [] : [{ item, reason }];
+            });
+            const undecided = ready.filter(({ id }) => answer.undecided?.includes(id));
+            const others = [...refusals.map(({ item }) => item), ...undecided];
+            const items = ready.filter((item) => !others.includes(item));
+            const groups = items.length === 0 ? [] : [{ items, gas: chain.gas }];
+            return [{ groups, refusals, undecided, blockNumber: chain.latest }];
+          },
         },
-      },
-      batchRules: { maxItems: 32, safeAssets: new Set(), optOut: new Set() },
-      headMaxAgeMs: 0,
-    });
+        batchRules: { maxItems: 32, safeAssets: new Set(), optOut: new Set() },
+        headMaxAgeMs: 0,
+      });
   }
 
   /** Another process, on the same chain and ledger, after the lease of this one has run out. */

@@ -11,10 +11,11 @@ import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { connectReader } from '../../platform/redis/redis-connection.js';
 import type { LaneStore } from '../ledger/lane-store.js';
-import { LANE_QUERIES, LANE_STORE } from '../ledger/ledger.module.js';
+import { LANE_QUERIES, LANE_STORE, REFILL_STORE } from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
+import type { RefillStore } from '../ledger/refill-store.js';
 import { JobObserver } from '../queue/job-observer.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
@@ -25,8 +26,9 @@ import { Lanes } from './lanes.js';
     provide(
       Lanes,
       {
-        ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, statuses: LaneStatuses },
-        ...{ processes: ProcessRegistry, laneQueries: LANE_QUERIES, subscriber: SUBSCRIBER_REDIS },
+        ...{ config: AppConfig, chains: ChainRegistry, store: LANE_STORE, refills: REFILL_STORE },
+        ...{ statuses: LaneStatuses, processes: ProcessRegistry },
+        ...{ laneQueries: LANE_QUERIES, subscriber: SUBSCRIBER_REDIS },
         ...{ logger: PinoLogger, observer: LaneObserver, jobObserver: JobObserver },
       },
       startedLanes,
@@ -40,6 +42,7 @@ interface Injected {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly store: LaneStore;
+  readonly refills: RefillStore;
   readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
   readonly laneQueries: LaneQueries;

@@ -17,6 +17,7 @@ import type { LaneStore } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
+import type { RefillStore } from '../ledger/refill-store.js';
 import type { JobObserver } from '../queue/job-observer.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 import { ChainWorker } from './chain-worker.js';
@@ -28,8 +29,10 @@ import type { LaneEvents } from './lane-events.js';
 import { LaneLeases } from './lane-leases.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
-import { type ChainParts, LaneRunner } from './lane-runner.js';
+import { type ChainParts, LaneRunner, type LaneRunnerOptions } from './lane-runner.js';
+import type { TransactionSigner } from './ports.js';
 import { ChainPreparationReader } from './preparing/chain-preparation-reader.js';
+import { RefillSigner } from './refilling/refill-signer.js';
 import { AssetSuspension } from './sending/asset-suspension.js';
 import { BatchSuspension } from './sending/batch-suspension.js';
 import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
@@ -41,6 +44,7 @@ export interface LanesOptions {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly store: LaneStore;
+  readonly refills: RefillStore;
   readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
   readonly laneQueries: LaneQueries;
@@ -53,6 +57,13 @@ export interface LanesOptions {
   readonly telemetry: Telemetry | undefined;
   readonly clock: Clock;
 }
+
+/** @param own - in which it differs from the other lanes of its chain. */
+type RunnerFor = (
+  address: Address,
+  signer: TransactionSigner | undefined,
+  own?: Partial<Pick<LaneRunnerOptions, 'treasury' | 'budgets' | 'preparationReader'>>,
+) => LaneRunner;
 
 /** The lanes of this process, put together from the settings. */
 export class Lanes {
@@ -173,9 +184,10 @@ export class Lanes {
       observer,
       clock,
     };
-    const runnerFor = (address: Address, signer: LaneSigner | undefined): LaneRunner =>
+    const runnerFor: RunnerFor = (address, signer, own) =>
       new LaneRunner({
         ...parts,
+        ...own,
         lane: `${chainId}:${address}`,
         address,
         signer,
@@ -200,6 +212,9 @@ export class Lanes {
           optOut: config.lanes.batchOptOut,
         },
       });
+    const signers = network.signerKeys.map(
+      (key) => new LaneSigner(this.#signerFor(key, chainId), chainId, clock),
+    );
     const worker: ChainWorker = new ChainWorker({
       chainId,
       store,
@@ -207,13 +222,51 @@ export class Lanes {
       jobs,
       parked: new ParkedFollower({ ...parts, chainId }),
       observer,
-      lanes: network.signerKeys.map((key) => {
-        const signer = new LaneSigner(this.#signerFor(key, chainId), chainId, clock);
-        return runnerFor(signer.address, signer);
-      }),
+      lanes: [
+        ...signers.map((signer) => runnerFor(signer.address, signer)),
+        ...this.#treasuryOf(network, chain, signers, runnerFor),
+      ],
       follow: (_, address) => runnerFor(address, undefined),
     });
     return worker;
+  }
+
+  /** A lane whose work it is to refill the others of this process's settings. */
+  #treasuryOf(
+    { treasury: settings }: NetworkConfig,
+    chain: EvmChain,
+    signers: readonly LaneSigner[],
+    runnerFor: RunnerFor,
+  ): readonly LaneRunner[] {
+    if (settings === undefined) return [];
+    const { config, refills, laneQueries, clock } = this.options;
+    const { chainId } = chain;
+    const { key, ...levels } = settings;
+    const { retiringSigners } = config.lanes;
+    const lanes = new Set(
+      signers.map(({ address }) => address).filter((address) => !retiringSigners.has(address)),
+    );
+    const rules = { ...levels, lanes };
+    const own = new LaneSigner(this.#signerFor(key, chainId), chainId, clock);
+    return [
+      runnerFor(own.address, new RefillSigner(own, rules), {
+        treasury: {
+          ...{ rules, store: refills, levels: () => laneQueries.all() },
+          look: (address) =>
+            chain.withView(async (view) => {
+              const at = { blockHash: (await view.latestBlock()).hash };
+              const [balanceWei, usedNonces] = await Promise.all([
+                view.balance(address, at),
+                view.transactionCount(own.address, at),
+              ]);
+              return { balanceWei, usedNonces };
+            }),
+        },
+        // The cap of its day is the budget of its lane.
+        budgets: { laneWei: settings.dailyCapWei, payeeWei: undefined },
+        preparationReader: undefined,
+      }),
+    ];
   }
 
   #signerFor(key: SignerKey, chainId: number): DigestSigner {

@@ -8,7 +8,7 @@ import type { Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Preparation } from '../../protocol/schemes/scheme.js';
-import type { Ending, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
+import type { Ending, HeldLane, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
@@ -63,6 +63,16 @@ export interface TransactionSigner {
   readonly noop: Call;
   /** @returns `undefined` when it cannot sign now. Two signatures of one order may differ. */
   sign(order: TransactionOrder): Promise<SignedTransaction | undefined>;
+}
+
+/** What a lane sends: settlements, or the refills of a treasury. */
+export interface Sending {
+  /** Begins anew: the lane was opened. */
+  reset(): void;
+  /** Whether a block is awaited before something can be sent. */
+  readonly isWaiting: boolean;
+  /** @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
+  sendReady(held: HeldLane, isGoing: () => boolean): Promise<void>;
 }
 
 export interface TransactionOrder {

@@ -34,14 +34,15 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `load` | hash | always | queued settlements by payee |
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
- * | `lanes` | set | always | signers that ever had an attempt |
+ * | `lanes` | set | always | signers that ever had an attempt, or were refilled |
  * | `paused`, `retiring` | hash | always | lanes an operator has paused, or retires: JSON, since when and by whose key |
- * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce |
+ * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; of a treasury also `refill`, its last one, JSON |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
+ * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: the books ask for them |
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
  * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
  * | `audit` `x402:{56:0}:audit` | stream | with a history: always | the 10 000 newest actions of operators: see `audit-entry.ts` |
@@ -113,6 +114,11 @@ export const laneLeaseKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:lease`;
 export const laneAttemptsKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:attempts`;
+/** What a lane has spent of its budget of a day, gwei. @param day - `2026-11-21`, UTC. */
+export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
+  chainKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
+export const laneRefillsKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:refills`;
 export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;

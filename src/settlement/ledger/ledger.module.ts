@@ -20,7 +20,9 @@ import { RedisDeclarationNotes } from './redis-declaration-notes.js';
 import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
+import { RedisRefillStore } from './redis-refill-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
+import type { RefillStore } from './refill-store.js';
 import { SETTLEMENT_ARCHIVE, type SettlementArchive } from './settlement-archive.js';
 import type { SettlementStore } from './settlement-store.js';
 
@@ -32,6 +34,8 @@ export const LABEL_STORE = Symbol('LABEL_STORE');
 export const DECLARATION_NOTES = Symbol('DECLARATION_NOTES');
 /** {@link LaneStore}. */
 export const LANE_STORE = Symbol('LANE_STORE');
+/** {@link RefillStore}. */
+export const REFILL_STORE = Symbol('REFILL_STORE');
 /** {@link SettlementQueries}. */
 export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
 /** {@link LaneQueries}. */
@@ -87,6 +91,15 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
       ): LaneStore => new RedisLaneStore(ledger, epochs, config, archive),
     },
     {
+      provide: REFILL_STORE,
+      inject: [LedgerConnections, LedgerEpochs, AppConfig],
+      useFactory: (
+        ledger: LedgerConnections,
+        epochs: LedgerEpochs,
+        config: AppConfig,
+      ): RefillStore => new RedisRefillStore(ledger, epochs, config),
+    },
+    {
       provide: SETTLEMENT_QUERIES,
       inject: [LedgerConnections, LedgerEpochs, SETTLEMENT_ARCHIVE],
       useFactory: (
@@ -135,6 +148,7 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     LABEL_STORE,
     DECLARATION_NOTES,
     LANE_STORE,
+    REFILL_STORE,
     SETTLEMENT_QUERIES,
     LANE_QUERIES,
     OUTBOX,

@@ -22,11 +22,12 @@ export interface SignedTransaction {
  * - `batch`: several, through Multicall3.
  * - `noop`: none; it only uses the nonce up.
  * - `fund`: none; it sends a payer native coins for a transaction of its own.
+ * - `refill`: none; it sends native coins from the treasury to a lane.
  */
 export interface Attempt {
   readonly accountNonce: number;
   /** As the first of its transactions was. */
-  readonly kind: 'single' | 'batch' | 'noop' | 'fund';
+  readonly kind: 'single' | 'batch' | 'noop' | 'fund' | 'refill';
   /** In the order in which a batch calls them. */
   readonly settlementIds: readonly string[];
   /** Oldest first; never empty. */
@@ -35,6 +36,14 @@ export interface Attempt {
   readonly allocatedAtBlock: bigint;
   /** Of a `fund`. */
   readonly funding?: Funding;
+  /** Of a `refill`. */
+  readonly refill?: Transfer;
+}
+
+/** Native coins for an account. */
+export interface Transfer {
+  readonly to: Address;
+  readonly valueWei: bigint;
 }
 
 /** Native coins for a transaction that a payer has signed and cannot pay for. */
@@ -60,22 +69,31 @@ export function newestTransactionOf(attempt: Attempt): SignedTransaction {
   return newest;
 }
 
+/** The native coins that an attempt is to send; `undefined` for one that calls a contract. */
+export function transferOf({ funding, refill }: Attempt): Transfer | undefined {
+  return funding === undefined ? refill : { to: funding.payer, valueWei: funding.valueWei };
+}
+
 /** Wei that this account nonce can cost at most: one of its transactions is mined. */
-export function mostCostOf({ transactions, funding }: Attempt): bigint {
-  return transactions.reduce((most, { gas, maxFeePerGas, isNoop }) => {
-    const cost = gas * maxFeePerGas + (isNoop ? 0n : (funding?.valueWei ?? 0n));
+export function mostCostOf(attempt: Attempt): bigint {
+  const valueWei = transferOf(attempt)?.valueWei ?? 0n;
+  return attempt.transactions.reduce((most, { gas, maxFeePerGas, isNoop }) => {
+    const cost = gas * maxFeePerGas + (isNoop ? 0n : valueWei);
     return cost > most ? cost : most;
   }, 0n);
 }
 
-/** Wei that a payer was sent by the transaction of an attempt that was mined. */
+/** Wei that a payer or a lane was sent by the transaction of an attempt that was mined. */
 export function valueSentBy(
-  { transactions, funding }: Attempt,
+  attempt: Attempt,
   mined: { readonly transaction: Hex; readonly isSuccess: boolean },
 ): bigint {
-  if (funding === undefined || !mined.isSuccess) return 0n;
-  const isOurs = transactions.some(({ hash, isNoop }) => hash === mined.transaction && !isNoop);
-  return isOurs ? funding.valueWei : 0n;
+  const transfer = transferOf(attempt);
+  if (transfer === undefined || !mined.isSuccess) return 0n;
+  const isOurs = attempt.transactions.some(
+    ({ hash, isNoop }) => hash === mined.transaction && !isNoop,
+  );
+  return isOurs ? transfer.valueWei : 0n;
 }
 
 const FORMAT = 2;
@@ -96,21 +114,24 @@ interface EncodedTransaction {
   readonly isNoop: boolean;
 }
 
+type EncodedAttempt = Omit<Attempt, 'transactions' | 'allocatedAtBlock' | 'funding' | 'refill'> & {
+  readonly transactions: readonly EncodedTransaction[];
+  readonly allocatedAtBlock: string;
+  readonly funding?: Omit<Funding, 'valueWei'> & { readonly valueWei: string };
+  readonly refill?: Omit<Transfer, 'valueWei'> & { readonly valueWei: string };
+};
+
 /** Reads what {@link encodeAttempt} wrote. */
 export function decodeAttempt(text: string): Attempt {
-  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock, funding } = JSON.parse(
-    text,
-  ) as Omit<Attempt, 'transactions' | 'allocatedAtBlock' | 'funding'> & {
-    readonly transactions: readonly EncodedTransaction[];
-    readonly allocatedAtBlock: string;
-    readonly funding?: Omit<Funding, 'valueWei'> & { readonly valueWei: string };
-  };
+  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock, funding, refill } =
+    JSON.parse(text) as EncodedAttempt;
   return {
     accountNonce,
     kind,
     settlementIds,
     allocatedAtBlock: BigInt(allocatedAtBlock),
     ...(funding && { funding: { ...funding, valueWei: BigInt(funding.valueWei) } }),
+    ...(refill && { refill: { ...refill, valueWei: BigInt(refill.valueWei) } }),
     transactions: transactions.map((transaction) => ({
       ...transaction,
       maxFeePerGas: BigInt(transaction.maxFeePerGas),

@@ -1,3 +1,5 @@
+import type { TreasuryStatus } from './refill.js';
+
 /** Why a lane takes no work at the moment. */
 export type LaneTrouble =
   | 'no_gas'
@@ -42,4 +44,6 @@ export interface LaneStatus {
   readonly suspendedAssets: readonly string[];
   /** It serves only what names its account, and is not offered any more. */
   readonly isRetiring?: boolean;
+  /** Of the account that refills the lanes; it serves nothing. */
+  readonly treasury?: TreasuryStatus;
 }

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { Call } from '../../../protocol/evm/calls.js';
@@ -11,6 +11,8 @@ import {
   mostCostOf,
   newestTransactionOf,
   type SignedTransaction,
+  type Transfer,
+  transferOf,
 } from '../../model/attempt.js';
 import {
   bumpedFees,
@@ -36,6 +38,8 @@ export interface BroadcasterOptions {
   readonly budgets: DailyBudgets;
   /** What a transaction that carries several payments ends with. */
   readonly batchSuffix?: Hex | undefined;
+  /** The lanes that this one refills; none but a treasury's has any. */
+  readonly refillable?: ReadonlySet<Address> | undefined;
   readonly observer: LaneObserver;
   readonly clock: Clock;
 }
@@ -100,11 +104,12 @@ export class Broadcaster {
    * the payer has signed; otherwise like {@link send}.
    */
   async fund(held: HeldLane, accountNonce: number, funding: Funding, head: Head): Promise<Funded> {
-    const { store, signer, observer } = this.options;
+    const { store, signer } = this.options;
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
-    const order = { ...fundingOrder(funding), accountNonce, gas: FUND_GAS, fees, isNoop: false };
-    const signed = await signer.sign(order);
+    const { payer: to, valueWei } = funding;
+    const order = { ...transferOrder({ to, valueWei }), accountNonce, fees, isNoop: false };
+    const signed = await signer.sign({ ...order, gas: FUND_GAS });
     if (signed === undefined) return { kind: 'no_signature' };
     const attempt: Attempt = {
       ...{ accountNonce, kind: 'fund', settlementIds: [], funding },
@@ -113,9 +118,13 @@ export class Broadcaster {
     };
     const stored = await store.fund(held, attempt, this.#budgetFor(attempt));
     if (stored.kind !== 'ok') return stored;
-    const tracked = this.#track(attempt, new Map(), head);
-    observer.sent(held.lane, attempt);
-    return { kind: 'sent', tracked };
+    return { kind: 'sent', tracked: this.follow(held, attempt, head) };
+  }
+
+  /** Sends what is stored and carries no settlement. */
+  follow(held: HeldLane, attempt: Attempt, head: Head): TrackedAttempt {
+    this.options.observer.sent(held.lane, attempt);
+    return this.#track(attempt, new Map(), head);
   }
 
   /**
@@ -128,7 +137,7 @@ export class Broadcaster {
     accountNonce: number,
     head: Head,
   ): Promise<TrackedAttempt | undefined> {
-    const { store, signer, observer } = this.options;
+    const { store, signer } = this.options;
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return undefined;
     const call = signer.noop;
@@ -140,10 +149,7 @@ export class Broadcaster {
       allocatedAtBlock: head.latest.number,
     };
     const { kind } = await store.fillGap(held, attempt, this.#budgetFor(attempt));
-    if (kind !== 'ok') return undefined;
-    const tracked = this.#track(attempt, new Map(), head);
-    observer.sent(held.lane, attempt);
-    return tracked;
+    return kind === 'ok' ? this.follow(held, attempt, head) : undefined;
   }
 
   #track(attempt: Attempt, payments: TrackedAttempt['payments'], head: Head): TrackedAttempt {
@@ -177,19 +183,21 @@ export class Broadcaster {
   async outbid(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
     const { signer } = this.options;
     if (signer === undefined) return 'no_key';
-    const { funding } = tracked.attempt;
+    const { attempt } = tracked;
     const call = this.#sameCalls(tracked);
+    const transfer = transferOf(attempt);
     const { isNoop, gas } = newestTransactionOf(tracked.attempt);
-    const same = funding === undefined ? call && { call } : fundingOrder(funding);
-    if (isNoop || same === undefined) return this.cancel(held, tracked, head);
+    const same = transfer === undefined ? call && { call } : transferOrder(transfer);
+    if (isNoop || same === undefined || this.#isStray(attempt))
+      return this.cancel(held, tracked, head);
     const fees = await this.#feesOver(tracked, head);
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
     const transaction = await signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
     if (transaction === undefined) return 'no_signature';
     if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
-    // A payer is funded once: what was sent may still land, and keeps its chance.
-    if (funding !== undefined) return 'no_room';
+    // What was sent may still land, and keeps its chance.
+    if (transfer !== undefined) return 'no_room';
     return this.cancel(held, tracked, head);
   }
 
@@ -207,6 +215,11 @@ export class Broadcaster {
     const noop = await signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
     if (noop === undefined) return 'no_signature';
     return (await this.#storeAndSend(held, tracked, head, noop)) ? 'cancelled' : 'no_room';
+  }
+
+  /** A refill of what is no lane of ours any more, or never was: the ledger may say what it likes. */
+  #isStray({ refill }: Attempt): boolean {
+    return refill !== undefined && this.options.refillable?.has(refill.to) !== true;
   }
 
   /** What no pool ever had may be offered for the same again, where the cap leaves no room above it. */
@@ -268,8 +281,8 @@ export class Broadcaster {
 }
 
 /** A transfer of native coins, which calls nobody's code. */
-function fundingOrder({ payer, valueWei }: Funding): Pick<TransactionOrder, 'call' | 'valueWei'> {
-  return { call: { to: payer, data: '0x' }, valueWei };
+function transferOrder({ to, valueWei }: Transfer): Pick<TransactionOrder, 'call' | 'valueWei'> {
+  return { call: { to, data: '0x' }, valueWei };
 }
 
 /** The moment of a broadcast is the newest block that any endpoint had shown by then. */

@@ -5,7 +5,7 @@ import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
 import type { UnresolvedUses } from '../following/unresolved-uses.js';
 import { ReopenLane } from '../lane-errors.js';
 import type { LaneEvents } from '../lane-events.js';
-import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads } from '../ports.js';
+import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads, Sending } from '../ports.js';
 import type { Preparations } from '../preparing/preparations.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Broadcaster } from './broadcaster.js';
@@ -46,7 +46,7 @@ export interface LaneSendingOptions {
 const FRESH_MS = 3000;
 
 /** Takes what is ready, judges it once more, and sends what is good. */
-export class LaneSending {
+export class LaneSending implements Sending {
   /** Rounds that are being judged beside the lane. */
   readonly #beside = new Set<Promise<void>>();
   #failure: Error | undefined;

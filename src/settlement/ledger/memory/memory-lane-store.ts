@@ -27,6 +27,7 @@ import { MemoryAttempts } from './memory-attempts.js';
 import { type Claim, MemoryClaims } from './memory-claims.js';
 import { MemoryGas } from './memory-gas.js';
 import { MemoryLanes } from './memory-lanes.js';
+import { MemoryRefills } from './memory-refills.js';
 
 /** The ledger as lanes use it, in memory: for tests of lanes, kept true by a suite that it shares. */
 export class MemoryLaneStore implements LaneStore {
@@ -35,6 +36,7 @@ export class MemoryLaneStore implements LaneStore {
   readonly reverts = new Map<Address, number>();
   readonly paused = new Set<string>();
   readonly retiring = new Set<string>();
+  readonly refills: MemoryRefills;
   readonly #lanes: MemoryLanes;
   readonly #attempts: MemoryAttempts;
   readonly #credits = new Map<string, string>();
@@ -46,6 +48,7 @@ export class MemoryLaneStore implements LaneStore {
     this.gas = new MemoryGas((id) => this.claims.mustHave(id).payment);
     const { claims, gas, paused } = this;
     this.#attempts = new MemoryAttempts({ lanes: this.#lanes, claims, gas, paused });
+    this.refills = new MemoryRefills({ lanes: this.#lanes, gas, paused });
   }
 
   attemptsOf(lane: string): readonly Attempt[] {
@@ -127,6 +130,7 @@ export class MemoryLaneStore implements LaneStore {
         const transactions = [...(stored?.transactions ?? []), ...missing];
         lane.attempts.set(attempt.accountNonce, { ...attempt, ...stored, transactions });
         this.#attempts.restoreFunding(held, attempt);
+        this.refills.restore(held, attempt);
         for (const [id, payment] of payments) this.claims.restore(id, payment, held.lane, attempt);
       }
     });
@@ -281,8 +285,6 @@ export class MemoryLaneStore implements LaneStore {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-
-  // ---------------------------------------------------------------- inside
 
   #stepInWork(
     held: HeldLane,

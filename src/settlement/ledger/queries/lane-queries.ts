@@ -41,10 +41,10 @@ export interface QueueStatus {
  * @throws RedisUnavailableError from every method.
  */
 export interface LaneQueries {
-  /** What every lane known last said of itself, silent ones too. */
+  /** What every lane known last said of itself, silent ones and treasuries too. */
   all(): Promise<readonly PublishedStatus[]>;
 
-  /** The lanes of a chain whose process spoke within {@link LANE_SILENT_MS}. */
+  /** The lanes of a chain that settle and whose process spoke within {@link LANE_SILENT_MS}. */
   live(chainId: number): Promise<readonly PublishedStatus[]>;
 
   /** What operators have switched, by lane, `<chainId>:<signer>`. */

@@ -40,7 +40,8 @@ export class RedisLaneQueries implements LaneQueries {
 
   async live(chainId: number): Promise<readonly PublishedStatus[]> {
     return (await this.all()).filter(
-      (lane) => lane.chainId === chainId && lane.silentMs <= LANE_SILENT_MS,
+      (lane) =>
+        lane.chainId === chainId && lane.silentMs <= LANE_SILENT_MS && lane.treasury === undefined,
     );
   }
 

@@ -72,6 +72,7 @@ export class RedisLaneLeases {
           .filter(({ isNoop }) => !isNoop)
           .map(({ hash }) => encodeHash(hash)),
         funding: restoredFunding(attempt),
+        refill: restoredRefill(attempt),
         items: [...payments].flatMap(([id, payment]) => {
           if (ended.has(id)) return [];
           const { authorizationId, termsTag } = termsOf(
@@ -114,6 +115,13 @@ function restoredFunding(attempt: Attempt): object | undefined {
   const { payer, payerNonce } = funding;
   const cost = Number(gweiOf(mostCostOf(attempt)));
   return { payer, payerNonce, cost, day: dayOf(transactions[0]?.signedAt ?? 0) };
+}
+
+/** What a refill that was sent may cost: it counts again, for its day. */
+function restoredRefill(attempt: Attempt): object | undefined {
+  if (attempt.refill === undefined) return undefined;
+  const cost = Number(gweiOf(mostCostOf(attempt)));
+  return { cost, day: dayOf(attempt.transactions[0]?.signedAt ?? 0) };
 }
 
 function readStored(fields: readonly string[]): StoredSettlement {

@@ -5,11 +5,20 @@
 -- KEYS[1] epoch, KEYS[2] lane
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce, ARGV[4] gas money it has cost, gwei
 -- Returns 1.
+local REFILLS_MOST = 5000
 local nonce = ARGV[3]
 local attempt = redis.call('HGET', lane_key .. ':attempts', nonce)
-local funding = attempt and cjson.decode(attempt).funding
+local closed = attempt and cjson.decode(attempt) or {}
+local funding = closed.funding
 if funding and redis.call('HGET', funded_key, funding.payer) == string.format('%.0f:sent', funding.payerNonce) then
   note_funded(funding.payer, funding.payerNonce, 'done')
+end
+-- No log names a refill, so that the books ask here for its transactions. Those of the newest nonces are kept.
+if closed.kind == 'refill' then
+  local hashes = {}
+  for i, transaction in ipairs(closed.transactions) do hashes[i] = transaction.hash end
+  redis.call('HSET', lane_key .. ':refills', nonce, table.concat(hashes, ','))
+  redis.call('HDEL', lane_key .. ':refills', string.format('%.0f', tonumber(nonce) - REFILLS_MOST))
 end
 redis.call('HDEL', lane_key .. ':attempts', nonce)
 local text = redis.call('HGET', lane_key .. ':charges', nonce)

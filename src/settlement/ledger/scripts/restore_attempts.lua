@@ -3,8 +3,8 @@
 -- Stores what a lane still has in memory in a ledger that went back: see `restoreAttempts` of the port.
 -- KEYS[1] epoch, KEYS[2] lane
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] next account nonce, ARGV[4] seconds details are kept,
--- ARGV[5] JSON list of {nonce, attempt (JSON text), hashes, items, funding}, an item {id, fields: name, value, ...},
--- a funding, where it is one, {payer, payerNonce, cost (gwei), day}
+-- ARGV[5] JSON list of {nonce, attempt (JSON text), hashes, items, funding, refill}, an item {id, fields: name, value, ...},
+-- a funding, where it is one, {payer, payerNonce, cost (gwei), day}, a refill likewise {cost, day}
 -- Returns how many settlements were restored.
 local next_nonce = redis.call('HGET', lane_key, 'next')
 if not next_nonce or tonumber(next_nonce) < tonumber(ARGV[3]) then redis.call('HSET', lane_key, 'next', ARGV[3]) end
@@ -23,6 +23,13 @@ for _, one in ipairs(cjson.decode(ARGV[5])) do
         cjson.encode({ day = funding.day, cost = funding.cost, charged = charged }))
       spend('fundings', funding.day, funding.cost)
     end
+  end
+  local refill = one.refill
+  if refill and redis.call('HEXISTS', lane_key .. ':charges', nonce) == 0 then
+    local charged = { ['lane:' .. lane] = refill.cost }
+    redis.call('HSET', lane_key .. ':charges', nonce,
+      cjson.encode({ day = refill.day, cost = refill.cost, charged = charged }))
+    spend('lane:' .. lane, refill.day, refill.cost)
   end
   local ids = {}
   for _, item in ipairs(one.items) do

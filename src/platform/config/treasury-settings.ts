@@ -1,0 +1,58 @@
+import type { z } from 'zod';
+import { decimalSetting, integerSetting } from './settings.js';
+import { addressOf, type SignerKey, signerKeySetting } from './signer-settings.js';
+
+/** Of one chain: the account that refills the lanes. Without a key there is none, and the rest says nothing. */
+export const TREASURY_SETTINGS = {
+  TREASURY_KEY: signerKeySetting.optional(),
+  /** Settlements: a lane that pays for fewer is refilled, so that it pays for so many. */
+  TREASURY_REFILL_BELOW: integerSetting(1, 1_000_000_000).optional(),
+  TREASURY_REFILL_TO: integerSetting(2, 1_000_000_000).optional(),
+  /** Whole native coins a day (UTC), gas included; here in wei. */
+  TREASURY_DAILY_CAP: decimalSetting(18).optional(),
+};
+
+export interface TreasuryConfig {
+  readonly key: SignerKey;
+  readonly refillBelow: number;
+  readonly refillTo: number;
+  readonly dailyCapWei: bigint;
+}
+
+type TreasurySettings = z.infer<z.ZodObject<typeof TREASURY_SETTINGS>>;
+
+/**
+ * @param laneKeys - of the same chain: what refills them is an account of its own.
+ * @param problems - takes what is wrong.
+ * @returns `undefined` where there is none, or where it is not usable.
+ */
+export function treasuryOf(
+  settings: TreasurySettings,
+  laneKeys: readonly SignerKey[],
+  suffix: string,
+  problems: string[],
+): TreasuryConfig | undefined {
+  const {
+    TREASURY_KEY: key,
+    TREASURY_REFILL_BELOW: refillBelow,
+    TREASURY_REFILL_TO: refillTo,
+    TREASURY_DAILY_CAP: dailyCapWei,
+  } = settings;
+  if (key === undefined) return undefined;
+  const needed = { TREASURY_REFILL_BELOW: refillBelow, TREASURY_REFILL_TO: refillTo };
+  for (const [name, value] of Object.entries({ ...needed, TREASURY_DAILY_CAP: dailyCapWei })) {
+    if (value === undefined) problems.push(`${name}${suffix}: TREASURY_KEY${suffix} needs it`);
+  }
+  const address = addressOf(key);
+  if (laneKeys.some((lane) => addressOf(lane) === address)) {
+    problems.push(`TREASURY_KEY${suffix}: must be a key of its own, not that of a lane`);
+  }
+  if (dailyCapWei === 0n) problems.push(`TREASURY_DAILY_CAP${suffix}: must be more than 0`);
+  if (refillBelow === undefined || refillTo === undefined || dailyCapWei === undefined) {
+    return undefined;
+  }
+  if (refillTo <= refillBelow) {
+    problems.push(`TREASURY_REFILL_TO${suffix}: must be more than TREASURY_REFILL_BELOW${suffix}`);
+  }
+  return { key, refillBelow, refillTo, dailyCapWei };
+}

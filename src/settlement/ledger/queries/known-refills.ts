@@ -1,0 +1,49 @@
+import type { Redis } from 'ioredis';
+import { type Address, type Hex, isHex } from 'viem';
+import { redisCall } from '../../../platform/redis/redis-scripts.js';
+import { decodeAttempt } from '../../model/attempt.js';
+import { laneAttemptsKey, laneRefillsKey } from '../keys.js';
+
+/** Hashes of transactions by account nonce, by account. One of each nonce is mined at most. */
+export type KnownRefills = ReadonlyMap<Address, ReadonlyMap<number, readonly Hex[]>>;
+
+/**
+ * What treasuries have sent, final or on its way. No log names it, so that nobody could find it on the chain. It is
+ * a hint: what a transaction did the chain says.
+ *
+ * @throws RedisUnavailableError
+ */
+export async function knownRefills(
+  redis: Redis,
+  chainId: number,
+  lanes: readonly Address[],
+): Promise<KnownRefills> {
+  const read = await Promise.all(
+    lanes.map(async (address): Promise<[Address, ReadonlyMap<number, readonly Hex[]>]> => {
+      const lane = `${chainId}:${address}`;
+      const [final, underWay] = await redisCall(
+        'refills',
+        Promise.all([
+          redis.hgetall(laneRefillsKey(chainId, lane)),
+          redis.hvals(laneAttemptsKey(chainId, lane)),
+        ]),
+      );
+      const sent = underWay
+        .map(decodeAttempt)
+        .filter(({ kind }) => kind === 'refill')
+        .map(
+          ({ accountNonce, transactions }) =>
+            [accountNonce, transactions.map(({ hash }) => hash)] as const,
+        );
+      const done = Object.entries(final).map(
+        ([nonce, hashes]) => [Number(nonce), hashes.split(',').filter(isHash)] as const,
+      );
+      return [address, new Map([...done, ...sent])];
+    }),
+  );
+  return new Map(read.filter(([, refills]) => refills.size > 0));
+}
+
+function isHash(text: string): text is Hex {
+  return text.length === 66 && isHex(text);
+}
