@@ -143,6 +143,7 @@ async function start(): Promise<void> {
         BUILDER_CODE: 'x402_sandbox',
         HUB_DATA_DIR: sandboxHubDir(),
         HUB_SALES: 'true',
+        HUB_COMPACT_AFTER_SECONDS: '86400',
         HUB_SALES_SECRET: randomBytes(32).toString('hex'),
         HUB_ADDRESS: SIGNER.address,
         HUB_PUBLIC_URL: `http://127.0.0.1:${ports.service}/api`,
@@ -161,6 +162,7 @@ async function start(): Promise<void> {
         // One hub in a database of Redis.
         ...{ REDIS_URL: `${redis.url}/1`, HUB_DATA_DIR: join(walletDir, 'files') },
         ...{ HUB_SALES: 'true', HUB_SALES_SECRET: randomBytes(32).toString('hex') },
+        HUB_COMPACT_AFTER_SECONDS: '86400',
         ...{ HUB_FACILITATOR_URL: service.url, HUB_PUBLIC_URL: `${flakyUrl}/api` },
       });
     }),
