@@ -25,7 +25,8 @@ import { BenchStage, OUR_SIGNER } from './support/stage.js';
  * `npm run bench:builds -- DIR`: this build against the one in another clone (its `dist/`), in alternation on
  * one chain, so that a change of speed is seen beside the noise of the machine. `-- history` compares this
  * build without a history with itself with one. `--only "/settle eip3009 at 300"` does that work alone. `--node`
- * and `--node-options` are of this build alone: `-- . --node PROGRAM` compares two versions of Node.
+ * and `--node-options` are of this build alone: `-- . --node PROGRAM` compares two versions of Node. So is
+ * `--set NAME=VALUE`: `-- . --set TRACES_PERCENT=5` says what a setting costs.
  */
 interface Work {
   readonly path: '/verify' | '/settle';
@@ -52,7 +53,7 @@ const RESERVE_LEAST = 300;
 type Side = 'this' | 'other';
 const SIDES: readonly Side[] = ['this', 'other'];
 
-const options = readArguments(7, {}, undefined, ['only', 'node', 'node-options']);
+const options = readArguments(7, {}, undefined, ['only', 'node', 'node-options', 'set']);
 const [against] = options.positional;
 if (against === undefined) throw new Error('name the folder of another clone, or "history"');
 const otherMain = resolve(join(against, 'dist', 'main.js'));
@@ -61,7 +62,7 @@ if (against !== 'history' && !existsSync(otherMain)) {
 }
 
 const nameOf = ({ path, kind, concurrency }: Work): string => `${path} ${kind} at ${concurrency}`;
-const { only, node, 'node-options': nodeOptions } = options.texts;
+const { only, node, 'node-options': nodeOptions, set } = options.texts;
 const WORK = ALL.filter((work) => only.length === 0 || only.includes(nameOf(work)));
 
 const machine = describeMachine();
@@ -76,9 +77,18 @@ const signers: Readonly<Record<Side, Address>> = {
   other: sandboxAccount(3).address,
 };
 
+function settingOf(text: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new Error('--set takes NAME=VALUE');
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
 async function startBoth(): Promise<Readonly<Record<Side, Service>>> {
   const ours = await stage.ours(
-    postgres === undefined ? {} : { DATABASE_URL: postgres.url, ROLES: 'api,worker,history' },
+    {
+      ...(postgres !== undefined && { DATABASE_URL: postgres.url, ROLES: 'api,worker,history' }),
+      ...Object.fromEntries(set.map(settingOf)),
+    },
     nodeOptions.flatMap((text) => text.split(' ')),
     undefined,
     node.at(-1),
