@@ -45,6 +45,7 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    this.#compaction.stop();
     await this.#turning;
   }
 

@@ -95,6 +95,17 @@ describe('a turn of compaction', () => {
     }
   });
 
+  it('ends at its next step when it is stopped', async () => {
+    const { storage, put, remove, bytesOf } = await build();
+    const object = await put('gone', 'dead');
+    await remove('gone');
+    clock.now += HOUR + 1;
+    const compaction = new Compaction(storage);
+    compaction.stop();
+    expect(await compaction.turn(rules())).toEqual({ payloads: 0, bytes: 0, isRound: false });
+    expect(await bytesOf(object)).toBe('dead');
+  });
+
   it('looks at as many names as it can remember, and at all in the end', async () => {
     const entries: JournalEntry[] = [];
     for (let at = 1; at <= 60_000; at += 2) {
@@ -121,9 +132,13 @@ describe('a turn of compaction', () => {
     };
     const compaction = new Compaction(storage);
     const turns: number[] = [];
-    while (freed.size < 30_000 && turns.length < 40) {
-      turns.push((await compaction.turn({ ...rules(), grace: 0, now: 1e9 })).payloads);
+    let isRound = false;
+    while (!isRound && turns.length < 40) {
+      const turn = await compaction.turn({ ...rules(), grace: 0, now: 1e9 });
+      turns.push(turn.payloads);
+      isRound = turn.isRound;
     }
+    // A round is over when everything was looked at, and not before.
     expect(freed.size).toBe(30_000);
     expect(Math.max(...turns)).toBeLessThanOrEqual(10_100);
   });

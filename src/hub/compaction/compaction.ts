@@ -31,8 +31,14 @@ export class Compaction {
   readonly #salt = randomBytes(16).toString('hex');
   #parts = 1;
   #part = 0;
+  #isStopped = false;
 
   constructor(private readonly storage: CompactableStorage) {}
+
+  /** Ends the turn that is under way at its next step. What it has not done is left to another process. */
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   /** @throws StorageUnavailableError, IndexUnavailableError: what is not done yet is done by the next turn. */
   async turn(rules: Omit<CompactionRules, 'slack'>): Promise<CompactionTurn> {
@@ -42,6 +48,7 @@ export class Compaction {
     let bytes = 0;
     for (const history of histories) {
       for (const some of chunksOf(await this.#deadOf(history, rules))) {
+        if (this.#isStopped) return { payloads, bytes, isRound: false };
         await this.storage.free(some);
         // Behind the bytes: what is not noted is freed again, which does nothing. The other way round it would stay.
         await this.#noteFreed(history, some);
@@ -54,11 +61,12 @@ export class Compaction {
     return { payloads, bytes, isRound: this.#part === 0 };
   }
 
-  /** @returns `undefined` where there was too much to remember: the next turn looks at fewer names. */
+  /** @returns `undefined` where it was stopped, or there was too much to remember: the next turn looks at fewer names. */
   async #read(): Promise<readonly NameHistory[] | undefined> {
     const histories = new Map<string, NameHistory>();
     let remembered = 0;
     for await (const entry of this.storage.entries(0)) {
+      if (this.#isStopped) return undefined;
       if (entry.op === 'retention' || entry.op === 'takedown') continue;
       const key = this.#keyOf(entry);
       if (key === undefined) continue;
@@ -66,10 +74,9 @@ export class Compaction {
       histories.set(key, history);
       remembered += history.note(entry);
       if (remembered <= REMEMBERED_MOST) continue;
-      // Every part has its turn, whatever the others hold.
-      if (this.#parts < PARTS_MOST) this.#part += this.#parts;
+      // Half of the part comes now, the other half when its turn is. Every part has one, whatever it holds.
+      if (this.#parts < PARTS_MOST) this.#parts *= 2;
       else this.#part = (this.#part + 1) % this.#parts;
-      this.#parts = Math.min(PARTS_MOST, this.#parts * 2);
       return undefined;
     }
     return [...histories.values()];
