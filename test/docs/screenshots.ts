@@ -13,7 +13,7 @@ import { WalletWorld } from '../wallet/wallet-world.js';
 /** Looks at the pages in a real browser, uses them, and writes `docs/images/*.png`. */
 
 const imageOf = (name: string): string =>
-  fileURLToPath(new URL(`../docs/images/${name}.png`, import.meta.url));
+  fileURLToPath(new URL(`../../docs/images/${name}.png`, import.meta.url));
 
 /** Describes the API, and shows an operator what goes on. */
 async function lookAtOperatorPages(browser: Browser, world: World): Promise<void> {
@@ -51,7 +51,7 @@ async function lookAtOperatorPages(browser: Browser, world: World): Promise<void
   await browser.until(`document.getElementById('problem').hidden === false`);
   // The refusal of the wrong key is what the browser has to say up to here.
   const refusals = browser.complaints.splice(0);
-  if (!refusals.every((text) => text.includes('401'))) throw new Error(refusals.join('\n'));
+  if (!refusals.every((text) => text.includes('403'))) throw new Error(refusals.join('\n'));
 
   await enter(operator.key);
   await browser.until(`document.querySelectorAll('.lane').length === 3`);
