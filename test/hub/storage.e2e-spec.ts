@@ -214,6 +214,24 @@ describe.each(Object.entries(STORES))('%s storage', (kind, makeStore) => {
     expect(fifth).toMatchObject({ volume: (first?.volume ?? 0) + 1, start: 0 });
   });
 
+  it('frees the bytes of one place, again too, and those of no other', async () => {
+    const texts = ['before', 'x'.repeat(20_000), 'behind'];
+    const [before, dead, behind] = await Promise.all(
+      texts.map((text, index) => put('freed', `n${index}`, text)),
+    );
+    if (!before || !dead || !behind) throw new Error('not stored');
+    for (let time = 0; time < 2; time += 1) await storage.free([dead]);
+    const left = await gathered(storage.read(dead, 0, dead.size)).catch(() => Buffer.alloc(0));
+    expect(left.every((byte) => byte === 0)).toBe(true);
+    await expect(readAll(dead)).rejects.toThrow();
+    expect([before, behind].map(({ size }) => size)).toEqual([6, 6]);
+    expect((await readAll(before)).toString()).toBe('before');
+    expect((await readAll(behind)).toString()).toBe('behind');
+    // A place is taken for ever.
+    const next = await put('freed', 'next', 'next');
+    expect(next.volume === dead.volume && next.start === dead.start).toBe(false);
+  });
+
   it('passes its own probe', async () => {
     await expect(storage.probe()).resolves.toBeUndefined();
   });
