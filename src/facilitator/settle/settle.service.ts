@@ -127,7 +127,10 @@ export class SettleService {
       const joined = await this.#joinKnown(context, identity, known, key.isOfThis(binding));
       if (joined !== 'judge') return joined;
     }
-    const verdict = await this.parts.verifier.judge(request.payment, look);
+    const verdict = await this.parts.verifier.judge(request.payment, look, async () => {
+      const [again] = await this.#look(context, identity);
+      return again;
+    });
     if (verdict.isValid) return this.#claiming.claim(context, identity, key, verdict);
     // Another requester may have settled it between the two looks: then the chain's no is our yes, and a
     // signature that its payer has changed the code for since was good when it counted.

@@ -80,6 +80,7 @@ class World {
       senders: senders as LaneSenders,
       approvalLimits: this.approvalLimits,
       builderCode: this.builderCode,
+      pause: () => Promise.resolve(),
     });
   }
 }
@@ -212,6 +213,59 @@ describe('what a payer has in flight', () => {
     expect(await judge(payment, {}, rich)).toMatchObject({
       means: { balance: undefined, allowance: undefined },
     });
+  });
+});
+
+describe('a payment that a block took and that the ledger has not released', () => {
+  const flight = (balanceNeeded: bigint): PayerRecord => ({
+    inFlight: { ...NOTHING_IN_FLIGHT, balanceNeeded },
+    recentReverts: 0,
+  });
+
+  /** @param looks - what the ledger says is in flight, one look after the other; the last one stays. */
+  const judge = async (
+    looks: readonly bigint[],
+    change: (chain: JudgingChain) => void = () => undefined,
+  ): Promise<{ reason: string; looked: number }> => {
+    const world = new World();
+    world.chain.balance = AMOUNT;
+    let looked = 0;
+    const look = (): Promise<PayerRecord> => {
+      const needed = looks[Math.min(looked, looks.length - 1)] ?? 0n;
+      looked += 1;
+      if (looked > 1) change(world.chain);
+      return Promise.resolve(flight(needed));
+    };
+    const judgement = await world.verifier.judge(anEip3009(), look(), look);
+    return { reason: reasonOf(judgement), looked };
+  };
+
+  it('does not make its payer poor: the ledger is asked again', async () => {
+    expect(await judge([AMOUNT, AMOUNT, 0n])).toEqual({ reason: 'valid', looked: 3 });
+  });
+
+  it('does once the ledger has had time for a block', async () => {
+    expect(await judge([AMOUNT])).toEqual({
+      reason: 'invalid_exact_evm_insufficient_balance',
+      looked: 5,
+    });
+  });
+
+  it('is not waited for by who has too little without it', async () => {
+    const poorer = (chain: JudgingChain): void => {
+      chain.balance = AMOUNT - 1n;
+    };
+    expect(await judge([AMOUNT], poorer)).toEqual({
+      reason: 'invalid_exact_evm_insufficient_balance',
+      looked: 2,
+    });
+  });
+
+  it('is counted by what the payer has by then', async () => {
+    const richer = (chain: JudgingChain): void => {
+      chain.balance = 2n * AMOUNT;
+    };
+    expect(await judge([AMOUNT], richer)).toEqual({ reason: 'valid', looked: 2 });
   });
 });
 

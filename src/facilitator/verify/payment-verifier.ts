@@ -3,11 +3,10 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/judgement.js';
 import { confirmedPayer } from '../../platform/chain/payer-account.js';
+import { delay } from '../../platform/concurrency/timing.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ApprovalLimits, ConfirmPayer } from '../../protocol/evm/approval-chain.js';
-import { decodeUint } from '../../protocol/evm/call-results.js';
-import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
@@ -25,9 +24,9 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../../protocol/schemes/verdict.js';
-import type { InFlight } from '../../settlement/ledger/queries/in-flight.js';
 import type { PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
+import { countInFlight, type InFlightCount } from './in-flight-count.js';
 import type { LaneSenders } from './lane-senders.js';
 
 /** How a payment relates to the settlement that has its authorization key. */
@@ -57,12 +56,22 @@ export interface VerifierOptions {
   readonly approvalLimits?: ReadonlyMap<number, ApprovalLimits>;
   /** By which transactions are credited to this service. */
   readonly builderCode?: string | undefined;
+  /** Waits so many milliseconds. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
-const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
+/** Refused for what is in flight, which may be counted twice; see {@link InFlightCount}. */
+type Unsure = Refusal & { readonly verdict: GoodVerdict };
+type Counted = Judgement | Unsure;
 
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
 const REVERTS_MAX = 3;
+
+/**
+ * Waits before a payer is called short of money for what it has in flight. The ledger hears of a block
+ * some moments after the chain's nodes show it: until then what it took is counted twice.
+ */
+const COUNTED_TWICE_MS = [100, 200, 400, 800] as const;
 
 /**
  * Judges payments against the chain and the operator's lists. Knows of the ledger only what it is
@@ -90,24 +99,48 @@ export class PaymentVerifier {
    * The whole judgement: signature, terms, time, chain state, and what the payer has in flight.
    *
    * @param record - may still be on its way: the chain is asked meanwhile.
+   * @param lookAgain - reads the record anew. Asked a few times before a payer is refused for what it
+   *   has in flight alone.
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
-  async judge(payment: Payment, record: PayerRecord | Promise<PayerRecord>): Promise<Judgement> {
+  async judge(
+    payment: Payment,
+    record: PayerRecord | Promise<PayerRecord>,
+    lookAgain: () => Promise<PayerRecord> = () => Promise.resolve(record),
+  ): Promise<Judgement> {
     const sender = await this.#senderOf(payment);
     if (this.options.senders.isSuspended(assetNameOf(payment.requirements))) {
       return refuse('asset_suspended');
     }
-    const judgement = await this.#throughViews<Judgement>(payment, async (view) => {
-      const dataSuffix = dataSuffixOf(this.options.builderCode, payment.builderCodes);
+    const dataSuffix = dataSuffixOf(this.options.builderCode, payment.builderCodes);
+    const first = await this.#throughViews<Counted>(payment, async (view) => {
       const context = { ...this.#context(view, sender), dataSuffix };
       const verdict = await verify(payment, context, 'full');
       if (!verdict.isValid) return verdict;
-      const good = await this.#countInFlight(view, payment, (await record).inFlight, verdict);
-      return good.isValid && dataSuffix !== undefined ? { ...good, dataSuffix } : good;
+      const { inFlight } = await record;
+      return counted(verdict, await countInFlight(view, payment, inFlight, verdict));
     });
-    return judgement.isValid && (await record).recentReverts >= REVERTS_MAX
-      ? refuse('payer_suspended')
-      : judgement;
+    const judgement = isUnsure(first) ? await this.#countAgain(payment, first, lookAgain) : first;
+    if (!judgement.isValid) return judgement;
+    if ((await record).recentReverts >= REVERTS_MAX) return refuse('payer_suspended');
+    return { ...judgement, ...(dataSuffix !== undefined && { dataSuffix }) };
+  }
+
+  async #countAgain(
+    payment: Payment,
+    { reason, verdict }: Unsure,
+    lookAgain: () => Promise<PayerRecord>,
+  ): Promise<Judgement> {
+    const { pause = delay } = this.options;
+    for (const ms of COUNTED_TWICE_MS) {
+      await pause(ms);
+      const { inFlight } = await lookAgain();
+      const again = await this.#throughViews<Counted>(payment, async (view) =>
+        counted(verdict, await countInFlight(view, payment, inFlight, verdict)),
+      );
+      if (!isUnsure(again)) return again;
+    }
+    return refuseByState(reason);
   }
 
   /**
@@ -188,35 +221,15 @@ export class PaymentVerifier {
     const confirm: ConfirmPayer = (payer, hash) => confirmedPayer(chain, payer, hash);
     return { chain: view, limits, confirm };
   }
+}
 
-  /** What the payer has on its way counts against its balance and against what it approved. */
-  async #countInFlight(
-    view: ChainView,
-    { requirements: { asset, amount } }: Payment,
-    { balanceNeeded, allowanceNeeded, hasSponsoredPermit }: InFlight,
-    verdict: GoodVerdict,
-  ): Promise<Judgement> {
-    const { authorization } = verdict;
-    const action = actionOf(authorization);
-    const { reasons } = action;
-    if (action.needsNoTransaction(amount)) return { ...verdict, means: NOTHING_NEEDED };
-    // Its nonce is that of the permit in flight, or counts on it: one after the other.
-    if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
-      return refuseByState(reasons.insufficientAllowance);
-    }
-    const needed = allowanceNeeded > 0n ? action.allowanceCall(authorization, asset) : undefined;
-    const [balance, allowance] = await Promise.all([
-      balanceNeeded > 0n ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
-      needed && readUint(view, needed),
-    ]);
-    if (balance !== undefined && balance < amount + balanceNeeded) {
-      return refuseByState(reasons.insufficientBalance);
-    }
-    if (allowance !== undefined && allowance < amount + allowanceNeeded) {
-      return refuseByState(reasons.insufficientAllowance);
-    }
-    return { ...verdict, means: { balance, allowance } };
-  }
+function counted(verdict: GoodVerdict, count: InFlightCount): Counted {
+  if (count.kind === 'enough') return { ...verdict, means: count.means };
+  return count.kind === 'short' ? count.refusal : { ...count.refusal, verdict };
+}
+
+function isUnsure(judgement: Counted): judgement is Unsure {
+  return 'verdict' in judgement;
 }
 
 function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): Promise<Verdict> {
@@ -227,8 +240,4 @@ function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): P
 function neededHead(verdict: Verdict): NeededHead {
   if (verdict.isValid) return 'newest';
   return verdict.isFromChainState ? 'near' : 'any';
-}
-
-async function readUint(view: ChainView, call: Call): Promise<bigint | undefined> {
-  return decodeUint(await view.call(call));
 }

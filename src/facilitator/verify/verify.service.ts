@@ -41,7 +41,13 @@ export class VerifyService {
     const looking = this.#look(payment, identity);
     // Most payments were never seen before: the chain is asked while the ledger is.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
-    const judging = started(this.parts.verifier.judge(payment, record));
+    const judging = started(
+      this.parts.verifier.judge(
+        payment,
+        record,
+        async () => (await this.#look(payment, identity)) ?? BLANK_RECORD,
+      ),
+    );
     const look = await looking;
     try {
       const known = identity && look && (await this.#judgeKnown(payment, identity, look, keyTag));

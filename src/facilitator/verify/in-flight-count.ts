@@ -1,0 +1,53 @@
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import { decodeUint } from '../../protocol/evm/call-results.js';
+import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import { actionOf } from '../../protocol/schemes/registry.js';
+import { type GoodVerdict, type Refusal, refuseByState } from '../../protocol/schemes/verdict.js';
+import type { InFlight } from '../../settlement/ledger/queries/in-flight.js';
+import type { PayerMeans } from '../../settlement/ledger/settlement-store.js';
+
+export type InFlightCount =
+  | { readonly kind: 'enough'; readonly means: PayerMeans }
+  /**
+   * - `unsure`: it would suffice without what is in flight. A payment that a block has taken from the
+   *   balance, and that the ledger has not yet released, is counted twice.
+   */
+  | { readonly kind: 'short' | 'unsure'; readonly refusal: Refusal };
+
+const NOTHING_NEEDED: PayerMeans = { balance: undefined, allowance: undefined };
+
+/** What the payer has on its way counts against its balance and against what it approved. */
+export async function countInFlight(
+  view: ChainView,
+  { requirements: { asset, amount } }: Payment,
+  { balanceNeeded, allowanceNeeded, hasSponsoredPermit }: InFlight,
+  { authorization }: GoodVerdict,
+): Promise<InFlightCount> {
+  const action = actionOf(authorization);
+  const { reasons } = action;
+  if (action.needsNoTransaction(amount)) return { kind: 'enough', means: NOTHING_NEEDED };
+  // Its nonce is that of the permit in flight, or counts on it: one after the other.
+  if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
+    return { kind: 'short', refusal: refuseByState(reasons.insufficientAllowance) };
+  }
+  const needed = allowanceNeeded > 0n ? action.allowanceCall(authorization, asset) : undefined;
+  const [balance, allowance] = await Promise.all([
+    balanceNeeded > 0n ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
+    needed && readUint(view, needed),
+  ]);
+  const limits = [
+    { has: balance, inFlight: balanceNeeded, reason: reasons.insufficientBalance },
+    { has: allowance, inFlight: allowanceNeeded, reason: reasons.insufficientAllowance },
+  ];
+  for (const { has, inFlight, reason } of limits) {
+    if (has !== undefined && has < amount + inFlight) {
+      return { kind: has < amount ? 'short' : 'unsure', refusal: refuseByState(reason) };
+    }
+  }
+  return { kind: 'enough', means: { balance, allowance } };
+}
+
+async function readUint(view: ChainView, call: Call): Promise<bigint | undefined> {
+  return decodeUint(await view.call(call));
+}
