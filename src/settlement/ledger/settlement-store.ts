@@ -62,7 +62,8 @@ export type JoinResult =
 export type RedeemResult =
   | {
       /**
-       * - `sold`: to this requester; it may be answered now. `lost`: to another.
+       * - `sold`: to this requester; it may be answered now. `lost`: to another, or for the key of
+       *   another, and the grace is over.
        * - `unpaid`: not paid at the finality asked for. `not_eligible`: not for this requester, so far.
        * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
        * - `over`: it has ended without being paid, and there is nothing to hand out by a 202.

@@ -197,9 +197,10 @@ export class MemorySettlementStore implements SettlementStore {
         return answer('sold');
       }
       if (!isPaid && at !== 'async') return answer('unpaid');
-      const isForKey = record.key === '' || record.key === requester.keyTag;
-      if (!isForKey || !this.#settlements.isEligible(record, requester))
-        return answer('not_eligible');
+      if (record.key !== '' && record.key !== requester.keyTag) {
+        return answer(this.#settlements.isPastGrace(record) ? 'lost' : 'not_eligible');
+      }
+      if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
       if (this.#settlements.isJustBack(record, RESTATE_MS)) return answer('not_yet');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);

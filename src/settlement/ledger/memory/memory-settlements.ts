@@ -138,11 +138,13 @@ export class MemorySettlements {
     return [...waiters.values()].filter((at) => at > since).length;
   }
 
+  isPastGrace({ includedAt }: MemoryRecord): boolean {
+    return includedAt > 0 && this.now() >= includedAt + this.saleGraceMs;
+  }
+
   isEligible(record: MemoryRecord, { credentials }: Requester): boolean {
     if (isEarly(record)) return true;
-    const { includedAt, eligible } = record;
-    if (includedAt > 0 && this.now() >= includedAt + this.saleGraceMs) return true;
-    return credentials.some((one) => eligible.has(one));
+    return this.isPastGrace(record) || credentials.some((one) => record.eligible.has(one));
   }
 
   /** Whether the ledger may have lost that bytes were signed for its authorization. */

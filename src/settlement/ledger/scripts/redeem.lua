@@ -5,7 +5,7 @@
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `included`, `finalized` or `async` (a 202),
 -- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold,
 -- ARGV[7..] its credentials
--- Returns {'sold' | 'lost' (sold to another) | 'unpaid' | 'not_eligible' | 'not_yet' | 'over' (ended unpaid), view} |
+-- Returns {'sold' | 'lost' (sold to another, or kept for its key) | 'unpaid' | 'not_eligible' | 'not_yet' | 'over' (ended unpaid), view} |
 -- {'gone'}.
 local requester, key, finality = ARGV[2], ARGV[3], ARGV[4]
 local r = read_sale(KEYS[2])
@@ -27,8 +27,12 @@ if r.sale == 'sold' then
   return answer('sold')
 end
 if not is_paid and not is_async then return answer('unpaid') end
-if r.key ~= '' and r.key ~= key then return answer('not_eligible') end
-if not is_eligible(r, tonumber(ARGV[5]), 7) then return answer('not_eligible') end
+local grace_ms = tonumber(ARGV[5])
+if r.key ~= '' and r.key ~= key then
+  -- For the holder of the key alone, whenever it comes. Who else asks has no sale to wait for.
+  return answer(is_past_grace(r, grace_ms) and 'lost' or 'not_eligible')
+end
+if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
 local since = since_went_back(r)
 if since and since < tonumber(ARGV[6]) then return answer('not_yet') end
 r.handed_out = r.handed_out or is_async

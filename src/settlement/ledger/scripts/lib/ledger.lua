@@ -452,13 +452,17 @@ local function note_early(r, from)
   if added then redis.call('HSET', r.redis_key, 'early', early) end
 end
 
+local function is_past_grace(r, grace_ms)
+  return r.included_at > 0 and now() >= r.included_at + grace_ms
+end
+
 -- Whether a requester with the credentials from ARGV[from] on may have the sale.
 local function is_eligible(r, grace_ms, from)
   if is_early(r) then return true end
   for i = from, #ARGV do
     if string.find(r.early, ARGV[i], 1, true) then return true end
   end
-  return r.included_at > 0 and now() >= r.included_at + grace_ms
+  return is_past_grace(r, grace_ms)
 end
 
 local function is_sold_to(r, requester, key)
