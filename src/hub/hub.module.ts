@@ -124,7 +124,7 @@ type SalesNeeds = [
       CompactionTurns,
       {
         ...{ config: AppConfig, storage: StorageProvider, redis: HUB_REDIS, index: HubIndex },
-        ...{ stats: HubStats, logger: PinoLogger },
+        ...{ listing: HubListing, stats: HubStats, logger: PinoLogger },
       },
       (parts: CompactionParts) => new CompactionTurns(parts),
     ),

@@ -64,7 +64,11 @@ describe('what compaction may free', () => {
       const index = new HubIndex(redis, log, rules);
       indexes.push(index);
       await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
-      const compaction = new Compaction(storage);
+      // It objects to nothing: what the journal says has to be right alone.
+      const compaction = new Compaction(storage, {
+        found: () => Promise.resolve(new Set()),
+        kept: quiet,
+      });
       const all: StoredObject[] = [];
       const names = ['a', 'b', 'c', 'd'];
       const turn = () =>
@@ -272,6 +276,29 @@ describe('a hub that gives freed space back', () => {
     expect(Number(await usage())).toBe(livingBytes());
     redis.disconnect();
     await expectLiving();
+  });
+
+  it('keeps what the index leads to though the journal has given it up, and says so', async () => {
+    const redis = new Redis(world.redis.url);
+    const [rows, name] = [objectsKey(me.address.toLowerCase()), 'written_behind'];
+    expect(await store(name, 3 * MIB)).toBe(200);
+    const row = (await redis.hget(rows, name)) ?? '';
+    expect(row).toContain('|{');
+    const text = living.get(name) ?? '';
+    await remove(name);
+    // As a process does whose clock is behind that of the one that removed it.
+    await redis.hset(rows, name, row);
+    living.set(name, text);
+    await eventually('it says so', () =>
+      Promise.resolve(hub.service.log().includes('can still be found, and are kept')),
+    );
+    await expectLiving();
+    await redis.hdel(rows, name);
+    redis.disconnect();
+    living.delete(name);
+    await eventually('the space is free', () =>
+      Promise.resolve(diskBytes(volumes()) < livingBytes() + MIB),
+    );
   });
 
   it('goes on in the next process, while another one reads', async () => {

@@ -4,8 +4,10 @@ import type { PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import type { HubStats } from '../hub-stats.js';
 import type { HubIndex } from '../index/hub-index.js';
+import type { HubListing } from '../index/hub-listing.js';
 import { compactionKey } from '../index/keys.js';
-import type { StorageProvider } from '../storage/storage-provider.js';
+import { priceOf } from '../sales/price.js';
+import type { ObjectName, StorageProvider } from '../storage/storage-provider.js';
 import { Compaction } from './compaction.js';
 
 const MICROS = 1_000_000;
@@ -21,6 +23,7 @@ export interface CompactionParts {
   readonly storage: StorageProvider;
   readonly redis: Redis;
   readonly index: HubIndex;
+  readonly listing: HubListing;
   readonly stats: HubStats;
   readonly logger: PinoLogger;
 }
@@ -34,7 +37,15 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   #isStopped = false;
 
   constructor(private readonly parts: CompactionParts) {
-    this.#compaction = new Compaction(parts.storage);
+    this.#compaction = new Compaction(parts.storage, {
+      found: (name) => this.#found(name),
+      kept: ({ owner, id }) => {
+        parts.logger.warn(
+          { owner, file: id },
+          'bytes that the journal has given up can still be found, and are kept',
+        );
+      },
+    });
     this.#afterSeconds = parts.config.hub.compactAfterSeconds;
   }
 
@@ -47,6 +58,16 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     clearTimeout(this.#timer);
     this.#compaction.stop();
     await this.#turning;
+  }
+
+  async #found(name: ObjectName): Promise<ReadonlySet<number>> {
+    const { index, listing } = this.parts;
+    const [versions, named] = await Promise.all([
+      listing.versions(name),
+      index.lookUp(name.owner, name.id),
+    ]);
+    const sold = named?.terms === undefined ? [] : [priceOf(named.terms, name).object];
+    return new Set([...versions, ...sold].map(({ order }) => order));
   }
 
   #wait(ms: number): void {

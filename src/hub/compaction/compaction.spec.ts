@@ -4,6 +4,8 @@ import type { JournalEntry, StoredObject } from '../storage/storage-provider.js'
 import { type CompactableStorage, Compaction } from './compaction.js';
 
 const HOUR = 3_600_000;
+/** An index that finds nothing of what is dead. */
+const agreeing = { found: () => Promise.resolve(new Set<number>()), kept: () => undefined };
 
 describe('a turn of compaction', () => {
   const clock = { now: 0 };
@@ -34,13 +36,41 @@ describe('a turn of compaction', () => {
     const { storage, put, remove, bytesOf } = await build();
     const [gone, kept] = [await put('gone', 'dead'), await put('kept', 'living')];
     await remove('gone');
-    const compaction = new Compaction(storage);
+    const compaction = new Compaction(storage, agreeing);
     expect(await compaction.turn(rules())).toEqual({ payloads: 0, bytes: 0, isRound: true });
     clock.now += HOUR + 1;
     expect(await compaction.turn(rules())).toEqual({ payloads: 1, bytes: 4, isRound: true });
     expect([await bytesOf(gone), await bytesOf(kept)]).toEqual(['', 'living']);
     expect(await compaction.turn(rules())).toMatchObject({ payloads: 0 });
-    expect(await new Compaction(storage).turn(rules())).toMatchObject({ payloads: 0 });
+    expect(await new Compaction(storage, agreeing).turn(rules())).toMatchObject({ payloads: 0 });
+  });
+
+  it('frees nothing that the index leads to, whatever the journal says', async () => {
+    const { storage, put, remove, bytesOf } = await build();
+    const [late, gone] = [await put('late', 'living'), await put('gone', 'dead')];
+    for (const id of ['late', 'gone']) await remove(id);
+    clock.now += HOUR + 1;
+    const kept: string[] = [];
+    const found = new Map([['late', new Set([late.order])]]);
+    const compaction = new Compaction(storage, {
+      found: ({ id }) => Promise.resolve(found.get(id) ?? new Set()),
+      kept: ({ id }) => kept.push(id),
+    });
+    expect(await compaction.turn(rules())).toMatchObject({ payloads: 1, isRound: true });
+    expect([await bytesOf(late), await bytesOf(gone)]).toEqual(['living', '']);
+    expect(kept).toEqual(['late']);
+    found.clear();
+    expect(await compaction.turn(rules())).toMatchObject({ payloads: 1 });
+  });
+
+  it('frees nothing while the index cannot be believed', async () => {
+    const { storage, put, remove, bytesOf } = await build();
+    const gone = await put('gone', 'dead');
+    await remove('gone');
+    clock.now += HOUR + 1;
+    const away = { found: () => Promise.reject(new Error('away')), kept: () => undefined };
+    await expect(new Compaction(storage, away).turn(rules())).rejects.toThrow('away');
+    expect(await bytesOf(gone)).toBe('dead');
   });
 
   it('gives up what is no version any more, before its bytes go', async () => {
@@ -49,7 +79,7 @@ describe('a turn of compaction', () => {
     const objects: StoredObject[] = [];
     for (const text of texts) objects.push(await put('a', text));
     clock.now += HOUR + 1;
-    const compaction = new Compaction(storage);
+    const compaction = new Compaction(storage, agreeing);
     expect(await compaction.turn(rules(1))).toMatchObject({ payloads: 0 });
     expect((await journal()).at(-1)).toMatchObject({ op: 'remove', upTo: objects[1]?.order });
     clock.now += HOUR + 1;
@@ -80,13 +110,13 @@ describe('a turn of compaction', () => {
         note: (note) => step(() => storage.note(note)),
       };
       clock.now += HOUR + 1;
-      const first = await new Compaction(breaking).turn(rules()).catch(() => 'killed');
+      const first = await new Compaction(breaking, agreeing).turn(rules()).catch(() => 'killed');
       expect(first === 'killed').toBe(steps > 0 && steps <= 5);
       for (let turn = 0; turn < 2; turn += 1) {
-        await new Compaction(storage).turn(rules());
+        await new Compaction(storage, agreeing).turn(rules());
         clock.now += HOUR + 1;
       }
-      expect(await new Compaction(storage).turn(rules())).toMatchObject({ payloads: 0 });
+      expect(await new Compaction(storage, agreeing).turn(rules())).toMatchObject({ payloads: 0 });
       expect(await Promise.all(objects.map(bytesOf))).toEqual(['', '', 'ccc']);
       const noted = (await journal()).flatMap((one) =>
         one.op === 'freed' ? one.payloads.map(({ order }) => order) : [],
@@ -100,7 +130,7 @@ describe('a turn of compaction', () => {
     const object = await put('gone', 'dead');
     await remove('gone');
     clock.now += HOUR + 1;
-    const compaction = new Compaction(storage);
+    const compaction = new Compaction(storage, agreeing);
     compaction.stop();
     expect(await compaction.turn(rules())).toEqual({ payloads: 0, bytes: 0, isRound: false });
     expect(await bytesOf(object)).toBe('dead');
@@ -130,7 +160,7 @@ describe('a turn of compaction', () => {
         return Promise.resolve();
       },
     };
-    const compaction = new Compaction(storage);
+    const compaction = new Compaction(storage, agreeing);
     const turns: number[] = [];
     let isRound = false;
     while (!isRound && turns.length < 40) {

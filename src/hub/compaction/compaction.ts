@@ -1,5 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { JournalEntry, Place, StorageProvider } from '../storage/storage-provider.js';
+import type {
+  JournalEntry,
+  ObjectName,
+  Place,
+  StorageProvider,
+} from '../storage/storage-provider.js';
 import { type CompactionRules, NameHistory, type StoredPlace } from './name-history.js';
 
 /** Facts remembered at a time: some 25 MB at the most. */
@@ -19,11 +24,24 @@ export interface CompactionTurn {
   readonly isRound: boolean;
 }
 
+/** What the index says of what the journal calls dead. */
+export interface SecondOpinion {
+  /**
+   * Orders of the payloads that a name, its versions or its price lead to now.
+   *
+   * @throws IndexUnavailableError: then nothing is freed.
+   */
+  readonly found: (name: ObjectName) => Promise<ReadonlySet<number>>;
+  /** Told of a name that has bytes which the index finds and the journal has given up. */
+  readonly kept: (name: ObjectName) => void;
+}
+
 export type CompactableStorage = Pick<StorageProvider, 'entries' | 'note' | 'free' | 'orderSlack'>;
 
 /**
- * Gives bytes back that nobody can find and nobody needs any more. What those are the journal alone says: the index can be
- * lost, set back or written by others, and bytes that are gone do not come back. A turn reads the journal once and looks at as
+ * Gives bytes back that nobody can find and nobody needs any more. What those are the journal says: the index can be
+ * lost, set back or written by others, and bytes that are gone do not come back. The index can only object: what somebody
+ * finds now is kept. A turn reads the journal once and looks at as
  * many names as it can remember; the turns after it look at the others.
  */
 export class Compaction {
@@ -33,7 +51,10 @@ export class Compaction {
   #part = 0;
   #isStopped = false;
 
-  constructor(private readonly storage: CompactableStorage) {}
+  constructor(
+    private readonly storage: CompactableStorage,
+    private readonly index: SecondOpinion,
+  ) {}
 
   /** Ends the turn that is under way at its next step. What it has not done is left to another process. */
   stop(): void {
@@ -98,7 +119,19 @@ export class Compaction {
     const upTo = history.newestFallen(rules);
     // Its grace begins again with that: the bytes go with a later turn.
     if (upTo !== undefined) await this.storage.note({ op: 'remove', ...history.name, upTo });
-    return history.dead(rules);
+    return this.#unfound(history, history.dead(rules));
+  }
+
+  /** Where clocks of several writers differ, a name may have been written behind what the journal calls its removal. */
+  async #unfound(
+    { name }: NameHistory,
+    dead: readonly StoredPlace[],
+  ): Promise<readonly StoredPlace[]> {
+    if (dead.length === 0) return dead;
+    const found = await this.index.found(name);
+    const unfound = dead.filter(({ order }) => !found.has(order));
+    if (unfound.length < dead.length) this.index.kept(name);
+    return unfound;
   }
 
   async #noteFreed({ name }: NameHistory, places: readonly StoredPlace[]): Promise<void> {

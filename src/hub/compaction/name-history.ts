@@ -104,9 +104,8 @@ export class NameHistory {
 
   /** @param since - when nobody could find it any more. */
   #isOver(since: number, { grace, soldGrace, slack, now }: CompactionRules): boolean {
-    const hadPrice = this.#prices.some(({ order }) => order < since + slack);
-    if (!hadPrice) return since + slack + grace <= now;
-    // What is sold is what the price was set on, also when the name has been written again.
+    // What is sold is what the price was set on, also when the name was given up and written again meanwhile.
+    if (this.#prices.length === 0) return since + slack + grace <= now;
     const soldUntil = this.#soldUntil();
     return soldUntil !== undefined && Math.max(since, soldUntil) + slack + soldGrace <= now;
   }

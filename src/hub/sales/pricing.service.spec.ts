@@ -17,8 +17,8 @@ const WANTED: WantedPrice = {
   ...{ token: undefined, accessSeconds: 60, until: undefined, contentType: undefined },
 };
 
-/** @param isStillThere - whether the file is found once its price is set. */
-function pricing(isStillThere: boolean): {
+/** @param after - what the name stands for once its price is set. */
+function pricing(after: StoredObject | undefined): {
   readonly service: PricingService;
   readonly noted: (Price | undefined)[];
   readonly withdrawn: Price[];
@@ -28,7 +28,7 @@ function pricing(isStillThere: boolean): {
   const named: NamedObject = { object: OBJECT, terms: undefined, takedowns: [] };
   const hub = {
     find: () => Promise.resolve(named),
-    lookUp: () => Promise.resolve(isStillThere ? named : undefined),
+    lookUp: () => Promise.resolve(after && { ...named, object: after }),
     assertServed: () => undefined,
     setPrice: (_name: unknown, price: Price | undefined) => {
       noted.push(price);
@@ -45,13 +45,16 @@ function pricing(isStillThere: boolean): {
 
 describe('a price', () => {
   it('is of the bytes that the name stands for', async () => {
-    const { service, noted } = pricing(true);
+    const { service, noted } = pricing(OBJECT);
     expect(await service.set(OBJECT, WANTED)).toMatchObject({ object: OBJECT, payTo: OWNER });
     expect(noted).toMatchObject([{ amount: 1n }]);
   });
 
-  it('is none where the file was given up at that moment, nor is it one of what comes later', async () => {
-    const { service, noted, withdrawn } = pricing(false);
+  it.each([
+    ['given up at that moment', undefined],
+    ['written again at that moment', { ...OBJECT, order: 2 }],
+  ])('is none where the file was %s, nor is it one of what comes later', async (_, after) => {
+    const { service, noted, withdrawn } = pricing(after);
     await expect(service.set(OBJECT, WANTED)).rejects.toThrow(HubRefusal);
     // Whatever price was set since is not this one's to take away.
     expect(noted).toMatchObject([{ amount: 1n }]);

@@ -24,7 +24,7 @@ export class PricingService {
    * From now on the name costs this, and what is sold are the bytes it stands for now.
    *
    * @param name - whose owner has asked for it.
-   * @throws HubRefusal when there is no such file.
+   * @throws HubRefusal when there is no such file, or it is written again meanwhile.
    */
   async set(name: ObjectName, wanted: WantedPrice): Promise<Price> {
     const named = await this.hub.find(name.owner, name.id);
@@ -44,8 +44,10 @@ export class PricingService {
 
   /** A file that was given up meanwhile is not for sale, and what is stored under its name later is not, either. */
   async #assertStillThere(name: ObjectName, price: Price): Promise<void> {
-    if ((await this.hub.lookUp(name.owner, name.id)) !== undefined) return;
+    const named = await this.hub.lookUp(name.owner, name.id);
+    if (named?.object.order === price.object.order) return;
     await this.hub.withdrawPrice(name, price);
+    if (named !== undefined) throw HubRefusal.busy('the file was written again meanwhile');
     throw HubRefusal.notFound(`no such file: ${name.id} at ${name.owner}`);
   }
 
