@@ -230,6 +230,11 @@ export const HUB_OPENAPI: OpenApiPart = {
         responses: {
           200: jsonAnswer('What it costs now.', 'HubPrice'),
           ...NOT_FOUND,
+          409: refusal(
+            'The file was written again meanwhile; it has no price by this.',
+            'the file was written again meanwhile',
+            ['Retry-After'],
+          ),
           ...TAKEN_DOWN,
         },
       }),
