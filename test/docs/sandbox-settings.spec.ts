@@ -32,6 +32,7 @@ describe('settings given to npm start', () => {
         'OPS_HOST',
         'OPS_PORT',
         'PORT',
+        'QUEUE_REDIS_URL',
         'RECEIPT_KEY',
         'RECEIPT_KEY_PREVIOUS',
         'REDIS_URL',

@@ -119,12 +119,7 @@ export class Claiming {
 
   /** The record is the truth: should the job not be added, a sweep finds the record. */
   #addJob({ chainId, id }: ClaimRef): void {
-    this.parts.queues
-      .get(chainId)
-      ?.add(id)
-      .catch((error: unknown) => {
-        this.parts.onTrouble('a job of a claim', error);
-      });
+    this.parts.queues.get(chainId)?.add(id);
   }
 
   async #unclaimed(

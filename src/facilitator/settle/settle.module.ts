@@ -26,7 +26,11 @@ import {
 import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import { JobObserver } from '../../settlement/queue/job-observer.js';
-import { queueNameOf, SettlementQueue } from '../../settlement/queue/settlement.queue.js';
+import {
+  type QueueLog,
+  queueNameOf,
+  SettlementQueue,
+} from '../../settlement/queue/settlement.queue.js';
 import type { SettlementJob } from '../../settlement/queue/settlement-job.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
@@ -51,7 +55,7 @@ export class SettlementModule {
             inject: [QUEUE_REDIS, AppConfig],
             useFactory: (connections: LedgerConnections, { redis }: AppConfig) => ({
               connection: connections.of(chainId),
-              ...queuePrefix(redis.ledger, ledgerTag(chainId)),
+              ...queuePrefix(redis.queue, ledgerTag(chainId)),
             }),
           })),
         ),
@@ -75,7 +79,10 @@ export class SettlementModule {
                 queue.on('error', (error) => {
                   logger.error({ chainId, err: error }, 'the queue of jobs has trouble');
                 });
-                return [chainId, new SettlementQueue(queue, observer)] as const;
+                return [
+                  chainId,
+                  new SettlementQueue(queue, queueLog(logger, chainId), observer),
+                ] as const;
               }),
             ),
         },
@@ -121,6 +128,17 @@ interface Injected {
   readonly processes: ProcessRegistry;
   readonly config: AppConfig;
   readonly logger: PinoLogger;
+}
+
+function queueLog(logger: PinoLogger, chainId: number): QueueLog {
+  return {
+    troubled: (error) => {
+      logger.warn({ chainId, err: error }, 'jobs are not taken: settlements wait for the sweep');
+    },
+    recovered: () => {
+      logger.info({ chainId }, 'jobs are taken again');
+    },
+  };
 }
 
 function settleService({ processes, config, logger, archive, ...shared }: Injected): SettleService {

@@ -100,9 +100,7 @@ describe('SettleService', () => {
     jest.useRealTimers();
   });
 
-  function aService(
-    addJob: (id: string) => Promise<void> = () => Promise.resolve(),
-  ): SettleService {
+  function aService(): SettleService {
     const listeners = new Map<string, Set<(news: News) => void>>();
     store.onNews = (id, kind, transaction) => {
       const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
@@ -111,7 +109,6 @@ describe('SettleService', () => {
     const queue = {
       add: (id: string) => {
         jobs.push(id);
-        return addJob(id);
       },
     };
     return new SettleService(
@@ -387,15 +384,6 @@ describe('SettleService', () => {
     const settling = settle(aPayment());
     await pass(0);
     expect((await settling)?.body).toMatchObject({ errorReason: 'network_unavailable' });
-  });
-
-  it('leaves a trace when the job of a claim cannot be added, and settles all the same', async () => {
-    service = aService(() => Promise.reject(new Error('the queue is away')));
-    const payment = aPayment();
-    const settling = settle(payment);
-    await pay(payment);
-    expect((await settling)?.body).toMatchObject({ success: true });
-    expect(trouble).toEqual(['a job of a claim']);
   });
 
   it('tells an idempotency key the same answer each time, and no other', async () => {

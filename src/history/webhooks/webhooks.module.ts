@@ -162,8 +162,8 @@ function startedJobs(parts: JobParts): WebhookJobs {
   const jobs = new WebhookJobs({
     ...{ deliverer, store, observer },
     // BullMQ waits for jobs on its own connections, for as long as it takes.
-    ...queuePrefix(config.redis.ledger, DEPLOYMENT_TAG),
-    connect: () => connectReader(config.redis.ledger, DEPLOYMENT_TAG),
+    ...queuePrefix(config.redis.queue, DEPLOYMENT_TAG),
+    connect: () => connectReader(config.redis.queue, DEPLOYMENT_TAG),
   });
   jobs.start();
   return jobs;

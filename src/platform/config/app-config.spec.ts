@@ -113,6 +113,18 @@ describe('AppConfig', () => {
     }
   });
 
+  it('keeps the queues with the ledger unless they have a Redis of their own, of any kind', () => {
+    const queueOf = (env: Record<string, string>): string => configOf(env).redis.queue.reveal();
+    const ledger = 'redis://ledger';
+    expect(queueOf({ REDIS_URL: ledger })).toBe(ledger);
+    for (const own of ['redis://queue', 'redis+sentinel://one/main', 'redis+cluster://one,two']) {
+      const env = { REDIS_URL: ledger, QUEUE_REDIS_URL: own };
+      expect(queueOf(env)).toBe(own);
+      expect(configOf(env).redis.ledger.reveal()).toBe(ledger);
+    }
+    expect(problemsOf({ ...base, QUEUE_REDIS_URL: 'here' }).join()).toContain('QUEUE_REDIS_URL');
+  });
+
   it('keeps hub and wallet on one primary where the ledger is in a Cluster', () => {
     const [cluster, hub] = ['redis+cluster://one,two', 'redis://hub'];
     expect(configOf({ REDIS_URL: cluster }).redis.ledger.reveal()).toBe(cluster);

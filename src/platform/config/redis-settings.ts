@@ -20,6 +20,7 @@ const onePrimaryUrl = redisUrl.superRefine((text, context) => {
 /** Each kind of work may have a Redis of its own: one that is full stops nobody else's. */
 export const REDIS_SETTINGS = {
   REDIS_URL: redisUrl.optional(),
+  QUEUE_REDIS_URL: redisUrl.optional(),
   HUB_REDIS_URL: onePrimaryUrl.optional(),
   WALLET_REDIS_URL: onePrimaryUrl.optional(),
 };
@@ -30,6 +31,8 @@ const isCluster = (url: string): boolean => readRedisAddress(url).address?.kind 
 export interface RedisUrls {
   /** Of the ledger. A process that does not settle has none, and reports itself in its own. */
   readonly ledger: Secret<string>;
+  /** Of the queues of jobs. Nothing is lost with it: jobs are made again from the ledger and the database. */
+  readonly queue: Secret<string>;
   readonly hub: Secret<string>;
   readonly wallet: Secret<string>;
 }
@@ -62,6 +65,7 @@ export function redisUrlsOf(
   const ledger = url ?? needed.map((role) => own[role]).find((one) => one !== undefined) ?? '';
   return {
     ledger: new Secret(ledger),
+    queue: new Secret(given['QUEUE_REDIS_URL'] ?? ledger),
     hub: new Secret(own.hub ?? ledger),
     wallet: new Secret(own.wallet ?? ledger),
   };

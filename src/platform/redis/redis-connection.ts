@@ -73,13 +73,14 @@ export function queuePrefix(url: Secret<string>, tag: string): { readonly prefix
   return isCluster(url) ? { prefix: `x402:{${tag}}:bull` } : {};
 }
 
-/** For adding jobs to queues: a job that cannot be added while Redis is away is found by a sweep. */
+/** For adding jobs to queues: what a job that cannot be added while Redis is away is for, a sweep finds. */
 export function connectProducer(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
   return connectionTo(url, tag, {
     enableOfflineQueue: false,
     lazyConnect: true,
     retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
     // A job has an id of its own, and is added once. A queue whose first question is lost never works again.
+    maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: true,
   });
 }

@@ -22,13 +22,29 @@ export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
 /** Commands of the hub, and of the wallet: the ledger's own connection where they share its Redis. */
 export const HUB_REDIS = Symbol('HUB_REDIS');
 export const WALLET_REDIS = Symbol('WALLET_REDIS');
-/** Adds jobs to the queues of settlements, {@link LedgerConnections}: the ledger's own in a process that settles nothing. */
+/** Adds jobs to the queues of settlements, {@link LedgerConnections}: the ledger's own in a process that settles nothing. It may be away. */
 export const QUEUE_REDIS = Symbol('QUEUE_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
 
 const DURABILITY_UNKNOWN =
   'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
+
+/** Begins to connect, and goes on until it is told to disconnect. */
+function connecting<T extends SharedRedis>(redis: T, setting: string, logger: PinoLogger): T {
+  let isLogged = false;
+  redis.on('error', (error: Error) => {
+    // One line for an outage, not one for each attempt to reconnect.
+    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is not reachable');
+    isLogged = true;
+  });
+  redis.on('ready', () => {
+    if (isLogged) logger.info({ setting }, 'Redis is reachable again');
+    isLogged = false;
+  });
+  redis.connect().catch(() => undefined);
+  return redis;
+}
 
 /**
  * A process needs Redis to start. Afterwards it may come and go.
@@ -42,18 +58,10 @@ async function opened<T extends SharedRedis>(
   setting = 'REDIS_URL',
 ): Promise<T> {
   let lastError: unknown;
-  let isLogged = false;
   redis.on('error', (error: Error) => {
     lastError = error;
-    // One line for an outage, not one for each attempt to reconnect.
-    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is not reachable');
-    isLogged = true;
   });
-  redis.on('ready', () => {
-    if (isLogged) logger.info({ setting }, 'Redis is reachable again');
-    isLogged = false;
-  });
-  redis.connect().catch(() => undefined);
+  connecting(redis, setting, logger);
   const deadline = Date.now() + BOOT_PATIENCE_MS;
   while (redis.status !== 'ready') {
     if (Date.now() > deadline) {
@@ -84,6 +92,20 @@ async function openedForEach(
   if (!isCluster(url)) return new LedgerConnections(shared);
   const own = chainIds.map(async (chainId) => [chainId, await open(ledgerTag(chainId))] as const);
   return new LedgerConnections(shared, new Map(await Promise.all(own)));
+}
+
+/** Connections to a Redis of the queues alone, which may be away at the start as later. */
+function queueConnections(
+  url: Secret<string>,
+  chainIds: readonly number[],
+  logger: PinoLogger,
+): LedgerConnections {
+  const open = (tag?: string): Redis =>
+    connecting(connectProducer(url, tag), 'QUEUE_REDIS_URL', logger);
+  if (!isCluster(url)) return new LedgerConnections(open());
+  // Queues have keys of chains alone: nothing connects to the nodes of other slots.
+  const byChain = chainIds.map((chainId) => [chainId, open(ledgerTag(chainId))] as const);
+  return new LedgerConnections(connectShared(url), new Map(byChain));
 }
 
 function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
@@ -157,6 +179,9 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
         logger: PinoLogger,
       ): Promise<LedgerConnections> => {
         if (!settles) return ledger;
+        if (redis.queue.reveal() !== redis.ledger.reveal()) {
+          return queueConnections(redis.queue, ledgerChainIds, logger);
+        }
         const open = (tag?: string): Promise<Redis> =>
           opened(connectProducer(redis.ledger, tag), redis.ledger, logger);
         const shared = isCluster(redis.ledger) ? ledger.shared : await open();

@@ -57,7 +57,7 @@ async function startedLanes({ logger, observer, config, ...shared }: Injected): 
     ...shared,
     config,
     // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
-    connectWorker: (chainId) => connectReader(config.redis.ledger, ledgerTag(chainId)),
+    connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(chainId)),
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lanes failed');
     }),

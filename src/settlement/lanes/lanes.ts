@@ -130,7 +130,7 @@ export class Lanes {
       chainId,
       store,
       connect: () => connectWorker(chainId),
-      ...queuePrefix(config.redis.ledger, ledgerTag(chainId)),
+      ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
       onReady: () => {
         worker.notifyWork();
       },

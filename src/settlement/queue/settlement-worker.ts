@@ -1,5 +1,6 @@
 import { type Job, type Telemetry, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { within } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { JobObserver } from './job-observer.js';
@@ -19,6 +20,8 @@ const LOCK_MS = 15_000;
 const STALLED_LOOK_MS = 5000;
 /** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
 const STALLED_MAX = 1_000_000;
+/** BullMQ closes when Redis has answered: one that is away is not waited for. */
+const STOP_MS = 2000;
 
 export interface SettlementWorkerOptions {
   readonly chainId: number;
@@ -45,6 +48,7 @@ export class SettlementWorker {
   #arrived: string[] = [];
   #marking: Promise<void> | undefined;
   #workers: Worker<SettlementJob>[] = [];
+  #connections: Redis[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
   #isLooking = false;
@@ -54,12 +58,13 @@ export class SettlementWorker {
   start(): void {
     this.#isStopping = false;
     const { telemetry, prefix } = this.options;
-    this.#workers = Array.from({ length: READERS }, () => {
+    this.#connections = Array.from({ length: READERS }, () => this.options.connect());
+    this.#workers = this.#connections.map((connection) => {
       const worker = new Worker<SettlementJob>(
         queueNameOf(this.options.chainId),
         (job, token) => this.#work(job, token),
         {
-          connection: this.options.connect(),
+          connection,
           concurrency: JOBS_PER_READER,
           maxStalledCount: STALLED_MAX,
           lockDuration: LOCK_MS,
@@ -74,16 +79,21 @@ export class SettlementWorker {
     this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
   }
 
-  /** Gives the open jobs up; they are run again elsewhere, and find their settlement as it then is. */
+  /**
+   * Gives the open jobs up; they are run again elsewhere, and find their settlement as it then is. Where their Redis is
+   * away that is left to the other processes, which see them stalled.
+   */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    const workers = this.#workers;
+    const [workers, connections] = [this.#workers, this.#connections];
     this.#workers = [];
+    this.#connections = [];
     // A worker that is closing does not fetch what it gives up, but may have fetched one more just now.
     this.#isStopping = true;
     const closing = workers.map((worker) => worker.close());
     this.#open.giveUp();
-    await Promise.all(closing);
+    await within(STOP_MS, Promise.allSettled(closing));
+    for (const connection of connections) connection.disconnect();
   }
 
   /** A lane of this process has finished these. */

@@ -1,9 +1,19 @@
 import type { JobsOptions, Queue } from 'bullmq';
+import { within } from '../../platform/concurrency/timing.js';
 import { type JobObserver, NO_TRACES } from './job-observer.js';
 import { jobsFor, type SettlementJob } from './settlement-job.js';
 
 /** One queue per chain. BullMQ allows no `:` in its name. */
 export const queueNameOf = (chainId: number): string => `settle-${chainId}`;
+
+/** Told once when jobs are not taken any more, and once when they are again. */
+export interface QueueLog {
+  troubled(error: unknown): void;
+  recovered(): void;
+}
+
+/** A Redis that has not taken jobs by then gets no others until it has: they would pile up here. */
+const TAKEN_MS = 1000;
 
 interface Claimed {
   readonly settlementId: string;
@@ -13,28 +23,51 @@ interface Claimed {
 /**
  * Brings claimed settlements to a process that holds a lane of their chain. Those of one turn of the event loop
  * travel in one job: what a job costs in Redis is paid once for all of them.
+ *
+ * Nobody waits for it. What has no job, as Redis was away or slow, is found by the sweep of the lanes.
  */
 export class SettlementQueue {
   #waiting: Claimed[] = [];
-  #added: Promise<void> | undefined;
+  #isGathering = false;
+  #late = 0;
+  #isTroubled = false;
 
   constructor(
     private readonly queue: Pick<Queue<SettlementJob>, 'addBulk'>,
+    private readonly log: QueueLog,
     private readonly observer: Pick<JobObserver, 'traceOfRequest'> = NO_TRACES,
   ) {}
 
-  /** Resolves when its job is in the queue. */
-  add(settlementId: string): Promise<void> {
+  /** Never fails. */
+  add(settlementId: string): void {
     const traceparent = this.observer.traceOfRequest();
     this.#waiting.push({ settlementId, ...(traceparent !== undefined && { traceparent }) });
-    this.#added ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#flush());
-    return this.#added;
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    setImmediate(() => void this.#flush());
   }
 
   async #flush(): Promise<void> {
     const jobs = jobsFor(this.#waiting);
     this.#waiting = [];
-    this.#added = undefined;
+    this.#isGathering = false;
+    if (this.#late > 0) return;
+    try {
+      const adding = this.#addAll(jobs);
+      if ((await within(TAKEN_MS, adding)).inTime) {
+        this.#taken();
+        return;
+      }
+      this.#fail(new Error(`no answer in ${TAKEN_MS} ms`));
+      this.#late += 1;
+      await adding.finally(() => (this.#late -= 1));
+      this.#taken();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #addAll(jobs: readonly SettlementJob[]): Promise<void> {
     await this.queue.addBulk(
       jobs.map((data) => ({
         name: 'settle',
@@ -42,6 +75,19 @@ export class SettlementQueue {
         opts: { ...idOf(data), removeOnComplete: true, removeOnFail: true, ...traceOf(data) },
       })),
     );
+  }
+
+  #taken(): void {
+    // Others that were sent before may still be on their way: then it is not over.
+    if (!this.#isTroubled || this.#late > 0) return;
+    this.#isTroubled = false;
+    this.log.recovered();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isTroubled) return;
+    this.#isTroubled = true;
+    this.log.troubled(error);
   }
 }
 
