@@ -75,14 +75,12 @@ export class SettlementModule {
             new Map(
               queues.map((queue, index) => {
                 const chainId = chainIds[index] ?? 0;
+                const jobs = new SettlementQueue(queue, queueLog(logger, chainId), observer);
                 // BullMQ prints what nobody listens to, past the log and what it leaves out.
                 queue.on('error', (error) => {
-                  logger.error({ chainId, err: error }, 'the queue of jobs has trouble');
+                  jobs.failed(error);
                 });
-                return [
-                  chainId,
-                  new SettlementQueue(queue, queueLog(logger, chainId), observer),
-                ] as const;
+                return [chainId, jobs] as const;
               }),
             ),
         },

@@ -183,6 +183,18 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await store.ready(CHAIN, [id])).toBe(0);
     });
 
+    it('makes nothing ready for a job of another ledger, or of one that is further on', async () => {
+      const [taken = ''] = await takenOnes(1);
+      const [sent = ''] = await takenOnes(1);
+      expect(await store.allocate(held, anAttempt(0, [sent], 1), aBudget(1n))).toEqual({
+        kind: 'ok',
+      });
+      const stale = [taken, sent, 'a'.repeat(43), taken];
+      expect(await store.ready(CHAIN, stale)).toBe(0);
+      expect(await store.take(held, 9)).toEqual([]);
+      expect(await store.finishedOf(CHAIN, stale)).toEqual(['a'.repeat(43)]);
+    });
+
     it('gives the payment back as it was claimed, with what is known of it', async () => {
       const payment = aPayment();
       const id = await harness.claim(payment);

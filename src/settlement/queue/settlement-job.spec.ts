@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jobsFor, OpenJobs, SETTLEMENTS_OF_A_JOB, settlementsOf } from './settlement-job.js';
+import { jobsFor, OpenJobs, readJob, SETTLEMENTS_OF_A_JOB } from './settlement-job.js';
 
 const claimed = (...ids: string[]) => ids.map((settlementId) => ({ settlementId }));
 
@@ -18,7 +18,7 @@ describe('jobs of settlements', () => {
       SETTLEMENTS_OF_A_JOB,
       1,
     ]);
-    expect(jobs.flatMap(settlementsOf)).toEqual(ids);
+    expect(jobs.flatMap(({ settlementIds }) => settlementIds)).toEqual(ids);
   });
 
   it('are of one settlement where it is traced', () => {
@@ -28,9 +28,40 @@ describe('jobs of settlements', () => {
       { settlementIds: ['b'], settlementId: 'b', traceparent: '00-1-2-01' },
     ]);
   });
+});
 
-  it('are read as an earlier version wrote them', () => {
-    expect(settlementsOf({ settlementId: 'a' })).toEqual(['a']);
+describe('what lies in a queue', () => {
+  const id = (letter: string): string => letter.repeat(43);
+  const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+
+  it('is read as it was written, by an earlier version too', () => {
+    const traced = { settlementId: id('b'), traceparent };
+    const jobs = jobsFor([{ settlementId: id('a') }, { settlementId: id('c') }, traced]);
+    expect(jobs.map((job) => readJob(JSON.parse(JSON.stringify(job))))).toEqual([
+      { settlementIds: [id('a'), id('c')] },
+      { settlementIds: [id('b')], traceparent },
+    ]);
+    expect(readJob({ settlementId: id('a') })).toEqual({ settlementIds: [id('a')] });
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['no object', 'abc'],
+    ['an empty object', {}],
+    ['no settlement', { settlementIds: [] }],
+    ['a text for a list', { settlementIds: id('a') }],
+    ['a number', { settlementIds: [7] }],
+    ['a name that is none', { settlementIds: [id('a'), 'x402:{56}:epoch'] }],
+    ['a name that is too long', { settlementId: id('a') + 'a' }],
+    ['more than a job may carry', { settlementIds: Array<string>(65).fill(id('a')) }],
+  ])('is no job where it is %s', (_, data) => {
+    expect(readJob(data)).toBeUndefined();
+  });
+
+  it('belongs to no trace that is none', () => {
+    const settlementIds = [id('a')];
+    expect(readJob({ settlementIds, traceparent: { a: 1 } })).toEqual({ settlementIds });
+    expect(readJob({ settlementIds, traceparent: '00-1-2-01' })).toEqual({ settlementIds });
   });
 });
 

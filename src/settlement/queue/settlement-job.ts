@@ -11,7 +11,7 @@ export interface SettlementJob {
   readonly traceparent?: string;
 }
 
-/** What a job was before it could carry more than one: those may still lie in a queue. */
+/** What is to be in a job. One of a settlement alone is what jobs were before they could carry more. */
 interface LoneJob {
   readonly settlementId: string;
   readonly traceparent?: string;
@@ -20,8 +20,35 @@ interface LoneJob {
 /** The larger, the fewer jobs; and the longer one stays open for the slowest of what it carries. */
 export const SETTLEMENTS_OF_A_JOB = 64;
 
-export function settlementsOf(data: SettlementJob | LoneJob): readonly string[] {
-  return 'settlementIds' in data ? data.settlementIds : [data.settlementId];
+/** What there is to do for a job. */
+export interface JobOrder {
+  /** At least one, at most {@link SETTLEMENTS_OF_A_JOB}; whether there are such settlements, the ledger knows. */
+  readonly settlementIds: readonly string[];
+  readonly traceparent?: string;
+}
+
+const SETTLEMENT_ID = /^[\w-]{43}$/;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * Reads what lay in a queue. The Redis of the queues may hold what this deployment never wrote: jobs of another one, of
+ * an earlier version, or anybody's.
+ *
+ * @returns `undefined` where it is no job.
+ */
+export function readJob(data: unknown): JobOrder | undefined {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const { settlementIds, settlementId, traceparent } = data as Readonly<Record<string, unknown>>;
+  const ids: unknown = settlementIds ?? [settlementId];
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > SETTLEMENTS_OF_A_JOB)
+    return undefined;
+  if (!ids.every(isSettlementId)) return undefined;
+  const isTraced = typeof traceparent === 'string' && TRACEPARENT.test(traceparent);
+  return { settlementIds: ids, ...(isTraced && { traceparent }) };
+}
+
+function isSettlementId(id: unknown): id is string {
+  return typeof id === 'string' && SETTLEMENT_ID.test(id);
 }
 
 /**

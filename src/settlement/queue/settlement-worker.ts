@@ -1,11 +1,11 @@
 import { type Job, type Telemetry, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { within } from '../../platform/concurrency/timing.js';
+import { closing } from '../../platform/redis/bull-closing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import type { JobObserver } from './job-observer.js';
 import { queueNameOf } from './settlement.queue.js';
-import { OpenJobs, type SettlementJob, settlementsOf } from './settlement-job.js';
+import { OpenJobs, readJob, type SettlementJob } from './settlement-job.js';
 
 /** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
 const LOOK_INTERVAL_MS = 1000;
@@ -22,6 +22,8 @@ const STALLED_LOOK_MS = 5000;
 const STALLED_MAX = 1_000_000;
 /** BullMQ closes when Redis has answered: one that is away is not waited for. */
 const STOP_MS = 2000;
+/** Each reader says at each attempt to connect that it failed, and for each job that is lost that it is. */
+const TROUBLE_EVERY_MS = 60_000;
 
 export interface SettlementWorkerOptions {
   readonly chainId: number;
@@ -32,6 +34,7 @@ export interface SettlementWorkerOptions {
   readonly connect: () => Redis;
   /** Told when settlements became ready here. */
   readonly onReady: () => void;
+  /** Told of trouble with jobs, and with the ledger beside them; once a minute while it lasts. */
   readonly onError: (error: Error) => void;
   readonly observer: Pick<JobObserver, 'finished'>;
   /** Spans of BullMQ's own; `undefined` where nothing is traced. */
@@ -52,6 +55,7 @@ export class SettlementWorker {
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
   #isLooking = false;
+  #troubleAt = -Infinity;
 
   constructor(private readonly options: SettlementWorkerOptions) {}
 
@@ -73,7 +77,9 @@ export class SettlementWorker {
           ...(prefix !== undefined && { prefix }),
         },
       );
-      worker.on('error', this.options.onError);
+      worker.on('error', (error) => {
+        this.#fail(error);
+      });
       return worker;
     });
     this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
@@ -90,10 +96,9 @@ export class SettlementWorker {
     this.#connections = [];
     // A worker that is closing does not fetch what it gives up, but may have fetched one more just now.
     this.#isStopping = true;
-    const closing = workers.map((worker) => worker.close());
+    const ending = closing(workers, connections);
     this.#open.giveUp();
-    await within(STOP_MS, Promise.allSettled(closing));
-    for (const connection of connections) connection.disconnect();
+    await ending.within(STOP_MS);
   }
 
   /** A lane of this process has finished these. */
@@ -102,13 +107,15 @@ export class SettlementWorker {
   }
 
   async #work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
-    const { traceparent } = job.data;
-    const ids = settlementsOf(job.data);
     if (this.#isStopping) return await this.#giveUp(job, token);
-    const ended = this.#open.open(ids);
-    await this.#markReady(ids);
+    const order = readJob(job.data);
+    // Nothing that we wrote: it leaves the queue.
+    if (order === undefined) return;
+    const { settlementIds, traceparent } = order;
+    const ended = this.#open.open(settlementIds);
+    await this.#markReady(settlementIds);
     if ((await ended) === 'given_up') await this.#giveUp(job, token);
-    const [id] = ids;
+    const [id] = settlementIds;
     if (traceparent === undefined || id === undefined) return;
     this.options.observer.finished(this.options.chainId, id, traceparent);
   }
@@ -137,17 +144,24 @@ export class SettlementWorker {
     if (this.#isLooking) return;
     this.#isLooking = true;
     const ids = this.#open.settlements;
-    const { store, chainId, onError } = this.options;
+    const { store, chainId } = this.options;
     try {
       for (let from = 0; from < ids.length; from += LOOKED_AT_ONCE) {
         this.finished(await store.finishedOf(chainId, ids.slice(from, from + LOOKED_AT_ONCE)));
       }
     } catch (error) {
       // Redis may be away: the next look tells.
-      if (!(error instanceof RedisUnavailableError)) onError(asError(error));
+      if (!(error instanceof RedisUnavailableError)) this.#fail(asError(error));
     } finally {
       this.#isLooking = false;
     }
+  }
+
+  #fail(error: Error): void {
+    const now = performance.now();
+    if (this.#isStopping || now - this.#troubleAt < TROUBLE_EVERY_MS) return;
+    this.#troubleAt = now;
+    this.options.onError(error);
   }
 }
 

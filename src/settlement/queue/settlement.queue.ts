@@ -47,6 +47,11 @@ export class SettlementQueue {
     setImmediate(() => void this.#flush());
   }
 
+  /** Told by BullMQ, whose connection fails also while nothing is added. */
+  failed(error: unknown): void {
+    this.#fail(error);
+  }
+
   async #flush(): Promise<void> {
     const jobs = jobsFor(this.#waiting);
     this.#waiting = [];
