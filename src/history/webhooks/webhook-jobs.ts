@@ -1,6 +1,7 @@
 import { type Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { within } from '../../platform/concurrency/timing.js';
+import { closing } from '../../platform/redis/bull-closing.js';
 import type { Deliverer } from './deliverer.js';
 import type { DeliveryStore } from './delivery-store.js';
 import type { WebhookObserver } from './webhook-observer.js';
@@ -19,6 +20,10 @@ const STALLED_LOOK_MS = 5000;
 const STALLED_MAX = 1_000_000;
 /** An attempt that is under way ends in its time. */
 const STOP_MS = 12_000;
+/** BullMQ closes when Redis has answered: one that is away is not waited for. */
+const CLOSE_MS = 2000;
+/** A Redis that has not taken jobs by then gets no others until it has. */
+const TAKEN_MS = 1000;
 /** Later attempts are found by the sweep: a queue need not remember them for days. */
 const DELAY_MAX_MS = 3_600_000;
 
@@ -27,7 +32,7 @@ interface WebhookJob {
 }
 
 export interface WebhookJobsParts {
-  readonly deliverer: Deliverer;
+  readonly deliverer: Pick<Deliverer, 'round' | 'stop'>;
   readonly store: Pick<DeliveryStore, 'due' | 'forget'>;
   /** Of the queue's keys; that of BullMQ where it is absent. */
   readonly prefix?: string;
@@ -46,6 +51,9 @@ export class WebhookJobs {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
+  /** Jobs that Redis has not taken yet. */
+  #adding: Promise<void> | undefined;
+  readonly #rounds = new Set<Promise<void>>();
   #isTroubled = false;
   #upkeepAt = -Infinity;
   readonly #connections: Redis[] = [];
@@ -56,7 +64,7 @@ export class WebhookJobs {
     const { prefix } = this.parts;
     const place = prefix === undefined ? {} : { prefix };
     this.#queue = new Queue<WebhookJob>(QUEUE, { ...place, connection: this.#connect() });
-    this.#worker = new Worker<WebhookJob>(QUEUE, (job) => this.#work(job), {
+    this.#worker = new Worker<WebhookJob>(QUEUE, (job) => this.#tracked(job), {
       ...place,
       connection: this.#connect(),
       concurrency: AT_ONCE,
@@ -66,7 +74,8 @@ export class WebhookJobs {
     });
     // BullMQ prints what nobody listens to, past the log and what it leaves out.
     const fail = (error: Error): void => {
-      this.#fail(error);
+      // Connections that are ended at a stop say so as an error.
+      if (this.#stopping === undefined) this.#fail(error);
     };
     this.#queue.on('error', fail);
     this.#worker.on('error', fail);
@@ -86,18 +95,21 @@ export class WebhookJobs {
   async #stop(): Promise<void> {
     clearInterval(this.#timer);
     this.parts.deliverer.stop();
-    const closing = [this.#worker, this.#queue].map(async (part) => part?.close());
-    await within(STOP_MS, Promise.allSettled([...closing, Promise.resolve(this.#sweeping)]));
-    for (const connection of this.#connections) connection.disconnect();
+    const parts = [this.#worker, this.#queue].filter((part) => part !== undefined);
+    const ending = closing(parts, this.#connections);
+    await within(STOP_MS, Promise.allSettled([...this.#rounds, Promise.resolve(this.#sweeping)]));
+    await ending.within(CLOSE_MS);
   }
 
-  /** Makes a job for each endpoint that something is due for and that has none. Never fails. */
+  /**
+   * Makes a job for each endpoint that something is due for and that has none. Never fails, and waits a second for the
+   * Redis of the queue, no longer.
+   */
   async sweep(): Promise<void> {
     try {
       const ids = await this.parts.store.due(ENDPOINTS_MOST);
-      await this.#queue?.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
-      if (this.#isTroubled) this.parts.observer.recovered();
-      this.#isTroubled = false;
+      const areTaken = ids.length === 0 || (await this.#bring(ids));
+      if (areTaken) this.#recover();
       if (performance.now() - this.#upkeepAt < UPKEEP_MS) return;
       // Some of them at a time, until none is left.
       if (!(await this.parts.store.forget())) this.#upkeepAt = performance.now();
@@ -106,14 +118,44 @@ export class WebhookJobs {
     }
   }
 
-  async #work({ data: { endpointId } }: Job<WebhookJob>): Promise<void> {
+  /** @returns whether Redis has taken them. */
+  async #bring(ids: readonly string[]): Promise<boolean> {
+    if (this.#adding !== undefined || this.#queue === undefined) return false;
+    const adding = this.#queue.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
+    const clear = (): void => {
+      this.#adding = undefined;
+    };
+    this.#adding = adding.then(clear, clear);
+    try {
+      const { inTime } = await within(TAKEN_MS, adding);
+      if (!inTime) this.#fail(new Error(`no answer in ${TAKEN_MS} ms`));
+      return inTime;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+
+  /** One that is waited for at a stop. */
+  #tracked(job: Job<WebhookJob>): Promise<void> {
+    const round = this.#work(job).finally(() => this.#rounds.delete(round));
+    this.#rounds.add(round);
+    return round;
+  }
+
+  async #work({ data }: Job<WebhookJob>): Promise<void> {
+    const { endpointId } = data;
+    // Nothing that we wrote: it leaves the queue.
+    if (typeof endpointId !== 'string') return;
     try {
       const inMs = await this.parts.deliverer.round(endpointId);
       if (inMs === undefined || inMs > DELAY_MAX_MS) return;
       const delay = Math.ceil(inMs);
       const at = Math.round((Date.now() + delay) / SWEEP_MS);
       // Its own name: the job that is ending still has the other one.
-      await this.#queue?.add(QUEUE, { endpointId }, { ...optionsOf(`${endpointId}.${at}`), delay });
+      const options = { ...optionsOf(`${endpointId}.${at}`), delay };
+      const adding = this.#queue?.add(QUEUE, { endpointId }, options);
+      await within(TAKEN_MS, Promise.resolve(adding));
     } catch (error) {
       // The sweep finds what was not done.
       this.#fail(error);
@@ -123,6 +165,13 @@ export class WebhookJobs {
   #fail(error: unknown): void {
     this.#isTroubled = true;
     this.parts.observer.troubled(error);
+  }
+
+  /** Where nothing is due, nothing was asked of Redis: then its connections tell. */
+  #recover(): void {
+    if (!this.#isTroubled || this.#connections.some(({ status }) => status !== 'ready')) return;
+    this.#isTroubled = false;
+    this.parts.observer.recovered();
   }
 
   #connect(): Redis {
