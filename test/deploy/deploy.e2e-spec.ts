@@ -171,6 +171,16 @@ describe('the overlay production-scaled', () => {
     }
   });
 
+  it('takes the queues of jobs of all that have them to a Redis of their own', () => {
+    for (const { kind, metadata, spec } of manifests) {
+      if (!WORKLOADS.includes(kind)) continue;
+      const [{ env = [] }] = spec.template.spec.containers;
+      const hasQueue = ['x402-api', 'x402-worker', 'x402-history'].includes(metadata.name);
+      expect(env.some(({ name }) => name === 'QUEUE_REDIS_URL_FILE')).toBe(hasQueue);
+      expect(JSON.stringify(spec).includes('"secretName":"x402-queue-redis"')).toBe(hasQueue);
+    }
+  });
+
   it('lets all that know a Redis reach its Sentinels', () => {
     const policies = manifests.filter(
       ({ kind, metadata: { name } }) =>
