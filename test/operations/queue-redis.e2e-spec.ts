@@ -1,9 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import type { Service } from '../../sandbox/service.js';
+import { recordKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
@@ -32,18 +35,26 @@ describe('a Redis for the queues alone', () => {
     await isGone;
   };
 
-  /** Jobs go through it: one reader fetches what another process added. */
-  const isUsed = async (): Promise<boolean> => {
+  /** Events of its queue that another process took a job: it is written when a reader has fetched what was added. */
+  const jobsTaken = async (): Promise<number> => {
     const redis = new Redis(port, { lazyConnect: true, maxRetriesPerRequest: 0 });
     redis.on('error', () => undefined);
     try {
       await redis.connect();
-      return (await redis.exists(`bull:settle-${world.chainId}:meta`)) === 1;
+      const events = await redis.xrange(`bull:settle-${world.chainId}:events`, '-', '+');
+      return events.filter(([, fields]) => fields.includes('active')).length;
     } catch {
-      return false;
+      return 0;
     } finally {
       redis.disconnect();
     }
+  };
+
+  /** A settle whose job goes through it: one process added it, another one took it. */
+  const isUsed = async (): Promise<boolean> => {
+    const before = await jobsTaken();
+    expect(await settled(await aBody())).toBe('success');
+    return (await jobsTaken()) > before;
   };
 
   const aBody = (payTo = newAccount().address): Promise<Body> =>
@@ -90,9 +101,52 @@ describe('a Redis for the queues alone', () => {
     await Promise.all(former.map((redis) => redis.stop('SIGKILL')));
   });
 
+  /** What the ledger's Redis holds of queues. */
+  const leftWithLedger = async (): Promise<readonly string[]> => {
+    const redis = new Redis(world.redis.url);
+    try {
+      return (await redis.keys('*')).filter((key) => key.includes('bull'));
+    } finally {
+      redis.disconnect();
+    }
+  };
+
+  /** Settlements that the ledger knows; each was paid. */
+  const paidIds = async (): Promise<readonly string[]> => {
+    const redis = new Redis(world.redis.url);
+    try {
+      const keys = await redis.keys(recordKey(world.chainId, '*'));
+      return keys.map((key) => key.slice(recordKey(world.chainId, '').length));
+    } finally {
+      redis.disconnect();
+    }
+  };
+
+  const transactionsOfLane = (): Promise<number> =>
+    world.client.getTransactionCount({ address: SIGNER.address });
+
   it('is not needed for a start, nor for a settle', async () => {
     await settlesDespite(() => Promise.resolve());
+    expect(await leftWithLedger()).toEqual([]);
   }, 90_000);
+
+  it('is said to be away once, and not at each attempt to reach it', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    for (const service of [api, worker]) {
+      const lines = service
+        .log()
+        .split('\n')
+        .filter((line) => /ECONNREFUSED|jobs are not taken/.test(line));
+      expect(lines.length).toBeLessThanOrEqual(3);
+      expect(lines.length).toBeGreaterThan(0);
+    }
+    for (const { opsUrl, url } of [api, worker]) {
+      expect((await get(`${url}/health/ready`)).status).toBe(200);
+      const begun = Date.now();
+      expect((await get(`${opsUrl}/metrics`)).status).toBe(200);
+      expect(Date.now() - begun).toBeLessThan(2000);
+    }
+  }, 30_000);
 
   describe('once it is there', () => {
     beforeEach(async () => {
@@ -103,6 +157,37 @@ describe('a Redis for the queues alone', () => {
       queue.child.kill('SIGCONT');
       await killQueue();
     }, 30_000);
+
+    it('holds the jobs, and the ledger none', async () => {
+      await settlesDespite(() => Promise.resolve());
+      expect(await jobsTaken()).toBeGreaterThan(0);
+      expect(await leftWithLedger()).toEqual([]);
+    }, 90_000);
+
+    it('may hold jobs that nobody wrote, and hold one twice', async () => {
+      const forging = new Queue(`settle-${world.chainId}`, { connection: { port } });
+      const forged = [null, 7, 'x', {}, { settlementIds: [] }, { settlementIds: [['x']] }];
+      const strange = ['a'.repeat(43), `}${'b'.repeat(42)}`];
+      const add = async (data: unknown): Promise<void> => {
+        await forging.add('settle', data, { removeOnComplete: true, removeOnFail: true });
+      };
+      const before = await paidIds();
+      await settlesDespite(async () => {
+        for (const data of [...forged, { settlementIds: strange }]) await add(data);
+      });
+      const done = (await paidIds()).filter((id) => !before.includes(id));
+      expect(done.length).toBeGreaterThan(0);
+      // Of those that are paid, again and again: nothing is paid once more.
+      const spent = await transactionsOfLane();
+      for (let times = 0; times < 3; times += 1) await add({ settlementIds: done.slice(0, 64) });
+      await eventually(
+        'the jobs are gone',
+        async () => (await forging.getJobCountByTypes('wait', 'active', 'delayed', 'failed')) === 0,
+        30_000,
+      );
+      expect(await transactionsOfLane()).toBe(spent);
+      await forging.close();
+    }, 120_000);
 
     it('may die', async () => {
       await settlesDespite(killQueue);
