@@ -7,6 +7,7 @@ import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import type { ClusterGroup } from '../support/cluster-group.js';
 import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
+import { openJobsIn } from './open-jobs.js';
 
 const SYNC_PATIENCE_MS = 10_000;
 
@@ -133,26 +134,8 @@ export class Ledger {
     for (const id of ids) await this.#redis.zadd(key, 'XX', 1, id);
   }
 
-  /**
-   * What a queue tool shows as not done, in the layout that BullMQ documents, whatever prefix the
-   * queues have.
-   */
-  async openJobs(): Promise<string[]> {
-    const open: string[] = [];
-    for (const meta of await this.#redis.keys('*:meta')) {
-      const queue = meta.slice(0, -':meta'.length);
-      // A webhook that nothing reaches is tried again for days.
-      if (queue.endsWith(':webhooks')) continue;
-      for (const state of ['wait', 'active', 'paused'] as const) {
-        const jobs = await this.#redis.llen(`${queue}:${state}`);
-        if (jobs > 0) open.push(`${jobs} jobs ${state}`);
-      }
-      for (const state of ['delayed', 'failed', 'completed', 'prioritized'] as const) {
-        const jobs = await this.#redis.zcard(`${queue}:${state}`);
-        if (jobs > 0) open.push(`${jobs} jobs ${state}`);
-      }
-    }
-    return open;
+  openJobs(): Promise<string[]> {
+    return openJobsIn(this.#redis);
   }
 
   async stop(): Promise<void> {

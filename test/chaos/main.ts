@@ -7,10 +7,12 @@ import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { ofCluster } from './faults/of-cluster.js';
+import { ofQueue } from './faults/of-queue.js';
 import { ofSentinels } from './faults/of-sentinels.js';
 import { drawOne, faultsOf } from './history/faults.js';
 import { History } from './history/history.js';
 import { playHistoryEnd, playHistoryRun } from './history/run.js';
+import { QueueRedis } from './queue-redis.js';
 import { learnFlow, type Played, playRun } from './run.js';
 import { Stage } from './stage.js';
 import { Tally } from './tally.js';
@@ -19,7 +21,7 @@ import { Tally } from './tally.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster]
+ *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
@@ -27,6 +29,9 @@ import { Tally } from './tally.js';
  * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what goes wrong is theirs, and
  * of the processes. Steps of the ledger are not known by name then, for no proxy is in between. With `--cluster` the same with
  * a Redis Cluster of three primaries and their replicas.
+ *
+ * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or restored in each run
+ * besides.
  *
  * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
  * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
@@ -46,6 +51,7 @@ const { values } = parseArgs({
     history: { type: 'boolean', default: false },
     sentinel: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
+    'queue-redis': { type: 'boolean', default: false },
   },
 });
 
@@ -68,7 +74,9 @@ type News =
 
 const CACHE = join('node_modules', '.cache');
 /** What this deployment has besides. */
-const PARTS = (['history', 'sentinel', 'cluster'] as const).filter((part) => values[part]);
+const PARTS = (['history', 'sentinel', 'cluster', 'queue-redis'] as const).filter(
+  (part) => values[part],
+);
 const MODE = ['chaos', ...PARTS].join('-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
@@ -77,6 +85,11 @@ const JOBS_PATIENCE_MS = 90_000;
 const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
 
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
+  const others = drawOthers(stage, random, run);
+  return stage.queue === undefined ? others : [...others, ofQueue(random)];
+}
+
+function drawOthers(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
   const { fault, history, sentinel, cluster } = values;
   const draw = (): readonly Fault[] => {
     if (sentinel) return ofSentinels(random);
@@ -167,6 +180,7 @@ async function build(seed: number): Promise<Stage> {
   const stage = await Stage.build({
     main,
     redis: values.sentinel ? 'sentinel' : values.cluster ? 'cluster' : undefined,
+    queue: values['queue-redis'] ? await QueueRedis.start() : undefined,
     ...(history !== undefined && { history }),
   });
   try {
@@ -182,7 +196,7 @@ async function build(seed: number): Promise<Stage> {
 async function jobsLeft(stage: Stage): Promise<readonly string[]> {
   const deadline = Date.now() + JOBS_PATIENCE_MS;
   for (;;) {
-    const open = await stage.ledger.openJobs();
+    const open = await stage.openJobs();
     if (open.length === 0 || Date.now() > deadline) return open;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

@@ -9,7 +9,7 @@ export async function unrest(stage: Stage, areJobsDone: boolean): Promise<string
   const deadline = Date.now() + QUIET_PATIENCE_MS;
   for (;;) {
     const open = await openWork(stage);
-    if (areJobsDone) open.push(...(await stage.ledger.openJobs()));
+    if (areJobsDone) open.push(...(await stage.openJobs()));
     if (open.length === 0) return [];
     if (Date.now() > deadline) return open;
     await delay(150);

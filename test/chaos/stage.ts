@@ -14,6 +14,7 @@ import type { History } from './history/history.js';
 import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
 import { Ledger, type Replica } from './ledger.js';
 import { Pool } from './pool.js';
+import type { QueueRedis } from './queue-redis.js';
 import { StepCatalogue } from './steps.js';
 import { type FundedWallet, fundedWallets } from './wallets.js';
 
@@ -45,6 +46,8 @@ export interface StageOptions {
   readonly history?: History;
   /** Redis is a primary and two replicas behind three Sentinels, or a Cluster; one server without it. */
   readonly redis?: 'sentinel' | 'cluster' | undefined;
+  /** Of the queues alone. */
+  readonly queue?: QueueRedis | undefined;
 }
 
 /** A deployment of two answering and two settling processes, with two lanes, on one chain. */
@@ -80,6 +83,7 @@ export class Stage {
     /** With money and without code; each pays once, as a block that is replaced takes its code away. */
     readonly wallets: FundedWallet[],
     readonly history: History | undefined,
+    readonly queue: QueueRedis | undefined,
   ) {}
 
   static async build({
@@ -87,6 +91,7 @@ export class Stage {
     main = SERVICE_MAIN,
     history,
     redis,
+    queue,
   }: StageOptions = {}): Promise<Stage> {
     const [world, stray, group] = await Promise.all([
       World.start(),
@@ -124,6 +129,7 @@ export class Stage {
           ...approvalSettings(world.chainId),
           ERC6492_FACTORIES: world.walletFactory,
           ...history?.settings,
+          ...(queue !== undefined && { QUEUE_REDIS_URL: queue.url }),
           ...settings,
         },
       },
@@ -147,6 +153,7 @@ export class Stage {
       fat,
       wallets,
       history,
+      queue,
     );
     const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),
@@ -195,6 +202,11 @@ export class Stage {
     this.losses.push({ from, to: Date.now() });
   }
 
+  /** What a queue tool shows as not done. */
+  openJobs(): Promise<string[]> {
+    return (this.queue ?? this.ledger).openJobs();
+  }
+
   /** What every process has printed, for a run that went wrong. */
   logs(): string {
     return this.fleet.slots
@@ -207,7 +219,7 @@ export class Stage {
     await this.blocks.stop();
     await Promise.all([
       ...[this.world.stop(), this.ledger.stop(), this.stray.stop('SIGKILL')],
-      this.history?.stop(),
+      ...[this.history?.stop(), this.queue?.stop()],
     ]);
   }
 }
