@@ -52,8 +52,11 @@ describe('traces', () => {
     const said = answer.headers.get('traceparent')?.split('-') ?? [];
     expect(said[1]).toBe(seller.traceId);
 
-    await eventually('the settlement is told', () =>
-      collector.ofTrace(seller.traceId).some(({ name }) => name === 'wait for finality'),
+    // Two processes tell of it, each in its own time.
+    await eventually('the request and the settlement are told', () =>
+      ['POST /settle', 'wait for finality'].every((name) =>
+        named(collector.ofTrace(seller.traceId), name),
+      ),
     );
     const spans = collector.ofTrace(seller.traceId);
     const request = named(spans, 'POST /settle');
