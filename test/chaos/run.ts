@@ -76,10 +76,11 @@ export async function playRun(
   const watch = new Watch(stage);
   const deadline = Date.now() + PATIENCE_MS;
   const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
+  const happening = Promise.all(faults.map((fault) => fault.run(stage, random)));
   await Promise.all([
     playing,
-    undoInTime(stage, faults, playing),
-    Promise.all(faults.map((fault) => fault.run(stage, random)))
+    undoInTime(stage, faults, Promise.all([playing, happening])),
+    happening
       .finally(() => {
         stage.fleet.heal();
       })
@@ -113,13 +114,16 @@ export async function playRun(
   return { deals, violations: found };
 }
 
-/** When every seller has its answer, and while some still ask in any case. */
+/**
+ * When every seller has its answer and everything has happened, which may be later; and while some still ask in any
+ * case.
+ */
 async function undoInTime(
   stage: Stage,
   faults: readonly Fault[],
-  playing: Promise<unknown>,
+  over: Promise<unknown>,
 ): Promise<void> {
-  await within(UNDO_MS, playing);
+  await within(UNDO_MS, over);
   for (const fault of faults) await fault.undo?.(stage);
 }
 
