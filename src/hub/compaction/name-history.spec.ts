@@ -106,6 +106,12 @@ describe('the history of a name', () => {
       expect(fallen(entries, { versions: 2, now: 1000 })).toBeUndefined();
     });
 
+    it('does not take a payload for older than one of the same moment, by another writer', () => {
+      expect(fallen([put(1), put(1)])).toBeUndefined();
+      expect(fallen([put(1), put(1), put(2)], { versions: 1 })).toBeUndefined();
+      expect(fallen([put(1), put(1), put(2)])).toBe(1);
+    });
+
     it('does not name one again that was given up', () => {
       expect(fallen([put(1), put(2), remove(500, 1)])).toBeUndefined();
       expect(dead([put(1), put(2), remove(500, 1)])).toEqual([1]);

@@ -85,7 +85,8 @@ export class NameHistory {
    */
   newestFallen(rules: CompactionRules): number | undefined {
     const { versions, slack } = rules;
-    const orders = this.#puts.map(({ order }) => order).sort((a, b) => a - b);
+    // Two writers may store at one moment: the index leads to one of these, and neither has pushed the other out.
+    const orders = [...new Set(this.#puts.map(({ order }) => order))].sort((a, b) => a - b);
     // The newest is no version, and each version has one newer payload more.
     const fallen = orders.filter((order, index) => {
       const pushedOutBy = orders[index + versions + 1];
