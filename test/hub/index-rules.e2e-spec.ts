@@ -81,6 +81,22 @@ describe('an index that several processes make', () => {
     journal = new SharedJournal(redis);
   });
 
+  it('takes off the quota each of the payloads that two writers gave the same order', async () => {
+    const payloads = ['a', 'b', 'b'].map((id, volume) => ({ ...put(1, id), volume }));
+    journal.entries.push(...payloads);
+    for (const [at, id] of ['a', 'b'].entries()) {
+      const freed = payloads.filter((one) => one.id === id);
+      journal.entries.push(
+        { op: 'remove', order: 2 + at, owner: 'o', id },
+        { op: 'freed', order: 4 + at, owner: 'o', id, payloads: freed },
+      );
+    }
+    await journal.process(0);
+    const counted = await redis.hgetall('hub:i:u:o');
+    await journal.stop();
+    expect(counted).toEqual({ bytes: '0', count: '0' });
+  });
+
   /** As if the index had been made an hour ago. */
   const age = async (): Promise<void> => {
     const since = Math.floor(Date.now() / 1000) - 3600;

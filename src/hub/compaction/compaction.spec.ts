@@ -119,7 +119,7 @@ describe('a turn of compaction', () => {
       expect(await new Compaction(storage, agreeing).turn(rules())).toMatchObject({ payloads: 0 });
       expect(await Promise.all(objects.map(bytesOf))).toEqual(['', '', 'ccc']);
       const noted = (await journal()).flatMap((one) =>
-        one.op === 'freed' ? one.payloads.map(({ order }) => order) : [],
+        one.op === 'freed' ? one.payloads.map(({ start }) => start) : [],
       );
       expect(new Set(noted).size).toBe(3);
     }
@@ -155,7 +155,7 @@ describe('a turn of compaction', () => {
       note: (note) => {
         if (note.op === 'freed') {
           entries.push({ order: entries.length + 1, ...note });
-          for (const { order } of note.payloads) freed.add(order);
+          for (const { start } of note.payloads) freed.add(start);
         }
         return Promise.resolve();
       },

@@ -135,7 +135,7 @@ export class Compaction {
   }
 
   async #noteFreed({ name }: NameHistory, places: readonly StoredPlace[]): Promise<void> {
-    const payloads = places.map(({ order, size }) => ({ order, size }));
+    const payloads = places.map(({ volume, start, size }) => ({ volume, start, size }));
     await this.storage.note({ op: 'freed', ...name, payloads });
   }
 }

@@ -14,7 +14,12 @@ const price = (order: number, terms = '{"amount":"1"}'): JournalEntry => ({
   ...{ op: 'price', order, ...name, terms },
 });
 const freed = (order: number, ...orders: number[]): JournalEntry => ({
-  ...{ op: 'freed', order, ...name, payloads: orders.map((one) => ({ order: one, size: 1 })) },
+  ...{
+    op: 'freed',
+    order,
+    ...name,
+    payloads: orders.map((one) => ({ volume: 0, start: one * 31, size: 1 })),
+  },
 });
 
 describe('the history of a name', () => {
@@ -47,6 +52,10 @@ describe('the history of a name', () => {
 
   it('frees nothing twice', () => {
     expect(dead([put(1), put(2), remove(3), freed(4, 1)])).toEqual([2]);
+    const twin = { ...put(1), volume: 1 } as JournalEntry;
+    expect(historyOf([put(1), twin, remove(3), freed(4, 1)]).dead(rules)).toMatchObject([
+      { volume: 1 },
+    ]);
   });
 
   it('keeps what may have been sold for as long as access can last', () => {

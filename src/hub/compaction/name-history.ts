@@ -25,7 +25,8 @@ const FACTS_MOST = 10_000;
 export class NameHistory {
   readonly #puts: StoredPlace[] = [];
   readonly #removals: { readonly order: number; readonly upTo: number | undefined }[] = [];
-  readonly #freed = new Set<number>();
+  /** By place. */
+  readonly #freed = new Set<string>();
   readonly #prices: { readonly order: number; readonly isEnd: boolean }[] = [];
   #facts = 0;
 
@@ -53,7 +54,7 @@ export class NameHistory {
         this.#removals.push({ order: entry.order, upTo: entry.upTo });
         return 1;
       case 'freed':
-        for (const { order } of entry.payloads) this.#freed.add(order);
+        for (const place of entry.payloads) this.#freed.add(placeIn(place));
         return entry.payloads.length;
       case 'price':
         // One that is taken away on a condition may stand: it is no end.
@@ -100,7 +101,7 @@ export class NameHistory {
   }
 
   #unfreed(): readonly StoredPlace[] {
-    return this.#puts.filter(({ order }) => !this.#freed.has(order));
+    return this.#puts.filter((put) => !this.#freed.has(placeIn(put)));
   }
 
   /** @param since - when nobody could find it any more. */
@@ -138,4 +139,9 @@ export class NameHistory {
     const wasOlder = this.#puts.some((put) => put.order > upTo && put.order < at - slack);
     return wasOlder || this.#prices.length === 0;
   }
+}
+
+/** Among those of one owner. */
+function placeIn({ volume, start }: Omit<Place, 'owner'>): string {
+  return `${volume}:${start}`;
 }

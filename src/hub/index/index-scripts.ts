@@ -86,8 +86,8 @@ end
 -- Each payload counts once, however often this is applied, and in whatever order.
 local function note_freed(owner, text)
   for _, payload in ipairs(cjson.decode(text)) do
-    local order = string.format('%.0f', payload.order)
-    if redis.call('SADD', I .. 'f:' .. owner, order) == 1 then
+    local place = string.format('%.0f:%.0f', payload.volume, payload.start)
+    if redis.call('SADD', I .. 'f:' .. owner, place) == 1 then
       if payload.size > 0 then
         redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', '-' .. string.format('%.0f', payload.size))
       end

@@ -26,7 +26,7 @@ import { createHash } from 'node:crypto';
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` of what was stored and is not freed |
- * | `hub:i:f:<owner>` | set | always | payloads that are freed, by the order they were stored in |
+ * | `hub:i:f:<owner>` | set | always | payloads that are freed, `<volume>:<start>` |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:sweep` | string | 50 seconds | a process looks for files that are older than their owners want |

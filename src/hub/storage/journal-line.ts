@@ -38,7 +38,7 @@ const Entry = z.discriminatedUnion('op', [
   z.object({
     ...common,
     op: z.literal('freed'),
-    payloads: z.array(z.object({ order: count, size: count })),
+    payloads: z.array(z.object({ volume: count, start: count, size: count })),
   }),
   z.object({
     ...common,

@@ -91,8 +91,8 @@ export interface Retention extends ObjectName {
 export interface Freed extends ObjectName {
   readonly op: 'freed';
   readonly order: number;
-  /** By the order they were stored in, with their sizes in bytes. */
-  readonly payloads: readonly { readonly order: number; readonly size: number }[];
+  /** By their places, which no two payloads share; several writers may give two the same order. */
+  readonly payloads: readonly Omit<Place, 'owner'>[];
 }
 
 export type JournalEntry = StoredObject | Removal | Pricing | Takedown | Retention | Freed;
