@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { StorageUnavailableError } from '../errors.js';
 import { MemoryStorage } from '../storage/memory/memory-storage.provider.js';
 import type { JournalEntry, StoredObject } from '../storage/storage-provider.js';
 import { type CompactableStorage, Compaction } from './compaction.js';
@@ -123,6 +124,26 @@ describe('a turn of compaction', () => {
       );
       expect(new Set(noted).size).toBe(3);
     }
+  });
+
+  it('goes on behind a name whose bytes cannot be freed, and says so in the end', async () => {
+    const { storage, put, remove, bytesOf } = await build();
+    const [stuck, free] = [await put('stuck', 'dead'), await put('free', 'dead')];
+    await remove('stuck');
+    await remove('free');
+    const failing: CompactableStorage = {
+      orderSlack: 0,
+      entries: (after) => storage.entries(after),
+      note: (note) => storage.note(note),
+      free: (places) =>
+        places.some(({ start }) => start === stuck.start)
+          ? Promise.reject(new StorageUnavailableError('free'))
+          : storage.free(places),
+    };
+    clock.now += HOUR + 1;
+    const turn = new Compaction(failing).turn(rules());
+    await expect(turn).rejects.toThrow(StorageUnavailableError);
+    expect([await bytesOf(stuck), await bytesOf(free)]).toEqual(['dead', '']);
   });
 
   it('ends at its next step when it is stopped', async () => {

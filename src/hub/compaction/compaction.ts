@@ -13,6 +13,8 @@ const REMEMBERED_MOST = 50_000;
 const FREED_MOST = 10_000;
 /** Payloads that are freed together, and stand in one entry of the journal. */
 const AT_ONCE = 100;
+/** Names whose bytes cannot be freed: where there are more, the storage itself is away. */
+const STUCK_MOST = 10;
 /** Parts that the names are looked at in: for 200 million facts. */
 const PARTS_MOST = 4096;
 
@@ -67,18 +69,27 @@ export class Compaction {
     if (histories === undefined) return { payloads: 0, bytes: 0, isRound: false };
     let payloads = 0;
     let bytes = 0;
+    const stuck: unknown[] = [];
     for (const history of histories) {
       for (const some of chunksOf(await this.#deadOf(history, rules))) {
         if (this.#isStopped) return { payloads, bytes, isRound: false };
-        await this.storage.free(some);
+        try {
+          await this.storage.free(some);
+        } catch (error) {
+          // One that lies badly must not keep all others from being freed.
+          stuck.push(error);
+          break;
+        }
         // Behind the bytes: what is not noted is freed again, which does nothing. The other way round it would stay.
         await this.#noteFreed(history, some);
         payloads += some.length;
         bytes += sizeOf(some);
       }
+      if (stuck.length >= STUCK_MOST) break;
       if (payloads >= FREED_MOST) return { payloads, bytes, isRound: false };
     }
     this.#part = (this.#part + 1) % this.#parts;
+    if (stuck.length > 0) throw stuck[0];
     return { payloads, bytes, isRound: this.#part === 0 };
   }
 
