@@ -141,7 +141,7 @@ describe('a turn of compaction', () => {
           : storage.free(places),
     };
     clock.now += HOUR + 1;
-    const turn = new Compaction(failing).turn(rules());
+    const turn = new Compaction(failing, agreeing).turn(rules());
     await expect(turn).rejects.toThrow(StorageUnavailableError);
     expect([await bytesOf(stuck), await bytesOf(free)]).toEqual(['dead', '']);
   });
