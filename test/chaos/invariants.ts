@@ -186,7 +186,9 @@ async function violationsOfPayment(
   const isKeyed = orders.some(({ key }) => key !== undefined);
   if (isPaid && isLedgerWhole && buyers.length === 0 && trick === undefined && isKeyed) {
     const isLost = stage.losses.length > 0 && orders.length > 1;
-    if (!isLost && orders.every(({ end }) => end !== 'not_sent')) {
+    // Whether the place of a 202 may be gone, and the sale with it, is judged order by order.
+    const isUnsold = orders.every(({ end }) => end !== 'not_sent' && end !== 'gone');
+    if (!isLost && isUnsold) {
       violations.push('paid, and sold to nobody');
     }
   }
