@@ -186,9 +186,12 @@ async function violationsOfPayment(
   const isKeyed = orders.some(({ key }) => key !== undefined);
   if (isPaid && isLedgerWhole && buyers.length === 0 && trick === undefined && isKeyed) {
     const isLost = stage.losses.length > 0 && orders.length > 1;
-    // Whether the place of a 202 may be gone, and the sale with it, is judged order by order.
-    const isUnsold = orders.every(({ end }) => end !== 'not_sent' && end !== 'gone');
-    if (!isLost && isUnsold) {
+    // Whether the place of a 202 may be gone, or a payment refused as used that was sent in lost writes, is judged order
+    // by order: the sale is gone with it.
+    const isForgotten = isSentInLoss(stage, payment);
+    const isExcused = ({ end }: Order): boolean =>
+      end === 'not_sent' || end === 'gone' || (end === 'refused' && isForgotten);
+    if (!isLost && !orders.some(isExcused)) {
       violations.push('paid, and sold to nobody');
     }
   }
