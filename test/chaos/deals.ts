@@ -63,11 +63,17 @@ export interface DealOptions {
   readonly bringApprovals?: boolean;
   /** Whether lanes may be gone for good: then nothing is bound to one. */
   readonly areLanesTaken?: boolean;
-  /** Whether the chain may take a success back: it is collected again then, from a payer who has the money. */
+  /** Whether the chain may take a success back: it is collected again then, from a payer who can still pay. */
   readonly hasReorgs?: boolean;
   readonly meaningless?: ReadonlySet<string>;
   readonly meaninglessAfterApproval?: ReadonlySet<string>;
 }
+
+/**
+ * After these a success that the chain took back could never be collected. It is tried until its deadline, as somebody
+ * was told of it, and that is longer than a run.
+ */
+const UNPAYABLE: ReadonlySet<PayerTrick | undefined> = new Set(['spends', 'gains_code']);
 
 const MISCHIEF_CHANCE = 0.3;
 const WALLET_CHANCE = 0.25;
@@ -85,7 +91,7 @@ export async function makeDeal(
       : PAYER_TRICKS;
   const drawn =
     !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(tricks) : undefined;
-  const trick = drawn === 'spends' && options.hasReorgs ? 'spends_for_a_while' : drawn;
+  const trick = options.hasReorgs && UNPAYABLE.has(drawn) ? 'spends_for_a_while' : drawn;
   // Who plays tricks is not met again.
   const method = methodOf(random, trick, options);
   const payer =
