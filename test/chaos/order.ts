@@ -119,9 +119,9 @@ export class Order {
 
   #endOf(heard: Heard): End | undefined {
     const { isSuccess, reason } = heard;
-    const { isSoldElsewhere, isEasilyDiscouraged = false } = this.options;
+    const { isSoldElsewhere, isEasilyDiscouraged = false, meaningless } = this.options;
     if (isSuccess) return 'success';
-    if (reason === undefined || this.#saysNothing(reason)) return undefined;
+    if (reason === undefined || ASK_AGAIN.has(reason) || meaningless?.has(reason)) return undefined;
     if (reason === 'duplicate_settlement') {
       // Who has no key cannot show that it asked before.
       return this.key === undefined || isSoldElsewhere?.() === true ? 'duplicate' : undefined;
@@ -129,11 +129,6 @@ export class Order {
     if (reason === 'settlement_not_sent') return isEasilyDiscouraged ? 'not_sent' : undefined;
     this.refusal ??= heard;
     return 'refused';
-  }
-
-  /** Whether a reason is of the moment, and none of the payment's: in an answer as at the place of a 202. */
-  #saysNothing(reason: string): boolean {
-    return ASK_AGAIN.has(reason) || this.options.meaningless?.has(reason) === true;
   }
 
   async #ask(patienceMs: number, deadline: number): Promise<End | undefined> {
@@ -180,7 +175,8 @@ export class Order {
         this.place = placeIn(answer);
         if (OVER.has(this.place.state)) {
           if (this.place.isPaid) return 'success';
-          return this.#saysNothing(String(answer.json['reason'])) ? undefined : 'refused';
+          const isMeaningless = this.options.meaningless?.has(String(answer.json['reason']));
+          return isMeaningless === true ? undefined : 'refused';
         }
       }
       await delay(200);

@@ -14,6 +14,8 @@ const LEAST_ROOM_WEI = 5n * 10n ** 13n;
 export const budget: Fault = {
   kind: 'a gas budget',
   name: 'a gas budget that is soon spent',
+  // A payer whose approval cannot be paid for today is refused at once, and not left waiting as the others are.
+  meaninglessAfterApproval: ['budget_exhausted'],
   prepare: async (stage, random) => {
     await stage.ledger.lose();
     const room = LEAST_ROOM_WEI * BigInt(random.between(1, 10));
