@@ -70,10 +70,13 @@ export interface DealOptions {
 }
 
 /**
- * After these a success that the chain took back could never be collected. It is tried until its deadline, as somebody
- * was told of it, and that is longer than a run.
+ * Played instead where blocks are replaced. A success that the chain took back is collected until the deadline of its
+ * payment, as somebody was told of it, and that is longer than a run: its payer has to be able to pay again.
  */
-const UNPAYABLE: ReadonlySet<PayerTrick | undefined> = new Set(['spends', 'gains_code']);
+const FOR_A_WHILE: Partial<Record<PayerTrick, PayerTrick>> = {
+  spends: 'spends_for_a_while',
+  gains_code: 'gains_code_for_a_while',
+};
 
 const MISCHIEF_CHANCE = 0.3;
 const WALLET_CHANCE = 0.25;
@@ -91,7 +94,7 @@ export async function makeDeal(
       : PAYER_TRICKS;
   const drawn =
     !options.isHonest && random.chance(MISCHIEF_CHANCE) ? random.pick(tricks) : undefined;
-  const trick = options.hasReorgs && UNPAYABLE.has(drawn) ? 'spends_for_a_while' : drawn;
+  const trick = options.hasReorgs && drawn !== undefined ? (FOR_A_WHILE[drawn] ?? drawn) : drawn;
   // Who plays tricks is not met again.
   const method = methodOf(random, trick, options);
   const payer =
@@ -130,7 +133,11 @@ export async function makeDeal(
           orders.some(
             (other) =>
               other.options !== order &&
-              (other.isBuyer || (payments.length > 1 && other.mayHaveBeenTold)),
+              (other.isBuyer ||
+                // Paid, as far as its place said, until the chain took that back.
+                (options.hasReorgs === true &&
+                  other.heard.some(({ isHandedOut }) => isHandedOut)) ||
+                (payments.length > 1 && other.mayHaveBeenTold)),
           ),
       }),
     );

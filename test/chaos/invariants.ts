@@ -219,7 +219,7 @@ function wrongEnds(
   order: Order,
   { orders, strangers, trick }: Deal,
   paid: ReadonlySet<Payment>,
-  { isLedgerWhole, hasReorgs, areUsesNamed }: Expectations,
+  { isLedgerWhole, areUsesNamed }: Expectations,
 ): string[] {
   const { end, options, heard } = order;
   const isPaid = paid.has(options.payment);
@@ -243,9 +243,9 @@ function wrongEnds(
   if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
   }
-  // Poor when one order asked, rich again for the next; or without its code again, its block replaced.
+  // Poor when one order asked, rich again for the next; or with code, and without it again.
   const isForAnother = orders.some((other) => other !== order && other.isBuyer);
-  const isPassing = trick === 'spends_for_a_while' || (trick === 'gains_code' && hasReorgs);
+  const isPassing = trick === 'spends_for_a_while' || trick === 'gains_code_for_a_while';
   // That it failed was lost again, and by the next look its payer can pay.
   if (isPassing && (isForAnother || !isKept(stage, at))) return [];
   // Presented elsewhere: that is said, with its hash.

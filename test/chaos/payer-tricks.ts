@@ -21,13 +21,15 @@ export const PAYER_TRICKS = [
   /** Sends one header twice, and the seller charges each its own amount. */
   'is_charged_twice',
 ] as const;
-export type PayerTrick = (typeof PAYER_TRICKS)[number];
+/** The last is played in the place of another and never drawn; see `makeDeal`. */
+export type PayerTrick = (typeof PAYER_TRICKS)[number] | 'gains_code_for_a_while';
 
 /** Ahead of everything a facilitator would offer. */
 const FIRST_IN_LINE = 10n ** 11n;
 /** Loops until the gas is gone. */
 const GAS_BURNER: Hex = '0x5b600056';
-const POOR_FOR_MS = 1200;
+/** Without the money, or with code. Longer than a block that is replaced lives. */
+const UNABLE_FOR_MS = 1200;
 
 export async function commit(
   trick: PayerTrick,
@@ -43,18 +45,30 @@ export async function commit(
       return;
     case 'spends_for_a_while': {
       const balance = await spend(world, payer);
-      await delay(POOR_FOR_MS);
+      await delay(UNABLE_FOR_MS);
       return giveBack(world, payer, balance);
     }
     case 'is_copied':
       return copy(world, body);
     case 'gains_code':
-      return world.client.setCode({ address: payer.address, bytecode: GAS_BURNER });
+      return setCode(world, payer, GAS_BURNER);
+    case 'gains_code_for_a_while':
+      await setCode(world, payer, GAS_BURNER);
+      for (let times = 0; times < 2; times += 1) {
+        // A block that is replaced in between brings the code back: then once more.
+        await delay(UNABLE_FOR_MS);
+        await setCode(world, payer, '0x');
+      }
+      return;
     case 'equivocates':
     case 'is_charged_twice':
       // Done when the payments were signed.
       return;
   }
+}
+
+function setCode({ client }: World, { address }: PrivateKeyAccount, bytecode: Hex): Promise<void> {
+  return client.setCode({ address, bytecode });
 }
 
 async function cancel(world: World, body: Body, payer: PrivateKeyAccount): Promise<void> {
