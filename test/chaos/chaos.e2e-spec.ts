@@ -61,7 +61,9 @@ describe('whatever goes wrong', () => {
       // How fast is for the long form: here other tests may have the processor.
       expectations: { heldUpMostMs: 20_000, ...options.expectations },
     });
-    if (violations.length > 0) throw new Error([...violations, stage.logs()].join('\n'));
+    if (violations.length === 0) return;
+    const played = (options.faults ?? []).map(({ name }) => name).join('; ');
+    throw new Error([`With ${played || 'no fault'}:`, ...violations, stage.logs()].join('\n'));
   }
 
   it('the steps of a settlement are known', () => {
