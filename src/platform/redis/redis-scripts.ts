@@ -34,16 +34,56 @@ export function runScript(
 /** {@link runScript} for a script that declares its keys, all of one slot. */
 export async function runKeyedScript(
   redis: SharedRedis,
-  { name, lua, sha }: Script,
+  which: Script,
   keys: readonly string[],
   args: readonly ScriptArgument[],
 ): Promise<ScriptReply> {
-  try {
-    return (await redis.evalsha(sha, keys.length, ...keys, ...args)) as ScriptReply;
-  } catch (error) {
-    if (!isMissingScript(error)) throw new RedisUnavailableError(name, error);
+  const { name, lua, sha } = which;
+  const known = await runKnown(redis, which, keys, args);
+  if (known !== undefined) return known.reply;
+  // After a failover everything under way finds it missing at once. One sends the text, of some 25 kB.
+  const sent = sentBy(redis);
+  const sending = sent.get(sha);
+  if (sending !== undefined) {
+    await sending;
+    const again = await runKnown(redis, which, keys, args);
+    if (again !== undefined) return again.reply;
   }
-  return redisCall(name, redis.eval(lua, keys.length, ...keys, ...args) as Promise<ScriptReply>);
+  const reply = redisCall(
+    name,
+    redis.eval(lua, keys.length, ...keys, ...args) as Promise<ScriptReply>,
+  );
+  const over = reply.then(nothing, nothing).finally(() => {
+    if (sent.get(sha) === over) sent.delete(sha);
+  });
+  sent.set(sha, over);
+  return reply;
+}
+
+/** By the hash of a script: resolves when its text has been taken, or has not. */
+const sendings = new WeakMap<SharedRedis, Map<string, Promise<void>>>();
+
+function sentBy(redis: SharedRedis): Map<string, Promise<void>> {
+  const known = sendings.get(redis) ?? new Map<string, Promise<void>>();
+  sendings.set(redis, known);
+  return known;
+}
+
+const nothing = (): void => undefined;
+
+/** @returns `undefined` where Redis does not know the script: nothing was run. */
+async function runKnown(
+  redis: SharedRedis,
+  { name, sha }: Script,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+): Promise<{ readonly reply: ScriptReply } | undefined> {
+  try {
+    return { reply: (await redis.evalsha(sha, keys.length, ...keys, ...args)) as ScriptReply };
+  } catch (error) {
+    if (isMissingScript(error)) return undefined;
+    throw new RedisUnavailableError(name, error);
+  }
 }
 
 /**
