@@ -42,7 +42,10 @@ export class SupportedService {
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
     @Inject(AppConfig)
-    private readonly config: Pick<AppConfig, 'networks' | 'builderCode' | 'history'>,
+    private readonly config: Pick<
+      AppConfig,
+      'networks' | 'builderCode' | 'history' | 'partitionCounts'
+    >,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -89,7 +92,7 @@ export class SupportedService {
   #kindsOf(x402Version: 1 | 2, chainId: number): readonly ServedKind[] {
     const network = x402Version === 2 ? caip2Of(chainId) : v1NameOf(chainId);
     if (network === undefined) return [];
-    const signers = signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));
+    const signers = this.#namedOn(chainId);
     return allSchemes()
       .filter(({ versions }) => versions.includes(x402Version))
       .filter(({ contracts }) => contracts.every((name) => this.#mayHave(chainId, name)))
@@ -99,6 +102,12 @@ export class SupportedService {
         const extra = served.kindExtra(signers);
         return extra === undefined ? [] : [{ ...kind, extra }];
       });
+  }
+
+  /** Accounts that a payment may be bound to. Where there are partitions, none settles for every payer. */
+  #namedOn(chainId: number): readonly Address[] {
+    if ((this.config.partitionCounts.get(chainId) ?? 1) > 1) return [];
+    return signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));
   }
 
   /** Lanes that are on their way out are named no more; those who know them are still served. */

@@ -44,7 +44,7 @@ export interface Archive {
    * The number of an epoch; a later one has a higher number. It has to be asked for before anything of the
    * epoch is read: then no later epoch can have been met already.
    */
-  epochNumber(at: LedgerAt): Promise<number>;
+  epochNumber(at: Pick<LedgerAt, 'chainId' | 'epoch'>): Promise<number>;
 
   /** Writes each settlement unless the archive knows it as it was later. At most one change of each. */
   store(chainId: number, epoch: number, changes: readonly Change[]): Promise<Stored>;

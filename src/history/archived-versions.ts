@@ -1,6 +1,8 @@
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { ChangeVersion, NotedChange } from '../settlement/ledger/outbox.js';
 
+type EpochOfChain = Pick<LedgerAt, 'chainId' | 'epoch'>;
+
 /** Far more than change within the time that entries wait; forgetting one costs a write. */
 const KEPT_MOST = 20_000;
 
@@ -15,7 +17,7 @@ export class ArchivedVersions {
   constructor(private readonly most = KEPT_MOST) {}
 
   /** Those that say something that was not archived when they were noted. */
-  news(at: LedgerAt, changes: readonly NotedChange[]): readonly NotedChange[] {
+  news(at: EpochOfChain, changes: readonly NotedChange[]): readonly NotedChange[] {
     return changes.filter(({ id, noted }) => {
       const known = this.#versions.get(nameOf(at, id));
       return known === undefined || isAfter(noted, known);
@@ -23,7 +25,7 @@ export class ArchivedVersions {
   }
 
   /** They are archived. */
-  keep(at: LedgerAt, changes: readonly NotedChange[]): void {
+  keep(at: EpochOfChain, changes: readonly NotedChange[]): void {
     for (const { id, version } of changes) {
       const name = nameOf(at, id);
       this.#versions.delete(name);
@@ -42,7 +44,7 @@ export class ArchivedVersions {
 }
 
 /** Entries of another epoch may have the same names. */
-function nameOf({ chainId, epoch }: LedgerAt, id: string): string {
+function nameOf({ chainId, epoch }: EpochOfChain, id: string): string {
   return `${chainId} ${epoch} ${id}`;
 }
 

@@ -1,5 +1,7 @@
 import type { Clock } from '../platform/concurrency/clock.js';
 import { Rounds } from '../platform/concurrency/rounds.js';
+import { ledgerTag } from '../platform/redis/hash-slot.js';
+import type { LedgerId } from '../platform/redis/partitions.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -32,7 +34,7 @@ const EVICT_MS = 1000;
 /**
  * Carries what the ledger notes into the archive: reads, commits, and only then forgets. Whatever it dies
  * at, the next one reads the same entries again, and the archive takes nothing twice. Any number of
- * processes may run one; of each chain one works and the others stand by.
+ * processes may run one; of each ledger one works and the others stand by.
  */
 export class Archiver {
   readonly #rounds = new Rounds(() => this.round());
@@ -40,7 +42,8 @@ export class Archiver {
   readonly #archived = new ArchivedVersions();
   #isOpen = false;
   #upkeepAt = -Infinity;
-  readonly #evictedAt = new Map<number, number>();
+  /** By the hash tag of the ledger. */
+  readonly #evictedAt = new Map<string, number>();
   #trouble: ArchiveTrouble | undefined;
 
   constructor(private readonly options: ArchiverOptions) {}
@@ -58,11 +61,12 @@ export class Archiver {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     const { outbox, chainIds, processId, archive } = this.options;
-    await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
+    const ledgers = chainIds.flatMap((chainId) => outbox.ledgersOf(chainId));
+    await Promise.allSettled(ledgers.map((ledger) => outbox.release(ledger, processId)));
     await archive.close();
   }
 
-  /** Archives what it finds of each chain, and says how long to pause. Never fails. */
+  /** Archives what it finds of each ledger, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     try {
       await this.#prepare();
@@ -72,11 +76,12 @@ export class Archiver {
     }
     let pause = IDLE_MS;
     let hasFailed = false;
-    for (const chainId of this.options.chainIds) {
+    const { chainIds, outbox } = this.options;
+    for (const ledger of chainIds.flatMap((chainId) => outbox.ledgersOf(chainId))) {
       try {
-        if (await this.#archive(chainId)) pause = 0;
+        if (await this.#archive(ledger)) pause = 0;
       } catch (error) {
-        // One chain's trouble delays no other; the database's is everybody's.
+        // One ledger's trouble delays no other; the database's is everybody's.
         hasFailed = true;
         this.#fail(error);
         if (error instanceof ArchiveError) return RETRY_MS;
@@ -99,9 +104,10 @@ export class Archiver {
   }
 
   /** @returns whether there is more. */
-  async #archive(chainId: number): Promise<boolean> {
+  async #archive(ledger: LedgerId): Promise<boolean> {
     const { outbox, archive, processId, observer } = this.options;
-    const at = await outbox.now(chainId);
+    const { chainId } = ledger;
+    const at = await outbox.now(ledger);
     const epoch = await this.#numberOf(at);
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
     if (read.kind === 'held') return false;
@@ -120,9 +126,10 @@ export class Archiver {
   /** @returns whether there is more. */
   async #evict(at: LedgerAt): Promise<boolean> {
     const now = this.options.clock.steady();
-    if (now - (this.#evictedAt.get(at.chainId) ?? -Infinity) < EVICT_MS) return false;
+    const tag = ledgerTag(at);
+    if (now - (this.#evictedAt.get(tag) ?? -Infinity) < EVICT_MS) return false;
     if (await this.options.evictor.round(at)) return true;
-    this.#evictedAt.set(at.chainId, now);
+    this.#evictedAt.set(tag, now);
     return false;
   }
 

@@ -82,12 +82,12 @@ function started({
   const lost = new LostSettlements({
     ...{ unfinished, archive, outbox, clock: systemClock },
     chainIds: networks.map(({ chainId }) => chainId),
-    held: (chainId, ids) => heldSettlements(ledger.of(chainId), chainId, ids),
+    held: (chainId, ids) => heldSettlements(ledger, chainId, ids),
     open: (chainId) => {
       const network = networks.find((one) => one.chainId === chainId);
       if (network === undefined) throw new ChainUnavailableError(chainId, 'network');
       return openChain(network, {
-        redis: ledger.of(chainId),
+        ledger,
         laneQueries,
         books,
         unfinished,

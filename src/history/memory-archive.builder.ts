@@ -37,7 +37,7 @@ export class MemoryArchive implements Archive {
     return Promise.resolve();
   }
 
-  epochNumber({ chainId, epoch }: LedgerAt): Promise<number> {
+  epochNumber({ chainId, epoch }: Pick<LedgerAt, 'chainId' | 'epoch'>): Promise<number> {
     if (this.isAway) return Promise.reject(away());
     const name = `${chainId} ${epoch}`;
     if (!this.#epochs.includes(name)) this.#epochs.push(name);

@@ -1,4 +1,5 @@
 import { describeCooled, describeOutbox } from '../../test/support/leaving-contract.js';
+import { firstLedger } from '../platform/redis/partitions.js';
 import { MemoryCooled } from './memory-cooled.builder.js';
 import { MemoryOutbox } from './memory-outbox.builder.js';
 import { aRecorded, idOf } from './recorded-settlement.builder.js';
@@ -35,7 +36,7 @@ describeCooled('settlements in memory', () => {
   const cooled = new MemoryCooled();
   let count = 0;
   return Promise.resolve({
-    ...{ cooled, at: { chainId: CHAIN_ID, epoch: cooled.epoch } },
+    ...{ cooled, at: { ...firstLedger(CHAIN_ID), epoch: cooled.epoch } },
     end: () => {
       const name = `s${(count += 1)}`;
       cooled.put(idOf(name), aRecorded(name, 'finalized'));

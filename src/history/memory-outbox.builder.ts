@@ -1,3 +1,4 @@
+import { firstLedger, type LedgerId } from '../platform/redis/partitions.js';
 import { LedgerEpochChangedError, RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type {
@@ -34,8 +35,16 @@ export class MemoryOutbox implements Outbox {
     this.#next = 1;
   }
 
-  now(chainId: number): Promise<LedgerAt> {
-    return this.#ask(() => ({ chainId, epoch: this.epoch }));
+  ledgersOf(chainId: number): readonly LedgerId[] {
+    return [firstLedger(chainId)];
+  }
+
+  ledgerOf(chainId: number): LedgerId {
+    return firstLedger(chainId);
+  }
+
+  now(ledger: LedgerId): Promise<LedgerAt> {
+    return this.#ask(() => ({ ...ledger, epoch: this.epoch }));
   }
 
   read(at: LedgerAt, { processId }: ArchiverLease, most: number): Promise<OutboxRead> {
@@ -69,7 +78,7 @@ export class MemoryOutbox implements Outbox {
     });
   }
 
-  release(_chainId: number, processId: string): Promise<void> {
+  release(_ledger: LedgerId, processId: string): Promise<void> {
     if (this.holder === processId) this.holder = undefined;
     return Promise.resolve();
   }

@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
+import type { Redis } from 'ioredis';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { within } from '../platform/concurrency/timing.js';
 import { type AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
 import { reconcileConfig } from '../platform/config/reconcile-config.js';
 import { ledgerTag } from '../platform/redis/hash-slot.js';
-import { connectLedger } from '../platform/redis/redis-connection.js';
+import { LedgerConnections } from '../platform/redis/ledger-connections.js';
+import { Partitions } from '../platform/redis/partitions.js';
+import { connectLedger, connectShared, isCluster } from '../platform/redis/redis-connection.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { ArchiveError } from './archive.js';
@@ -68,18 +71,35 @@ async function askLedger(
   config: AppConfig,
   { chainId, network }: NetworkConfig,
 ): Promise<Pick<NetworkParts, 'ledgerLanes' | 'refills'>> {
-  const redis = connectLedger(config.redis.ledger, ledgerTag(chainId));
-  redis.on('error', () => undefined);
+  const ledger = commandConnections(config, chainId);
   try {
-    await within(REDIS_MS, redis.connect());
-    const ledgerLanes = await knownLanes(redis, chainId);
-    return { ledgerLanes, refills: await knownRefills(redis, chainId, ledgerLanes) };
+    await within(REDIS_MS, Promise.all(ledger.servers.map((redis) => redis.connect())));
+    const ledgerLanes = await knownLanes(ledger, chainId);
+    return { ledgerLanes, refills: await knownRefills(ledger, chainId, ledgerLanes) };
   } catch {
     process.stderr.write(`${network}: Redis does not answer; senders are taken for lanes\n`);
     return { ledgerLanes: undefined };
   } finally {
-    redis.disconnect();
+    for (const redis of ledger.all) redis.disconnect();
   }
+}
+
+/** To every partition of a chain; not connected yet. */
+function commandConnections(
+  { redis, partitionCounts }: AppConfig,
+  chainId: number,
+): LedgerConnections {
+  const partitions = new Partitions(partitionCounts);
+  const open = (tag?: string): Redis => {
+    const connection = connectLedger(redis.ledger, tag);
+    connection.on('error', () => undefined);
+    return connection;
+  };
+  if (!isCluster(redis.ledger)) return new LedgerConnections(open(), new Map(), partitions);
+  const tags = partitions.all(chainId).map(ledgerTag);
+  const shared = connectShared(redis.ledger);
+  shared.on('error', () => undefined);
+  return new LedgerConnections(shared, new Map(tags.map((tag) => [tag, open(tag)])), partitions);
 }
 
 function refuse(text: string): number {

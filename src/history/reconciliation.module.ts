@@ -90,8 +90,8 @@ function startedDaily({
     processId: processes.processId,
     reconcile: async (network, task, signal) => {
       const { chainId } = network;
-      const ledgerLanes = await knownLanes(ledger.of(chainId), chainId);
-      const refills = await knownRefills(ledger.of(chainId), chainId, ledgerLanes);
+      const ledgerLanes = await knownLanes(ledger, chainId);
+      const refills = await knownRefills(ledger, chainId, ledgerLanes);
       const archiveLagMs = async () => (await outbox.backlog(chainId)).oldestMs;
       const said = { ledgerLanes, refills, archiveLagMs };
       const parts = { network, books, ...said, signal, clock: systemClock };

@@ -60,13 +60,13 @@ describe('a good payment', () => {
   it('waits for those before it: the longer the queue the more time it needs', async () => {
     const admission = admissionOf([aLane(), aLane()]);
     const payment = aPayment(4);
-    admission.noteQueued(56, 400);
+    admission.noteQueued(payment, 400);
     expect(await admission.refusal(payment, aChain(1))).toBeUndefined();
-    admission.noteQueued(56, 600);
+    admission.noteQueued(payment, 600);
     expect(await admission.refusal(payment, aChain(1))).toBe('deadline_too_close');
     // The queue of another chain is nothing to it.
-    admission.noteQueued(56, 0);
-    admission.noteQueued(97, 1_000_000);
+    admission.noteQueued(payment, 0);
+    admission.noteQueued({ ...payment, chainId: 97 }, 1_000_000);
     expect(await admission.refusal(payment, aChain(1))).toBeUndefined();
   });
 
@@ -92,8 +92,11 @@ describe('a good payment', () => {
     [1_000_000, 100, 60],
     [100, 0, 25],
     [0, 0, 1],
-  ])('of a full queue of %i at %i a second comes again in %i s', (queued, perSecond, seconds) => {
-    const lanes = [aLane(undefined, { perSecond })];
-    expect(admissionOf(lanes).retryAfterSeconds(queued, lanes)).toBe(seconds);
-  });
+  ])(
+    'of a full queue of %i at %i a second comes again in %i s',
+    async (queued, perSecond, seconds) => {
+      const lanes = [aLane(undefined, { perSecond })];
+      expect(await admissionOf(lanes).retryAfterSeconds(aPayment(60), queued)).toBe(seconds);
+    },
+  );
 });

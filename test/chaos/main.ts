@@ -7,6 +7,7 @@ import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { ofCluster } from './faults/of-cluster.js';
+import { budget } from './faults/of-money.js';
 import { ofQueue } from './faults/of-queue.js';
 import { ofSentinels } from './faults/of-sentinels.js';
 import { drawOne, faultsOf } from './history/faults.js';
@@ -16,12 +17,13 @@ import { QueueRedis } from './queue-redis.js';
 import { learnFlow, type Played, playRun } from './run.js';
 import { Stage } from './stage.js';
 import { Tally } from './tally.js';
+import { lanesRunLow } from './treasury.js';
 
 /**
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis]
+ *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--partitions 4] [--treasury]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
@@ -29,6 +31,10 @@ import { Tally } from './tally.js';
  * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what goes wrong is theirs, and
  * of the processes. Steps of the ledger are not known by name then, for no proxy is in between. With `--cluster` the same with
  * a Redis Cluster of three primaries and their replicas.
+ *
+ * With `--treasury` an account refills the lanes, which run low in each run besides.
+ *
+ * With `--partitions` the ledger is split, and each partition has lanes of its own.
  *
  * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or restored in each run
  * besides.
@@ -52,6 +58,8 @@ const { values } = parseArgs({
     sentinel: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
     'queue-redis': { type: 'boolean', default: false },
+    partitions: { type: 'string', default: '1' },
+    treasury: { type: 'boolean', default: false },
   },
 });
 
@@ -74,10 +82,11 @@ type News =
 
 const CACHE = join('node_modules', '.cache');
 /** What this deployment has besides. */
-const PARTS = (['history', 'sentinel', 'cluster', 'queue-redis'] as const).filter(
+const PARTS = (['history', 'sentinel', 'cluster', 'queue-redis', 'treasury'] as const).filter(
   (part) => values[part],
 );
-const MODE = ['chaos', ...PARTS].join('-');
+const SPLIT = values.partitions === '1' ? [] : [`partitions ${values.partitions}`];
+const MODE = ['chaos', ...PARTS, ...SPLIT].join('-').replace(' ', '-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
 
@@ -86,7 +95,11 @@ const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(see
 
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
   const others = drawOthers(stage, random, run);
-  return stage.queue === undefined ? others : [...others, ofQueue(random)];
+  const more = stage.queue === undefined ? others : [...others, ofQueue(random)];
+  // Who counts what lanes spend by what they have cannot have them refilled.
+  return stage.hasTreasury
+    ? [...more.filter(({ kind }) => kind !== budget.kind), lanesRunLow]
+    : more;
 }
 
 function drawOthers(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
@@ -181,6 +194,8 @@ async function build(seed: number): Promise<Stage> {
     main,
     redis: values.sentinel ? 'sentinel' : values.cluster ? 'cluster' : undefined,
     queue: values['queue-redis'] ? await QueueRedis.start() : undefined,
+    partitions: Number(values.partitions),
+    hasTreasury: values.treasury,
     ...(history !== undefined && { history }),
   });
   try {
@@ -246,7 +261,7 @@ async function lead(): Promise<number> {
       const file = join(CACHE, `${MODE}-${seed}-${news.run}.log`);
       writeFileSync(file, news.logs);
       console.log(
-        `  Again with: npm run test:chaos -- ${PARTS.map((part) => `--${part} `).join('')}--seed ${seed} --only ${news.run}. Logs: ${file}`,
+        `  Again with: npm run test:chaos -- ${[...PARTS, ...SPLIT].map((part) => `--${part} `).join('')}--seed ${seed} --only ${news.run}. Logs: ${file}`,
       );
       return;
     }

@@ -2,7 +2,8 @@ import { delay } from './client.js';
 import { readHealth } from './health.js';
 import type { Stage } from './stage.js';
 
-const QUIET_PATIENCE_MS = 45_000;
+/** What was paid, and was taken back when its payer could not pay, is tried again after 5, 15 and 60 s. */
+const QUIET_PATIENCE_MS = 100_000;
 
 /** Waits for all work to be done, as anybody can see it; says what does not come to rest. */
 export async function unrest(stage: Stage, areJobsDone: boolean): Promise<string[]> {
@@ -23,7 +24,7 @@ async function openWork(stage: Stage): Promise<string[]> {
   if (health === undefined) return ['no process says how it is'];
   if (health.depth > 0) open.push(`${health.depth} settlements wait to be signed`);
   if (health.live > 0) open.push(`${health.live} settlements are not finished`);
-  for (const address of stage.signers) {
+  for (const address of stage.accounts) {
     const lane = health.lanes.find(({ signer }) => signer.toLowerCase() === address.toLowerCase());
     if (lane === undefined) {
       open.push(`no lane of ${address}`);

@@ -9,6 +9,7 @@ import { reachesEveryNode } from './health.js';
 import { type Expectations, violationsOf } from './invariants.js';
 import { Order } from './order.js';
 import type { Stage } from './stage.js';
+import { TreasuryPurse } from './treasury.js';
 import { Watch } from './watch.js';
 
 export interface RunOptions {
@@ -73,6 +74,8 @@ export async function playRun(
   await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
   const purse = new Purse(stage);
   await purse.begin();
+  const treasury = stage.hasTreasury ? new TreasuryPurse(stage) : undefined;
+  await treasury?.begin();
   const watch = new Watch(stage);
   const deadline = Date.now() + PATIENCE_MS;
   const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
@@ -110,6 +113,7 @@ export async function playRun(
     ...stage.found,
     ...(await watch.end(requests + others)),
     ...(await purse.end(payments + others, expected.isLedgerWhole)),
+    ...((await treasury?.end(faults)) ?? []),
   ];
   return { deals, violations: found };
 }

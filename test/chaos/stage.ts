@@ -1,9 +1,10 @@
 import type { Address, Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
+import type { SandboxAccount } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { SERVICE_MAIN } from '../../sandbox/service.js';
+import { Partitions } from '../../src/platform/redis/partitions.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { newAccount } from '../support/payments.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
@@ -15,13 +16,15 @@ import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
 import { Ledger, type Replica } from './ledger.js';
 import { Pool } from './pool.js';
 import type { QueueRedis } from './queue-redis.js';
+import { signersOf } from './signers.js';
 import { StepCatalogue } from './steps.js';
+import { TREASURY, treasurySettings } from './treasury.js';
 import { type FundedWallet, fundedWallets } from './wallets.js';
 
 /** Finality, two blocks on, comes soon. */
 const BLOCK_TIME_MS = 250;
 export const STRAY_CHAIN_ID = 4242;
-const SIGNERS = [SIGNER, sandboxAccount(3)];
+const LANE_WEI = 10n ** 21n;
 const PAYERS = 16;
 const WALLETS = 60;
 
@@ -48,12 +51,16 @@ export interface StageOptions {
   readonly redis?: 'sentinel' | 'cluster' | undefined;
   /** Of the queues alone. */
   readonly queue?: QueueRedis | undefined;
+  /** Of the ledger; one without it. */
+  readonly partitions?: number | undefined;
+  /** Whether an account refills the lanes. */
+  readonly hasTreasury?: boolean;
 }
 
-/** A deployment of two answering and two settling processes, with two lanes, on one chain. */
+/** A deployment of two answering and two settling processes, with two lanes or more, on one chain. */
 export class Stage {
-  readonly signers = SIGNERS.map(({ address }) => address);
-  readonly signerKeys = SIGNERS.map(({ key }) => key);
+  readonly signers: readonly Address[];
+  readonly signerKeys: readonly Hex[];
   /** The scripts that settlements need, in a fixed order; learnt once. */
   flow: readonly string[] = [];
   /** What the current episode has found wrong so far, by what does not wait for its end. */
@@ -84,7 +91,12 @@ export class Stage {
     readonly wallets: FundedWallet[],
     readonly history: History | undefined,
     readonly queue: QueueRedis | undefined,
-  ) {}
+    lanes: readonly SandboxAccount[],
+    readonly hasTreasury: boolean,
+  ) {
+    this.signers = lanes.map(({ address }) => address);
+    this.signerKeys = lanes.map(({ key }) => key);
+  }
 
   static async build({
     settings = {},
@@ -92,13 +104,18 @@ export class Stage {
     history,
     redis,
     queue,
+    partitions: count = 1,
+    hasTreasury = false,
   }: StageOptions = {}): Promise<Stage> {
     const [world, stray, group] = await Promise.all([
       World.start(),
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
       groupOf(redis),
     ]);
-    const ledger = await ledgerOf(group, world.chainId);
+    const partitions = new Partitions(new Map([[world.chainId, count]]));
+    const ledger = await ledgerOf(group, world.chainId, partitions);
+    const lanes = signersOf(partitions, world.chainId);
+    for (const { address } of lanes) await world.client.setBalance({ address, value: LANE_WEI });
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
       payers.push(await world.payer({ approves: true }));
@@ -122,13 +139,15 @@ export class Stage {
         strayNode: stray.url,
         main,
         settings: {
-          SIGNER_KEYS: SIGNERS.map(({ key }) => key).join(','),
+          SIGNER_KEYS: lanes.map(({ key }) => key).join(','),
+          [`LEDGER_PARTITIONS_${world.chainId}`]: `${count}`,
           SETTLE_WAIT_MS: '5000',
           MAX_GAS_PER_SETTLE: String(GAS_MOST),
           BATCH_SAFE_ASSETS: assets.join(','),
           ...approvalSettings(world.chainId),
           ERC6492_FACTORIES: world.walletFactory,
           ...history?.settings,
+          ...(hasTreasury && treasurySettings(world.chainId)),
           ...(queue !== undefined && { QUEUE_REDIS_URL: queue.url }),
           ...settings,
         },
@@ -154,6 +173,8 @@ export class Stage {
       wallets,
       history,
       queue,
+      lanes,
+      hasTreasury,
     );
     const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),
@@ -184,6 +205,11 @@ export class Stage {
   /** Somebody whom nobody has paid yet. */
   newPayee(): Address {
     return this.history?.newPayee() ?? newAccount().address;
+  }
+
+  /** Every account that this deployment sends from. */
+  get accounts(): readonly Address[] {
+    return this.hasTreasury ? [...this.signers, TREASURY.address] : this.signers;
   }
 
   /** What a caller at this address shows of itself, where the deployment wants to know. */
@@ -244,7 +270,10 @@ function groupOf(
 async function ledgerOf(
   group: SentinelGroup | ClusterGroup | undefined,
   chainId: number,
+  partitions: Partitions,
 ): Promise<Ledger> {
-  if (group === undefined) return Ledger.start();
-  return group instanceof ClusterGroup ? Ledger.within(group, chainId) : Ledger.behind(group);
+  if (group === undefined) return Ledger.start(chainId, partitions);
+  return group instanceof ClusterGroup
+    ? Ledger.within(group, chainId, partitions)
+    : Ledger.behind(group, chainId, partitions);
 }

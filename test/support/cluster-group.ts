@@ -10,8 +10,6 @@ import { connectReader } from '../../src/platform/redis/redis-connection.js';
 import { eventually } from './http.js';
 
 const PASSWORD = 'of-the-nodes';
-const PRIMARIES = 3;
-const NODES = 2 * PRIMARIES;
 const SLOTS = 16_384;
 /** A node that is silent for so long is given up by the others. */
 const NODE_TIMEOUT_MS = 2000;
@@ -28,33 +26,47 @@ interface Member {
   readonly id: string;
 }
 
-/** A Redis Cluster of three primaries, each with a replica; real ones, with a password. */
+/** A Redis Cluster of three primaries, each with a replica, if nothing else is asked for; real ones, with a password. */
 export class ClusterGroup {
   private constructor(
     private readonly dir: string,
     private readonly members: readonly Member[],
+    private readonly primaries: number,
   ) {}
 
-  static async start(): Promise<ClusterGroup> {
+  static async start(primaries = 3, hasReplicas = true): Promise<ClusterGroup> {
     const dir = mkdtempSync(join(tmpdir(), 'x402-cluster-'));
     const members: Member[] = [];
-    for (let index = 0; index < NODES; index += 1) {
+    const nodes = hasReplicas ? 2 * primaries : primaries;
+    for (let index = 0; index < nodes; index += 1) {
       members.push(await startMember(dir, await nodePort()));
     }
-    const group = new ClusterGroup(dir, members);
+    const group = new ClusterGroup(dir, members, primaries);
     await group.#meet();
     return group;
   }
 
-  /** Names the first three, whoever they are by now. */
+  /** Names those that began as primaries, whoever they are by now. */
   get url(): string {
-    const hosts = this.members.slice(0, PRIMARIES).map(({ server }) => `127.0.0.1:${server.port}`);
+    const hosts = this.members
+      .slice(0, this.primaries)
+      .map(({ server }) => `127.0.0.1:${server.port}`);
     return `redis+cluster://:${PASSWORD}@${hosts.join()}`;
   }
 
   /** One node, as if it were all there is. */
   get urlOfOne(): string {
     return `redis://:${PASSWORD}@127.0.0.1:${this.members[0]?.server.port}`;
+  }
+
+  /** Every node. */
+  get servers(): readonly SandboxRedis[] {
+    return this.members.map(({ server }) => server);
+  }
+
+  /** Everything in it is gone. Of primaries alone, each of which has no replica. */
+  async lose(): Promise<void> {
+    for (const { admin } of this.members) await admin.flushall();
   }
 
   /** The port of the primary that has the slot of a hash tag. */
@@ -125,9 +137,9 @@ export class ClusterGroup {
   }
 
   async #meet(): Promise<void> {
-    const primaries = this.members.slice(0, PRIMARIES);
+    const primaries = this.members.slice(0, this.primaries);
     for (const [index, { admin }] of primaries.entries()) {
-      const [first, next] = [index, index + 1].map((n) => Math.floor((n * SLOTS) / PRIMARIES));
+      const [first, next] = [index, index + 1].map((n) => Math.floor((n * SLOTS) / this.primaries));
       await admin.call('CLUSTER', 'ADDSLOTSRANGE', first ?? 0, (next ?? 0) - 1);
       await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
     }
@@ -135,8 +147,9 @@ export class ClusterGroup {
     for (const { server } of this.members.slice(1)) {
       await first?.admin.call('CLUSTER', 'MEET', '127.0.0.1', server.port);
     }
-    await eventually('all know each other', () => this.#know(NODES), READY_MS);
-    for (const [index, { admin }] of this.members.slice(PRIMARIES).entries()) {
+    await eventually('all know each other', () => this.#know(this.members.length), READY_MS);
+    const replicas = this.members.slice(this.primaries);
+    for (const [index, { admin }] of replicas.entries()) {
       await admin.call('CLUSTER', 'REPLICATE', this.members[index]?.id ?? '');
     }
     await eventually('every primary has a replica', () => this.#isWhole(), READY_MS);
@@ -161,8 +174,9 @@ export class ClusterGroup {
       ]),
     );
     const heard = infos.filter(([, info = '']) => /role:master[^]*state=online/.test(info));
+    const hasReplicas = this.members.length > this.primaries;
     return (
-      heard.length === PRIMARIES &&
+      (!hasReplicas || heard.length === this.primaries) &&
       infos.every(([state = '']) => state.includes('cluster_state:ok'))
     );
   }

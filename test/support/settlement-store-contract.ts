@@ -40,6 +40,8 @@ export interface StoreWorld {
 /** Milliseconds after the inclusion from which on everybody may have the sale, in every world. */
 export const CONTRACT_GRACE_MS = 600;
 export const CHAIN_ID = 31_337;
+/** At home where the lane is that `UPTO_LANE` names, whatever the number of partitions. */
+const PAYER: Hex = `0x${'1c'.repeat(20)}`;
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 
 let payments = 0;
@@ -442,12 +444,12 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
 
     it('adopts a payment of ours that the ledger lost, for one requester', async () => {
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
-      const { identity } = made;
-      const lost = { chainId: CHAIN_ID, id: `lost-${Date.now()}`, identity };
+      const { payment, identity } = made;
+      const lost = { ...store.refOf(payment, identity, first), identity };
       const adoption = { ...lost, transaction: TX, blockNumber: 7n, blockHash: TX };
       const adopted = await store.adopt(first, { ...adoption, logIndex: 0 });
       expect(adopted).toMatchObject({ state: 'finalized', isPaid: true, transaction: TX });
-      const other = { ...adoption, id: 'other', logIndex: 0 };
+      const other = { ...adoption, ...store.refOf(payment, identity, second), logIndex: 0 };
       expect(await store.adopt(second, other)).toBeUndefined();
       expect((await claim(second, made)).kind).toBe('known');
     });
@@ -505,10 +507,12 @@ export function anUpto(
   overrides: Parameters<typeof anUptoAuthorization>[0] = {},
 ): ReturnType<typeof aPayment> {
   payments += 1;
-  const authorization = anUptoAuthorization({ nonce: BigInt(payments), ...overrides });
+  // Its payer is at home where the lane that it names is.
+  const terms = { nonce: BigInt(payments), from: PAYER, ...overrides };
+  const authorization = anUptoAuthorization(terms);
   const payment = anAcceptedUpto({ chainId: CHAIN_ID, amount, authorization });
-  const terms = termsOf(payment.chainId, payment.asset, authorization);
-  return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+  const identity = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...identity, signedTag: `signed-${payments}` } };
 }
 
 /** The same authorization for another amount. */

@@ -1,7 +1,7 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
@@ -71,7 +71,7 @@ export class Claiming {
       await key.unbind();
       return { answer: answers.failure(refusal ?? 'idempotency_key_conflict') };
     }
-    const ref = { chainId: payment.chainId, id: settlementIdOf(identity, requester.id) };
+    const ref = this.parts.store.refOf(payment, identity, requester);
     this.#label(context, ref);
     request.beforeClaim?.(ref);
     // News of the claim may come before the claim's own reply.
@@ -89,7 +89,7 @@ export class Claiming {
         if (claimed.kind !== 'known') await key.unbind();
         return await this.#unclaimed(context, payment, claimed);
       }
-      this.parts.admission.noteQueued(payment.chainId, claimed.queued);
+      this.parts.admission.noteQueued(payment, claimed.queued);
       if (!needsNothing) this.#addJob(ref);
       return request.isAsync
         ? { answer: this.#handedOut(context, ref, undefined) }
@@ -124,22 +124,21 @@ export class Claiming {
 
   async #unclaimed(
     { answers }: SettleContext,
-    { chainId, authorization }: AcceptedPayment,
+    payment: AcceptedPayment,
     claimed: Exclude<ClaimResult, { kind: 'claimed' }>,
   ): Promise<Round> {
     switch (claimed.kind) {
       case 'known':
       case 'in_flight_changed':
         return 'again';
-      case 'permit_in_flight':
-        return { answer: answers.failure(actionOf(authorization).reasons.insufficientAllowance) };
+      case 'permit_in_flight': {
+        const { insufficientAllowance } = actionOf(payment.authorization).reasons;
+        return { answer: answers.failure(insufficientAllowance) };
+      }
       case 'queue_full': {
-        const { admission, laneQueries } = this.parts;
-        admission.noteQueued(chainId, claimed.queued);
-        const seconds = admission.retryAfterSeconds(
-          claimed.queued,
-          await laneQueries.live(chainId),
-        );
+        const { admission } = this.parts;
+        admission.noteQueued(payment, claimed.queued);
+        const seconds = await admission.retryAfterSeconds(payment, claimed.queued);
         return { answer: answers.failure('queue_full', undefined, seconds) };
       }
     }

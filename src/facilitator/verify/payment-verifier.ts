@@ -192,7 +192,12 @@ export class PaymentVerifier {
     const { senders } = this.options;
     const { chainId } = requirements;
     const sole = actionOf(claim).soleSenderOf(claim);
-    const sender = await senders.senderFor(chainId, BigInt(claim.nonce ?? 0), sole);
+    const sender = await senders.senderFor({
+      chainId,
+      payer: claim.from,
+      spread: BigInt(claim.nonce ?? 0),
+      sole,
+    });
     if (sole !== undefined && sender === undefined && !senders.areKnown(chainId)) {
       throw new ChainUnavailableError(chainId, 'which accounts are ours');
     }

@@ -27,7 +27,7 @@ export interface LostSettlementsOptions {
   readonly chainIds: readonly number[];
   readonly unfinished: UnfinishedSettlements;
   readonly archive: Pick<Archive, 'epochNumber'>;
-  readonly outbox: Pick<Outbox, 'now' | 'backlog'>;
+  readonly outbox: Pick<Outbox, 'ledgersOf' | 'ledgerOf' | 'now' | 'backlog'>;
   /** Which of these settlements the ledger holds. @throws RedisUnavailableError */
   readonly held: (chainId: number, ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** @throws ChainUnavailableError */
@@ -90,23 +90,32 @@ export class LostSettlements {
     // What waits to be archived may be the very word that is missing.
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
     // Before the ledger is asked for any of them: a later one cannot have been met by then.
-    const epoch = await archive.epochNumber(await outbox.now(chainId));
+    const epochs = new Map<number, number>();
+    for (const ledger of outbox.ledgersOf(chainId)) {
+      epochs.set(ledger.partition, await archive.epochNumber(await outbox.now(ledger)));
+    }
     const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
     const rows = await unfinished.take(chainId, overdue, MOST);
     const known = await held(chainId, rows.map(idOf));
     const lost = rows.filter((row) => !known.has(idOf(row)));
-    if (lost.length > 0) await this.#judge(chainId, epoch, lost);
+    const epochOf = (row: SettlementRow): number | undefined =>
+      epochs.get(outbox.ledgerOf(chainId, idOf(row)).partition);
+    if (lost.length > 0) await this.#judge(chainId, epochOf, lost);
     return rows.length === MOST;
   }
 
-  async #judge(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
+  async #judge(
+    chainId: number,
+    epochOf: (row: SettlementRow) => number | undefined,
+    lost: readonly SettlementRow[],
+  ): Promise<void> {
     const { open, observer } = this.options;
     const opened = await open(chainId);
     try {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
         await Promise.all(
           lost.slice(at, at + AT_ONCE).map(async (row) => {
-            const outcome = await this.#end(opened, epoch, row);
+            const outcome = await this.#end(opened, epochOf(row), row);
             observer.judged(chainId, idOf(row), outcome);
           }),
         );
@@ -116,10 +125,14 @@ export class LostSettlements {
     }
   }
 
-  async #end({ outcomes }: OpenedChain, epoch: number, row: SettlementRow): Promise<LostOutcome> {
+  async #end(
+    { outcomes }: OpenedChain,
+    epoch: number | undefined,
+    row: SettlementRow,
+  ): Promise<LostOutcome> {
     const verdict = await outcomes.judge(row);
     if (verdict.kind === 'untold') return verdict.why;
-    const version = versionAfter(row, epoch);
+    const version = epoch === undefined ? undefined : versionAfter(row, epoch);
     if (version === undefined) return 'outdated';
     const { unfinished, clock } = this.options;
     const ended = { ...endedRow(row, verdict.ending, clock.now()), ...version };

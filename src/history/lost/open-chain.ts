@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
+import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { knownLanes } from '../../settlement/ledger/queries/known-lanes.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { ChainEvidence } from '../reconciliation/chain-evidence.js';
@@ -12,7 +12,7 @@ import type { OpenedChain } from './lost-settlements.js';
 import type { UnfinishedSettlements } from './unfinished.js';
 
 export interface OpenChainParts {
-  readonly redis: Redis;
+  readonly ledger: LedgerConnections;
   readonly laneQueries: Pick<LaneQueries, 'all'>;
   readonly books: Pick<SettlementBooks, 'lanes'>;
   readonly unfinished: Pick<UnfinishedSettlements, 'ownTransactions'>;
@@ -55,10 +55,10 @@ export async function openChain(
 async function sendersOf(
   chainId: number,
   evidence: Pick<ChainEvidence, 'look'>,
-  { redis, laneQueries, books, unfinished }: OpenChainParts,
+  { ledger, laneQueries, books, unfinished }: OpenChainParts,
 ): Promise<ReadonlySet<Address>> {
   const [known, statuses, met, hashes] = await Promise.all([
-    knownLanes(redis, chainId),
+    knownLanes(ledger, chainId),
     laneQueries.all(),
     books.lanes(chainId),
     unfinished.ownTransactions(chainId, OWN_TRANSACTIONS),

@@ -45,7 +45,7 @@ export class PostgresArchive implements Archive {
     else await checkMigrated(database.pool);
   }
 
-  async epochNumber({ chainId, epoch }: LedgerAt): Promise<number> {
+  async epochNumber({ chainId, epoch }: Pick<LedgerAt, 'chainId' | 'epoch'>): Promise<number> {
     return asked(
       (async () => {
         await this.#db

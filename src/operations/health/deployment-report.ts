@@ -1,5 +1,6 @@
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { Shared } from '../../platform/concurrency/shared.js';
+import type { AppConfig } from '../../platform/config/app-config.js';
 import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { type LaneHealth, laneHealths } from './lane-health.js';
 import { type NetworkHealth, networkHealth } from './network-health.js';
@@ -18,7 +19,7 @@ export class DeploymentReport {
   constructor(
     private readonly chains: ChainRegistry,
     private readonly laneQueries: LaneQueries,
-    private readonly headMaxAgeMs: number,
+    private readonly config: Pick<AppConfig, 'headMaxAgeMs' | 'partitionCounts'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
     this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);
@@ -29,7 +30,7 @@ export class DeploymentReport {
     return Promise.all(
       this.chains.all.map(async (chain) => {
         const lanes = await this.laneQueries.live(chain.chainId);
-        return networkHealth(chain, lanes, this.headMaxAgeMs, Date.now());
+        return networkHealth(chain, lanes, this.config, Date.now());
       }),
     );
   }

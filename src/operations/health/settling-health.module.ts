@@ -16,8 +16,8 @@ import { DeploymentReport } from './deployment-report.js';
     {
       provide: DeploymentReport,
       inject: [ChainRegistry, LANE_QUERIES, AppConfig],
-      useFactory: (chains: ChainRegistry, laneQueries: LaneQueries, { headMaxAgeMs }: AppConfig) =>
-        new DeploymentReport(chains, laneQueries, headMaxAgeMs),
+      useFactory: (chains: ChainRegistry, laneQueries: LaneQueries, config: AppConfig) =>
+        new DeploymentReport(chains, laneQueries, config),
     },
   ],
   exports: [DeploymentReport],

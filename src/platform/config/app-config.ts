@@ -14,8 +14,14 @@ import {
 import { HUB_SALES_FILE_SETTINGS } from './hub-sales-settings.js';
 import { HUB_SETTINGS, type HubConfig, hubConfigOf, hubProblems } from './hub-settings.js';
 import { LANE_SETTINGS, type LaneConfig, laneConfigOf } from './lane-settings.js';
-import { ChainSettings, type NetworkConfig, readNetwork } from './network-settings.js';
+import {
+  ChainSettings,
+  checkWorkerHasKeys,
+  type NetworkConfig,
+  readNetwork,
+} from './network-settings.js';
 import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
+import { readPartitionCounts } from './partition-settings.js';
 import {
   RECEIPT_FILE_SETTINGS,
   RECEIPT_SETTINGS,
@@ -139,6 +145,7 @@ interface Parts {
   readonly wallet: WalletConfig | undefined;
   readonly redis: RedisUrls;
   readonly chainIds: readonly number[];
+  readonly partitionCounts: ReadonlyMap<number, number>;
 }
 
 export class AppConfig {
@@ -150,6 +157,8 @@ export class AppConfig {
   readonly networks: readonly NetworkConfig[];
   /** The chains whose ledgers this process uses. */
   readonly ledgerChainIds: readonly number[];
+  /** Into how many partitions each of them is split. */
+  readonly partitionCounts: ReadonlyMap<number, number>;
   readonly settleWaitMs: number;
   readonly settleFinality: 'included' | 'finalized';
   readonly saleGraceMs: number;
@@ -195,6 +204,7 @@ export class AppConfig {
     this.ops = opsConfigOf(settings);
     this.networks = networks;
     this.ledgerChainIds = parts.chainIds;
+    this.partitionCounts = parts.partitionCounts;
     this.settleWaitMs = settings.SETTLE_WAIT_MS;
     this.settleFinality = settings.SETTLE_FINALITY;
     this.saleGraceMs = settings.SALE_GRACE_MS;
@@ -263,31 +273,22 @@ export class AppConfig {
     const networks = [...new Set(usesChains ? namedChains : [])].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
-    if (sharedKeys.success) checkWorkerHasKeys(roles, networks, problems);
+    if (sharedKeys.success && roles.includes('worker')) checkWorkerHasKeys(networks, problems);
     if (roles.includes('hub')) problems.push(...hubProblems(given, roles.includes('api')));
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;
+    const chainIds = [...new Set(usesLedger ? namedChains : [])];
+    const partitionCounts = readPartitionCounts(chainIds, given, problems);
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
     problems.push(...sourceProblems(given));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, {
-      ...{ networks, wallet, redis },
-      chainIds: [...new Set(usesLedger ? namedChains : [])],
+      ...{ networks, wallet, redis, chainIds, partitionCounts },
     });
   }
 }
 
 const SECONDS_A_DAY = 86_400;
-
-function checkWorkerHasKeys(
-  roles: readonly Role[],
-  networks: readonly NetworkConfig[],
-  problems: string[],
-): void {
-  if (!roles.includes('worker')) return;
-  if (networks.some((network) => network.signerKeys.length > 0)) return;
-  problems.push('SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>');
-}

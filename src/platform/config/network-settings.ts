@@ -7,6 +7,7 @@ import {
 } from '../../protocol/evm/contracts.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
+import { partitionsSetting } from './partition-settings.js';
 import { Secret } from './secret.js';
 import {
   addressSetting,
@@ -36,6 +37,8 @@ export const ChainSettings = z.object({
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
   APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
+  /** Into how many slots of a Redis Cluster its ledger is split. */
+  LEDGER_PARTITIONS: partitionsSetting,
   ...TREASURY_SETTINGS,
 });
 
@@ -110,6 +113,12 @@ export function readNetwork(
     treasury: treasuryOf(settings, keys, suffix, problems),
     knownTokens: builtIn?.tokens ?? [],
   };
+}
+
+/** @param problems - takes what is wrong: a worker that can send nothing. */
+export function checkWorkerHasKeys(networks: readonly NetworkConfig[], problems: string[]): void {
+  if (networks.some((network) => network.signerKeys.length > 0)) return;
+  problems.push('SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>');
 }
 
 function approvalSponsoringOf(

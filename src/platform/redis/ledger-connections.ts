@@ -1,41 +1,46 @@
 import { Cluster, type Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { ledgerTag } from './hash-slot.js';
+import { type LedgerId, Partitions } from './partitions.js';
 
 /** Takes commands on one key each, wherever that key is. */
 export type SharedRedis = Redis | Cluster;
 
 /**
- * The Redis of the ledger. One server has all of it; in a Cluster each chain's ledger is in one slot, and
- * is asked on a connection to the primary of that slot.
+ * The Redis of the ledger. One server has all of it; in a Cluster each partition of a chain's ledger is in one
+ * slot, and is asked on a connection to the primary of that slot.
  */
 export class LedgerConnections {
   /**
    * @param shared - for what belongs to no chain; one server of everything where it is no Cluster.
-   * @param byChain - connections to the primaries that have the ledgers, in a Cluster.
+   * @param byTag - connections to the primaries that have the ledgers, in a Cluster, by the hash tag of each.
    */
   constructor(
     readonly shared: SharedRedis,
-    private readonly byChain: ReadonlyMap<number, Redis> = new Map(),
+    private readonly byTag: ReadonlyMap<string, Redis> = new Map(),
+    readonly partitions = new Partitions(),
   ) {}
 
   /**
-   * For keys of a chain's ledger, and no others.
+   * For keys of one partition of a chain's ledger, and no others.
    *
    * @throws RedisUnavailableError where this process has nothing to do with that chain.
    */
-  of(chainId: number): Redis {
+  of(ledger: LedgerId): Redis {
     if (!(this.shared instanceof Cluster)) return this.shared;
-    const own = this.byChain.get(chainId);
-    if (own === undefined) throw new RedisUnavailableError('ledger', `no chain ${chainId} here`);
+    const own = this.byTag.get(ledgerTag(ledger));
+    if (own === undefined) {
+      throw new RedisUnavailableError('ledger', `no chain ${ledger.chainId} here`);
+    }
     return own;
   }
 
   /** Those that ledgers are on, each once. */
   get servers(): readonly Redis[] {
-    return this.shared instanceof Cluster ? [...this.byChain.values()] : [this.shared];
+    return this.shared instanceof Cluster ? [...this.byTag.values()] : [this.shared];
   }
 
   get all(): readonly SharedRedis[] {
-    return [this.shared, ...this.byChain.values()];
+    return [this.shared, ...this.byTag.values()];
   }
 }

@@ -7,6 +7,7 @@ import { AppConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
 import { ledgerTag } from './hash-slot.js';
 import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
+import { firstLedger, Partitions } from './partitions.js';
 import {
   connectLedger,
   connectProducer,
@@ -82,16 +83,18 @@ async function opened<T extends SharedRedis>(
   return redis;
 }
 
-/** One connection that is given, or one for each chain where the ledgers are in a Cluster. */
+/** One connection that is given, or one for each of these ledgers where they are in a Cluster. */
 async function openedForEach(
   url: Secret<string>,
   shared: SharedRedis,
-  chainIds: readonly number[],
+  { partitionCounts, ledgerChainIds }: AppConfig,
   open: (tag: string) => Promise<Redis>,
 ): Promise<LedgerConnections> {
-  if (!isCluster(url)) return new LedgerConnections(shared);
-  const own = chainIds.map(async (chainId) => [chainId, await open(ledgerTag(chainId))] as const);
-  return new LedgerConnections(shared, new Map(await Promise.all(own)));
+  const partitions = new Partitions(partitionCounts);
+  if (!isCluster(url)) return new LedgerConnections(shared, new Map(), partitions);
+  const tags = ledgerChainIds.flatMap((chainId) => partitions.all(chainId)).map(ledgerTag);
+  const own = tags.map(async (tag) => [tag, await open(tag)] as const);
+  return new LedgerConnections(shared, new Map(await Promise.all(own)), partitions);
 }
 
 /** Connections to a Redis of the queues alone, which may be away at the start as later. */
@@ -104,8 +107,8 @@ function queueConnections(
     connecting(connectProducer(url, tag), 'QUEUE_REDIS_URL', logger);
   if (!isCluster(url)) return new LedgerConnections(open());
   // Queues have keys of chains alone: nothing connects to the nodes of other slots.
-  const byChain = chainIds.map((chainId) => [chainId, open(ledgerTag(chainId))] as const);
-  return new LedgerConnections(connectShared(url), new Map(byChain));
+  const tags = chainIds.map((chainId) => ledgerTag(firstLedger(chainId)));
+  return new LedgerConnections(connectShared(url), new Map(tags.map((tag) => [tag, open(tag)])));
 }
 
 function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
@@ -155,14 +158,12 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
     {
       provide: LedgerConnections,
       inject: [AppConfig, LEDGER_REDIS, PinoLogger],
-      useFactory: (
-        { redis: { ledger }, ledgerChainIds }: AppConfig,
-        shared: SharedRedis,
-        logger: PinoLogger,
-      ) =>
-        openedForEach(ledger, shared, ledgerChainIds, (tag) =>
+      useFactory: (config: AppConfig, shared: SharedRedis, logger: PinoLogger) => {
+        const { ledger } = config.redis;
+        return openedForEach(ledger, shared, config, (tag) =>
           opened(connectLedger(ledger, tag), ledger, logger),
-        ),
+        );
+      },
     },
     {
       provide: SUBSCRIBER_REDIS,
@@ -174,10 +175,11 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
       provide: QUEUE_REDIS,
       inject: [AppConfig, LedgerConnections, PinoLogger],
       useFactory: async (
-        { redis, settles, ledgerChainIds }: AppConfig,
+        config: AppConfig,
         ledger: LedgerConnections,
         logger: PinoLogger,
       ): Promise<LedgerConnections> => {
+        const { redis, settles, ledgerChainIds } = config;
         if (!settles) return ledger;
         if (redis.queue.reveal() !== redis.ledger.reveal()) {
           return queueConnections(redis.queue, ledgerChainIds, logger);
@@ -185,7 +187,7 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
         const open = (tag?: string): Promise<Redis> =>
           opened(connectProducer(redis.ledger, tag), redis.ledger, logger);
         const shared = isCluster(redis.ledger) ? ledger.shared : await open();
-        return openedForEach(redis.ledger, shared, ledgerChainIds, open);
+        return openedForEach(redis.ledger, shared, config, open);
       },
     },
     ownOrLedgers(HUB_REDIS, 'hub', 'HUB_REDIS_URL'),

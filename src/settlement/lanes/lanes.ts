@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
+import { firstLedger } from '../../platform/redis/partitions.js';
 import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
@@ -123,6 +124,9 @@ export class Lanes {
   #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
     const { config, store, laneQueries, observer, clock, connectWorker, processes } = this.options;
     const { chainId } = chain;
+    const partitions = BigInt(config.partitionCounts.get(chainId) ?? 1);
+    const shareOf = (wei: bigint | undefined): bigint | undefined =>
+      wei === undefined ? undefined : wei / partitions;
     const heads: HeadWatcher = new HeadWatcher(chain, () =>
       worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
     );
@@ -130,7 +134,7 @@ export class Lanes {
       chainId,
       store,
       connect: () => connectWorker(chainId),
-      ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
+      ...queuePrefix(config.redis.queue, ledgerTag(firstLedger(chainId))),
       onReady: () => {
         worker.notifyWork();
       },
@@ -174,8 +178,9 @@ export class Lanes {
       assetSuspensions,
       budgets: {
         laneWei: network.dailyGasBudgetWei,
-        payeeWei: network.dailyPayeeGasBudgetWei,
-        fundingsWei: network.approvalSponsoring?.dailyWei,
+        // Counted by each partition for itself.
+        payeeWei: shareOf(network.dailyPayeeGasBudgetWei),
+        fundingsWei: shareOf(network.approvalSponsoring?.dailyWei),
         topUpWei: network.approvalSponsoring?.limits.topUpWei,
       },
       batchSuffix,

@@ -1,5 +1,8 @@
 import type { Redis } from 'ioredis';
+import { PARTITION_COUNTS } from '../../platform/config/partition-settings.js';
+import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import type { LedgerId } from '../../platform/redis/partitions.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import {
@@ -16,17 +19,18 @@ const OPEN_EPOCH = loadScript('open_epoch');
 type Listener = (chainId: number) => void;
 
 /**
- * The epoch of each chain's ledger: which Redis server wrote it, and since when. Every script names the
+ * The epoch of each ledger, of a chain or a partition of it: which Redis server wrote it, and since when. Every script names the
  * epoch it believes in. A failover, a restore or a flush changes it, and then nothing is written before
  * this process has noticed: the ledger may have gone back to an earlier state.
  */
 export class LedgerEpochs {
   /** Of the server that each connection leads to. */
   readonly #runIds = new Map<Redis, Promise<string>>();
-  readonly #current = new Map<number, string>();
-  readonly #opening = new Map<number, Promise<string>>();
+  // By the hash tag of the ledger.
+  readonly #current = new Map<string, string>();
+  readonly #opening = new Map<string, Promise<string>>();
   /** The last epoch known, which outlives a connection. */
-  readonly #seen = new Map<number, string>();
+  readonly #seen = new Map<string, { readonly ledger: LedgerId; readonly epoch: string }>();
   readonly #listeners = new Set<Listener>();
 
   /** @param hasOutbox - whether changes are noted for a history. */
@@ -35,19 +39,20 @@ export class LedgerEpochs {
     readonly hasOutbox = false,
   ) {
     for (const redis of ledger.servers) {
-      const isThere = (chainId: number): boolean => ledger.of(chainId) === redis;
+      const areThere = (): LedgerId[] =>
+        [...this.#seen.values()]
+          .map((seen) => seen.ledger)
+          .filter((one) => ledger.of(one) === redis);
       // The next connection may lead to another server.
       redis.on('close', () => {
         this.#runIds.delete(redis);
-        for (const known of [this.#current, this.#opening]) {
-          for (const chainId of [...known.keys()].filter(isThere)) known.delete(chainId);
+        for (const one of areThere()) {
+          for (const known of [this.#current, this.#opening]) known.delete(ledgerTag(one));
         }
       });
       redis.on('ready', () => {
         // Whoever waits shall hear at once, also where nothing is asked just now.
-        for (const chainId of [...this.#seen.keys()].filter(isThere)) {
-          this.of(chainId).catch(() => undefined);
-        }
+        for (const one of areThere()) this.of(one).catch(() => undefined);
       });
     }
   }
@@ -61,35 +66,40 @@ export class LedgerEpochs {
     await whileStarting('REDIS_URL', async () => {
       const found = KEYS_OF_VERSION_1.map((key) => this.ledger.shared.exists(key));
       if ((await redisCall('version', Promise.all(found))).includes(1)) {
-        throw new StartError(otherVersion('1'));
+        throw new StartError(otherVersion('1', FORMAT));
       }
-      await Promise.all(chainIds.map((chainId) => this.of(chainId)));
+      await Promise.all(chainIds.map((chainId) => this.#checkFormats(chainId)));
+      const { partitions } = this.ledger;
+      const ledgers = chainIds.flatMap((chainId) => partitions.all(chainId));
+      await Promise.all(ledgers.map((ledger) => this.of(ledger)));
     });
   }
 
   /** The epoch as far as this process knows; `undefined` while it has to be asked for. */
-  known(chainId: number): string | undefined {
-    return this.#current.get(chainId);
+  known(ledger: LedgerId): string | undefined {
+    return this.#current.get(ledgerTag(ledger));
   }
 
   /** @throws RedisUnavailableError */
-  of(chainId: number): Promise<string> {
-    const known = this.#current.get(chainId);
+  of(ledger: LedgerId): Promise<string> {
+    const tag = ledgerTag(ledger);
+    const known = this.#current.get(tag);
     if (known !== undefined) return Promise.resolve(known);
-    let opening = this.#opening.get(chainId);
+    let opening = this.#opening.get(tag);
     if (opening === undefined) {
-      opening = this.#open(chainId).finally(() => {
-        if (this.#opening.get(chainId) === opening) this.#opening.delete(chainId);
+      opening = this.#open(ledger).finally(() => {
+        if (this.#opening.get(tag) === opening) this.#opening.delete(tag);
       });
-      this.#opening.set(chainId, opening);
+      this.#opening.set(tag, opening);
     }
     return opening;
   }
 
   /** A script found another epoch than this one. */
-  forget(chainId: number, epoch: string): void {
-    if (this.#current.get(chainId) === epoch) this.#current.delete(chainId);
-    this.of(chainId).catch(() => undefined);
+  forget(ledger: LedgerId, epoch: string): void {
+    const tag = ledgerTag(ledger);
+    if (this.#current.get(tag) === epoch) this.#current.delete(tag);
+    this.of(ledger).catch(() => undefined);
   }
 
   /**
@@ -102,24 +112,42 @@ export class LedgerEpochs {
     return () => this.#listeners.delete(listener);
   }
 
-  async #open(chainId: number): Promise<string> {
-    const redis = this.ledger.of(chainId);
+  /**
+   * Before anything is written anywhere: a partition that was lost says nothing of how many there are, and the
+   * others do.
+   */
+  async #checkFormats(chainId: number): Promise<void> {
+    const { shared, partitions } = this.ledger;
+    const format = formatOf(partitions.countOf(chainId));
+    const all = Array.from({ length: Math.max(...PARTITION_COUNTS) }, (_, partition) =>
+      shared.get(formatKey({ chainId, partition })),
+    );
+    const found = (await redisCall('formats', Promise.all(all))).find(
+      (one) => one !== null && one !== format,
+    );
+    if (found != null) throw new StartError(otherVersion(found, format));
+  }
+
+  async #open(ledger: LedgerId): Promise<string> {
+    const redis = this.ledger.of(ledger);
     const reading = this.#runIds.get(redis) ?? this.#readRunId(redis);
     this.#runIds.set(redis, reading);
     const runId = await reading;
-    const keys = [epochKey(chainId), formatKey(chainId)];
+    const keys = [epochKey(ledger), formatKey(ledger)];
+    const format = formatOf(this.ledger.partitions.countOf(ledger.chainId));
     const [epoch = '', found = ''] = asTexts(
-      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT]),
+      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, format]),
     );
-    if (epoch === 'format') throw new StartError(otherVersion(found));
+    if (epoch === 'format') throw new StartError(otherVersion(found, format));
     // The connection was lost meanwhile: what was read belongs to the former one.
     if (this.#runIds.get(redis) !== reading)
       throw new RedisUnavailableError('open_epoch', 'reconnected');
-    const before = this.#seen.get(chainId);
-    this.#current.set(chainId, epoch);
-    this.#seen.set(chainId, epoch);
-    if (before !== undefined && before !== epoch) {
-      for (const listener of [...this.#listeners]) listener(chainId);
+    const tag = ledgerTag(ledger);
+    const before = this.#seen.get(tag);
+    this.#current.set(tag, epoch);
+    this.#seen.set(tag, { ledger, epoch });
+    if (before !== undefined && before.epoch !== epoch) {
+      for (const listener of [...this.#listeners]) listener(ledger.chainId);
     }
     return epoch;
   }
@@ -137,10 +165,25 @@ export class LedgerEpochs {
   }
 }
 
-function otherVersion(found: string): string {
+/**
+ * With several partitions it names their number, so that no process claims in one of two what another claims in one
+ * of four. A version that knows no partitions refuses all but one.
+ */
+function formatOf(partitions: number): string {
+  return partitions === 1 ? FORMAT : `${FORMAT}/${partitions}`;
+}
+
+function otherVersion(found: string, format: string): string {
+  const [version, partitions = '1'] = found.split('/');
+  if (version === FORMAT) {
+    return (
+      `LEDGER_PARTITIONS: this Redis database holds a ledger in ${partitions} partitions, and it is set to ` +
+      `${format.split('/')[1] ?? '1'}. Let what was begun be finished with the former number, then use an empty database.`
+    );
+  }
   return (
     `REDIS_URL: this Redis database holds a ledger of format ${found}, and this version writes ` +
-    `format ${FORMAT}. Let the old version finish what it has begun, then use an empty database.`
+    `format ${format}. Let the old version finish what it has begun, then use an empty database.`
   );
 }
 

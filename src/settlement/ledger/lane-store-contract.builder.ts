@@ -26,8 +26,12 @@ export interface LaneStoreHarness {
 }
 
 const CHAIN = 56;
-const SIGNER: Address = `0x${'aa'.repeat(20)}`;
-const OTHER: Address = `0x${'bb'.repeat(20)}`;
+// Both are at home where the payers are, whatever the number of partitions.
+const SIGNER: Address = `0x${'a1'.repeat(20)}`;
+const OTHER: Address = `0x${'b1'.repeat(20)}`;
+const PAYER: Address = `0x${'c1'.repeat(20)}`;
+/** Ids that no claim made, at home there too. */
+const [LOST, ANOTHER] = ['Bygone', 'Beyond'];
 const DAY = '2026-11-21';
 const LEASE_MS = 60_000;
 const PAYEE: Hex = `0x${'22'.repeat(20)}`;
@@ -234,7 +238,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       for (let n = 0; n < count; n += 1) {
         payments += 1;
         const terms = { nonce: BigInt(payments), deadline: 4_000_000_000n, facilitator: signer };
-        const authorization = anUptoAuthorization(terms);
+        const authorization = anUptoAuthorization({ ...terms, from: PAYER });
         ids.push(await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization })));
       }
       await store.ready(CHAIN, ids);
@@ -287,7 +291,9 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     });
 
     it('ends it at its deadline where its lane never comes', async () => {
-      const authorization = anUptoAuthorization({ nonce: 5n, deadline: 1n, facilitator: OTHER });
+      const authorization = anUptoAuthorization({
+        ...{ nonce: 5n, deadline: 1n, facilitator: OTHER, from: PAYER },
+      });
       const id = await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization }));
       await store.ready(CHAIN, [id]);
       expect((await store.sweep(CHAIN, 9)).expired).toEqual([id]);
@@ -492,15 +498,14 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     });
 
     it('credits one log once', async () => {
-      expect(await store.credit(CHAIN, hashOf(1), 0, 'a')).toBe(true);
-      expect(await store.credit(CHAIN, hashOf(1), 0, 'a')).toBe(true);
-      expect(await store.credit(CHAIN, hashOf(1), 0, 'b')).toBe(false);
-      expect(await store.credit(CHAIN, hashOf(1), 1, 'b')).toBe(true);
+      expect(await store.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
+      expect(await store.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
+      expect(await store.credit(CHAIN, hashOf(1), 0, ANOTHER)).toBe(false);
+      expect(await store.credit(CHAIN, hashOf(1), 1, ANOTHER)).toBe(true);
     });
 
     // -------------------------------------------------------------- payers that are funded
 
-    const PAYER: Address = `0x${'c0'.repeat(20)}`;
     const PAYEE_OF_ALL = anAcceptedPayment().payTo;
     const aFunding = (
       accountNonce: number,
@@ -603,7 +608,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     });
 
     it('notes again in a ledger that went back who was funded', async () => {
-      const funding = aFunding(0, 'lost');
+      const funding = aFunding(0, LOST);
       const remembered = [{ attempt: funding, payments: new Map() }];
       for (let time = 0; time < 2; time += 1) {
         await store.restoreAttempts(held, remembered, 1);
@@ -617,14 +622,14 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('stores again what a lane remembers, also what it has no record of', async () => {
       const payment = aPayment();
       const [known = ''] = await readyOnes(1);
-      const attempt = anAttempt(0, [known, 'lost'], 1, 2);
+      const attempt = anAttempt(0, [known, LOST], 1, 2);
       const knownPayment = (await store.paymentsOf(CHAIN, [known])).get(known) ?? aPayment();
       const remembered = [
         {
           attempt,
           payments: new Map([
             [known, knownPayment],
-            ['lost', payment],
+            [LOST, payment],
           ]),
         },
       ];
@@ -633,8 +638,8 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         const { next, attempts, settlements } = await store.open(held);
         expect(next).toBe(1);
         expect(attempts).toEqual([attempt]);
-        expect([...settlements.keys()].sort()).toEqual([known, 'lost'].sort());
-        expect(await states(known, 'lost')).toEqual(['broadcast', 'broadcast']);
+        expect([...settlements.keys()].sort()).toEqual([known, LOST].sort());
+        expect(await states(known, LOST)).toEqual(['broadcast', 'broadcast']);
       }
     });
 

@@ -1,4 +1,5 @@
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
   runKeyedScript,
   type Script,
@@ -19,9 +20,8 @@ export interface ScriptCall {
   readonly args: readonly ScriptArgument[];
 }
 
-/** A chain's ledger as it was at one epoch. */
-export interface LedgerAt {
-  readonly chainId: number;
+/** A ledger as it was at one epoch. */
+export interface LedgerAt extends LedgerId {
   readonly epoch: string;
 }
 
@@ -37,19 +37,20 @@ export class LedgerScripts {
   ) {}
 
   /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
-  async runAt({ chainId, epoch }: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
+  async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
     const { script, keys, args } = call;
+    const { epoch } = at;
     try {
       return await runKeyedScript(
-        this.ledger.of(chainId),
+        this.ledger.of(at),
         script,
-        [epochKey(chainId), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(chainId)] : [])],
+        [epochKey(at), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(at)] : [])],
         [epoch, ...args],
       );
     } catch (error) {
       const changed = asEpochError(script.name, error);
       if (changed === undefined) throw error;
-      this.epochs.forget(chainId, epoch);
+      this.epochs.forget(at, epoch);
       throw changed;
     }
   }
@@ -59,18 +60,19 @@ export class LedgerScripts {
    *
    * @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written.
    */
-  async run(chainId: number, call: ScriptCall): Promise<ScriptReply> {
-    const epoch = this.epochs.known(chainId) ?? (await this.epochs.of(chainId));
-    return this.runAt({ chainId, epoch }, call);
+  async run(ledger: LedgerId, call: ScriptCall): Promise<ScriptReply> {
+    const epoch = this.epochs.known(ledger) ?? (await this.epochs.of(ledger));
+    const { chainId, partition } = ledger;
+    return this.runAt({ chainId, partition, epoch }, call);
   }
 
   /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
-  async runAgain(chainId: number, call: ScriptCall): Promise<ScriptReply> {
+  async runAgain(ledger: LedgerId, call: ScriptCall): Promise<ScriptReply> {
     try {
-      return await this.run(chainId, call);
+      return await this.run(ledger, call);
     } catch (error) {
       if (!(error instanceof LedgerEpochChangedError)) throw error;
     }
-    return this.run(chainId, call);
+    return this.run(ledger, call);
   }
 }

@@ -15,6 +15,7 @@ import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
 import { asList } from './reply.js';
+import type { Adoption } from './settlement-store.js';
 
 /**
  * The record of a claim: a Redis hash `s:<id>`, the same while it is live and when it is finished. This
@@ -183,7 +184,7 @@ export function parseDetails(text: string): Fields {
 export interface ClaimFacts {
   readonly termsTag: string;
   readonly signedTag?: string;
-  readonly arrivedAt?: number;
+  readonly arrivedAt?: number | undefined;
 }
 
 /** The fields of a payment in its record: name, value, ... */
@@ -205,6 +206,18 @@ export function paymentFields(
     ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
     ...(arrivedAt === undefined ? [] : ['t_arrived', String(arrivedAt)]),
     ...['payment', encodePayment(payment)],
+  ];
+}
+
+/** The fields of a payment that is found on the chain, and that the ledger has no record of. */
+export function adoptionFields(adoption: Adoption): string[] {
+  const { identity, transaction, blockNumber, blockHash, logIndex, settledAmount } = adoption;
+  return [
+    ...['auth', identity.authorizationId],
+    ...['terms', identity.termsTag, 'signed', identity.signedTag],
+    ...['tx', encodeHash(transaction), 'block', blockNumber.toString()],
+    ...['block_hash', encodeHash(blockHash), 'batch', '1', 'log', logIndex?.toString() ?? ''],
+    ...(settledAmount === undefined ? [] : ['settled', settledAmount.toString()]),
   ];
 }
 

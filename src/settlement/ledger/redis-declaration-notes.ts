@@ -1,4 +1,6 @@
+import type { Redis } from 'ioredis';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { firstLedger } from '../../platform/redis/partitions.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import {
   type DeclarationNotes,
@@ -24,9 +26,7 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async note({ chainId, id }: ClaimRef, { tag, content }: NotedContent): Promise<boolean> {
     const { claims, characters } = this.most;
     const args = [id, tag, content, claims, characters];
-    return (
-      (await runKeyedScript(this.ledger.of(chainId), NOTE, declarationKeys(chainId), args)) === 1
-    );
+    return (await runKeyedScript(this.#redisOf(chainId), NOTE, keysOf(chainId), args)) === 1;
   }
 
   async read(
@@ -34,11 +34,11 @@ export class RedisDeclarationNotes implements DeclarationNotes {
     after: string | undefined,
     most: number,
   ): Promise<readonly NotedClaim[]> {
-    const [notes = ''] = declarationKeys(chainId);
+    const [notes = ''] = keysOf(chainId);
     const from = after === undefined ? '-' : `(${after}`;
     const found = await redisCall(
       'declarations',
-      this.ledger.of(chainId).xrange(notes, from, '+', 'COUNT', most),
+      this.#redisOf(chainId).xrange(notes, from, '+', 'COUNT', most),
     );
     return found.map(([entry, [, settlementId = '', , tag = '']]) => ({
       ...{ entry, settlementId, tag },
@@ -47,10 +47,10 @@ export class RedisDeclarationNotes implements DeclarationNotes {
 
   async contents(chainId: number, tags: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (tags.length === 0) return new Map();
-    const [, contents = ''] = declarationKeys(chainId);
+    const [, contents = ''] = keysOf(chainId);
     const found = await redisCall(
       'declared contents',
-      this.ledger.of(chainId).hmget(contents, ...tags),
+      this.#redisOf(chainId).hmget(contents, ...tags),
     );
     return new Map(
       tags.flatMap((tag, index) => {
@@ -63,6 +63,13 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   async forget(chainId: number, claims: readonly NotedClaim[]): Promise<void> {
     if (claims.length === 0) return;
     const args = claims.flatMap(({ entry, tag }) => [entry, tag]);
-    await runKeyedScript(this.ledger.of(chainId), FORGET, declarationKeys(chainId), args);
+    await runKeyedScript(this.#redisOf(chainId), FORGET, keysOf(chainId), args);
+  }
+
+  #redisOf(chainId: number): Redis {
+    return this.ledger.of(firstLedger(chainId));
   }
 }
+
+/** No step of a settlement touches them, so that all of a chain are in one partition. */
+const keysOf = (chainId: number): readonly string[] => declarationKeys(firstLedger(chainId));

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
   redisCall,
   type Script,
@@ -15,7 +16,7 @@ import type { LedgerEpochs } from './epoch.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { readInFlight } from './queries/in-flight.js';
-import { encodeHash, paymentFields, readView } from './record.js';
+import { adoptionFields, encodeHash, paymentFields, readView } from './record.js';
 import { RedisBindings } from './redis-bindings.js';
 import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
@@ -24,6 +25,7 @@ import {
   type Adoption,
   type BindResult,
   type Claim,
+  type ClaimedPayment,
   type ClaimRef,
   type ClaimResult,
   type JoinResult,
@@ -55,14 +57,15 @@ export class RedisSettlementStore implements SettlementStore {
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
     const { authorizationId } = identity;
+    const at = this.ledger.partitions.ofAccount(chainId, payer);
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.look,
-        chainId,
+        at,
         [
-          keys.authorizationKey(chainId, authorizationId),
-          keys.inFlightKey(chainId, asset, payer),
-          keys.revertsKey(chainId, payer),
+          keys.authorizationKey(at, authorizationId),
+          keys.inFlightKey(at, asset, payer),
+          keys.revertsKey(at, payer),
         ],
         [authorizationId],
       ),
@@ -73,6 +76,16 @@ export class RedisSettlementStore implements SettlementStore {
       inFlight: readInFlight(asTexts(reply[3])),
       recentReverts: Number(asText(reply[4])),
     };
+  }
+
+  refOf(
+    { chainId, authorization }: ClaimedPayment,
+    identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
+    requester: Pick<Requester, 'id'>,
+  ): ClaimRef {
+    const { partitions } = this.ledger;
+    const at = partitions.ofAccount(chainId, authorization.from);
+    return { chainId, id: partitions.nameOf(at, settlementIdOf(identity, requester.id)) };
   }
 
   bindingOf(keyTag: string): Promise<Binding | undefined> {
@@ -92,26 +105,31 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
-    const key = keys.authorizationKey(chainId, authorizationId);
-    return (await redisCall('hasClaim', this.ledger.of(chainId).exists(key))) > 0;
+    // A binding does not say whose payment it is of.
+    const asked = this.ledger.partitions
+      .all(chainId)
+      .map((at) => this.ledger.of(at).exists(keys.authorizationKey(at, authorizationId)));
+    return (await redisCall('hasClaim', Promise.all(asked))).some((found) => found > 0);
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
     const { identity, payment, means, isHandedOut } = claim;
-    const { chainId, asset, authorization } = payment;
-    const id = settlementIdOf(identity, requester.id);
-    const { termsTag, signedTag } = identity;
-    const { arrivedAt } = requester;
-    const fields = paymentFields(payment, { termsTag, signedTag, arrivedAt });
+    const { asset, authorization } = payment;
+    const { id } = this.refOf(payment, identity, requester);
+    const { partitions } = this.ledger;
+    const at = partitions.ofAccount(payment.chainId, authorization.from);
+    // What may be queued on the chain is shared out.
+    const queueMax = Math.ceil(this.limits.queueMax / partitions.countOf(payment.chainId));
+    const fields = paymentFields(payment, { ...identity, arrivedAt: requester.arrivedAt });
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.claim,
-        chainId,
+        at,
         [
-          keys.recordKey(chainId, id),
-          keys.authorizationKey(chainId, identity.authorizationId),
-          keys.inFlightKey(chainId, asset, authorization.from),
-          keys.payerKey(chainId, authorization.from),
+          keys.recordKey(at, id),
+          keys.authorizationKey(at, identity.authorizationId),
+          keys.inFlightKey(at, asset, authorization.from),
+          keys.payerKey(at, authorization.from),
         ],
         [
           requester.id,
@@ -119,7 +137,7 @@ export class RedisSettlementStore implements SettlementStore {
           identity.authorizationId,
           means.balance?.toString() ?? '',
           means.allowance?.toString() ?? '',
-          this.limits.queueMax,
+          queueMax,
           this.limits.retentionSeconds,
           isHandedOut ? '1' : '',
           needsNoTransaction(payment) ? '1' : '',
@@ -187,15 +205,10 @@ export class RedisSettlementStore implements SettlementStore {
     }
   }
 
-  async takeBack({ chainId, id }: ClaimRef, requester: Requester): Promise<boolean> {
+  async takeBack(ref: ClaimRef, requester: Requester): Promise<boolean> {
     const { tombstoneSeconds, retentionSeconds } = this.limits;
-    const reply = await this.#run(
-      REQUESTER_SCRIPTS.takeBack,
-      chainId,
-      [keys.recordKey(chainId, id)],
-      [requester.id, tombstoneSeconds, retentionSeconds, UNSURE_MS],
-    );
-    return reply === 1;
+    const args = [requester.id, tombstoneSeconds, retentionSeconds, UNSURE_MS];
+    return (await this.#runOn(REQUESTER_SCRIPTS.takeBack, ref, args)) === 1;
   }
 
   async leave(
@@ -224,34 +237,19 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async restate({ ref, requester, isHandedOut }: MadeSale): Promise<boolean> {
-    const { chainId, id } = ref;
-    const reply = await this.#run(
-      REQUESTER_SCRIPTS.restate,
-      chainId,
-      [keys.recordKey(chainId, id)],
-      [requester.id, requester.keyTag, isHandedOut ? '1' : ''],
-    );
-    return reply === 1;
+    const args = [requester.id, requester.keyTag, isHandedOut ? '1' : ''];
+    return (await this.#runOn(REQUESTER_SCRIPTS.restate, ref, args)) === 1;
   }
 
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
-    const { chainId, id, identity, transaction, logIndex, settledAmount } = adoption;
+    const { chainId, id, identity } = adoption;
+    const at = this.ledger.partitions.ofSettlement(chainId, id);
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.adopt,
-        chainId,
-        [keys.recordKey(chainId, id), keys.authorizationKey(chainId, identity.authorizationId)],
-        [
-          requester.id,
-          requester.keyTag,
-          this.limits.tombstoneSeconds,
-          ...['auth', identity.authorizationId],
-          ...['terms', identity.termsTag, 'signed', identity.signedTag],
-          ...['tx', encodeHash(transaction), 'block', adoption.blockNumber.toString()],
-          ...['block_hash', encodeHash(adoption.blockHash), 'batch', '1'],
-          ...['log', logIndex?.toString() ?? ''],
-          ...(settledAmount === undefined ? [] : ['settled', settledAmount.toString()]),
-        ],
+        at,
+        [keys.recordKey(at, id), keys.authorizationKey(at, identity.authorizationId)],
+        [requester.id, requester.keyTag, this.limits.tombstoneSeconds, ...adoptionFields(adoption)],
       ),
     );
     return asText(reply[0]) === 'sold' ? readView(id, reply[1]) : undefined;
@@ -264,21 +262,31 @@ export class RedisSettlementStore implements SettlementStore {
   /** A script of one claim that answers {kind, view} or {'gone'}. */
   async #step(
     which: Script,
-    { chainId, id }: ClaimRef,
+    ref: ClaimRef,
     args: readonly ScriptArgument[],
   ): Promise<{ readonly kind: string; readonly view: SettlementView | undefined }> {
-    const reply = asList(await this.#run(which, chainId, [keys.recordKey(chainId, id)], args));
+    const reply = asList(await this.#runOn(which, ref, args));
     const kind = asText(reply[0]);
-    return { kind, view: kind === 'gone' ? undefined : present(readView(id, reply[1])) };
+    return { kind, view: kind === 'gone' ? undefined : present(readView(ref.id, reply[1])) };
+  }
+
+  /** A script of one claim and nothing else. */
+  #runOn(
+    script: Script,
+    { chainId, id }: ClaimRef,
+    args: readonly ScriptArgument[],
+  ): Promise<ScriptReply> {
+    const at = this.ledger.partitions.ofSettlement(chainId, id);
+    return this.#run(script, at, [keys.recordKey(at, id)], args);
   }
 
   #run(
     script: Script,
-    chainId: number,
+    at: LedgerId,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    return this.#scripts.runAgain(chainId, { script, keys: own, args });
+    return this.#scripts.runAgain(at, { script, keys: own, args });
   }
 }
 

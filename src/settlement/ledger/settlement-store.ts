@@ -45,6 +45,9 @@ export interface Claim {
   readonly isHandedOut: boolean;
 }
 
+/** What of a payment says where its claims are. */
+export type ClaimedPayment = Pick<AcceptedPayment, 'chainId' | 'authorization'>;
+
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
   /** - `known`: the authorization has a live claim, or one that was sold or paid. */
@@ -111,6 +114,13 @@ export interface Adoption extends ClaimRef {
 export interface SettlementStore {
   /** Everything that bears on judging a payment, in one round trip. */
   look(identity: PaymentIdentity, payer: PayerRef): Promise<Look>;
+
+  /** The name of the claim that this requester would make, or has made, of a payment. */
+  refOf(
+    payment: ClaimedPayment,
+    identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
+    requester: Pick<Requester, 'id'>,
+  ): ClaimRef;
 
   /** What an idempotency key is bound to. */
   bindingOf(keyTag: string): Promise<Binding | undefined>;

@@ -5,7 +5,14 @@ import type { Stage } from '../stage.js';
 import type { Fault } from './fault.js';
 import { reorg, reorgAfterDeath } from './of-chain.js';
 import { budget } from './of-money.js';
-import { MAY_BE_EVERYWHERE, nodeLies, nonceAtOpening, RPC_FAULTS, rpcFault } from './of-nodes.js';
+import {
+  isLieUnwitnessed,
+  MAY_BE_EVERYWHERE,
+  nodeLies,
+  nonceAtOpening,
+  RPC_FAULTS,
+  rpcFault,
+} from './of-nodes.js';
 import {
   freeze,
   keyRemoved,
@@ -99,5 +106,6 @@ function canGoTogether(one: Fault, other: Fault): boolean {
   // What was counted must be known to the unit, and no ledger may be lost but by itself.
   if ([one, other].some(({ kind }) => kind === budget.kind || kind === loseRedis.kind))
     return false;
+  if (isLieUnwitnessed(one, other) || isLieUnwitnessed(other, one)) return false;
   return !ALONE.some((group) => group.includes(one.kind) && group.includes(other.kind));
 }

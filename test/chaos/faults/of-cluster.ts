@@ -1,4 +1,4 @@
-import { DEPLOYMENT_TAG, ledgerTag } from '../../../src/platform/redis/hash-slot.js';
+import { DEPLOYMENT_TAG } from '../../../src/platform/redis/hash-slot.js';
 import type { ClusterGroup } from '../../support/cluster-group.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { delay } from '../client.js';
@@ -14,7 +14,8 @@ function groupOf({ ledger }: Stage): ClusterGroup {
   return ledger.cluster;
 }
 
-const tagOf = ({ world }: Stage): string => ledgerTag(world.chainId);
+/** Of one of its partitions. */
+const tagOf = ({ ledger }: Stage, random: SeededRandom): string => random.pick(ledger.tags);
 
 /** The dead come back as replicas before the next run. */
 const undo = (stage: Stage): Promise<void> => groupOf(stage).mended();
@@ -24,7 +25,7 @@ const killOwner: Fault = {
   name: 'the primary of the ledger killed',
   run: async (stage, random) => {
     await delay(random.between(0, 1500));
-    await groupOf(stage).killOwnerOf(tagOf(stage));
+    await groupOf(stage).killOwnerOf(tagOf(stage, random));
   },
   undo,
 };
@@ -44,7 +45,7 @@ const freezeOwner = (ms: number): Fault => ({
   kind: 'the primary of the ledger frozen',
   name: `the primary of the ledger frozen for ${ms} ms`,
   run: async (stage, random) => {
-    const [group, tag] = [groupOf(stage), tagOf(stage)];
+    const [group, tag] = [groupOf(stage), tagOf(stage, random)];
     await delay(random.between(0, 1200));
     const [from, former] = [Date.now(), await group.portOf(tag)];
     const thaw = await group.freezeOwnerOf(tag);

@@ -58,6 +58,19 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
 
 export const MAY_BE_EVERYWHERE: readonly Lie[] = ['logs_refused', 'halts', 'receipt_missing'];
 
+const FOR_GOOD: readonly Lie[] = ['receipt_success', 'finalized_number', 'finalized_hash'];
+const TAKE_A_NODE_AWAY: readonly RpcFault['kind'][] = [
+  ...(['silent_after_send', 'drops', 'wrong_chain', 'rate_limited', 'errors', 'hangs'] as const),
+];
+
+/** Whether one lies about what is believed for good while the other takes the witness away: then the liar is believed. */
+export function isLieUnwitnessed(lie: Fault, other: Fault): boolean {
+  return (
+    FOR_GOOD.some((about) => lie.kind === `a node lies: ${about}`) &&
+    TAKE_A_NODE_AWAY.some((kind) => other.kind === `a node ${kind}`)
+  );
+}
+
 /** A node counts too many transactions just while lanes are opened. */
 export const nonceAtOpening: Fault = {
   kind: 'a node lies while lanes open',

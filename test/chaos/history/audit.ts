@@ -33,7 +33,7 @@ export async function auditRun(
 ): Promise<Audit> {
   const { database } = history;
   const violations: string[] = [];
-  const waiting = await stage.ledger.waiting(stage.world.chainId);
+  const waiting = await stage.ledger.waiting();
   if (waiting > 0) violations.push(`${waiting} changes are not archived`);
   violations.push(...(await brokenTables(database)));
   const ids = await writtenSince(database, since);

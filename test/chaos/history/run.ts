@@ -105,10 +105,10 @@ export async function playHistoryEnd(stage: Stage): Promise<readonly string[]> {
 const aging = (beforeMs: number): Fault => ({
   kind: 'earlier settlements leave the ledger',
   name: 'earlier settlements leave the ledger',
-  run: async ({ ledger, world }, random) => {
+  run: async ({ ledger }, random) => {
     for (let count = random.between(1, AGED_MOST); count > 0; count -= 1) {
       await delay(random.between(0, 1200));
-      await ledger.age(world.chainId, beforeMs).catch(() => undefined);
+      await ledger.age(beforeMs).catch(() => undefined);
     }
   },
 });

@@ -4,6 +4,7 @@ import type { Address } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
+import { firstLedger } from '../../../src/platform/redis/partitions.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { laneKey, laneRefillsKey, laneSpentKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
@@ -71,18 +72,20 @@ describe('the refills of a ledger in Redis', () => {
   it('are known to the books while they are on their way and when they are final', async () => {
     const { harness, held } = await started();
     await harness.refills.refill(held, refill, budget);
-    expect(new Set(await knownLanes(redis, CHAIN))).toEqual(new Set([TREASURY, TO]));
-    const known = () => knownRefills(redis, CHAIN, [TREASURY, TO]);
+    expect(new Set(await knownLanes(new LedgerConnections(redis), CHAIN))).toEqual(
+      new Set([TREASURY, TO]),
+    );
+    const known = () => knownRefills(new LedgerConnections(redis), CHAIN, [TREASURY, TO]);
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
     await harness.store.closeAttempt(held, 0, 0n);
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
-    await redis.hset(laneRefillsKey(CHAIN, LANE), '0', 'nonsense');
+    await redis.hset(laneRefillsKey(firstLedger(CHAIN), LANE), '0', 'nonsense');
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, []]])]]));
   });
 
   it('are not sent where what the day has cost is no number', async () => {
     const { harness, held } = await started();
-    await redis.set(laneSpentKey(CHAIN, LANE, DAY), 'nonsense');
+    await redis.set(laneSpentKey(firstLedger(CHAIN), LANE, DAY), 'nonsense');
     await expect(harness.refills.refill(held, refill, budget)).rejects.toThrow();
     expect((await harness.store.open(held)).attempts).toEqual([]);
     expect((await harness.refills.refillBook(held, DAY)).spentGwei).toBe(0n);
@@ -92,7 +95,7 @@ describe('the refills of a ledger in Redis', () => {
     'are shown to nobody where the ledger holds %s',
     async (text) => {
       const { harness, held } = await started();
-      await redis.hset(laneKey(CHAIN, LANE), 'refill', text);
+      await redis.hset(laneKey(firstLedger(CHAIN), LANE), 'refill', text);
       expect(await harness.refills.refillBook(held, DAY)).toEqual({
         ...{ spentGwei: 0n, last: undefined },
       });

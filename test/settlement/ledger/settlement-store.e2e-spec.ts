@@ -3,9 +3,15 @@ import { describeSettlementStore } from '../../support/settlement-store-contract
 import { LedgerWorld } from './ledger-world.js';
 
 let world: LedgerWorld | undefined;
-afterAll(() => world?.stop());
+let split: LedgerWorld | undefined;
+afterAll(() => Promise.all([world?.stop(), split?.stop()]));
 
 describeSettlementStore('RedisSettlementStore', async () => {
   world ??= await LedgerWorld.start();
   return world.asStoreWorld();
+});
+
+describeSettlementStore('RedisSettlementStore in 16 partitions', async () => {
+  split ??= await LedgerWorld.start(undefined, true, 16);
+  return split.asStoreWorld();
 });

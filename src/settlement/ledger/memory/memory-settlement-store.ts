@@ -11,6 +11,7 @@ import {
   type Adoption,
   type BindResult,
   type Claim,
+  type ClaimedPayment,
   type ClaimRef,
   type ClaimResult,
   type JoinResult,
@@ -130,10 +131,18 @@ export class MemorySettlementStore implements SettlementStore {
     return this.#step(() => Object.keys(this.#settlements.idsOf(authorizationId)).length > 0);
   }
 
+  refOf(
+    { chainId }: ClaimedPayment,
+    identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
+    requester: Pick<Requester, 'id'>,
+  ): ClaimRef {
+    return { chainId, id: settlementIdOf(identity, requester.id) };
+  }
+
   claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
     return this.#step((): ClaimResult => {
       const { identity, isHandedOut } = claim;
-      const id = settlementIdOf(identity, requester.id);
+      const { id } = this.refOf(claim.payment, identity, requester);
       const { queued } = this.#settlements;
       if (this.#settlements.has(id)) return { kind: 'claimed', id, queued };
       const index = this.#settlements.idsOf(identity.authorizationId);

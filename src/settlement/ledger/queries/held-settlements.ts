@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { runTransaction } from '../../../platform/redis/redis-scripts.js';
 import { recordKey } from '../keys.js';
 
@@ -8,12 +8,14 @@ import { recordKey } from '../keys.js';
  * @throws RedisUnavailableError
  */
 export async function heldSettlements(
-  redis: Redis,
+  ledger: LedgerConnections,
   chainId: number,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const questions = ids.map((id) => ['exists', recordKey(chainId, id)]);
-  const answers = await runTransaction('held_settlements', redis.multi(questions));
-  return new Set(ids.filter((_, index) => Number(answers[index]) === 1));
+  const asked = ledger.partitions.byLedger(chainId, ids).map(async ([at, own]) => {
+    const questions = own.map((id) => ['exists', recordKey(at, id)]);
+    const answers = await runTransaction('held_settlements', ledger.of(at).multi(questions));
+    return own.filter((_, index) => Number(answers[index]) === 1);
+  });
+  return new Set((await Promise.all(asked)).flat());
 }

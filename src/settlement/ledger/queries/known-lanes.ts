@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import { type Address, isAddress } from 'viem';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { listKey, signerOf } from '../keys.js';
 
@@ -8,9 +8,16 @@ import { listKey, signerOf } from '../keys.js';
  *
  * @throws RedisUnavailableError
  */
-export async function knownLanes(redis: Redis, chainId: number): Promise<readonly Address[]> {
-  const lanes = await redisCall('lanes', redis.smembers(listKey(chainId, 'lanes')));
+export async function knownLanes(
+  ledger: LedgerConnections,
+  chainId: number,
+): Promise<readonly Address[]> {
+  const asked = ledger.partitions
+    .all(chainId)
+    .map((one) => ledger.of(one).smembers(listKey(one, 'lanes')));
+  const lanes = await redisCall('lanes', Promise.all(asked));
   return lanes
+    .flat()
     .map((lane) => signerOf(lane).toLowerCase())
     .filter((signer) => isAddress(signer, { strict: false }));
 }

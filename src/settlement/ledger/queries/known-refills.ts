@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import { type Address, type Hex, isHex } from 'viem';
+import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { decodeAttempt } from '../../model/attempt.js';
 import { laneAttemptsKey, laneRefillsKey } from '../keys.js';
@@ -14,18 +14,20 @@ export type KnownRefills = ReadonlyMap<Address, ReadonlyMap<number, readonly Hex
  * @throws RedisUnavailableError
  */
 export async function knownRefills(
-  redis: Redis,
+  ledger: LedgerConnections,
   chainId: number,
   lanes: readonly Address[],
 ): Promise<KnownRefills> {
   const read = await Promise.all(
     lanes.map(async (address): Promise<[Address, ReadonlyMap<number, readonly Hex[]>]> => {
       const lane = `${chainId}:${address}`;
+      const home = ledger.partitions.ofLane(chainId, lane);
+      const redis = ledger.of(home);
       const [final, underWay] = await redisCall(
         'refills',
         Promise.all([
-          redis.hgetall(laneRefillsKey(chainId, lane)),
-          redis.hvals(laneAttemptsKey(chainId, lane)),
+          redis.hgetall(laneRefillsKey(home, lane)),
+          redis.hvals(laneAttemptsKey(home, lane)),
         ]),
       );
       const sent = underWay

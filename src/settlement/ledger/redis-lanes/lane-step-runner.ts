@@ -1,4 +1,5 @@
 import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
+import type { LedgerId, Partitions } from '../../../platform/redis/partitions.js';
 import type { Script, ScriptArgument, ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { LeaseLostError } from '../../../protocol/errors.js';
 import { isLeaseError, type LedgerEpochs } from '../epoch.js';
@@ -30,6 +31,15 @@ export class LaneStepRunner {
     return [this.lifetimes.tombstoneSeconds, this.lifetimes.retentionSeconds];
   }
 
+  get partitions(): Partitions {
+    return this.ledger.partitions;
+  }
+
+  /** The ledger that a lane is at home in. */
+  homeOf({ chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>): LedgerId {
+    return this.partitions.ofLane(chainId, lane);
+  }
+
   /** The step that begins a lease: the epoch it ran at goes into the lease. */
   async acquire(
     lane: string,
@@ -37,13 +47,14 @@ export class LaneStepRunner {
     processId: string,
     leaseMs: number,
   ): Promise<HeldLane | undefined> {
-    const epoch = await this.epochs.of(chainId);
+    const home = this.homeOf({ chainId, lane });
+    const epoch = await this.epochs.of(home);
     const lease = asText(
       await this.#scripts.runAt(
-        { chainId, epoch },
+        { ...home, epoch },
         {
           script: LANE_SCRIPTS.acquire,
-          keys: [laneLeaseKey(chainId, lane)],
+          keys: [laneLeaseKey(home, lane)],
           args: [processId, leaseMs],
         },
       ),
@@ -58,23 +69,42 @@ export class LaneStepRunner {
     ids: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    const { chainId, lane, lease } = held;
-    const own = [laneKey(chainId, lane), ...recordKeys(chainId, ids)];
+    const { lane, lease, epoch } = held;
+    const home = this.homeOf(held);
+    const own = [laneKey(home, lane), ...recordKeys(home, ids)];
     try {
-      return await this.#scripts.runAt(held, { script, keys: own, args: [lease, ...args] });
+      return await this.#scripts.runAt(
+        { ...home, epoch },
+        { script, keys: own, args: [lease, ...args] },
+      );
     } catch (error) {
       throw isLeaseError(error) ? new LeaseLostError(lane) : error;
     }
   }
 
-  /** A step of the chain that needs no lane: of whichever epoch it is. */
+  /** A step of a ledger that needs no lane: of whichever epoch it is. */
   ask(
     script: Script,
-    chainId: number,
+    ledger: LedgerId,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    return this.#scripts.run(chainId, { script, keys: own, args });
+    return this.#scripts.run(ledger, { script, keys: own, args });
+  }
+
+  /** Asks every partition of a chain, at once. @returns what those said that answered, one at least. */
+  askEach<T>(chainId: number, question: (ledger: LedgerId) => Promise<T>): Promise<T[]> {
+    return answersOf(this.partitions.all(chainId).map(question));
+  }
+
+  /** Asks each partition for what it has of these settlements, likewise. */
+  askFor<T>(
+    chainId: number,
+    ids: readonly string[],
+    question: (ledger: LedgerId, own: readonly string[]) => Promise<T>,
+  ): Promise<T[]> {
+    const asked = this.partitions.byLedger(chainId, ids);
+    return answersOf(asked.map(([ledger, own]) => question(ledger, own)));
   }
 
   onEpochChange(listener: () => void): () => void {
@@ -82,6 +112,15 @@ export class LaneStepRunner {
   }
 }
 
-export function recordKeys(chainId: number, ids: readonly string[]): string[] {
-  return ids.map((id) => recordKey(chainId, id));
+/** What one partition cannot say keeps nothing from the others. @throws what the first threw, where none answered. */
+async function answersOf<T>(asked: readonly Promise<T>[]): Promise<T[]> {
+  const answers = await Promise.allSettled(asked);
+  const said = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = answers.find((one) => one.status === 'rejected');
+  if (said.length === 0 && failed !== undefined) throw failed.reason;
+  return said;
+}
+
+export function recordKeys(ledger: LedgerId, ids: readonly string[]): string[] {
+  return ids.map((id) => recordKey(ledger, id));
 }

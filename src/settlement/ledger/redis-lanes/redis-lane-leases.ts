@@ -27,15 +27,13 @@ export class RedisLaneLeases {
   }
 
   async orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]> {
-    const signers = asTexts(
-      await this.runner.ask(
-        LANE_SCRIPTS.orphans,
-        chainId,
-        [keys.listKey(chainId, 'lanes')],
-        ownLanes.map(keys.signerOf),
+    const own = ownLanes.map(keys.signerOf);
+    const signers = await this.runner.askEach(chainId, async (ledger) =>
+      asTexts(
+        await this.runner.ask(LANE_SCRIPTS.orphans, ledger, [keys.listKey(ledger, 'lanes')], own),
       ),
     );
-    return signers.map((signer) => `${chainId}:${signer}`);
+    return signers.flat().map((signer) => `${chainId}:${signer}`);
   }
 
   async open(held: HeldLane): Promise<OpenedLane> {

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import type { LedgerId } from '../../../platform/redis/partitions.js';
 import {
   redisCall,
   runTransaction,
@@ -72,9 +73,15 @@ export class RedisLaneOutcomes {
   }
 
   async dueParked(chainId: number, most: number): Promise<readonly ParkedSettlement[]> {
-    const parked = keys.listKey(chainId, 'parked');
+    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
+    const due = await this.runner.askEach(chainId, (ledger) => this.#dueParkedOf(ledger, own));
+    return due.flat();
+  }
+
+  async #dueParkedOf(ledger: LedgerId, most: number): Promise<readonly ParkedSettlement[]> {
+    const parked = keys.listKey(ledger, 'parked');
     const flat = asTexts(
-      await this.runner.ask(LANE_SCRIPTS.dueParked, chainId, [parked], [most, JUDGED_MS]),
+      await this.runner.ask(LANE_SCRIPTS.dueParked, ledger, [parked], [most, JUDGED_MS]),
     );
     const due: ParkedSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {
@@ -90,41 +97,42 @@ export class RedisLaneOutcomes {
     return due;
   }
 
-  parkedCount(chainId: number): Promise<number> {
-    return redisCall(
-      'parkedCount',
-      this.runner.ledger.of(chainId).zcard(keys.listKey(chainId, 'parked')),
+  async parkedCount(chainId: number): Promise<number> {
+    const counts = await this.runner.askEach(chainId, (ledger) =>
+      redisCall('parkedCount', this.runner.ledger.of(ledger).zcard(keys.listKey(ledger, 'parked'))),
     );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
-    const reply = await this.runner.ask(
-      LANE_SCRIPTS.unpark,
-      chainId,
-      recordKeys(
-        chainId,
-        unparkings.map((one) => (one.kind === 'ended' ? one.ending.id : one.id)),
-      ),
-      [...this.runner.life, ...unparkings.flatMap(unparkingArgs)],
-    );
-    return { collectedAgain: asTexts(reply) };
+    const byId = new Map(unparkings.map((one) => [unparkedIdOf(one), one]));
+    const again = await this.runner.askFor(chainId, [...byId.keys()], async (ledger, ids) => {
+      const own = ids.flatMap((id) => byId.get(id) ?? []);
+      const args = [...this.runner.life, ...own.flatMap(unparkingArgs)];
+      return asTexts(
+        await this.runner.ask(LANE_SCRIPTS.unpark, ledger, recordKeys(ledger, ids), args),
+      );
+    });
+    return { collectedAgain: again.flat() };
   }
 
   async credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {
-    const key = keys.creditKey(chainId, encodeHash(transaction), logIndex);
+    const at = this.runner.partitions.ofSettlement(chainId, id);
+    const key = keys.creditKey(at, encodeHash(transaction), logIndex);
     const { tombstoneSeconds } = this.runner.lifetimes;
     const credited = await redisCall(
       'credit',
-      this.runner.ledger.of(chainId).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
+      this.runner.ledger.of(at).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
     );
     return credited === null || credited === id;
   }
 
   async noteRevert(chainId: number, payer: Address): Promise<void> {
-    const key = keys.revertsKey(chainId, payer);
+    const at = this.runner.partitions.ofAccount(chainId, payer);
+    const key = keys.revertsKey(at, payer);
     await runTransaction(
       'noteRevert',
-      this.runner.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
+      this.runner.ledger.of(at).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
     );
   }
 }
@@ -147,6 +155,8 @@ function endingArgs(ending: Ending): ScriptArgument[] {
     ending.reason ?? '',
   ];
 }
+
+const unparkedIdOf = (one: Unparking): string => (one.kind === 'ended' ? one.ending.id : one.id);
 
 const NO_ENDING: readonly ScriptArgument[] = Array.from({ length: 8 }, () => '');
 

@@ -21,14 +21,7 @@ export class RedisLaneQueue {
     chainId: number,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, AcceptedPayment>> {
-    const texts = await redisCall(
-      'paymentsOf',
-      Promise.all(
-        ids.map((id) =>
-          this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'payment'),
-        ),
-      ),
-    );
+    const texts = await redisCall('paymentsOf', this.#fieldsOf(chainId, ids, 'payment'));
     const payments = new Map<string, AcceptedPayment>();
     ids.forEach((id, index) => {
       const text = texts[index];
@@ -38,12 +31,7 @@ export class RedisLaneQueue {
   }
 
   async finishedOf(chainId: number, ids: readonly string[]): Promise<readonly string[]> {
-    const stages = await redisCall(
-      'finishedOf',
-      Promise.all(
-        ids.map((id) => this.runner.ledger.of(chainId).hget(keys.recordKey(chainId, id), 'stage')),
-      ),
-    );
+    const stages = await redisCall('finishedOf', this.#fieldsOf(chainId, ids, 'stage'));
     return ids.filter((_, index) => {
       const stage = stages[index];
       return stage == null || isFinishedStage(readStage(stage));
@@ -51,27 +39,52 @@ export class RedisLaneQueue {
   }
 
   async ready(chainId: number, ids: readonly string[]): Promise<number> {
-    const reply = await this.runner.ask(LANE_SCRIPTS.ready, chainId, recordKeys(chainId, ids), [
-      keys.workChannel(chainId),
-    ]);
-    return Number(asText(reply));
+    const channel = keys.workChannel(chainId);
+    const counts = await this.runner.askFor(chainId, ids, async (ledger, own) =>
+      Number(
+        asText(
+          await this.runner.ask(LANE_SCRIPTS.ready, ledger, recordKeys(ledger, own), [channel]),
+        ),
+      ),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   async overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]> {
-    const pending = keys.listKey(chainId, 'pending');
-    return asTexts(await this.runner.ask(LANE_SCRIPTS.overdue, chainId, [pending], [ageMs, most]));
+    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
+    const found = await this.runner.askEach(chainId, async (ledger) => {
+      const pending = keys.listKey(ledger, 'pending');
+      return asTexts(await this.runner.ask(LANE_SCRIPTS.overdue, ledger, [pending], [ageMs, own]));
+    });
+    return found.flat();
   }
 
   async sweep(chainId: number, most: number): Promise<SweepResult> {
-    const [ready, ...expired] = asTexts(
-      await this.runner.ask(
-        LANE_SCRIPTS.sweep,
-        chainId,
-        [keys.listKey(chainId, 'later'), keys.listKey(chainId, 'deadlines')],
-        [most, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...this.runner.life],
-      ),
+    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
+    const args = [own, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...this.runner.life];
+    const swept = await this.runner.askEach(chainId, async (ledger) => {
+      const lists = [keys.listKey(ledger, 'later'), keys.listKey(ledger, 'deadlines')];
+      return asTexts(await this.runner.ask(LANE_SCRIPTS.sweep, ledger, lists, args));
+    });
+    return {
+      ready: swept.reduce((sum, [ready]) => sum + Number(ready), 0),
+      expired: swept.flatMap(([, ...expired]) => expired),
+    };
+  }
+
+  /** One field of each record, in the order of the ids. */
+  #fieldsOf(
+    chainId: number,
+    ids: readonly string[],
+    field: 'payment' | 'stage',
+  ): Promise<(string | null)[]> {
+    const { ledger, partitions } = this.runner;
+    return Promise.all(
+      ids.map((id) => {
+        const at = partitions.ofSettlement(chainId, id);
+        return ledger.of(at).hget(keys.recordKey(at, id), field);
+      }),
     );
-    return { ready: Number(ready), expired };
   }
 
   async take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
