@@ -64,15 +64,12 @@ export class LedgerEpochs {
    */
   async start(chainIds: readonly number[]): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
-      const found = KEYS_OF_VERSION_1.map((key) => this.ledger.shared.exists(key));
-      if ((await redisCall('version', Promise.all(found))).includes(1)) {
-        throw new StartError(otherVersion('1', FORMAT));
-      }
-      await Promise.all(chainIds.map((chainId) => this.#checkFormats(chainId)));
-      const { partitions } = this.ledger;
-      const ledgers = chainIds.flatMap((chainId) => partitions.all(chainId));
-      await Promise.all(ledgers.map((ledger) => this.of(ledger)));
+      // Both at once: a Redis that is slow is waited for once.
+      await Promise.all([this.#checkVersion(), ...chainIds.map((one) => this.#checkFormats(one))]);
     });
+    const { partitions } = this.ledger;
+    const ledgers = chainIds.flatMap((chainId) => partitions.all(chainId));
+    await whileStarting('REDIS_URL', () => Promise.all(ledgers.map((ledger) => this.of(ledger))));
   }
 
   /** The epoch as far as this process knows; `undefined` while it has to be asked for. */
@@ -110,6 +107,13 @@ export class LedgerEpochs {
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async #checkVersion(): Promise<void> {
+    const found = KEYS_OF_VERSION_1.map((key) => this.ledger.shared.exists(key));
+    if ((await redisCall('version', Promise.all(found))).includes(1)) {
+      throw new StartError(otherVersion('1', FORMAT));
+    }
   }
 
   /**
