@@ -96,9 +96,9 @@ const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(see
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
   const others = drawOthers(stage, random, run);
   const more = stage.queue === undefined ? others : [...others, ofQueue(random)];
-  // Who counts what lanes spend by what they have cannot have them refilled.
+  // Who counts what lanes spend by what they have cannot have them refilled; a lane without a key is refilled by nobody.
   return stage.hasTreasury
-    ? [...more.filter(({ kind }) => kind !== budget.kind), lanesRunLow]
+    ? [...more.filter((fault) => fault !== budget && fault.areLanesTaken !== true), lanesRunLow]
     : more;
 }
 
