@@ -113,7 +113,7 @@ export async function playRun(
     ...stage.found,
     ...(await watch.end(requests + others)),
     ...(await purse.end(payments + others, expected.isLedgerWhole)),
-    ...((await treasury?.end(faults)) ?? []),
+    ...((await treasury?.end()) ?? []),
   ];
   return { deals, violations: found };
 }
