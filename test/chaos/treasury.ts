@@ -7,9 +7,10 @@ import type { Stage } from './stage.js';
 
 /** About what one settlement costs at the price of this chain. */
 const SETTLEMENT_WEI = 11n * 10n ** 13n;
-/** More than one transaction may carry: see docs/runbook.md. */
-const REFILL_BELOW = 400;
+const REFILL_BELOW = 40;
 const REFILL_TO = 1200;
+/** More than one transaction may carry; what lies between is refilled only where a lane says that it is not enough. */
+const LEFT_MOST = 400;
 /** Of one lane in a run: what it has is taken away once, maybe while a refill for before is on its way. */
 const REFILLS_A_LANE = 2;
 const REFILLED_MS = 30_000;
@@ -37,7 +38,7 @@ export const lanesRunLow: Fault = {
 };
 
 function leave({ world }: Stage, address: Address, random: SeededRandom): Promise<void> {
-  const value = SETTLEMENT_WEI * BigInt(random.pick([0, 1, random.between(2, REFILL_BELOW)]));
+  const value = SETTLEMENT_WEI * BigInt(random.pick([0, 1, random.between(2, LEFT_MOST)]));
   return world.client.setBalance({ address, value });
 }
 

@@ -10,10 +10,11 @@ import {
 } from '../../protocol/payment/accepted-payment.builder.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import type { HeldLane } from '../ledger/lane-store.js';
+import type { HeldLane, TakenSettlement } from '../ledger/lane-store.js';
 import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket } from '../model/gas-price.js';
+import type { BatchRules } from '../model/grouping.js';
 import { Confirmer } from './following/confirmer.js';
 import { InclusionRate } from './following/inclusion-rate.js';
 import { LaneFollowing } from './following/lane-following.js';
@@ -38,6 +39,7 @@ import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
 import { LaneSending } from './sending/lane-sending.js';
+import type { SendGroup } from './sending/rechecked.js';
 import { LaneState } from './state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 
@@ -104,6 +106,12 @@ export class TestChain {
   recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' | Promise<never> =
     () => ({});
   gas = 100_000n;
+  /** How what passes is divided into transactions; all of it into one where a test does not say. */
+  grouping: (
+    ready: readonly TakenSettlement[],
+    rules: BatchRules,
+  ) => readonly SendGroup<TakenSettlement>[] = (items) =>
+    items.length === 0 ? [] : [{ items, gas: this.gas }];
   readonly payers = new TestPayers();
 
   // ---------------------------------------------------------------- what a test does
@@ -303,6 +311,8 @@ export interface LaneWorldOptions {
   /** A process without the key. */
   readonly isFollowing?: boolean;
   readonly windowMax?: number;
+  /** Assets whose payments may share a transaction. */
+  readonly safeAssets?: ReadonlySet<string>;
   /** It refills lanes and settles nothing. */
   readonly treasury?: Pick<Treasury, 'rules' | 'levels'>;
 }
@@ -323,8 +333,9 @@ export class LaneWorld {
     readonly clock: TestClock,
     readonly chain: TestChain,
     readonly store: MemoryLaneStore,
-    { budgets, isFollowing = false, windowMax = 64, treasury: refilling }: LaneWorldOptions = {},
+    options: LaneWorldOptions = {},
   ) {
+    const { budgets, isFollowing = false, windowMax = 64, treasury: refilling } = options;
     const observer = recordingObserver(this.told);
     this.signer = new TestSigner(clock);
     const look = async (address: Address): Promise<AccountLook> => ({
@@ -410,7 +421,7 @@ export class LaneWorld {
         simulator: {
           hasDecided: false,
           clear: () => undefined,
-          recheck: async (ready) => {
+          recheck: async (ready, rules) => {
             const answer = await chain.recheck(ready.map(({ id }) => id));
             if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
             if (answer === 'hangs') return new Promise(() => undefined);
@@ -421,11 +432,15 @@ export class LaneWorld {
             const undecided = ready.filter(({ id }) => answer.undecided?.includes(id));
             const others = [...refusals.map(({ item }) => item), ...undecided];
             const items = ready.filter((item) => !others.includes(item));
-            const groups = items.length === 0 ? [] : [{ items, gas: chain.gas }];
+            const groups = chain.grouping(items, rules);
             return [{ groups, refusals, undecided, blockNumber: chain.latest }];
           },
         },
-        batchRules: { maxItems: 32, safeAssets: new Set(), optOut: new Set() },
+        batchRules: {
+          maxItems: 32,
+          safeAssets: options.safeAssets ?? new Set(),
+          optOut: new Set(),
+        },
         headMaxAgeMs: 0,
       });
   }

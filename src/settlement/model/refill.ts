@@ -1,10 +1,11 @@
 import type { Address } from 'viem';
+import type { LaneTrouble } from './lane-status.js';
 
 /** Whom a treasury refills, when, and up to what. */
 export interface RefillRules {
   /** Its lanes, by settings alone. Lower case. */
   readonly lanes: ReadonlySet<Address>;
-  /** Settlements: a lane that pays for fewer is refilled, so that it pays for `refillTo`. */
+  /** Settlements: a lane that pays for fewer is refilled, so that it pays for `refillTo`; see {@link lowLanes}. */
   readonly refillBelow: number;
   readonly refillTo: number;
   /** Wei a day (UTC), gas included. */
@@ -19,12 +20,20 @@ export interface LaneLevel {
   /** `0` while it has not asked yet for its balance and for what gas costs. */
   readonly gasPriceWei: string;
   readonly isRetiring?: boolean;
+  readonly trouble?: LaneTrouble | undefined;
   /** Milliseconds since it said so. */
   readonly silentMs: number;
 }
 
 /** Who has been silent for longer than this is not refilled: nobody sends with it. */
 const SILENT_MS = 5000;
+
+/** A lane that says that it is short. */
+export interface LowLane {
+  readonly address: Address;
+  /** Settlements: it is short where the chain shows that it pays for fewer. */
+  readonly mark: number;
+}
 
 /**
  * The lanes that pay for too few settlements, the emptiest first. What they say comes from the ledger, so that it only
@@ -33,20 +42,34 @@ const SILENT_MS = 5000;
 export function lowLanes(
   chainId: number,
   levels: readonly LaneLevel[],
-  { lanes, refillBelow }: Pick<RefillRules, 'lanes' | 'refillBelow'>,
-): readonly Address[] {
+  rules: Pick<RefillRules, 'lanes' | 'refillBelow' | 'refillTo'>,
+): readonly LowLane[] {
   const low = levels.filter(
     (one) =>
       one.chainId === chainId &&
       one.silentMs <= SILENT_MS &&
       one.isRetiring !== true &&
       one.gasPriceWei !== '0' &&
-      one.settlementsLeft < refillBelow,
+      one.settlementsLeft < markOf(one, rules),
   );
-  const signers = [...low]
-    .sort((a, b) => a.settlementsLeft - b.settlementsLeft)
-    .map(({ signer }) => signer.toLowerCase() as Address);
-  return [...new Set(signers)].filter((signer) => lanes.has(signer));
+  const marks = new Map<Address, number>();
+  for (const one of [...low].sort((a, b) => a.settlementsLeft - b.settlementsLeft)) {
+    const signer = one.signer.toLowerCase() as Address;
+    if (rules.lanes.has(signer))
+      marks.set(signer, Math.max(markOf(one, rules), marks.get(signer) ?? 0));
+  }
+  return [...marks].map(([address, mark]) => ({ address, mark }));
+}
+
+/**
+ * A lane that says `no_gas` has something to send that costs more than it has, though it would pay for enough typical
+ * settlements. Half of the way up it is refilled, so that no refill is of less than the other half.
+ */
+function markOf(
+  { trouble }: Pick<LaneLevel, 'trouble'>,
+  { refillBelow, refillTo }: Pick<RefillRules, 'refillBelow' | 'refillTo'>,
+): number {
+  return trouble === 'no_gas' ? Math.ceil((refillBelow + refillTo) / 2) : refillBelow;
 }
 
 /**
@@ -57,9 +80,10 @@ export function lowLanes(
 export function refillFor(
   balanceWei: bigint,
   settlementWei: bigint,
-  { refillBelow, refillTo }: Pick<RefillRules, 'refillBelow' | 'refillTo'>,
+  mark: number,
+  { refillTo }: Pick<RefillRules, 'refillTo'>,
 ): bigint | undefined {
-  if (balanceWei >= settlementWei * BigInt(refillBelow)) return undefined;
+  if (balanceWei >= settlementWei * BigInt(mark)) return undefined;
   return settlementWei * BigInt(refillTo) - balanceWei;
 }
 

@@ -18,10 +18,10 @@ export interface PayerFundingOptions {
 
 /**
  * - `waits`: on its way, or not possible now; the next block shows whether the payer is still short.
- * - `gone`: nobody waits for the settlement any more. `budget`: the money of the day is spent.
- * - `too_much`: more than one payer is sent.
+ * - `no_gas`: the lane has not the money now. `budget`: the money of the day is spent.
+ * - `gone`: nobody waits for the settlement any more. `too_much`: more than one payer is sent.
  */
-export type FundingResult = 'waits' | 'gone' | 'budget' | 'too_much';
+export type FundingResult = 'waits' | 'no_gas' | 'gone' | 'budget' | 'too_much';
 
 /** Sends payers the native coins that their own transactions need and they are short of. */
 export class PayerFunding {
@@ -39,10 +39,11 @@ export class PayerFunding {
     // Judged before it was claimed; but the ledger may say what it likes, and settings hold all the same.
     if (valueWei > (budgets.topUpWei ?? 0n)) return 'too_much';
     const head = heads.current;
-    if (head === undefined || !state.hasRoom || !(await readiness.isReady())) return 'waits';
+    if (head === undefined || !state.hasRoom) return 'waits';
+    if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'waits';
     if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
       readiness.rest('no_gas');
-      return 'waits';
+      return 'no_gas';
     }
     const payer = payment.authorization.from;
     const funding = { payer, payerNonce: transaction.accountNonce, valueWei, settlementId: id };

@@ -236,6 +236,10 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     );
     await run();
     expect([stages('a'), fundings(), lane.state.trouble]).toEqual([['work'], [], 'no_gas']);
+    // It is not the payer's approval that came to nothing.
+    await lane.clock.pass(60_000);
+    await run();
+    expect(lane.store.claims.endingOf('a').reason).toBe('no_gas');
   });
 
   it('takes no payment by another way than its own where nobody pays for approvals', async () => {

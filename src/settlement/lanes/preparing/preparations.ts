@@ -52,6 +52,8 @@ interface Waiting {
   restsUntil: number;
   /** The first block at which it seemed to come to nothing. */
   doubtedAt: bigint | undefined;
+  /** Whether the lane had not the money to send its payer what it is short of. */
+  isUnpaid: boolean;
 }
 
 /** Runs a step of the lane when those before it have ended. */
@@ -126,7 +128,7 @@ export class Preparations {
   #wait(taken: TakenSettlement, preparation: Preparation, restsUntil = 0): void {
     const since = this.#since.get(taken) ?? this.options.clock.steady();
     this.#since.set(taken, since);
-    const unseen = { lookedAt: undefined, doubtedAt: undefined };
+    const unseen = { lookedAt: undefined, doubtedAt: undefined, isUnpaid: false };
     this.#waiting.set(taken.id, { taken, preparation, since, restsUntil, ...unseen });
     this.#look();
   }
@@ -261,6 +263,7 @@ export class Preparations {
     // Opened anew meanwhile.
     if (this.#waiting.get(taken.id) !== waiting) return;
     const funded = await this.#funding.fund(held, taken, preparation.transaction, balanceWei);
+    waiting.isUnpaid = funded === 'no_gas';
     if (funded === 'gone') this.#waiting.delete(taken.id);
     if (funded === 'too_much') await this.#refuse(held, waiting, preparation.failed);
     if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
@@ -276,7 +279,8 @@ export class Preparations {
       if (deadlineOf(payment) <= nowSeconds) {
         await this.#refuse(held, waiting, actionOf(payment.authorization).reasons.expired);
       } else if (this.#isOld(waiting.since)) {
-        await this.#refuse(held, waiting, waiting.preparation.failed);
+        // Where it never had the money nothing of the payer's has failed.
+        await this.#refuse(held, waiting, waiting.isUnpaid ? 'no_gas' : waiting.preparation.failed);
       }
     }
   }

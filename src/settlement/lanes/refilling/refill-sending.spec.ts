@@ -124,6 +124,23 @@ describe('a treasury', () => {
     expect(refills()).toEqual([{ to: LOW, valueWei: 5n * SETTLEMENT + 1n }]);
   });
 
+  it.each([
+    // Half of the way from 5 to 10.
+    ['is short of half a refill', 8n * SETTLEMENT - 1n, [2n * SETTLEMENT + 1n]],
+    ['is short of less than that', 8n * SETTLEMENT, []],
+  ])('refills a lane that says no_gas above the mark, where it %s', async (_, balance, values) => {
+    // It has a payment that costs more than it has.
+    chain.balances.set(LOW, balance);
+    levels = [level(LOW, 7, { trouble: 'no_gas' })];
+    await look();
+    expect(treasury.signer.values).toEqual(values);
+    await start();
+    chain.balances.set(LOW, balance);
+    levels = [level(LOW, 7, { trouble: 'head_stale' })];
+    await look();
+    expect(attempts()).toEqual([]);
+  });
+
   it('believes no node that has not seen the refill before', async () => {
     await look();
     await finish(0);

@@ -123,11 +123,12 @@ export class RefillSending implements Sending {
     if (head === undefined) throw new ReopenLane('no head');
     const settlementWei = readiness.costOf(gasEstimates.typical);
     const gasWei = readiness.costOf(FUND_GAS);
-    for (const to of lowLanes(chain.chainId, await treasury.levels(), rules)) {
+    const low = lowLanes(chain.chainId, await treasury.levels(), rules);
+    for (const { address: to, mark } of low) {
       const { balanceWei, usedNonces } = await treasury.look(to);
       // A node that has not seen the refill before would show this lane as it was then.
       if (usedNonces < this.options.state.next) return undefined;
-      const valueWei = refillFor(balanceWei, settlementWei, rules);
+      const valueWei = refillFor(balanceWei, settlementWei, mark, rules);
       // A transfer runs the code of its receiver, and has no gas for that.
       if (valueWei === undefined || (await chain.hasCode(to))) continue;
       if (!readiness.canSpend(valueWei + gasWei)) return 'no_gas';

@@ -45,17 +45,21 @@ export class GasBalance {
     this.#readAt = this.clock.steady();
   }
 
+  /** What is left when what is in flight has cost all it may. Unknown counts as none. */
+  freeWei(inFlight: Iterable<TrackedAttempt>): bigint {
+    let free = this.balanceWei;
+    for (const { attempt } of inFlight) free -= mostCostOf(attempt);
+    return free > 0n ? free : 0n;
+  }
+
   /**
-   * How many settlements the money pays for, after what is in flight has cost all it may. Unknown
-   * counts as none.
+   * How many settlements that pays for.
    *
    * @param costWei - what one settlement costs at the price of now.
    */
   settlementsLeft(inFlight: Iterable<TrackedAttempt>, costWei: bigint): number {
-    if (this.#balanceWei === undefined) return 0;
-    let free = this.#balanceWei;
-    for (const { attempt } of inFlight) free -= mostCostOf(attempt);
-    if (free <= 0n) return 0;
+    const free = this.freeWei(inFlight);
+    if (free === 0n) return 0;
     return costWei === 0n ? Number.MAX_SAFE_INTEGER : Number(free / costWei);
   }
 }

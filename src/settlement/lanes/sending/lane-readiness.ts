@@ -90,6 +90,13 @@ export class LaneReadiness {
     return gas * (this.#fees?.maxFeePerGas ?? 0n);
   }
 
+  /** Gas that the money pays for at the fees of now, after what is in flight; `undefined` where it costs nothing. */
+  get payableGas(): bigint | undefined {
+    const { gasBalance, state } = this.options;
+    const price = this.#fees?.maxFeePerGas ?? 0n;
+    return price === 0n ? undefined : gasBalance.freeWei(state.pending) / price;
+  }
+
   /** A node takes only what its sender could pay for if it used all its gas. */
   canPayFor(gas: bigint): boolean {
     return this.canSpend(this.costOf(gas));

@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { batchGas, groupForSending } from '../../model/grouping.js';
 import { ReopenLane } from '../lane-errors.js';
 import { aLaneWorld, aPayment, CHAIN_ID, GWEI, type LaneWorld } from '../lane-world.builder.js';
+
+/** Of the chain of these tests, wei for a unit of gas. */
+const MAX_FEE = GWEI;
 
 /** What a lane does with what is ready. */
 describe('a lane that sends', () => {
@@ -125,6 +130,29 @@ describe('a lane that sends', () => {
     await lane.send('a');
     expect(states('a')).toEqual(['ready']);
     expect(lane.state.trouble).toBe(trouble);
+  });
+
+  it('sends as many together as its money pays for', async () => {
+    lane = await aLaneWorld({ safeAssets: new Set([assetNameOf(aPayment(1))]) });
+    lane.chain.grouping = (ready, rules) => {
+      const { batches, singles } = groupForSending(ready, rules, () => 100_000n);
+      const all = [...batches, ...singles.map((one) => [one])];
+      return all.map((items) => ({ items, gas: batchGas(items.map(() => 100_000n)) }));
+    };
+    // Of one batch of two, and of no more.
+    lane.chain.balance = () => Promise.resolve(batchGas([100_000n, 100_000n]) * MAX_FEE);
+    await lane.send('a', 'b', 'c', 'd');
+    expect(states('a', 'b', 'c', 'd').sort()).toEqual(['attempt', 'attempt', 'ready', 'ready']);
+    expect([lane.state.next, lane.state.trouble]).toEqual([1, 'no_gas']);
+  });
+
+  it('sends what it can pay for beside what costs more than it has', async () => {
+    lane.chain.grouping = (ready) =>
+      ready.map((one) => ({ items: [one], gas: one.id === 'dear' ? 900_000n : 100_000n }));
+    lane.chain.balance = () => Promise.resolve(200_000n * MAX_FEE);
+    await lane.send('dear', 'cheap');
+    expect(states('dear', 'cheap')).toEqual(['ready', 'attempt']);
+    expect(lane.state.trouble).toBe('no_gas');
   });
 
   it('rests when its own budget of the day is used up', async () => {

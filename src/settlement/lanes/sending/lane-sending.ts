@@ -196,8 +196,9 @@ export class LaneSending implements Sending {
       if (!canSend || !this.options.state.hasRoom || !isGoing()) {
         await this.#giveBack(held, group.items);
       } else if (!this.options.readiness.canPayFor(group.gas)) {
+        // Others may cost less.
         await this.#giveBack(held, group.items);
-        canSend = this.options.readiness.rest('no_gas');
+        this.options.readiness.rest('no_gas');
       } else {
         canSend = await this.#sendOne(held, group, blockNumber);
       }
@@ -278,13 +279,16 @@ export class LaneSending implements Sending {
   }
 
   #rules(): BatchRules {
-    const { batchRules, chain, suspensions, state } = this.options;
+    const { batchRules, chain, suspensions, state, readiness, heads } = this.options;
+    const most = gasBoundOf(heads.current?.latest.gasLimit ?? 0n);
+    const payable = readiness.payableGas ?? most;
     const safeAssets = [...batchRules.safeAssets].filter((one) => !suspensions.isSuspended(one));
     return {
       ...batchRules,
       maxItems: chain.canBatch() ? Math.min(batchRules.maxItems, state.batchMost) : 1,
       safeAssets: new Set(safeAssets),
-      maxGas: gasBoundOf(this.options.heads.current?.latest.gasLimit ?? 0n),
+      // A lane that is low sends smaller batches: a larger one would wait for money that may not come.
+      maxGas: payable < most ? payable : most,
     };
   }
 }
