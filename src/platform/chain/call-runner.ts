@@ -84,9 +84,10 @@ export class CallRunner {
     const { call, gas, sender, token } = settlement;
     const traffic = this.#trafficOf(settlement);
     if (conduct.isTrusted(token)) {
+      if (await this.#returnsBesideOthers(settlement, traffic)) return PAID_AT_ITS_WORD;
       const outcome = await this.#run(call, { sender, gas, at: 'latest', traffic });
       if (outcome.status === 'halted') this.#noteBurn(settlement);
-      return outcome.status === 'returned' ? { status: 'paid', gasUsed: undefined } : outcome;
+      return outcome.status === 'returned' ? PAID_AT_ITS_WORD : outcome;
     }
     return (await simulation.isSupported(health.endpoint))
       ? this.#simulateWhole(settlement, traffic)
@@ -127,6 +128,17 @@ export class CallRunner {
     if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
     simulation.doubt(health.endpoint);
     throw this.#unavailable('eth_simulateV1');
+  }
+
+  /** Whether it returns where it is asked together with others. What does not is asked alone. */
+  async #returnsBesideOthers(settlement: Settlement, traffic: Traffic): Promise<boolean> {
+    const { call, sender, gas, isSenderBound } = settlement;
+    if (traffic.kind !== 'open' || isSenderBound === true) return false;
+    const { health, timeoutMs } = this.parts;
+    const tried = { to: call.to, data: call.data, gas: gas - intrinsicGasOf(call) };
+    const word = await health.joint.returns(tried, sender, timeoutMs);
+    if (word === 'silent') throw this.#unavailable('eth_call');
+    return word === true;
   }
 
   /**
@@ -261,6 +273,14 @@ export class CallRunner {
     noteFailure(this.parts.health);
     return new ChainUnavailableError(this.parts.chainId, operation);
   }
+}
+
+/** Trusted code is believed when it returns. */
+const PAID_AT_ITS_WORD: Effect = { status: 'paid', gasUsed: undefined };
+
+/** What a transaction costs before it runs, none of its bytes being zero (EIP-2028): never less than it does. */
+function intrinsicGasOf({ data }: Call): bigint {
+  return 21_000n + 16n * BigInt(Math.ceil((data.length - 2) / 2));
 }
 
 function callParams(

@@ -132,6 +132,14 @@ export class ChainView implements ChainQueries {
   }
 
   async hasCode(address: Address, at: BlockPoint = 'latest'): Promise<boolean> {
+    if (at === 'latest') {
+      const word = await this.health.joint.hasCode(address, this.timeoutMs);
+      if (word === 'silent') throw this.#unavailable('eth_getCode');
+      if (word !== 'alone') {
+        noteAnswer(this.health);
+        return word;
+      }
+    }
     return (await this.code(address, at)) !== '0x';
   }
 

@@ -1,9 +1,12 @@
 import type { BlockHeader } from './block.js';
+import { JointCalls } from './joint/joint-calls.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 
 /** What the last probe and the calls since then have shown about one endpoint. */
 export interface EndpointHealth {
   readonly endpoint: RpcCaller;
+  /** Questions that may share one call of it. */
+  readonly joint: JointCalls;
   /** Whether it answered the last probe. */
   isReachable: boolean | undefined;
   /** `false` is proof that it serves another chain. */
@@ -48,6 +51,7 @@ const TIP_KEPT_MS = 10_000;
 export function newEndpointHealth(endpoint: RpcCaller): EndpointHealth {
   return {
     endpoint,
+    joint: new JointCalls(endpoint),
     isReachable: undefined,
     isRightChain: undefined,
     head: undefined,
