@@ -320,3 +320,49 @@ describe('a simulated settlement', () => {
     expect(asked.map(({ method, apart }) => [method, apart])).toEqual([['eth_call', undefined]]);
   });
 });
+
+describe('settlements of trusted code that are looked at together', () => {
+  const isJoint = ({ method, call }: Asked): boolean => method === 'eth_call' && !('to' in call);
+  const both = (node: ReturnType<typeof aNode>, more: Partial<Settlement>) =>
+    Promise.all([0, 1].map(() => node.runner.simulate({ ...SETTLEMENT, ...more })));
+  const aTrustingNode = (joint: RpcOutcome) => {
+    const node = aNode((asked) => (isJoint(asked) ? joint : result('0x')));
+    node.conduct.trust([TOKEN]);
+    return node;
+  };
+
+  it('are one call, and paid where they return', async () => {
+    const node = aTrustingNode(result('0x010101'));
+    const effects = await both(node, { mayJoin: true });
+    expect(effects.map(({ status }) => status)).toEqual(['paid', 'paid']);
+    expect(node.asked.map(isJoint)).toEqual([true]);
+  });
+
+  it('are asked alone where they do not', async () => {
+    const node = aTrustingNode(result('0x010001'));
+    const effects = await both(node, { mayJoin: true });
+    expect(effects.map(({ status }) => status)).toEqual(['paid', 'paid']);
+    expect(node.asked.map(isJoint)).toEqual([true, false]);
+  });
+
+  it('have no answer where the node has none', async () => {
+    const node = aTrustingNode({ kind: 'silent', cause: 'connection' });
+    await expect(both(node, { mayJoin: true })).rejects.toThrow('no endpoint');
+  });
+
+  it.each<[string, Partial<Settlement>]>([
+    ['at the last look, which is at what will be sent', {}],
+    ['where only the lane may send it', { mayJoin: true, isSenderBound: true }],
+  ])('are asked alone %s', async (_, more) => {
+    const node = aTrustingNode(result('0x010101'));
+    await both(node, more);
+    expect(node.asked.map(({ call }) => call['to'])).toEqual([TOKEN, TOKEN]);
+  });
+
+  it('are asked alone where the code is not trusted, or a payer has burnt gas', async () => {
+    const node = aTrustingNode(result('0x010101'));
+    node.conduct.noteBurn(TOKEN, PAYER);
+    await both(node, { mayJoin: true });
+    expect(node.asked.some(isJoint)).toBe(false);
+  });
+});

@@ -132,8 +132,8 @@ export class CallRunner {
 
   /** Whether it returns where it is asked together with others. What does not is asked alone. */
   async #returnsBesideOthers(settlement: Settlement, traffic: Traffic): Promise<boolean> {
-    const { call, sender, gas, isSenderBound } = settlement;
-    if (traffic.kind !== 'open' || isSenderBound === true) return false;
+    const { call, sender, gas, isSenderBound, mayJoin } = settlement;
+    if (traffic.kind !== 'open' || isSenderBound === true || mayJoin !== true) return false;
     const { health, timeoutMs } = this.parts;
     const tried = { to: call.to, data: call.data, gas: gas - intrinsicGasOf(call) };
     const word = await health.joint.returns(tried, sender, timeoutMs);

@@ -30,6 +30,8 @@ export interface Settlement {
   readonly sender: Sender | undefined;
   /** Whether the call succeeds from that account alone. */
   readonly isSenderBound?: boolean;
+  /** Whether it may be asked together with others. The last look before money is spent is at exactly what will be sent. */
+  readonly mayJoin?: boolean;
   /** Gas limit of the transaction. */
   readonly gas: bigint;
   readonly token: Address;

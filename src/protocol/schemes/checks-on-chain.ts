@@ -57,7 +57,8 @@ export async function simulate(
   requirements: Requirements,
   context: VerifyContext,
 ): Promise<FailedEffect | undefined> {
-  const effect = await context.chain.simulate(settlementOf(settling, requirements, context));
+  const settlement = settlementOf(settling, requirements, context);
+  const effect = await context.chain.simulate({ ...settlement, mayJoin: true });
   return effect.status === 'paid' ? undefined : effect;
 }
 
