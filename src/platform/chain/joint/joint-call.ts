@@ -23,7 +23,7 @@ export interface JointAnswer {
 
 /** What a program may take up (EIP-3860). */
 export const PROGRAM_MAX_BYTES = 49_152;
-/** Gas beside that of the calls: to make an account for each (EIP-1014), to copy what it runs, and to look at accounts. */
+/** Gas beside that of the calls: to make an account for each, to copy what it runs, and to look at accounts (EIP-2929). */
 const PROGRAM_GAS = 100_000n;
 const CALL_GAS = 60_000n;
 const ACCOUNT_GAS = 5_000n;
