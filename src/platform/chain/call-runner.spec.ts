@@ -359,6 +359,16 @@ describe('settlements of trusted code that are looked at together', () => {
     expect(node.asked.map(({ call }) => call['to'])).toEqual([TOKEN, TOKEN]);
   });
 
+  it('are asked alone where a transaction with so little gas would not be taken', async () => {
+    const node = aTrustingNode(result('0x010101'));
+    const call = { to: TOKEN, data: `0x${'ab'.repeat(4500)}` } as const;
+    // 21 000 and 40 for each byte (EIP-7623).
+    await both(node, { mayJoin: true, call, gas: 200_999n });
+    expect(node.asked.some(isJoint)).toBe(false);
+    await both(node, { mayJoin: true, call, gas: 201_000n });
+    expect(node.asked.some(isJoint)).toBe(true);
+  });
+
   it('are asked alone where the code is not trusted, or a payer has burnt gas', async () => {
     const node = aTrustingNode(result('0x010101'));
     node.conduct.noteBurn(TOKEN, PAYER);

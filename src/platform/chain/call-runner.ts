@@ -24,6 +24,7 @@ import type { RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
 import { readSimulation, readSimulationAfter, simulationOf } from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
+import { floorGasOf, intrinsicGasOf } from './transaction-gas.js';
 
 /** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
 const GOOD_TRANSFER_GAS = 200_000n;
@@ -134,6 +135,7 @@ export class CallRunner {
   async #returnsBesideOthers(settlement: Settlement, traffic: Traffic): Promise<boolean> {
     const { call, sender, gas, isSenderBound, mayJoin } = settlement;
     if (traffic.kind !== 'open' || isSenderBound === true || mayJoin !== true) return false;
+    if (gas < floorGasOf(call)) return false;
     const { health, timeoutMs } = this.parts;
     const tried = { to: call.to, data: call.data, gas: gas - intrinsicGasOf(call) };
     const word = await health.joint.returns(tried, sender, timeoutMs);
@@ -277,11 +279,6 @@ export class CallRunner {
 
 /** Trusted code is believed when it returns. */
 const PAID_AT_ITS_WORD: Effect = { status: 'paid', gasUsed: undefined };
-
-/** What a transaction costs before it runs, none of its bytes being zero (EIP-2028): never less than it does. */
-function intrinsicGasOf({ data }: Call): bigint {
-  return 21_000n + 16n * BigInt(Math.ceil((data.length - 2) / 2));
-}
 
 function callParams(
   { to, data }: Call,

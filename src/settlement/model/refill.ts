@@ -1,5 +1,4 @@
 import type { Address } from 'viem';
-import type { LaneTrouble } from './lane-status.js';
 
 /** Whom a treasury refills, when, and up to what. */
 export interface RefillRules {
@@ -20,7 +19,8 @@ export interface LaneLevel {
   /** `0` while it has not asked yet for its balance and for what gas costs. */
   readonly gasPriceWei: string;
   readonly isRetiring?: boolean;
-  readonly trouble?: LaneTrouble | undefined;
+  /** A `LaneTrouble`. */
+  readonly trouble?: string | undefined;
   /** Milliseconds since it said so. */
   readonly silentMs: number;
 }

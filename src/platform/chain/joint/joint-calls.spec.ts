@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import type { RpcCaller } from '../rpc/rpc-caller.js';
 import type { RpcOutcome, SilenceCause } from '../rpc/rpc-outcome.js';
 import { decodeJointCall, encodeJointCall, gasOfCall, type TriedCall } from './joint-call.js';
-import { JointCalls, type JointWord } from './joint-calls.js';
+import { JointCalls } from './joint-calls.js';
+import type { JointWord } from './joint-queue.js';
 
 const TOKEN: Address = `0x${'11'.repeat(20)}`;
 const ACCOUNT: Address = `0x${'22'.repeat(20)}`;
@@ -11,6 +12,11 @@ const LANE = { address: `0x${'55'.repeat(20)}`, gasPriceWei: 5n, balanceWei: 10n
 const aCall = (more: Partial<TriedCall> = {}): TriedCall => ({
   ...{ to: TOKEN, data: `0x${'ab'.repeat(300)}`, gas: 270_000n },
   ...more,
+});
+
+const error = (code: number): RpcOutcome => ({
+  kind: 'error',
+  error: { code, message: '', data: undefined },
 });
 
 describe('the answer to a joint call', () => {
@@ -69,15 +75,38 @@ describe('questions to one node', () => {
   const silent = (cause: SilenceCause): RpcOutcome => ({ kind: 'silent', cause });
 
   it('that come together are one call, and each has its own word', async () => {
-    const questions = [returns(), returns(), joint.hasCode(ACCOUNT, 2000)];
+    const questions = [returns(), joint.returns(aCall(), LANE, 2000)];
     await turn();
-    const program = encodeJointCall({ calls: [aCall(), aCall()], accounts: [ACCOUNT] });
+    const program = encodeJointCall({ calls: [aCall(), aCall()], accounts: [] });
     expect(asked.map(({ call }) => [call['data'], call['to'], call['from']])).toEqual([
       [program, undefined, LANE.address],
     ]);
     expect(asked[0]).toMatchObject({ override: undefined, timeoutMs: 2000 });
-    await answer(0, result('0x01000101'));
-    expect(await words(questions)).toEqual([false, true, true]);
+    await answer(0, result('0x010001'));
+    expect(await words(questions)).toEqual([false, true]);
+  });
+
+  it('about accounts wait for no code of strangers: they have a call of their own', async () => {
+    const calls = many(2);
+    const looks = [joint.hasCode(ACCOUNT, 300), joint.hasCode(TOKEN, 300)];
+    await turn();
+    const program = encodeJointCall({ calls: [], accounts: [ACCOUNT, TOKEN] });
+    expect(asked[1]).toMatchObject({ call: { data: program }, timeoutMs: 300 });
+    await answer(1, result('0x010001'));
+    expect(await words(looks)).toEqual([false, true]);
+    await answer(0, { kind: 'silent', cause: 'timeout' });
+    expect(await words(calls)).toEqual(['alone', 'alone']);
+    for (const account of [ACCOUNT, TOKEN]) void joint.hasCode(account, 300);
+    await turn();
+    expect(asked).toHaveLength(3);
+  });
+
+  it('of several lanes come from the one that pays most: a price below the block’s fails for all', async () => {
+    for (const gasPriceWei of [5n, 9n, 7n]) {
+      void joint.returns(aCall(), { ...LANE, gasPriceWei }, 1000);
+    }
+    await turn();
+    expect(asked[0]?.call['gasPrice']).toBe('0x9');
   });
 
   it('a lone call with a look at one account is sent back: it would gain nothing', async () => {
@@ -133,14 +162,11 @@ describe('questions to one node', () => {
   });
 
   it.each<[string, RpcOutcome, JointWord, boolean]>([
-    [
-      'an error',
-      { kind: 'error', error: { code: -32_000, message: '', data: undefined } },
-      'alone',
-      true,
-    ],
+    ['an error', error(-32_000), 'alone', true],
     ['something else', result('0x6080'), 'alone', true],
-    ['nothing in time', silent('timeout'), 'silent', true],
+    ['nothing in time', silent('timeout'), 'alone', true],
+    ['that too much was asked', error(-32_005), 'silent', false],
+    ['with too many requests', error(429), 'silent', false],
     ['nothing, for it is away', silent('connection'), 'silent', false],
     ['nothing, for too much was asked of it', silent('rate_limited'), 'silent', false],
   ])('a node that answers %s', async (_, outcome, word, rests) => {
@@ -153,5 +179,61 @@ describe('questions to one node', () => {
     await turn();
     expect(asked).toHaveLength(rests ? 1 : 2);
     if (rests) expect(await words(next)).toEqual(['alone', 'alone']);
+  });
+
+  describe('to a node that fails', () => {
+    const fail = async (): Promise<void> => {
+      const questions = many(2);
+      await turn();
+      await answer(asked.length - 1, error(-32_000));
+      expect(await words(questions)).toEqual(['alone', 'alone']);
+    };
+    const isAsked = async (): Promise<boolean> => {
+      const before = asked.length;
+      void many(2);
+      await turn();
+      return asked.length > before;
+    };
+
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    });
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    it('are alone for a second, then for twice as long each time, a minute at most', async () => {
+      for (const rest of [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]) {
+        await fail();
+        jest.advanceTimersByTime(rest - 1);
+        expect(await isAsked()).toBe(false);
+        jest.advanceTimersByTime(1);
+      }
+    });
+
+    it('are tried by one round, which nobody waits behind, until it answers', async () => {
+      await fail();
+      jest.advanceTimersByTime(1000);
+      const trial = many(2);
+      await turn();
+      expect(asked).toHaveLength(2);
+      expect(await words(many(2))).toEqual(['alone', 'alone']);
+      await answer(1, result('0x010101'));
+      expect(await words(trial)).toEqual([true, true]);
+      expect(await isAsked()).toBe(true);
+      expect(await isAsked()).toBe(true);
+    });
+
+    it('are alone where they gathered while it failed', async () => {
+      for (let flight = 0; flight < 4; flight += 1) {
+        void many(2);
+        await turn();
+      }
+      const gathered = many(30);
+      await turn();
+      await answer(0, silent('timeout'));
+      expect(await words(gathered)).toEqual(gathered.map(() => 'alone'));
+      expect(asked).toHaveLength(4);
+    });
   });
 });

@@ -1,7 +1,8 @@
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
 import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { quantity } from '../block.js';
 import type { RpcCaller } from '../rpc/rpc-caller.js';
+import { isRateLimit } from '../rpc/rpc-classes.js';
 import type { RpcOutcome, SilenceCause } from '../rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from '../sender-fields.js';
 import {
@@ -9,10 +10,12 @@ import {
   decodeJointCall,
   encodeJointCall,
   gasOfCall,
+  type JointCall,
   jointGasOf,
   PROGRAM_MAX_BYTES,
   type TriedCall,
 } from './joint-call.js';
+import { JointQueue, type JointWord, type RoundOutcome, type Waiting } from './joint-queue.js';
 
 /** Beyond this many there is nothing more to save. */
 const CALLS_MAX = 50;
@@ -23,158 +26,115 @@ const GAS_MAX = 16_000_000n;
 const SHARE = 8;
 /** The rest of the program takes little. */
 const CALLS_MAX_BYTES = PROGRAM_MAX_BYTES - 8192;
-/** While so many are under way, further questions gather. */
-const FLIGHTS_MAX = 4;
-/** For so long a node that did not answer is asked for one thing at a time. */
-const REST_MS = 60_000;
 /** Causes of silence that say nothing of what was asked. */
 const BLAMELESS: ReadonlySet<SilenceCause> = new Set(['connection', 'rate_limited', 'wrong_chain']);
 
-/**
- * - A boolean is the answer.
- * - `alone`: it has to be asked for by itself.
- * - `silent`: the node does not answer.
- */
-export type JointWord = boolean | 'alone' | 'silent';
-
-interface Waiting<T> {
-  readonly subject: T;
-  readonly timeoutMs: number;
-  readonly resolve: (word: JointWord) => void;
-}
-
-interface WaitingCall extends Waiting<TriedCall> {
+interface SentCall {
+  readonly call: TriedCall;
   readonly sender: Sender | undefined;
 }
 
-interface Round {
-  readonly calls: readonly WaitingCall[];
-  readonly accounts: readonly Waiting<Address>[];
-}
-
 /**
- * Asks one node many questions in one call: whether calls return, and whether accounts have code. What comes in
- * one turn of the event loop, or while others are under way, is asked together; a lone question is none of ours.
+ * Asks one node many questions in one call: whether calls return, and whether accounts have code. Each kind has rounds of
+ * its own, so that nobody's look at an account waits for the code of strangers.
  *
  * A yes is what the call alone would have had. A no is not believed: it is for the caller to ask alone.
  */
 export class JointCalls {
-  readonly #calls: WaitingCall[] = [];
-  readonly #accounts: Waiting<Address>[] = [];
-  #flights = 0;
-  #isFlushScheduled = false;
-  /** By `performance.now`. */
-  #restsUntil = 0;
+  readonly #calls: JointQueue<SentCall>;
+  readonly #accounts: JointQueue<Address>;
 
-  constructor(private readonly endpoint: RpcCaller) {}
+  constructor(private readonly endpoint: RpcCaller) {
+    this.#calls = new JointQueue({
+      countOf: callsInOne,
+      ask: (round) => this.#try(round),
+    });
+    this.#accounts = new JointQueue({
+      countOf: () => ACCOUNTS_MAX,
+      ask: (round) => this.#look(round),
+    });
+  }
 
   /**
    * Whether a call returns.
    *
-   * @param sender - whose transaction it is; where questions differ in that, the first one's. The call itself comes
-   *   from an account that nobody knows.
+   * @param sender - whose transaction it is; where questions differ in that, the one who pays the highest price. The
+   *   call itself comes from an account that nobody knows.
    */
   returns(call: TriedCall, sender: Sender | undefined, timeoutMs: number): Promise<JointWord> {
-    if (this.#isResting || !mayJoin(call)) return ALONE;
-    return new Promise((resolve) => {
-      this.#calls.push({ subject: call, sender, timeoutMs, resolve });
-      this.#scheduleFlush();
-    });
+    return mayJoin(call)
+      ? this.#calls.add({ call, sender }, timeoutMs)
+      : Promise.resolve('alone' as const);
   }
 
   /** Whether an account has code in the newest block. */
   hasCode(account: Address, timeoutMs: number): Promise<JointWord> {
-    if (this.#isResting) return ALONE;
-    return new Promise((resolve) => {
-      this.#accounts.push({ subject: account, timeoutMs, resolve });
-      this.#scheduleFlush();
-    });
+    return this.#accounts.add(account, timeoutMs);
   }
 
-  get #isResting(): boolean {
-    return performance.now() < this.#restsUntil;
+  async #try(round: readonly Waiting<SentCall>[]): Promise<RoundOutcome> {
+    const asked = { calls: round.map(({ subject }) => subject.call), accounts: [] };
+    const senders = round.map(({ subject }) => subject.sender);
+    const outcome = await this.#request(asked, timeoutOf(round), dearest(senders));
+    return readRound(outcome, (value) => decodeJointCall(value, asked)?.returned);
   }
 
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-    });
+  async #look(round: readonly Waiting<Address>[]): Promise<RoundOutcome> {
+    const asked = { calls: [], accounts: round.map(({ subject }) => subject) };
+    const outcome = await this.#request(asked, timeoutOf(round));
+    return readRound(outcome, (value) => decodeJointCall(value, asked)?.hasCode);
   }
 
-  #flush(): void {
-    while (this.#flights < FLIGHTS_MAX) {
-      const round = this.#takeRound();
-      if (round === undefined) return;
-      this.#flights += 1;
-      void this.#ask(round).finally(() => {
-        this.#flights -= 1;
-        this.#flush();
-      });
-    }
-  }
-
-  /** As many as may share a call; what is left by itself is sent back. */
-  #takeRound(): Round | undefined {
-    let gas = 0n;
-    let bytes = 0;
-    let count = 0;
-    for (const { subject } of this.#calls) {
-      gas += gasOfCall(subject);
-      bytes += bytesOfCall(subject);
-      if (count === CALLS_MAX || gas > GAS_MAX || bytes > CALLS_MAX_BYTES) break;
-      count += 1;
-    }
-    const calls = this.#calls.splice(0, count);
-    const accounts = this.#accounts.splice(0, ACCOUNTS_MAX);
-    if (calls.length > 1 || accounts.length > 1) return { calls, accounts };
-    settle({ calls, accounts }, 'alone');
-    return undefined;
-  }
-
-  async #ask(round: Round): Promise<void> {
-    try {
-      const asked = {
-        calls: round.calls.map(({ subject }) => subject),
-        accounts: round.accounts.map(({ subject }) => subject),
-      };
-      const outcome = await this.#request(encodeJointCall(asked), jointGasOf(asked), round);
-      const answer = outcome.kind === 'result' && decodeJointCall(outcome.value, asked);
-      if (!answer) {
-        if (outcome.kind !== 'silent' || !BLAMELESS.has(outcome.cause)) {
-          this.#restsUntil = performance.now() + REST_MS;
-        }
-        settle(round, outcome.kind === 'silent' ? 'silent' : 'alone');
-        return;
-      }
-      round.calls.forEach(({ resolve }, index) => {
-        resolve(answer.returned[index] ?? 'alone');
-      });
-      round.accounts.forEach(({ resolve }, index) => {
-        resolve(answer.hasCode[index] ?? 'alone');
-      });
-    } finally {
-      // Whatever happened, nobody waits for ever; who has an answer keeps it.
-      settle(round, 'alone');
-    }
-  }
-
-  #request(program: Hex, gas: bigint, { calls, accounts }: Round): Promise<RpcOutcome> {
-    const sender = calls[0]?.sender;
-    const transaction = { ...senderFields(sender), data: program, gas: quantity(gas) };
+  #request(asked: JointCall, timeoutMs: number, sender?: Sender): Promise<RpcOutcome> {
+    const gas = jointGasOf(asked);
+    const data = encodeJointCall(asked);
+    const transaction = { ...senderFields(sender), data, gas: quantity(gas) };
     const override = sender && balanceOverride(sender, gas);
-    const timeoutMs = Math.max(...[...calls, ...accounts].map((one) => one.timeoutMs));
-    return this.endpoint.request(
-      'eth_call',
-      override === undefined ? [transaction, 'latest'] : [transaction, 'latest', override],
-      timeoutMs,
-    );
+    const params =
+      override === undefined ? [transaction, 'latest'] : [transaction, 'latest', override];
+    return this.endpoint.request('eth_call', params, timeoutMs);
   }
 }
 
-const ALONE: Promise<JointWord> = Promise.resolve('alone');
+/** What a node does not do, or does not do in time, it may do for each question alone. */
+function readRound(
+  outcome: RpcOutcome,
+  read: (value: unknown) => readonly boolean[] | undefined,
+): RoundOutcome {
+  switch (outcome.kind) {
+    case 'result':
+      return read(outcome.value) ?? 'unanswered';
+    case 'error':
+      // Asked one by one it would be asked far more.
+      return isRateLimit(outcome.error) ? 'silent' : 'unanswered';
+    case 'silent':
+      return BLAMELESS.has(outcome.cause) ? 'silent' : 'unanswered';
+  }
+}
+
+function callsInOne(waiting: readonly Waiting<SentCall>[]): number {
+  let gas = 0n;
+  let bytes = 0;
+  let count = 0;
+  for (const { subject } of waiting) {
+    gas += gasOfCall(subject.call);
+    bytes += bytesOfCall(subject.call);
+    if (count === CALLS_MAX || gas > GAS_MAX || bytes > CALLS_MAX_BYTES) break;
+    count += 1;
+  }
+  return count;
+}
+
+/** One price for all: one below that of the block would have the node refuse them all. */
+function dearest(senders: readonly (Sender | undefined)[]): Sender | undefined {
+  return senders.reduce((most, one) =>
+    (one?.gasPriceWei ?? -1n) > (most?.gasPriceWei ?? -1n) ? one : most,
+  );
+}
+
+function timeoutOf(round: readonly Waiting<unknown>[]): number {
+  return Math.max(...round.map(({ timeoutMs }) => timeoutMs));
+}
 
 function mayJoin(call: TriedCall): boolean {
   return (
@@ -183,9 +143,4 @@ function mayJoin(call: TriedCall): boolean {
     gasOfCall(call) * BigInt(SHARE) <= GAS_MAX &&
     bytesOfCall(call) * SHARE <= CALLS_MAX_BYTES
   );
-}
-
-function settle({ calls, accounts }: Round, word: JointWord): void {
-  for (const { resolve } of calls) resolve(word);
-  for (const { resolve } of accounts) resolve(word);
 }

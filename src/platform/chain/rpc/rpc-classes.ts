@@ -20,6 +20,14 @@ const NOT_RUN: ReadonlySet<number> = new Set([
   -32_097, 429,
 ]);
 
+/** Of these, limits of rates: EIP-1474's, and what providers answer. */
+const RATE_LIMITS: ReadonlySet<number> = new Set([-32_005, -32_029, -32_097, 429]);
+
+/** Whether too much was asked of a node, whatever it was. */
+export function isRateLimit({ code }: Pick<RpcError, 'code'>): boolean {
+  return RATE_LIMITS.has(code);
+}
+
 /** Bytes of what a contract returned, or of its revert data, that are looked at. */
 const RETURNED_MAX_BYTES = 32_768;
 

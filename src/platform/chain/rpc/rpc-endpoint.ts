@@ -3,6 +3,7 @@ import type { Secret } from '../../config/secret.js';
 import { readQuantity } from '../block.js';
 import { ApartQueue, type KeptApart, type QueuedCall } from './apart-queue.js';
 import type { RpcCaller } from './rpc-caller.js';
+import { isRateLimit } from './rpc-classes.js';
 import type { RpcObserver } from './rpc-observer.js';
 import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
 
@@ -214,7 +215,7 @@ export class RpcEndpoint implements RpcCaller {
       const parsed = parseJson(await body.text());
       if (statusCode === 429) return { silence: 'rate_limited' };
       if (isBatch && isObject(parsed)) {
-        return isRateLimit(parsed) ? { silence: 'rate_limited' } : 'batch_refused';
+        return isRateLimited(parsed) ? { silence: 'rate_limited' } : 'batch_refused';
       }
       // Some nodes answer an error object with a 4xx or 5xx status; it is an answer all the same.
       const answers = readAnswers(parsed);
@@ -249,9 +250,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** -32005 is "limit exceeded" (EIP-1474); a batch may be answered by it as a whole. */
-function isRateLimit(parsed: Readonly<Record<string, unknown>>): boolean {
-  return isObject(parsed['error']) && parsed['error']['code'] === -32_005;
+/** A batch may be answered by it as a whole. */
+function isRateLimited(parsed: Readonly<Record<string, unknown>>): boolean {
+  return isObject(parsed['error']) && isRateLimit(readError(parsed['error']));
 }
 
 function readAnswers(parsed: unknown): ReadonlyMap<number, RpcOutcome> | undefined {

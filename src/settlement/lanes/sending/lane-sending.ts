@@ -196,7 +196,7 @@ export class LaneSending implements Sending {
       if (!canSend || !this.options.state.hasRoom || !isGoing()) {
         await this.#giveBack(held, group.items);
       } else if (!this.options.readiness.canPayFor(group.gas)) {
-        // Others may cost less.
+        // Others may cost less, and another lane may pay for these.
         await this.#giveBack(held, group.items);
         this.options.readiness.rest('no_gas');
       } else {
