@@ -17,3 +17,15 @@ export function checksumAddress(address: Address): Address {
   }
   return text as Address;
 }
+
+/**
+ * Whether the capitals of an address are those of EIP-55. One without capitals has no checksum, and is good.
+ *
+ * @param text - anything; what is no address is not good.
+ */
+export function hasValidChecksum(text: string): boolean {
+  if (!ADDRESS.test(text)) return false;
+  return text === text.toLowerCase() || text === checksumAddress(text as Address);
+}
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;

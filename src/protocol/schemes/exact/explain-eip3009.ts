@@ -1,5 +1,6 @@
-import { type Address, type Hex, isAddress } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { Finding } from '../../diagnosis/finding.js';
+import { hasValidChecksum } from '../../evm/checksum-address.js';
 import { type BrokenWrapper, unwrapErc6492 } from '../../evm/erc6492.js';
 import type { Eip3009Claim, Payment } from '../../payment/payment.js';
 import { SIGNATURE_MAX_BYTES } from '../../payment/wire-values.js';
@@ -101,7 +102,7 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
     const expected = 'from and to in lower case, or with their EIP-55 checksums';
     const { payerAsSent: got } = payment;
     // A claim has its addresses in lower case: only the payer is known as it came.
-    return got === undefined || isAddress(got)
+    return got === undefined || hasValidChecksum(got)
       ? { path: `${AUTHORIZATION}.to`, expected }
       : { path: `${AUTHORIZATION}.from`, expected, got };
   }

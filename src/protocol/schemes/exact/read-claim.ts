@@ -1,4 +1,5 @@
-import { type Hex, isAddress } from 'viem';
+import type { Hex } from 'viem';
+import { hasValidChecksum } from '../../evm/checksum-address.js';
 import type { Eip3009Claim, Permit2Claim } from '../../payment/payment.js';
 import {
   isShortText,
@@ -54,7 +55,7 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
     validAfter,
     validBefore,
     nonce: nonceBytes?.length === 66 ? nonceBytes : undefined,
-    hasValidChecksums: [from, to].every((one) => typeof one === 'string' && isAddress(one)),
+    hasValidChecksums: [from, to].every((one) => typeof one === 'string' && hasValidChecksum(one)),
     signature,
   };
 }
