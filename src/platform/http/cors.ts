@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isOps } from './ops.js';
 import type { Step } from './step.js';
 
@@ -14,13 +15,21 @@ const ALLOWED_HEADERS =
 const MAX_AGE = '86400';
 
 /**
- * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). One constant
- * header on each answer; a preflight is answered without going further.
+ * Browsers name the origin of each POST (Fetch standard). Who pays by the thousand does not, and is spared the headers:
+ * what answers a POST is in no cache that a browser could get it from.
+ */
+function isNoBrowser({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && headers.origin === undefined;
+}
+
+/**
+ * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). Headers that
+ * are always the same; a preflight is answered without going further.
  */
 export const cors: Step = (request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   // For the page that is served beside it, and no other.
-  if (isOps(request)) {
+  if (isOps(request) || isNoBrowser(request)) {
     next();
     return;
   }
