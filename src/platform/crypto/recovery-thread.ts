@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Address, Hex } from 'viem';
 import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
+import { TurnEnd } from '../concurrency/turn-end.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
 /** What is used of a worker thread. */
@@ -26,6 +27,9 @@ const MESSAGE_MAX = 8;
 export class RecoveryThread {
   readonly #asked = new Map<number, readonly Waiting[]>();
   #next: Waiting[] = [];
+  readonly #turnEnd = new TurnEnd(() => {
+    this.#ask();
+  });
   #lastId = 0;
   #isGone = false;
 
@@ -58,12 +62,8 @@ export class RecoveryThread {
 
   readonly recoverSigner: RecoverSignerAsync = (digest: Hex, signature: Hex) =>
     new Promise((resolve) => {
-      if (this.#next.length === 0) {
-        setImmediate(() => {
-          this.#ask();
-        });
-      }
       this.#next.push({ signed: [digest, signature], resolve });
+      this.#turnEnd.schedule();
     });
 
   #ask(): void {

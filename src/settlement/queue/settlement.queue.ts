@@ -1,5 +1,6 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { within } from '../../platform/concurrency/timing.js';
+import { TurnEnd } from '../../platform/concurrency/turn-end.js';
 import { type JobObserver, NO_TRACES } from './job-observer.js';
 import { jobsFor, type SettlementJob } from './settlement-job.js';
 
@@ -28,7 +29,7 @@ interface Claimed {
  */
 export class SettlementQueue {
   #waiting: Claimed[] = [];
-  #isGathering = false;
+  readonly #turnEnd = new TurnEnd(() => void this.#flush());
   #late = 0;
   #isTroubled = false;
 
@@ -42,9 +43,7 @@ export class SettlementQueue {
   add(settlementId: string): void {
     const traceparent = this.observer.traceOfRequest();
     this.#waiting.push({ settlementId, ...(traceparent !== undefined && { traceparent }) });
-    if (this.#isGathering) return;
-    this.#isGathering = true;
-    setImmediate(() => void this.#flush());
+    this.#turnEnd.schedule();
   }
 
   /** Told by BullMQ, whose connection fails also while nothing is added. */
@@ -55,7 +54,6 @@ export class SettlementQueue {
   async #flush(): Promise<void> {
     const jobs = jobsFor(this.#waiting);
     this.#waiting = [];
-    this.#isGathering = false;
     if (this.#late > 0) return;
     try {
       const adding = this.#addAll(jobs);

@@ -1,3 +1,5 @@
+import { TurnEnd } from '../../concurrency/turn-end.js';
+
 /** While so many are under way, further questions gather. */
 const FLIGHTS_MAX = 4;
 /** For so long a node that did not answer is asked for one thing at a time; each time it does not again, for twice as long. */
@@ -32,8 +34,10 @@ export interface JointQueueOptions<T> {
  */
 export class JointQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
+  readonly #turnEnd = new TurnEnd(() => {
+    this.#flush();
+  });
   #flights = 0;
-  #isFlushScheduled = false;
   /** By `performance.now`. */
   #restsUntil = 0;
   #failures = 0;
@@ -44,22 +48,13 @@ export class JointQueue<T> {
     if (this.#asksAlone) return ALONE;
     return new Promise((resolve) => {
       this.#waiting.push({ subject, timeoutMs, resolve });
-      this.#scheduleFlush();
+      this.#turnEnd.schedule();
     });
   }
 
   /** A node that failed is tried by one round, which nobody waits behind. */
   get #asksAlone(): boolean {
     return performance.now() < this.#restsUntil || (this.#failures > 0 && this.#flights > 0);
-  }
-
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-    });
   }
 
   #flush(): void {
@@ -99,9 +94,6 @@ export class JointQueue<T> {
 
 const ALONE: Promise<JointWord> = Promise.resolve('alone');
 
-function settle(
-  waiting: readonly Waiting<never>[] | readonly Waiting<unknown>[],
-  word: JointWord,
-): void {
+function settle(waiting: readonly Waiting<unknown>[], word: JointWord): void {
   for (const { resolve } of waiting) resolve(word);
 }

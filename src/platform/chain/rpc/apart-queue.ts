@@ -1,3 +1,4 @@
+import { TurnEnd } from '../../concurrency/turn-end.js';
 import type { RpcOutcome } from './rpc-outcome.js';
 
 /** One JSON-RPC call that waits to be sent. */
@@ -52,7 +53,10 @@ export class ApartQueue {
   #gas: number;
   #filledAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #isFlushScheduled = false;
+  /** Calls that come in the same turn of the event loop travel together where they may. */
+  readonly #turnEnd = new TurnEnd(() => {
+    this.#flush();
+  });
 
   constructor(
     private readonly exchange: Exchange,
@@ -69,7 +73,7 @@ export class ApartQueue {
       gas: Number(gas),
       isLastTry: false,
     });
-    if (isTaken) this.#flushSoon();
+    if (isTaken) this.#turnEnd.schedule();
     else call.resolve(NOT_SENT);
   }
 
@@ -87,16 +91,6 @@ export class ApartQueue {
     this.#waiting.set(subject, own);
     this.#count += 1;
     return true;
-  }
-
-  /** Calls that come in the same turn of the event loop travel together where they may. */
-  #flushSoon(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-    });
   }
 
   #schedule(delayMs: number): void {

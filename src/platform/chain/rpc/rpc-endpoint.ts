@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { TurnEnd } from '../../concurrency/turn-end.js';
 import type { Secret } from '../../config/secret.js';
 import { readQuantity } from '../block.js';
 import { ApartQueue, type KeptApart, type QueuedCall } from './apart-queue.js';
@@ -44,7 +45,9 @@ export class RpcEndpoint implements RpcCaller {
   readonly #queue: QueuedCall[] = [];
   readonly #apart: Readonly<Record<KeptApart['kind'], ApartQueue>>;
   #flights = 0;
-  #isFlushScheduled = false;
+  readonly #turnEnd = new TurnEnd(() => {
+    this.#flush();
+  });
   #acceptsBatches = true;
 
   /**
@@ -103,7 +106,7 @@ export class RpcEndpoint implements RpcCaller {
         return;
       }
       this.#queue.push(call);
-      this.#scheduleFlush();
+      this.#turnEnd.schedule();
     });
   }
 
@@ -111,19 +114,6 @@ export class RpcEndpoint implements RpcCaller {
     this.#apart.new.close();
     this.#apart.marked.close();
     await this.#pool.destroy();
-  }
-
-  /**
-   * When everything that has arrived by now was looked at, before the loop waits for more: requests
-   * that came together leave together, and a lone one is not kept waiting.
-   */
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-    });
   }
 
   #flush(): void {
