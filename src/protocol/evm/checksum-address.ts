@@ -25,7 +25,18 @@ export function checksumAddress(address: Address): Address {
  */
 export function hasValidChecksum(text: string): boolean {
   if (!ADDRESS.test(text)) return false;
-  return text === text.toLowerCase() || text === checksumAddress(text as Address);
+  const lower = text.toLowerCase();
+  if (text === lower) return true;
+  const hash = keccak256Digits(lower.slice(2));
+  for (let index = 2; index < text.length; index += 1) {
+    const isCapital = text.charCodeAt(index) !== lower.charCodeAt(index);
+    const isLetter = lower.charCodeAt(index) > DIGIT_NINE;
+    if (isLetter && isCapital !== hash.charCodeAt(index - 2) > DIGIT_SEVEN) return false;
+  }
+  return true;
 }
+
+const DIGIT_SEVEN = 0x37;
+const DIGIT_NINE = 0x39;
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
