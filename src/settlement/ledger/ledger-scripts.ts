@@ -1,4 +1,3 @@
-import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
@@ -7,7 +6,6 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import type { ScriptGroups } from '../../platform/redis/script-groups.js';
 import { LedgerEpochChangedError } from '../../protocol/errors.js';
 import { asEpochError, type LedgerEpochs } from './epoch.js';
 import { epochKey, outboxKey } from './keys.js';
@@ -33,24 +31,22 @@ export interface LedgerAt extends LedgerId {
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */
 export class LedgerScripts {
-  /** @param groups - where steps of many settlements share a call; without it each is one of its own. */
   constructor(
     private readonly ledger: LedgerConnections,
     private readonly epochs: LedgerEpochs,
-    private readonly groups?: ScriptGroups,
   ) {}
 
   /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
   async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
-    const { script } = call;
+    const { script, keys, args } = call;
     const { epoch } = at;
-    const keys = [epochKey(at), ...call.keys, ...(this.epochs.hasOutbox ? [outboxKey(at)] : [])];
-    const args = [epoch, ...call.args];
-    const redis = this.ledger.of(at);
     try {
-      return await (this.groups === undefined
-        ? runKeyedScript(redis, script, keys, args)
-        : this.groups.run(redis, ledgerTag(at), { script, keys, args }));
+      return await runKeyedScript(
+        this.ledger.of(at),
+        script,
+        [epochKey(at), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(at)] : [])],
+        [epoch, ...args],
+      );
     } catch (error) {
       const changed = asEpochError(script.name, error);
       if (changed === undefined) throw error;

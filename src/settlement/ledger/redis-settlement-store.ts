@@ -7,7 +7,6 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { ScriptGroups } from '../../platform/redis/script-groups.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
@@ -52,7 +51,7 @@ export class RedisSettlementStore implements SettlementStore {
     private readonly epochs: LedgerEpochs,
     private readonly limits: LedgerLimits,
   ) {
-    this.#scripts = new LedgerScripts(ledger, epochs, new ScriptGroups());
+    this.#scripts = new LedgerScripts(ledger, epochs);
     this.#bindings = new RedisBindings(ledger.shared, limits.retentionSeconds);
   }
 
