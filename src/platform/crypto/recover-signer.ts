@@ -1,4 +1,5 @@
-import { secp256k1 as noble } from '@noble/curves/secp256k1';
+import { createRequire } from 'node:module';
+import type { secp256k1 } from '@noble/curves/secp256k1';
 import type { Address, Hex } from 'viem';
 import { keccak256Digits } from '../../protocol/evm/keccak.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
@@ -36,8 +37,9 @@ export function recoverSignerWith(native: Pick<NativeSecp256k1, 'ecdsaRecover'>)
 export const recoverSignerWithNoble: RecoverSigner = (digest, signature) => {
   const parts = splitSignature(signature);
   if (parts === undefined) return undefined;
+  const { Signature } = loadNoble();
   try {
-    const point = noble.Signature.fromCompact(parts.compact)
+    const point = Signature.fromCompact(parts.compact)
       .addRecoveryBit(parts.recoveryId)
       .recoverPublicKey(digest.slice(2));
     return addressOf(point.toRawBytes(false));
@@ -45,6 +47,17 @@ export const recoverSignerWithNoble: RecoverSigner = (digest, signature) => {
     return undefined;
   }
 };
+
+type Noble = typeof secp256k1;
+
+let noble: Noble | undefined;
+
+/** Loaded when it is needed, which it rarely is: it takes 5 MiB of the thread that recovers signers. */
+function loadNoble(): Noble {
+  const require = createRequire(import.meta.url);
+  noble ??= (require('@noble/curves/secp256k1') as { readonly secp256k1: Noble }).secp256k1;
+  return noble;
+}
 
 /** r ‖ s and the recovery id; v may be 0, 1, 27 or 28 (as in the reference). */
 function splitSignature(
