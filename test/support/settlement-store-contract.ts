@@ -417,6 +417,35 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await look(made)).toMatchObject({ known: { id: live.id } });
     });
 
+    it('withdraws again what was told withdrawn when the ledger went back, and lets it be claimed anew', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made);
+      await store.join(ref, second);
+      await world.pass(5);
+      await world.goBackBeforeSale(ref);
+      const told = { ref, reason: 'settlement_not_sent' } as const;
+      expect(await store.restateWithdrawal(told)).toBe(true);
+      expect(await store.restateWithdrawal(told)).toBe(true);
+      expect(await store.join(ref, second)).toMatchObject({
+        view: { state: 'withdrawn', reason: 'settlement_not_sent', transaction: undefined },
+      });
+      const again = await claimed(second, made);
+      expect(again.id).not.toBe(ref.id);
+      expect(await look(made)).toMatchObject({ known: { id: again.id, state: 'queued' } });
+    });
+
+    it('does not withdraw again what was signed since, what is handed out, or what it does not know', async () => {
+      const [first, reason] = [aRequester(), 'settlement_not_sent' as const];
+      const [sent, handedOut] = [await claimed(first), await claimed(first, aPayment(), true)];
+      await world.broadcast(sent, TX);
+      await world.goBackBeforeSale(sent);
+      expect(await store.restateWithdrawal({ ref: sent, reason })).toBe(false);
+      expect(await store.restateWithdrawal({ ref: handedOut, reason })).toBe(false);
+      expect((await store.join(sent, first)).kind).not.toBe('gone');
+      const unknown = { ...sent, id: `${sent.id.slice(0, -1)}_` };
+      expect(await store.restateWithdrawal({ ref: unknown, reason })).toBe(true);
+    });
+
     it('withdraws nothing older while the ledger went back a moment ago', async () => {
       const first = aRequester();
       const ref = await claimed(first);

@@ -12,15 +12,17 @@ import type { SettlementEvents } from '../../settlement/ledger/settlement-events
 import type {
   ClaimRef,
   ClaimResult,
+  MadeSale,
   SettlementStore,
+  ToldWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 import type { GoodJudgement } from '../verify/payment-verifier.js';
 import type { KeyBinding } from './key-binding.js';
 import type { OwedSteps } from './owed-steps.js';
+import type { RecentAnswers } from './recent-answers.js';
 import { RequesterWait } from './requester-wait.js';
-import type { SalesMade } from './sales-made.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { Round, SettleContext } from './settle-context.js';
 
@@ -38,7 +40,8 @@ export interface ClaimingParts {
 /** What one process remembers beside the ledger. */
 export interface ProcessMemory {
   readonly owed: OwedSteps;
-  readonly sales: SalesMade;
+  readonly sales: RecentAnswers<MadeSale>;
+  readonly withdrawals: RecentAnswers<ToldWithdrawal>;
   readonly now: () => number;
   readonly waitMs: number;
 }
@@ -240,6 +243,7 @@ export class Claiming {
       deadlineAt: request.arrivedAt + this.own.waitMs,
       owed: this.own.owed,
       sales: this.own.sales,
+      withdrawals: this.own.withdrawals,
       now: this.own.now,
       isRepeatable,
       unknownFailure: reasons.transactionFailed,

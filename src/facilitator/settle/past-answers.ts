@@ -1,11 +1,15 @@
 import type { Hex } from 'viem';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import type {
+  ClaimRef,
+  MadeSale,
+  SettlementStore,
+} from '../../settlement/ledger/settlement-store.js';
 import type { ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
 import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import type { LostClaims } from './lost-claims.js';
 import type { OwedSteps } from './owed-steps.js';
-import type { SalesMade } from './sales-made.js';
+import type { RecentAnswers } from './recent-answers.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
 
@@ -34,7 +38,7 @@ export class PastAnswers {
     private readonly parts: PastAnswersParts,
     private readonly own: {
       readonly owed: OwedSteps;
-      readonly sales: SalesMade;
+      readonly sales: RecentAnswers<MadeSale>;
       readonly waitMs: number;
     },
   ) {}

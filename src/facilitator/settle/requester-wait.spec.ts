@@ -7,11 +7,12 @@ import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
 import { OwedSteps } from './owed-steps.js';
+import { RecentAnswers } from './recent-answers.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
-import { SalesMade } from './sales-made.js';
 import { SettleAnswers } from './settle-answer.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
+const nothing = (): undefined => undefined;
 const WAIT_MS = 20_000;
 const GRACE_MS = 60_000;
 
@@ -85,7 +86,8 @@ describe('a requester that waits', () => {
       finality,
       deadlineAt: Date.now() + WAIT_MS,
       owed,
-      sales: new SalesMade(store, () => undefined),
+      sales: new RecentAnswers((sale) => store.restate(sale), nothing),
+      withdrawals: new RecentAnswers((told) => store.restateWithdrawal(told), nothing),
       now: () => Date.now(),
       isRepeatable,
       unknownFailure: 'invalid_exact_evm_transaction_failed',

@@ -4,7 +4,12 @@ import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
-import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
+import type {
+  ClaimRef,
+  MadeSale,
+  SettlementStore,
+  ToldWithdrawal,
+} from '../../settlement/ledger/settlement-store.js';
 import {
   type Finality,
   isFailure,
@@ -13,7 +18,7 @@ import {
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import type { OwedSteps } from './owed-steps.js';
-import type { SalesMade } from './sales-made.js';
+import type { RecentAnswers } from './recent-answers.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
 
 /** The client's side of a request. */
@@ -34,7 +39,8 @@ export interface WaitOptions {
   /** Milliseconds since the epoch at which the requester is answered whatever is known. */
   readonly deadlineAt: number;
   readonly owed: OwedSteps;
-  readonly sales: SalesMade;
+  readonly sales: RecentAnswers<MadeSale>;
+  readonly withdrawals: RecentAnswers<ToldWithdrawal>;
   readonly now: () => number;
   /** Whether success may be told to others than the one it was sold to. */
   readonly isRepeatable: boolean;
@@ -147,20 +153,14 @@ export class RequesterWait {
   }
 
   async #join(): Promise<Standing> {
-    const { store, requester, answers, finality } = this.options;
+    const { store, requester, finality } = this.options;
     const joined = await store.join(this.ref, requester);
     if (joined.kind === 'gone') return this.#gone();
     const { kind, view } = joined;
     this.#note(view);
     if (kind === 'too_many') return this.#duplicate(view);
     if (kind === 'outsider') return this.#soldToAnother(view);
-    if (isFailure(view)) {
-      const isOver = view.state === 'withdrawn';
-      return answered(
-        answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
-        isOver,
-      );
-    }
+    if (isFailure(view)) return this.#failed(view);
     return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
   }
 
@@ -234,14 +234,7 @@ export class RequesterWait {
       if (left.kind === 'gone') return this.#bestKnown();
       const { kind, view } = left;
       this.#note(view);
-      if (kind === 'withdrawn') return answered(answers.failure('settlement_not_sent'), true);
-      if (isFailure(view)) {
-        const isOver = view.state === 'withdrawn';
-        return answered(
-          answers.failure(view.reason ?? this.options.unknownFailure, view.transaction),
-          isOver,
-        );
-      }
+      if (kind === 'withdrawn' || isFailure(view)) return this.#failed(view);
       return this.#isOfAnother(view)
         ? answered(answers.failure('duplicate_settlement', view.transaction))
         : this.#bestKnown();
@@ -250,6 +243,14 @@ export class RequesterWait {
       this.#giveUpLater();
       return this.#bestKnown();
     }
+  }
+
+  #failed(view: SettlementView): Waited {
+    const { answers, unknownFailure, withdrawals } = this.options;
+    const reason = view.reason ?? unknownFailure;
+    const isOver = view.state === 'withdrawn';
+    if (isOver) withdrawals.note({ ref: this.ref, reason });
+    return answered(answers.failure(reason, view.transaction), isOver);
   }
 
   #isOfAnother(view: SettlementView): boolean {

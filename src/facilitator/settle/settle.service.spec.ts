@@ -500,6 +500,29 @@ describe('SettleService', () => {
     expect(third?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
   });
 
+  it('a ledger that forgot a withdrawal is told of it again, and nothing of it is sent', async () => {
+    const payment = aPayment();
+    const settling = settle(payment);
+    await pass(WAIT_MS - 1000);
+    const id = store.idsOf(identityOf(payment) ?? { ...NO_IDENTITY }).live ?? '';
+    await pass(1100);
+    expect((await settling)?.body).toMatchObject({ errorReason: 'settlement_not_sent' });
+    store.forgetWithdrawal(id);
+    store.goBack();
+    await pass(10);
+    expect(() => {
+      store.happens(id, 'taken');
+    }).toThrow(/cannot happen in withdrawn/);
+    // What was sent before it was told of it is not called back, and an operator hears of it.
+    store.forgetWithdrawal(id);
+    store.happens(id, 'taken');
+    store.happens(id, 'allocated', TX);
+    expect(trouble).toEqual([]);
+    store.goBack();
+    await pass(10);
+    expect(trouble).toEqual(['a withdrawal said again']);
+  });
+
   it('the ledger lost a claim whose payment one of our signers made: its requester is told success', async () => {
     const [payment, unseen] = [aPayment(), aPayment()];
     const settling = settle(payment);

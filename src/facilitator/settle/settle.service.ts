@@ -9,7 +9,9 @@ import {
   BLANK_RECORD,
   type ClaimRef,
   type Look,
+  type MadeSale,
   type SettlementStore,
+  type ToldWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
 import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import type { Match, PaymentVerifier } from '../verify/payment-verifier.js';
@@ -17,7 +19,7 @@ import { Claiming, type ClaimingParts } from './claiming.js';
 import { boundPaymentOf, KeyBinding } from './key-binding.js';
 import { OwedSteps } from './owed-steps.js';
 import { PastAnswers, type PastAnswersParts } from './past-answers.js';
-import { SalesMade } from './sales-made.js';
+import { RecentAnswers } from './recent-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
 
@@ -42,7 +44,8 @@ const ROUNDS_MAX = 5;
 export class SettleService {
   #requesters = 0;
   readonly #owed: OwedSteps;
-  readonly #sales: SalesMade;
+  readonly #sales: RecentAnswers<MadeSale>;
+  readonly #withdrawals: RecentAnswers<ToldWithdrawal>;
   readonly #claiming: Claiming;
   readonly #past: PastAnswers;
 
@@ -53,15 +56,30 @@ export class SettleService {
     this.#owed = new OwedSteps((error) => {
       parts.onTrouble('what is owed to the ledger', error);
     });
-    this.#sales = new SalesMade(parts.store, (error) => {
-      parts.onTrouble('a sale said again', error);
-    });
+    this.#sales = new RecentAnswers(
+      (sale) => parts.store.restate(sale),
+      (error) => {
+        parts.onTrouble('a sale said again', error);
+      },
+    );
+    const onTrouble = (error: unknown): void => {
+      parts.onTrouble('a withdrawal said again', error);
+    };
+    this.#withdrawals = new RecentAnswers(async (told) => {
+      const isNotSent = await parts.store.restateWithdrawal(told);
+      if (!isNotSent) onTrouble(new Error(`${told.ref.id} is sent after all`));
+      return true;
+    }, onTrouble);
     const { waitMs, now = Date.now } = options;
-    const own = { owed: this.#owed, sales: this.#sales, waitMs, now };
+    const own = {
+      ...{ owed: this.#owed, sales: this.#sales, withdrawals: this.#withdrawals },
+      ...{ waitMs, now },
+    };
     this.#claiming = new Claiming(parts, own);
     this.#past = new PastAnswers(parts, own);
     parts.store.onEpochChange((chainId) => {
       void this.#sales.restate(chainId);
+      void this.#withdrawals.restate(chainId);
     });
   }
 

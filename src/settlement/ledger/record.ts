@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { encodePayment } from '../../protocol/payment/accepted-payment-codec.js';
 import {
@@ -80,6 +81,13 @@ export function readView(id: string, reply: ScriptReply | undefined): Settlement
       }),
     ),
   );
+}
+
+/** @throws RedisUnavailableError where there is none. */
+export function presentView(id: string, reply: ScriptReply | undefined): SettlementView {
+  const view = readView(id, reply);
+  if (view === undefined) throw new RedisUnavailableError('view', 'a record went away in a step');
+  return view;
 }
 
 /** Reads a whole record as `HGETALL` returns it. */

@@ -7,7 +7,6 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/identity.js';
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
@@ -16,7 +15,7 @@ import type { LedgerEpochs } from './epoch.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { readInFlight } from './queries/in-flight.js';
-import { adoptionFields, encodeHash, paymentFields, readView } from './record.js';
+import { adoptionFields, encodeHash, paymentFields, presentView, readView } from './record.js';
 import { RedisBindings } from './redis-bindings.js';
 import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
@@ -37,6 +36,7 @@ import {
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
+  type ToldWithdrawal,
   UNSURE_MS,
   WAITING_MAX,
 } from './settlement-store.js';
@@ -241,6 +241,12 @@ export class RedisSettlementStore implements SettlementStore {
     return (await this.#runOn(REQUESTER_SCRIPTS.restate, ref, args)) === 1;
   }
 
+  async restateWithdrawal({ ref, reason }: ToldWithdrawal): Promise<boolean> {
+    const { tombstoneSeconds, retentionSeconds } = this.limits;
+    const args = [reason, tombstoneSeconds, retentionSeconds];
+    return (await this.#runOn(REQUESTER_SCRIPTS.restateWithdrawal, ref, args)) === 1;
+  }
+
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
     const { chainId, id, identity } = adoption;
     const at = this.ledger.partitions.ofSettlement(chainId, id);
@@ -267,7 +273,7 @@ export class RedisSettlementStore implements SettlementStore {
   ): Promise<{ readonly kind: string; readonly view: SettlementView | undefined }> {
     const reply = asList(await this.#runOn(which, ref, args));
     const kind = asText(reply[0]);
-    return { kind, view: kind === 'gone' ? undefined : present(readView(ref.id, reply[1])) };
+    return { kind, view: kind === 'gone' ? undefined : presentView(ref.id, reply[1]) };
   }
 
   /** A script of one claim and nothing else. */
@@ -288,9 +294,4 @@ export class RedisSettlementStore implements SettlementStore {
   ): Promise<ScriptReply> {
     return this.#scripts.runAgain(at, { script, keys: own, args });
   }
-}
-
-function present(view: SettlementView | undefined): SettlementView {
-  if (view === undefined) throw new RedisUnavailableError('view', 'a record went away in a step');
-  return view;
 }

@@ -9,6 +9,7 @@ export const REQUESTER_SCRIPTS = {
   takeBack: loadScript('take_back'),
   leave: loadScript('leave'),
   restate: loadScript('restate_sale'),
+  restateWithdrawal: loadScript('restate_withdrawal'),
   adopt: loadScript('adopt'),
   bind: loadScript('bind_key'),
   takeOver: loadScript('rebind_key'),

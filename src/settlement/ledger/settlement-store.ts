@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Reason } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from './queries/in-flight.js';
@@ -93,6 +94,12 @@ export interface MadeSale {
   readonly isHandedOut: boolean;
 }
 
+/** That a claim was withdrawn, as a requester was told; see {@link SettlementStore.restateWithdrawal}. */
+export interface ToldWithdrawal {
+  readonly ref: ClaimRef;
+  readonly reason: Reason;
+}
+
 /** A payment that one of our own signers made, of which the ledger knows nothing any more. */
 export interface Adoption extends ClaimRef {
   readonly identity: PaymentIdentity;
@@ -178,6 +185,14 @@ export interface SettlementStore {
    * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
    */
   restate(sale: MadeSale): Promise<boolean>;
+
+  /**
+   * After a ledger went back: withdraws again what a requester was told was withdrawn. Nothing was signed for it then,
+   * so that nothing of it can be under way but what was signed since.
+   *
+   * @returns whether nothing of it is sent.
+   */
+  restateWithdrawal(told: ToldWithdrawal): Promise<boolean>;
 
   /** @returns `undefined` where the ledger has another claim of this authorization. */
   adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined>;

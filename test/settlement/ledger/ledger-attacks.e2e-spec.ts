@@ -252,7 +252,7 @@ describe('the ledger under attack', () => {
     await own.stop();
   });
 
-  it('a replica is promoted that was cut off: what was sold is said again, and nothing is withdrawn', async () => {
+  it('a replica is promoted that was cut off: what was told is said again, and nothing else is withdrawn', async () => {
     const [primary, replica] = [
       await startRedis(await freePort()),
       await startRedis(await freePort()),
@@ -275,6 +275,9 @@ describe('the ledger under attack', () => {
       return { chainId: CHAIN_ID, id: result.id };
     };
     const [sold, waiting] = [await claimOf(aPayment()), await claimOf(aPayment())];
+    const told = await claimOf(aPayment());
+    const queued = [waiting.id, told.id];
+    await first.lanes.ready(CHAIN_ID, queued);
     await first.store.join(sold, other);
     await first.broadcast(sold, TX);
     await first.include(sold);
@@ -290,6 +293,7 @@ describe('the ledger under attack', () => {
     await replicaClient.replicaof('NO', 'ONE');
     // From here on the replica hears nothing.
     expect((await first.store.redeem(sold, seller, 'included')).kind).toBe('sold');
+    expect((await first.store.leave(told, seller, 'timeout', undefined)).kind).toBe('withdrawn');
     gate.leadTo(replica.port);
     await new Promise((resolve) => setTimeout(resolve, 500));
 
@@ -300,6 +304,21 @@ describe('the ledger under attack', () => {
       true,
     );
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('lost');
+
+    // The ledger has both of them queued, and gives no lane anything until every process may have said what it told.
+    const lane = await second.lane();
+    const promotedAt = Date.now();
+    expect(await second.lanes.take(lane, 9)).toEqual([]);
+    expect(await first.store.restateWithdrawal({ ref: told, reason: 'settlement_not_sent' })).toBe(
+      true,
+    );
+    let taken: readonly string[] = [];
+    await eventually('what was not withdrawn is taken', async () => {
+      taken = (await second.lanes.take(lane, 9)).map(({ id }) => id);
+      return taken.length > 0;
+    });
+    expect(taken).toEqual([waiting.id]);
+    expect(Date.now() - promotedAt).toBeGreaterThan(1000);
 
     for (const { redis } of [first, second]) redis.disconnect();
     replicaClient.disconnect();

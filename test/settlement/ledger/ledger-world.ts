@@ -9,7 +9,7 @@ import { epochKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
-import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
+import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
 import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import {
   CHAIN_ID,
@@ -90,10 +90,14 @@ export class LedgerWorld {
     return held;
   }
 
-  /** Takes until this one is in the lane's hands; the others go back. */
+  /** Takes until this one is in the lane's hands; the others go back. Where the ledger just went back, nothing is taken. */
   async take(held: HeldLane, id: string): Promise<void> {
     await this.lanes.ready(CHAIN_ID, [id]);
-    const taken = await this.lanes.take(held, 1000);
+    let taken = await this.lanes.take(held, 1000);
+    for (let waited = 0; taken.length === 0 && waited < RESTATE_MS; waited += 100) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      taken = await this.lanes.take(held, 1000);
+    }
     await this.lanes.giveBack(
       held,
       taken.map((one) => one.id).filter((one) => one !== id),

@@ -22,6 +22,7 @@ import {
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
+  type ToldWithdrawal,
   WAITING_MAX,
 } from '../settlement-store.js';
 import { MemoryBindings } from './memory-bindings.js';
@@ -82,10 +83,14 @@ export class MemorySettlementStore implements SettlementStore {
     this.goBack();
   }
 
-  /** As an older snapshot does: nobody has bought it, as far as it says. */
+  /** As older snapshots do: nobody has bought it, or it is still queued, as far as they say. */
   forgetSale(id: string): void {
     const record = this.#settlements.record(id);
     if (record !== undefined) this.#settlements.open(record);
+  }
+
+  forgetWithdrawal(id: string): void {
+    this.#settlements.queueAgain(id);
   }
 
   idsOf(identity: PaymentIdentity): Index {
@@ -252,15 +257,12 @@ export class MemorySettlementStore implements SettlementStore {
     });
   }
 
-  restate({ ref, requester, isHandedOut }: MadeSale): Promise<boolean> {
-    return this.#step(() => {
-      const record = this.#settlements.record(ref.id);
-      if (record === undefined) return false;
-      if (isHandedOut && isOverUnpaid(record)) return true;
-      if (isSold(record)) return isSoldTo(record, requester);
-      this.#settlements.sell(record, requester, isHandedOut, !isHandedOut);
-      return true;
-    });
+  restate(sale: MadeSale): Promise<boolean> {
+    return this.#step(() => this.#settlements.sellAgain(sale));
+  }
+
+  restateWithdrawal(told: ToldWithdrawal): Promise<boolean> {
+    return this.#step(() => this.#settlements.withdrawAgain(told));
   }
 
   adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {

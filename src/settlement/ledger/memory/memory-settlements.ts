@@ -11,8 +11,22 @@ import {
 } from '../../model/settlement-machine.js';
 import type { InFlight } from '../queries/in-flight.js';
 import type { Requester } from '../requester.js';
-import { type Claim, type PayerRef, UNSURE_MS, WAITER_LIVES_MS } from '../settlement-store.js';
-import { isEarly, isSold, type MemoryRecord } from './memory-record.js';
+import {
+  type Claim,
+  type MadeSale,
+  type PayerRef,
+  type ToldWithdrawal,
+  UNSURE_MS,
+  WAITER_LIVES_MS,
+} from '../settlement-store.js';
+import {
+  canWithdraw,
+  isEarly,
+  isOverUnpaid,
+  isSold,
+  isSoldTo,
+  type MemoryRecord,
+} from './memory-record.js';
 
 /** Ids of the claims of one authorization. */
 export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
@@ -111,9 +125,9 @@ export class MemorySettlements {
     this.news(record, record.isPaid ? 'finalized' : 'failed', record.hashes.at(-1));
   }
 
-  withdraw(record: MemoryRecord): void {
+  withdraw(record: MemoryRecord, reason: Reason = 'settlement_not_sent'): void {
     this.#advance(record, 'withdrawn');
-    record.reason = 'settlement_not_sent';
+    record.reason = reason;
     this.#conclude(record);
   }
 
@@ -127,10 +141,37 @@ export class MemorySettlements {
     this.news(record, 'sold');
   }
 
+  /** As `restate` of the port. */
+  sellAgain({ ref, requester, isHandedOut }: MadeSale): boolean {
+    const record = this.record(ref.id);
+    if (record === undefined) return false;
+    if (isHandedOut && isOverUnpaid(record)) return true;
+    if (isSold(record)) return isSoldTo(record, requester);
+    this.sell(record, requester, isHandedOut, !isHandedOut);
+    return true;
+  }
+
+  /** As `restateWithdrawal` of the port. */
+  withdrawAgain({ ref, reason }: ToldWithdrawal): boolean {
+    const record = this.record(ref.id);
+    if (record === undefined || record.stage === 'withdrawn') return true;
+    if (!canWithdraw(record)) return false;
+    this.withdraw(record, reason);
+    return true;
+  }
+
   open(record: MemoryRecord): void {
     Object.assign(record, { soldTo: '', soldKey: '', isTold: false, isAsync: false });
     const index = this.#indexes.get(record.identity.authorizationId);
     if (index?.sold === record.id) delete index.sold;
+  }
+
+  queueAgain(id: string): void {
+    const record = this.record(id);
+    if (record === undefined) return;
+    Object.assign(record, { stage: 'ready', reason: undefined });
+    const { authorizationId } = record.identity;
+    this.#indexes.set(authorizationId, { ...this.idsOf(authorizationId), live: id });
   }
 
   living({ waiters }: MemoryRecord): number {

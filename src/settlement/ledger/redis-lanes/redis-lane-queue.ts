@@ -6,6 +6,7 @@ import * as keys from '../keys.js';
 import type { HeldLane, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
 import { readStage } from '../record.js';
 import { asText, asTexts } from '../reply.js';
+import { RESTATE_MS } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
 import { type LaneStepRunner, recordKeys } from './lane-step-runner.js';
 import { readSentBefore } from './sent-before.js';
@@ -88,7 +89,7 @@ export class RedisLaneQueue {
   }
 
   async take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
-    const args = [most, isRetiring ? '1' : ''];
+    const args = [most, isRetiring ? '1' : '', RESTATE_MS];
     const flat = asTexts(await this.runner.write(LANE_SCRIPTS.take, held, [], args));
     const taken: TakenSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {

@@ -3,10 +3,12 @@
 -- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline. What only this
 -- lane may send and what any lane may are one round.
 -- KEYS[1] epoch, KEYS[2] lane
--- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it,
+-- ARGV[5] ms after a ledger went back in which nothing is taken: what was told withdrawn is said again meanwhile
 -- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
 -- tries, how often it was collected again.
 if is_paused() then return {} end
+if epoch[3] == '1' and now() - tonumber(epoch[2]) < tonumber(ARGV[5]) then return {} end
 local most, bases = tonumber(ARGV[3]), { lane_key .. ':' }
 if ARGV[4] ~= '1' and not is_retiring() then bases[2] = prefix end
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MadeSale } from '../../settlement/ledger/settlement-store.js';
-import { SalesMade } from './sales-made.js';
+import { RecentAnswers } from './recent-answers.js';
 
 const aSale = (id: string): MadeSale => ({
   ref: { chainId: 56, id },
@@ -13,12 +13,10 @@ describe('sales that a ledger which went back has forgotten', () => {
     const known = new Set(['kept']);
     const said: string[] = [];
     let waits = 0;
-    const sales = new SalesMade(
-      {
-        restate: ({ ref: { id } }) => {
-          said.push(id);
-          return Promise.resolve(known.has(id));
-        },
+    const sales = new RecentAnswers<MadeSale>(
+      ({ ref: { id } }) => {
+        said.push(id);
+        return Promise.resolve(known.has(id));
       },
       () => undefined,
       () => 0,
@@ -41,12 +39,10 @@ describe('sales that a ledger which went back has forgotten', () => {
   it('are said again as a whole when the ledger goes back once more', async () => {
     let begun = 0;
     let go = (): void => undefined;
-    const sales = new SalesMade(
-      {
-        restate: () => {
-          begun += 1;
-          return Promise.resolve(begun > 1);
-        },
+    const sales = new RecentAnswers<MadeSale>(
+      () => {
+        begun += 1;
+        return Promise.resolve(begun > 1);
       },
       () => undefined,
       () => 0,
