@@ -446,6 +446,20 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await store.restateWithdrawal({ ref: unknown, reason })).toBe(true);
     });
 
+    it('does not withdraw again what somebody was told success of, and calls nothing sent that has ended', async () => {
+      const [first, reason] = [aRequester(), 'settlement_not_sent' as const];
+      const sold = await claimed(first);
+      await world.goBackBeforeSale(sold);
+      expect(await store.restate({ ref: sold, requester: first, isHandedOut: false })).toBe(true);
+      expect(await store.restateWithdrawal({ ref: sold, reason })).toBe(false);
+      const refused = await claimed(first);
+      await world.refuse(refused, 'invalid_exact_evm_insufficient_balance');
+      expect(await store.restateWithdrawal({ ref: refused, reason })).toBe(true);
+      expect(await store.join(refused, first)).toMatchObject({
+        view: { state: 'withdrawn', reason: 'invalid_exact_evm_insufficient_balance' },
+      });
+    });
+
     it('withdraws nothing older while the ledger went back a moment ago', async () => {
       const first = aRequester();
       const ref = await claimed(first);

@@ -56,4 +56,22 @@ describe('sales that a ledger which went back has forgotten', () => {
     await first;
     expect(begun).toBe(2);
   });
+
+  it('are said once where the ledger goes back several times at one moment, as its partitions do', async () => {
+    let said = 0;
+    const sales = new RecentAnswers<MadeSale>(
+      async () => {
+        said += 1;
+        await Promise.resolve();
+        return true;
+      },
+      () => undefined,
+      () => 0,
+    );
+    for (let id = 0; id < 1000; id += 1) sales.note(aSale(String(id)));
+    await Promise.all(Array.from({ length: 16 }, () => sales.restate(56)));
+    // Of the rounds that were overtaken no more than what was under way already.
+    expect(said).toBeGreaterThanOrEqual(1000);
+    expect(said).toBeLessThanOrEqual(1000 + 15 * 100);
+  });
 });

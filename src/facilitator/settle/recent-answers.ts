@@ -11,7 +11,9 @@ const TOGETHER = 100;
  * Until the grace of a sale is over nobody else can be sold one of those.
  */
 const AGAIN_MS = 2000;
-const TRIES = 15;
+/** A ledger that has just come back may not answer at once. */
+const FIRST_AGAIN_MS = 250;
+const TRIES = 17;
 
 /** Answers of one kind that this process has given lately, so that a ledger that went back learns of them again. */
 export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
@@ -45,21 +47,22 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
   async restate(chainId: number): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
     this.#rounds.set(chainId, round);
+    const isNewest = (): boolean => this.#rounds.get(chainId) === round;
     let missing = [...this.#answers.values()]
       .filter(({ answer, at }) => answer.ref.chainId === chainId && this.now() - at <= KEPT_MS)
       .map(({ answer }) => answer);
     for (let tries = 0; tries < TRIES && missing.length > 0; tries += 1) {
-      if (tries > 0) await this.sleep(AGAIN_MS);
+      if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
       // It went back once more: what follows that says everything again.
-      if (this.#rounds.get(chainId) !== round) return;
-      missing = await this.#restateAll(missing);
+      if (!isNewest()) return;
+      missing = await this.#restateAll(missing, isNewest);
     }
   }
 
   /** @returns those that the ledger does not have. */
-  async #restateAll(answers: readonly T[]): Promise<T[]> {
+  async #restateAll(answers: readonly T[], isNewest: () => boolean): Promise<T[]> {
     const missing: T[] = [];
-    for (let from = 0; from < answers.length; from += TOGETHER) {
+    for (let from = 0; from < answers.length && isNewest(); from += TOGETHER) {
       await Promise.all(
         answers.slice(from, from + TOGETHER).map(async (answer) => {
           try {

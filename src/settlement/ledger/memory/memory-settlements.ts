@@ -154,8 +154,8 @@ export class MemorySettlements {
   /** As `restateWithdrawal` of the port. */
   withdrawAgain({ ref, reason }: ToldWithdrawal): boolean {
     const record = this.record(ref.id);
-    if (record === undefined || record.stage === 'withdrawn') return true;
-    if (!canWithdraw(record)) return false;
+    if (record === undefined || (isEarly(record) && isOverUnpaid(record))) return true;
+    if (!canWithdraw(record) || record.isTold) return false;
     this.withdraw(record, reason);
     return true;
   }

@@ -8,7 +8,11 @@
 -- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
 -- tries, how often it was collected again.
 if is_paused() then return {} end
-if epoch[3] == '1' and now() - tonumber(epoch[2]) < tonumber(ARGV[5]) then return {} end
+if epoch[3] == '1' then
+  local since = now() - tonumber(epoch[2])
+  -- Below zero where the clock was set back meanwhile.
+  if since >= 0 and since < tonumber(ARGV[5]) then return {} end
+end
 local most, bases = tonumber(ARGV[3]), { lane_key .. ':' }
 if ARGV[4] ~= '1' and not is_retiring() then bases[2] = prefix end
 
