@@ -143,7 +143,7 @@ describe('settlements that leave a ledger', () => {
       },
       goBack: async () => {
         await world.redis.hset(epochKey(firstLedger(CHAIN_ID)), 'run', 'another server');
-        world.epochs.forget(firstLedger(CHAIN_ID), world.epochs.known(firstLedger(CHAIN_ID)) ?? '');
+        world.epochs.forget(firstLedger(CHAIN_ID), await world.epochs.of(firstLedger(CHAIN_ID)));
         await world.epochs.of(firstLedger(CHAIN_ID));
       },
     };

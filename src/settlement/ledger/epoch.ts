@@ -72,12 +72,7 @@ export class LedgerEpochs {
     await whileStarting('REDIS_URL', () => Promise.all(ledgers.map((ledger) => this.of(ledger))));
   }
 
-  /** The epoch as far as this process knows; `undefined` while it has to be asked for. */
-  known(ledger: LedgerId): string | undefined {
-    return this.#current.get(ledgerTag(ledger));
-  }
-
-  /** @throws RedisUnavailableError */
+  /** The epoch as this process knows it; where the connection is new it is asked for. @throws RedisUnavailableError */
   of(ledger: LedgerId): Promise<string> {
     const tag = ledgerTag(ledger);
     const known = this.#current.get(tag);

@@ -38,6 +38,13 @@ export class LedgerScripts {
 
   /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
   async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
+    // A connection that is new may lead to another server, whose ledger still says what it was before it went back.
+    if ((await this.epochs.of(at)) !== at.epoch)
+      throw new LedgerEpochChangedError(call.script.name);
+    return this.#runIn(at, call);
+  }
+
+  async #runIn(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
     const { script, keys, args } = call;
     const { epoch } = at;
     try {
@@ -61,9 +68,8 @@ export class LedgerScripts {
    * @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written.
    */
   async run(ledger: LedgerId, call: ScriptCall): Promise<ScriptReply> {
-    const epoch = this.epochs.known(ledger) ?? (await this.epochs.of(ledger));
     const { chainId, partition } = ledger;
-    return this.runAt({ chainId, partition, epoch }, call);
+    return this.#runIn({ chainId, partition, epoch: await this.epochs.of(ledger) }, call);
   }
 
   /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */

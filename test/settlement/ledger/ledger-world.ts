@@ -147,8 +147,9 @@ export class LedgerWorld {
     await this.redis.hset(this.#recordKey(id), {
       ...{ sale: 'open', sold_to: '', sold_key: '', told: '' },
     });
+    const before = await this.epochs.of(ledger);
     await this.redis.hset(epochKey(ledger), 'run', 'another server');
-    this.epochs.forget(ledger, this.epochs.known(ledger) ?? '');
+    this.epochs.forget(ledger, before);
     await this.epochs.of(ledger);
     await this.redis.hincrby(epochKey(ledger), 'at', -agoMs);
   }
