@@ -232,9 +232,9 @@ export class RequesterWait {
       }
       const left = await store.leave(this.ref, requester, 'timeout', this.#hash);
       if (left.kind === 'gone') return this.#bestKnown();
-      const { kind, view } = left;
+      const { view } = left;
       this.#note(view);
-      if (kind === 'withdrawn' || isFailure(view)) return this.#failed(view);
+      if (isFailure(view)) return this.#failed(view);
       return this.#isOfAnother(view)
         ? answered(answers.failure('duplicate_settlement', view.transaction))
         : this.#bestKnown();

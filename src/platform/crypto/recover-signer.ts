@@ -54,9 +54,10 @@ let noble: Noble | undefined;
 
 /** Loaded when it is needed, which it rarely is: it takes 5 MiB of the thread that recovers signers. */
 function loadNoble(): Noble {
+  if (noble !== undefined) return noble;
   const require = createRequire(import.meta.url);
-  noble ??= (require('@noble/curves/secp256k1') as { readonly secp256k1: Noble }).secp256k1;
-  return noble;
+  const loaded = require('@noble/curves/secp256k1') as { readonly secp256k1: Noble };
+  return (noble = loaded.secp256k1);
 }
 
 /** r ‖ s and the recovery id; v may be 0, 1, 27 or 28 (as in the reference). */

@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import { readAddress } from '../payment/wire-values.js';
 import { keccak256Digits } from './keccak.js';
 
 /**
@@ -13,7 +14,7 @@ export function checksumAddress(address: Address): Address {
   let text = '0x';
   for (let index = 0; index < digits.length; index += 1) {
     const digit = digits.charAt(index);
-    text += hash.charAt(index) >= '8' ? digit.toUpperCase() : digit;
+    text += isCapital(hash, index) ? digit.toUpperCase() : digit;
   }
   return text as Address;
 }
@@ -24,19 +25,21 @@ export function checksumAddress(address: Address): Address {
  * @param text - anything; what is no address is not good.
  */
 export function hasValidChecksum(text: string): boolean {
-  if (!ADDRESS.test(text)) return false;
-  const lower = text.toLowerCase();
-  if (text === lower) return true;
-  const hash = keccak256Digits(lower.slice(2));
-  for (let index = 2; index < text.length; index += 1) {
-    const isCapital = text.charCodeAt(index) !== lower.charCodeAt(index);
-    const isLetter = lower.charCodeAt(index) > DIGIT_NINE;
-    if (isLetter && isCapital !== hash.charCodeAt(index - 2) > DIGIT_SEVEN) return false;
+  const address = readAddress(text);
+  if (address === undefined) return false;
+  if (text === address) return true;
+  const digits = address.slice(2);
+  const hash = keccak256Digits(digits);
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = digits.charAt(index);
+    const isLetter = digit > '9';
+    const isUpper = text.charAt(index + 2) !== digit;
+    if (isLetter && isUpper !== isCapital(hash, index)) return false;
   }
   return true;
 }
 
-const DIGIT_SEVEN = 0x37;
-const DIGIT_NINE = 0x39;
-
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+/** The rule of EIP-55 for the letters of an address. */
+function isCapital(hash: string, index: number): boolean {
+  return hash.charAt(index) >= '8';
+}

@@ -10,18 +10,18 @@ import type { RpcError, RpcOutcome } from './rpc-outcome.js';
 
 /** Geth's code for a revert, which others have taken over. */
 const EXECUTION_REVERTED = 3;
+/** Limits of rates: EIP-1474's, and what providers answer. */
+const RATE_LIMITS: ReadonlySet<number> = new Set([-32_005, -32_029, -32_097, 429]);
+
 /**
  * Codes of JSON-RPC 2.0 (§5.1), EIP-1474 and of rate limits that say that nothing was run: parse error,
  * invalid request, unknown method, invalid parameters, resource not found or unavailable, method not
  * supported, limit exceeded, version not supported, and what providers answer to too many requests.
  */
 const NOT_RUN: ReadonlySet<number> = new Set([
-  -32_700, -32_600, -32_601, -32_602, -32_001, -32_002, -32_004, -32_005, -32_006, -32_016, -32_029,
-  -32_097, 429,
+  ...[-32_700, -32_600, -32_601, -32_602, -32_001, -32_002, -32_004, -32_006, -32_016],
+  ...RATE_LIMITS,
 ]);
-
-/** Of these, limits of rates: EIP-1474's, and what providers answer. */
-const RATE_LIMITS: ReadonlySet<number> = new Set([-32_005, -32_029, -32_097, 429]);
 
 /** Whether too much was asked of a node, whatever it was. */
 export function isRateLimit({ code }: Pick<RpcError, 'code'>): boolean {
