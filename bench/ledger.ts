@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 import { type SandboxAccount, sandboxAccount } from '../sandbox/accounts.js';
 import { freePort } from '../sandbox/processes.js';
 import { startRedis } from '../sandbox/redis.js';
-import { firstLedger } from '../src/platform/redis/partitions.js';
 import { listKey, recordKey } from '../src/settlement/ledger/keys.js';
 import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
@@ -76,7 +75,7 @@ async function addedTimes(answers: readonly Answered[]): Promise<number[]> {
 
 /** Copies of a finished record under other ids: to the ledger they are settlements of long ago. */
 async function bury(redis: Redis, chainId: number, count: number): Promise<number> {
-  const [key] = await keysOf(redis, recordKey(firstLedger(chainId), ''), 1);
+  const [key] = await keysOf(redis, recordKey(chainId, ''), 1);
   const fields = key === undefined ? {} : await redis.hgetall(key);
   if (Object.keys(fields).length === 0) throw new Error('no finished record to copy');
   const seconds = 3650 * 86_400;
@@ -85,7 +84,7 @@ async function bury(redis: Redis, chainId: number, count: number): Promise<numbe
   for (let done = 0; done < count; done += PORTION) {
     const pipeline = redis.pipeline();
     for (let index = done; index < Math.min(count, done + PORTION); index += 1) {
-      const copy = recordKey(firstLedger(chainId), bytes.next(32).toString('base64url'));
+      const copy = recordKey(chainId, bytes.next(32).toString('base64url'));
       pipeline.hset(copy, fields).expire(copy, seconds);
     }
     await pipeline.exec();
@@ -95,10 +94,8 @@ async function bury(redis: Redis, chainId: number, count: number): Promise<numbe
 
 /** Mean bytes of an unfinished record; 0 when there is none. */
 async function liveRecordBytes(redis: Redis): Promise<number> {
-  const ids = await redis.zrange(listKey(firstLedger(CHAIN_ID), 'live'), '0', '999');
-  const sizes = await Promise.all(
-    ids.map((id) => redis.memory('USAGE', recordKey(firstLedger(CHAIN_ID), id))),
-  );
+  const ids = await redis.zrange(listKey(CHAIN_ID, 'live'), '0', '999');
+  const sizes = await Promise.all(ids.map((id) => redis.memory('USAGE', recordKey(CHAIN_ID, id))));
   const known = sizes.filter((size) => size !== null);
   return known.length === 0 ? 0 : known.reduce((sum, size) => sum + size, 0) / known.length;
 }

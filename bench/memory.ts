@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { startPostgres } from '../sandbox/postgres.js';
 import { freePort } from '../sandbox/processes.js';
-import { firstLedger } from '../src/platform/redis/partitions.js';
 import { listKey, outboxKey } from '../src/settlement/ledger/keys.js';
 import { beginAudit } from './support/chain-audit.js';
 import { readArguments } from './support/command-line.js';
@@ -42,10 +41,7 @@ const samples: MemorySample[] = [];
 const answers: Answered[] = [];
 
 async function coolingAndWaiting(): Promise<readonly [cooling: number, waiting: number]> {
-  return Promise.all([
-    redis.zcard(listKey(firstLedger(CHAIN_ID), 'cooling')),
-    redis.xlen(outboxKey(firstLedger(CHAIN_ID))),
-  ]);
+  return Promise.all([redis.zcard(listKey(CHAIN_ID, 'cooling')), redis.xlen(outboxKey(CHAIN_ID))]);
 }
 
 try {

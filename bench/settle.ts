@@ -9,7 +9,6 @@ import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/com
 import { FULL_BATCH, gasOf, type GasUse } from './support/gas.js';
 import { type Answered, type LoadResult, runLoad, settleProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
-import { runPartitions } from './support/partition-run.js';
 import type { Kind } from './support/payment-factory.js';
 import { type Busyness, pidOf, watchProcessors } from './support/processor-time.js';
 import { printSettleReport, type SettleReport, type TwoWorkers } from './support/settle-report.js';
@@ -20,8 +19,7 @@ import { spreadOf } from './support/statistics.js';
  * `npm run bench:settle`: how many payments a second this service and the reference facilitator settle
  * with one signer on one local chain of 0.45 s blocks, in alternation. Every success is checked on
  * chain; an answer before its block would be a wrong one. With `--beside NAME=COMMAND` EIP-3009 alone,
- * and others beside the two. With `--partitions 1,2,4` this service alone, on a Redis Cluster of four primaries, with the
- * ledger in so many partitions in alternation.
+ * and others beside the two.
  */
 interface Level {
   readonly kind: Kind;
@@ -47,14 +45,9 @@ const PATH = '/settle';
 const BARE_TRANSFERS = 5000;
 const MOST = 1000;
 
-const options = readArguments(3, { load: 0 }, undefined, ['beside', 'partitions']);
+const options = readArguments(3, { load: 0 }, undefined, ['beside']);
 if (options.texts.beside.length > 0) {
   const { problems } = await runBeside('/settle', options);
-  process.exit(problems.length === 0 ? 0 : 1);
-}
-const [partitions] = options.texts.partitions;
-if (partitions !== undefined) {
-  const { problems } = await runPartitions(partitions.split(',').map(Number), options);
   process.exit(problems.length === 0 ? 0 : 1);
 }
 const machine = describeMachine();

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { SandboxPostgres } from '../../sandbox/postgres.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import { beginAudit } from './chain-audit.js';
 import type { Drain, Reconciled, Settled, Sizes } from './history-report.js';
@@ -62,7 +61,7 @@ export async function settleMany(
 async function allFinal(redisUrl: string): Promise<void> {
   const redis = new Redis(redisUrl);
   try {
-    while ((await redis.zcard(listKey(firstLedger(CHAIN_ID), 'live'))) > 0) await pause(100);
+    while ((await redis.zcard(listKey(CHAIN_ID, 'live'))) > 0) await pause(100);
   } finally {
     redis.disconnect();
   }
@@ -115,10 +114,7 @@ interface OutboxCount {
 }
 
 async function outboxOf(redis: Redis): Promise<OutboxCount> {
-  const flat = (await redis.xinfo(
-    'STREAM',
-    outboxKey(firstLedger(CHAIN_ID)),
-  )) as readonly unknown[];
+  const flat = (await redis.xinfo('STREAM', outboxKey(CHAIN_ID))) as readonly unknown[];
   const valueOf = (name: string): unknown => flat[flat.indexOf(name) + 1];
   const first = valueOf('first-entry') as readonly [string] | null;
   return {

@@ -181,12 +181,6 @@ describe('another scheme', () => {
       expect(await extensionsOf({ builderCode: 'ours' }, [1])).not.toContain('builder-code');
     });
 
-    it('is not listed where no lane settles for every payer', async () => {
-      const { kinds, signers } = await supported([live], undefined, {}, [1, 2], 2);
-      expect(new Set(kinds.map(({ scheme }) => scheme))).toEqual(new Set(['exact']));
-      expect(signers['eip155:*']).toHaveLength(1);
-    });
-
     it('is not listed where its contract is missing, and nothing is where all retire', async () => {
       expect(await named([live], 'uptoProxy')).toBeUndefined();
       expect((await supported([live], 'uptoProxy')).kinds).toContainEqual(
@@ -203,7 +197,6 @@ function supported(
   missing?: string,
   own: { approvalSponsoring?: ApprovalSponsoring; builderCode?: string } = {},
   versions: readonly (1 | 2)[] = [1, 2],
-  partitions = 1,
 ): Promise<SupportedBody> {
   const chain = { hasContract: (name: string) => (name === missing ? false : undefined) };
   const chains = { all: [{ chainId: 56 }], served: () => ({}), get: () => chain };
@@ -213,7 +206,6 @@ function supported(
     board as unknown as LaneQueries,
     {
       ...own,
-      partitionCounts: new Map([[56, partitions]]),
       networks: [{ chainId: 56, ...own }],
     } as unknown as AppConfig,
   ).supported(versions);

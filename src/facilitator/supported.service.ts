@@ -42,10 +42,7 @@ export class SupportedService {
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
     @Inject(AppConfig)
-    private readonly config: Pick<
-      AppConfig,
-      'networks' | 'builderCode' | 'history' | 'partitionCounts'
-    >,
+    private readonly config: Pick<AppConfig, 'networks' | 'builderCode' | 'history'>,
   ) {}
 
   async supported(versions: Versions): Promise<SupportedBody> {
@@ -104,9 +101,8 @@ export class SupportedService {
       });
   }
 
-  /** Accounts that a payment may be bound to. Where there are partitions, none settles for every payer. */
+  /** Accounts that a payment may be bound to. */
   #namedOn(chainId: number): readonly Address[] {
-    if ((this.config.partitionCounts.get(chainId) ?? 1) > 1) return [];
     return signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));
   }
 

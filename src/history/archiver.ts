@@ -1,7 +1,5 @@
 import type { Clock } from '../platform/concurrency/clock.js';
 import { Rounds } from '../platform/concurrency/rounds.js';
-import { ledgerTag } from '../platform/redis/hash-slot.js';
-import type { LedgerId } from '../platform/redis/partitions.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -34,7 +32,7 @@ const EVICT_MS = 1000;
 /**
  * Carries what the ledger notes into the archive: reads, commits, and only then forgets. Whatever it dies
  * at, the next one reads the same entries again, and the archive takes nothing twice. Any number of
- * processes may run one; of each ledger one works and the others stand by.
+ * processes may run one; of each chain one works and the others stand by.
  */
 export class Archiver {
   readonly #rounds = new Rounds(() => this.round());
@@ -42,8 +40,8 @@ export class Archiver {
   readonly #archived = new ArchivedVersions();
   #isOpen = false;
   #upkeepAt = -Infinity;
-  /** By the hash tag of the ledger. */
-  readonly #evictedAt = new Map<string, number>();
+  /** By chain. */
+  readonly #evictedAt = new Map<number, number>();
   #trouble: ArchiveTrouble | undefined;
 
   constructor(private readonly options: ArchiverOptions) {}
@@ -61,12 +59,11 @@ export class Archiver {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     const { outbox, chainIds, processId, archive } = this.options;
-    const ledgers = chainIds.flatMap((chainId) => outbox.ledgersOf(chainId));
-    await Promise.allSettled(ledgers.map((ledger) => outbox.release(ledger, processId)));
+    await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
     await archive.close();
   }
 
-  /** Archives what it finds of each ledger, and says how long to pause. Never fails. */
+  /** Archives what it finds of each chain, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     try {
       await this.#prepare();
@@ -76,12 +73,12 @@ export class Archiver {
     }
     let pause = IDLE_MS;
     let hasFailed = false;
-    const { chainIds, outbox } = this.options;
-    for (const ledger of chainIds.flatMap((chainId) => outbox.ledgersOf(chainId))) {
+    const { chainIds } = this.options;
+    for (const chainId of chainIds) {
       try {
-        if (await this.#archive(ledger)) pause = 0;
+        if (await this.#archive(chainId)) pause = 0;
       } catch (error) {
-        // One ledger's trouble delays no other; the database's is everybody's.
+        // One chain's trouble delays no other; the database's is everybody's.
         hasFailed = true;
         this.#fail(error);
         if (error instanceof ArchiveError) return RETRY_MS;
@@ -104,10 +101,9 @@ export class Archiver {
   }
 
   /** @returns whether there is more. */
-  async #archive(ledger: LedgerId): Promise<boolean> {
+  async #archive(chainId: number): Promise<boolean> {
     const { outbox, archive, processId, observer } = this.options;
-    const { chainId } = ledger;
-    const at = await outbox.now(ledger);
+    const at = await outbox.now(chainId);
     const epoch = await this.#numberOf(at);
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
     if (read.kind === 'held') return false;
@@ -126,10 +122,9 @@ export class Archiver {
   /** @returns whether there is more. */
   async #evict(at: LedgerAt): Promise<boolean> {
     const now = this.options.clock.steady();
-    const tag = ledgerTag(at);
-    if (now - (this.#evictedAt.get(tag) ?? -Infinity) < EVICT_MS) return false;
+    if (now - (this.#evictedAt.get(at.chainId) ?? -Infinity) < EVICT_MS) return false;
     if (await this.options.evictor.round(at)) return true;
-    this.#evictedAt.set(tag, now);
+    this.#evictedAt.set(at.chainId, now);
     return false;
   }
 

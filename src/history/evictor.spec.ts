@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { firstLedger } from '../platform/redis/partitions.js';
 import { LedgerEpochChangedError } from '../protocol/errors.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
@@ -11,7 +10,7 @@ import { MemoryCooled } from './memory-cooled.builder.js';
 import { aRecorded, idOf } from './recorded-settlement.builder.js';
 import { rowOf } from './settlement-row.js';
 
-const AT = { ...firstLedger(56), epoch: 'first' };
+const AT = { chainId: 56, epoch: 'first' };
 
 describe('what leaves the ledger', () => {
   let cooled: MemoryCooled;

@@ -1,5 +1,4 @@
 import { describeCooled, describeOutbox } from '../../test/support/leaving-contract.js';
-import { firstLedger } from '../platform/redis/partitions.js';
 import { MemoryCooled } from './memory-cooled.builder.js';
 import { MemoryOutbox } from './memory-outbox.builder.js';
 import { aRecorded, idOf } from './recorded-settlement.builder.js';
@@ -36,7 +35,7 @@ describeCooled('settlements in memory', () => {
   const cooled = new MemoryCooled();
   let count = 0;
   return Promise.resolve({
-    ...{ cooled, at: { ...firstLedger(CHAIN_ID), epoch: cooled.epoch } },
+    ...{ cooled, at: { chainId: CHAIN_ID, epoch: cooled.epoch } },
     end: () => {
       const name = `s${(count += 1)}`;
       cooled.put(idOf(name), aRecorded(name, 'finalized'));

@@ -1,4 +1,3 @@
-import { firstLedger, type LedgerId } from '../platform/redis/partitions.js';
 import { LedgerEpochChangedError, RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type {
@@ -35,16 +34,8 @@ export class MemoryOutbox implements Outbox {
     this.#next = 1;
   }
 
-  ledgersOf(chainId: number): readonly LedgerId[] {
-    return [firstLedger(chainId)];
-  }
-
-  ledgerOf(chainId: number): LedgerId {
-    return firstLedger(chainId);
-  }
-
-  now(ledger: LedgerId): Promise<LedgerAt> {
-    return this.#ask(() => ({ ...ledger, epoch: this.epoch }));
+  now(chainId: number): Promise<LedgerAt> {
+    return this.#ask(() => ({ chainId, epoch: this.epoch }));
   }
 
   read(at: LedgerAt, { processId }: ArchiverLease, most: number): Promise<OutboxRead> {
@@ -78,7 +69,7 @@ export class MemoryOutbox implements Outbox {
     });
   }
 
-  release(_ledger: LedgerId, processId: string): Promise<void> {
+  release(_chainId: number, processId: string): Promise<void> {
     if (this.holder === processId) this.holder = undefined;
     return Promise.resolve();
   }

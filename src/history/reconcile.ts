@@ -6,7 +6,6 @@ import { type AppConfig, ConfigError, type NetworkConfig } from '../platform/con
 import { reconcileConfig } from '../platform/config/reconcile-config.js';
 import { ledgerTag } from '../platform/redis/hash-slot.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
-import { Partitions } from '../platform/redis/partitions.js';
 import { connectLedger, connectShared, isCluster } from '../platform/redis/redis-connection.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
@@ -84,22 +83,18 @@ async function askLedger(
   }
 }
 
-/** To every partition of a chain; not connected yet. */
-function commandConnections(
-  { redis, partitionCounts }: AppConfig,
-  chainId: number,
-): LedgerConnections {
-  const partitions = new Partitions(partitionCounts);
+/** To the ledger of a chain; not connected yet. */
+function commandConnections({ redis }: AppConfig, chainId: number): LedgerConnections {
   const open = (tag?: string): Redis => {
     const connection = connectLedger(redis.ledger, tag);
     connection.on('error', () => undefined);
     return connection;
   };
-  if (!isCluster(redis.ledger)) return new LedgerConnections(open(), new Map(), partitions);
-  const tags = partitions.all(chainId).map(ledgerTag);
+  if (!isCluster(redis.ledger)) return new LedgerConnections(open());
+  const tag = ledgerTag(chainId);
   const shared = connectShared(redis.ledger);
   shared.on('error', () => undefined);
-  return new LedgerConnections(shared, new Map(tags.map((tag) => [tag, open(tag)])), partitions);
+  return new LedgerConnections(shared, new Map([[tag, open(tag)]]));
 }
 
 function refuse(text: string): number {

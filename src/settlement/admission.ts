@@ -1,10 +1,8 @@
 import type { EvmChain } from '../platform/chain/evm-chain.js';
-import { ledgerTag } from '../platform/redis/hash-slot.js';
-import { Partitions } from '../platform/redis/partitions.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf, soleSenderOf } from '../protocol/payment/payment-facts.js';
 import type { Reason } from '../protocol/reasons.js';
-import type { LaneQueries, PublishedStatus } from './ledger/queries/lane-queries.js';
+import type { LaneQueries } from './ledger/queries/lane-queries.js';
 import type { ClaimedPayment } from './ledger/settlement-store.js';
 import type { LaneStatus } from './model/lane-status.js';
 
@@ -15,23 +13,22 @@ const UNKNOWN_INCLUSION_MS = 2000;
 
 /** Decides whether a good payment can be settled in time, before it is put into the queue. */
 export class Admission {
-  /** By the hash tag of the ledger. */
-  readonly #queuedLately = new Map<string, number>();
+  /** By chain. */
+  readonly #queuedLately = new Map<number, number>();
 
   constructor(
     private readonly lanes: Pick<LaneQueries, 'live'>,
     private readonly headMaxAgeMs: number,
-    private readonly partitions = new Partitions(),
   ) {}
 
   /** How many wait where this payment would, as its claim saw it. */
   noteQueued(payment: ClaimedPayment, queued: number): void {
-    this.#queuedLately.set(this.#ledgerOf(payment), queued);
+    this.#queuedLately.set(payment.chainId, queued);
   }
 
   /** @throws RedisUnavailableError */
   async refusal(payment: AcceptedPayment, chain: EvmChain): Promise<Reason | undefined> {
-    const live = await this.#lanesFor(payment);
+    const live = await this.lanes.live(payment.chainId);
     const sender = soleSenderOf(payment);
     const lanes = live.filter(({ signer, isRetiring = false }) =>
       sender === undefined ? !isRetiring : signer.toLowerCase() === sender,
@@ -52,21 +49,9 @@ export class Admission {
    * @throws RedisUnavailableError
    */
   async retryAfterSeconds(payment: ClaimedPayment, queued: number): Promise<number> {
-    const lanes = await this.#lanesFor(payment);
+    const lanes = await this.lanes.live(payment.chainId);
     const perSecond = sum(lanes.map((lane) => lane.perSecond));
     return Math.max(1, Math.min(60, Math.ceil(queued / 4 / Math.max(1, perSecond))));
-  }
-
-  /** The lanes that settle for this payer, in whatever state they are. */
-  async #lanesFor({ chainId, authorization }: ClaimedPayment): Promise<PublishedStatus[]> {
-    const { partition } = this.partitions.ofAccount(chainId, authorization.from);
-    return (await this.lanes.live(chainId)).filter(
-      ({ signer }) => this.partitions.ofAccount(chainId, signer).partition === partition,
-    );
-  }
-
-  #ledgerOf({ chainId, authorization }: ClaimedPayment): string {
-    return ledgerTag(this.partitions.ofAccount(chainId, authorization.from));
   }
 
   #estimateMs(payment: ClaimedPayment, lanes: readonly LaneStatus[]): number {
@@ -75,7 +60,7 @@ export class Admission {
       ...lanes.map((lane) => (lane.inclusionMs > 0 ? lane.inclusionMs : UNKNOWN_INCLUSION_MS)),
     );
     const perSecond = sum(lanes.map((lane) => lane.perSecond));
-    const queued = this.#queuedLately.get(this.#ledgerOf(payment)) ?? 0;
+    const queued = this.#queuedLately.get(payment.chainId) ?? 0;
     const waitingMs = perSecond > 0 ? (queued / perSecond) * 1000 : 0;
     return inclusionMs + waitingMs + MARGIN_MS;
   }

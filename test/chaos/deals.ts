@@ -198,8 +198,7 @@ async function uptoPayment(
   payer: PrivateKeyAccount,
   nonce: Hex,
 ): Promise<Payment> {
-  const { world, ledger } = stage;
-  const signers = stage.signers.filter((signer) => ledger.isAtHome(signer, payer.address));
+  const { world, signers } = stage;
   const payTo = stage.newPayee();
   const amount = BigInt(random.between(UPTO_LEAST, UPTO_MOST));
   const body = await uptoBody({

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
-import { firstLedger, type Partitions } from '../../src/platform/redis/partitions.js';
 import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import type { ClusterGroup } from '../support/cluster-group.js';
 import type { SentinelGroup } from '../support/sentinel-group.js';
@@ -52,7 +51,6 @@ export class Ledger {
     server: SandboxRedis | undefined,
     redis: Redis,
     private readonly chainId: number,
-    readonly partitions: Partitions,
     readonly sentinels?: SentinelGroup,
     readonly cluster?: ClusterGroup,
   ) {
@@ -61,26 +59,19 @@ export class Ledger {
     this.#redis = redis;
   }
 
-  static async start(chainId: number, partitions: Partitions): Promise<Ledger> {
+  static async start(chainId: number): Promise<Ledger> {
     const server = await startRedis(await freePort());
-    return new Ledger(server, connectionTo(server), chainId, partitions);
+    return new Ledger(server, connectionTo(server), chainId);
   }
 
   /** Processes find the primary by themselves, past their proxies. */
-  static behind(sentinels: SentinelGroup, chainId: number, partitions: Partitions): Ledger {
-    return new Ledger(undefined, sentinels.client(), chainId, partitions, sentinels);
+  static behind(sentinels: SentinelGroup, chainId: number): Ledger {
+    return new Ledger(undefined, sentinels.client(), chainId, sentinels);
   }
 
   /** Processes find the primary of each slot by themselves, past their proxies; this one that of a chain. */
-  static within(cluster: ClusterGroup, chainId: number, partitions: Partitions): Ledger {
-    return new Ledger(
-      undefined,
-      cluster.client(ledgerTag(firstLedger(chainId))),
-      chainId,
-      partitions,
-      undefined,
-      cluster,
-    );
+  static within(cluster: ClusterGroup, chainId: number): Ledger {
+    return new Ledger(undefined, cluster.client(ledgerTag(chainId)), chainId, undefined, cluster);
   }
 
   /** Where processes do not go through their proxies. */
@@ -133,30 +124,20 @@ export class Ledger {
   }
 
   /** How many changes are not archived yet. */
-  async waiting(): Promise<number> {
-    const all = this.partitions.all(this.chainId);
-    const lengths = await Promise.all(all.map((one) => this.#redis.xlen(outboxKey(one))));
-    return lengths.reduce((sum, length) => sum + length, 0);
-  }
-
-  /** Whether this lane settles for this payer. */
-  isAtHome(signer: string, payer: string): boolean {
-    const [home, own] = [signer, payer].map((one) => this.partitions.ofAccount(this.chainId, one));
-    return home?.partition === own?.partition;
+  waiting(): Promise<number> {
+    return this.#redis.xlen(outboxKey(this.chainId));
   }
 
   /** As if what had ended before this moment had ended long ago. */
   async age(beforeMs: number): Promise<void> {
-    for (const ledger of this.partitions.all(this.chainId)) {
-      const key = listKey(ledger, 'cooling');
-      const ids = await this.#redis.zrangebyscore(key, '-inf', beforeMs);
-      for (const id of ids) await this.#redis.zadd(key, 'XX', 1, id);
-    }
+    const key = listKey(this.chainId, 'cooling');
+    const ids = await this.#redis.zrangebyscore(key, '-inf', beforeMs);
+    for (const id of ids) await this.#redis.zadd(key, 'XX', 1, id);
   }
 
-  /** The hash tags of its partitions. */
-  get tags(): readonly string[] {
-    return this.partitions.all(this.chainId).map(ledgerTag);
+  /** The hash tags of its ledger. */
+  get tag(): string {
+    return ledgerTag(this.chainId);
   }
 
   openJobs(): Promise<string[]> {

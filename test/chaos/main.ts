@@ -23,7 +23,7 @@ import { lanesRunLow } from './treasury.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--partitions 4] [--treasury]
+ *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
@@ -34,7 +34,6 @@ import { lanesRunLow } from './treasury.js';
  *
  * With `--treasury` an account refills the lanes, which run low in each run besides.
  *
- * With `--partitions` the ledger is split, and each partition has lanes of its own.
  *
  * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or restored in each run
  * besides.
@@ -58,7 +57,6 @@ const { values } = parseArgs({
     sentinel: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
     'queue-redis': { type: 'boolean', default: false },
-    partitions: { type: 'string', default: '1' },
     treasury: { type: 'boolean', default: false },
   },
 });
@@ -85,8 +83,7 @@ const CACHE = join('node_modules', '.cache');
 const PARTS = (['history', 'sentinel', 'cluster', 'queue-redis', 'treasury'] as const).filter(
   (part) => values[part],
 );
-const SPLIT = values.partitions === '1' ? [] : [`partitions ${values.partitions}`];
-const MODE = ['chaos', ...PARTS, ...SPLIT].join('-').replace(' ', '-');
+const MODE = ['chaos', ...PARTS].join('-').replace(' ', '-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
 
@@ -194,7 +191,6 @@ async function build(seed: number): Promise<Stage> {
     main,
     redis: values.sentinel ? 'sentinel' : values.cluster ? 'cluster' : undefined,
     queue: values['queue-redis'] ? await QueueRedis.start() : undefined,
-    partitions: Number(values.partitions),
     hasTreasury: values.treasury,
     ...(history !== undefined && { history }),
   });
@@ -261,7 +257,7 @@ async function lead(): Promise<number> {
       const file = join(CACHE, `${MODE}-${seed}-${news.run}.log`);
       writeFileSync(file, news.logs);
       console.log(
-        `  Again with: npm run test:chaos -- ${[...PARTS, ...SPLIT].map((part) => `--${part} `).join('')}--seed ${seed} --only ${news.run}. Logs: ${file}`,
+        `  Again with: npm run test:chaos -- ${PARTS.map((part) => `--${part} `).join('')}--seed ${seed} --only ${news.run}. Logs: ${file}`,
       );
       return;
     }

@@ -1,10 +1,9 @@
 import type { Address, Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { SandboxAccount } from '../../sandbox/accounts.js';
+import { type SandboxAccount, sandboxAccount, SIGNER } from '../../sandbox/accounts.js';
 import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { SERVICE_MAIN } from '../../sandbox/service.js';
-import { Partitions } from '../../src/platform/redis/partitions.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { newAccount } from '../support/payments.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
@@ -16,7 +15,6 @@ import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
 import { Ledger, type Replica } from './ledger.js';
 import { Pool } from './pool.js';
 import type { QueueRedis } from './queue-redis.js';
-import { signersOf } from './signers.js';
 import { StepCatalogue } from './steps.js';
 import { TREASURY, treasurySettings } from './treasury.js';
 import { type FundedWallet, fundedWallets } from './wallets.js';
@@ -52,7 +50,6 @@ export interface StageOptions {
   /** Of the queues alone. */
   readonly queue?: QueueRedis | undefined;
   /** Of the ledger; one without it. */
-  readonly partitions?: number | undefined;
   /** Whether an account refills the lanes. */
   readonly hasTreasury?: boolean;
 }
@@ -104,7 +101,6 @@ export class Stage {
     history,
     redis,
     queue,
-    partitions: count = 1,
     hasTreasury = false,
   }: StageOptions = {}): Promise<Stage> {
     const [world, stray, group] = await Promise.all([
@@ -112,9 +108,8 @@ export class Stage {
       freePort().then((port) => startAnvil({ port, chainId: STRAY_CHAIN_ID, blockTime: 1 })),
       groupOf(redis),
     ]);
-    const partitions = new Partitions(new Map([[world.chainId, count]]));
-    const ledger = await ledgerOf(group, world.chainId, partitions);
-    const lanes = signersOf(partitions, world.chainId);
+    const ledger = await ledgerOf(group, world.chainId);
+    const lanes = [SIGNER, sandboxAccount(3)];
     for (const { address } of lanes) await world.client.setBalance({ address, value: LANE_WEI });
     const payers: PrivateKeyAccount[] = [];
     for (let count = 0; count < PAYERS; count += 1) {
@@ -140,7 +135,6 @@ export class Stage {
         main,
         settings: {
           SIGNER_KEYS: lanes.map(({ key }) => key).join(','),
-          [`LEDGER_PARTITIONS_${world.chainId}`]: `${count}`,
           SETTLE_WAIT_MS: '5000',
           MAX_GAS_PER_SETTLE: String(GAS_MOST),
           BATCH_SAFE_ASSETS: assets.join(','),
@@ -270,10 +264,9 @@ function groupOf(
 async function ledgerOf(
   group: SentinelGroup | ClusterGroup | undefined,
   chainId: number,
-  partitions: Partitions,
 ): Promise<Ledger> {
-  if (group === undefined) return Ledger.start(chainId, partitions);
+  if (group === undefined) return Ledger.start(chainId);
   return group instanceof ClusterGroup
-    ? Ledger.within(group, chainId, partitions)
-    : Ledger.behind(group, chainId, partitions);
+    ? Ledger.within(group, chainId)
+    : Ledger.behind(group, chainId);
 }

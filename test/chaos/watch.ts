@@ -95,9 +95,7 @@ export class Watch {
     const waste: string[] = [];
     const callsMost = IDLE_CALLS_A_SECOND * seconds + CALLS_A_REQUEST * requests;
     if (calls > callsMost) waste.push(`${calls} RPC calls for ${requests} requests`);
-    // Each partition is looked after for itself, and each lane writes.
-    const twoLanes = this.stage.signers.length / 2;
-    const bytesMost = IDLE_BYTES_A_SECOND * twoLanes * seconds + BYTES_A_REQUEST * requests;
+    const bytesMost = IDLE_BYTES_A_SECOND * seconds + BYTES_A_REQUEST * requests;
     if (bytes > bytesMost) waste.push(`${bytes} bytes of Redis for ${requests} requests`);
     return waste;
   }

@@ -8,7 +8,6 @@ import { type Buyer, stockBuyer } from '../../sandbox/buyer.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import {
@@ -95,7 +94,7 @@ describe('an approval that the facilitator pays for', () => {
   const nonceOf = ({ address }: { address: Address }): Promise<number> =>
     world.client.getTransactionCount({ address });
   const fundingOf = ({ address }: PrivateKeyAccount): Promise<string | null> =>
-    redis.hget(listKey(firstLedger(world.chainId), 'funded'), address.toLowerCase());
+    redis.hget(listKey(world.chainId, 'funded'), address.toLowerCase());
   async function stopMining(): Promise<void> {
     await world.client.setIntervalMining({ interval: 0 });
   }

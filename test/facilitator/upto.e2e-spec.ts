@@ -9,7 +9,6 @@ import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { mint } from '../../sandbox/tokens.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { deployMoody, setMood } from '../support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
@@ -289,7 +288,7 @@ describe('the scheme upto', () => {
       anotherLedger();
       const service = await aService({ SETTLE_WAIT_MS: '1500' });
       const redis = new Redis(`${world.redis.url}/${database}`);
-      const paused = listKey(firstLedger(world.chainId), 'paused');
+      const paused = listKey(world.chainId, 'paused');
       await redis.hset(paused, one.address.toLowerCase(), '{}');
       const body = await aBody(one, '300');
       const begun = Date.now();

@@ -8,7 +8,6 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
 import { migrations } from '../../src/history/postgres/migrator.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { archiverKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
@@ -55,7 +54,7 @@ describe('the history of settlements', () => {
     await Promise.all([...archivers].map((one) => one.stop('SIGKILL')));
     archivers.clear();
     // One that was killed still holds its lease, for five seconds.
-    await redis.del(archiverKey(firstLedger(world.chainId)));
+    await redis.del(archiverKey(world.chainId));
   });
 
   async function archiver(more: Record<string, string> = {}): Promise<Service> {
@@ -87,7 +86,7 @@ describe('the history of settlements', () => {
     }
   }
   const rows = () => query<Row>('select * from x402.settlements');
-  const waiting = () => redis.xlen(outboxKey(firstLedger(world.chainId)));
+  const waiting = () => redis.xlen(outboxKey(world.chainId));
   const finalizeAll = () => world.client.mine({ blocks: 5 });
 
   /** Every settle that was told of is one row, final, sold and as the status shows it. */
@@ -168,7 +167,7 @@ describe('the history of settlements', () => {
     await service.stop('SIGKILL');
     await redis.client('UNPAUSE');
     expect(await waiting()).toBeGreaterThan(0);
-    await redis.del(archiverKey(firstLedger(world.chainId)));
+    await redis.del(archiverKey(world.chainId));
     await archiver();
     await expectArchived();
   });
@@ -204,7 +203,7 @@ describe('the history of settlements', () => {
 
   it('has one archiver at a time, and the next within seconds of its end', async () => {
     const [one, other] = [await archiver(), await archiver()];
-    const holder = async () => redis.get(archiverKey(firstLedger(world.chainId)));
+    const holder = async () => redis.get(archiverKey(world.chainId));
     await expectArchived();
     const first = await holder();
     await settle();

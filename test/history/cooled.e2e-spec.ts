@@ -3,7 +3,6 @@ import type { Hex } from 'viem';
 import { usedBytes } from '../../bench/support/redis-memory.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
@@ -59,13 +58,13 @@ describe('settlements that leave a ledger', () => {
   });
   afterAll(() => world.stop());
   beforeEach(async () => {
-    await world.redis.del(listKey(firstLedger(CHAIN_ID), 'cooling'));
+    await world.redis.del(listKey(CHAIN_ID, 'cooling'));
     await archiveAll();
-    at = { ...firstLedger(CHAIN_ID), epoch: await world.epochs.of(firstLedger(CHAIN_ID)) };
+    at = { chainId: CHAIN_ID, epoch: await world.epochs.of(CHAIN_ID) };
   });
 
   /** As an archiver does it. */
-  const archiveAll = () => world.redis.xtrim(outboxKey(firstLedger(CHAIN_ID)), 'MAXLEN', 0);
+  const archiveAll = () => world.redis.xtrim(outboxKey(CHAIN_ID), 'MAXLEN', 0);
 
   function aRequester(): Requester {
     requesters += 1;
@@ -119,16 +118,15 @@ describe('settlements that leave a ledger', () => {
 
   async function fillOutbox(): Promise<void> {
     const pipeline = world.redis.pipeline();
-    for (let i = 0; i < 1000; i += 1)
-      pipeline.xadd(outboxKey(firstLedger(CHAIN_ID)), '*', 'id', `other-${i}`);
+    for (let i = 0; i < 1000; i += 1) pipeline.xadd(outboxKey(CHAIN_ID), '*', 'id', `other-${i}`);
     await pipeline.exec();
   }
 
   const isHeld = async ({ id }: ClaimRef) =>
-    (await world.redis.exists(recordKey(firstLedger(CHAIN_ID), id))) === 1;
+    (await world.redis.exists(recordKey(CHAIN_ID, id))) === 1;
 
   describeOutbox('an outbox in Redis', async () => {
-    await world.redis.del(archiverKey(firstLedger(CHAIN_ID)));
+    await world.redis.del(archiverKey(CHAIN_ID));
     return {
       outbox: new RedisOutbox(new LedgerConnections(world.redis), world.epochs),
       chainId: CHAIN_ID,
@@ -139,12 +137,12 @@ describe('settlements that leave a ledger', () => {
       },
       include: (id) => world.include({ chainId: CHAIN_ID, id }),
       lose: async (id) => {
-        await world.redis.del(recordKey(firstLedger(CHAIN_ID), id));
+        await world.redis.del(recordKey(CHAIN_ID, id));
       },
       goBack: async () => {
-        await world.redis.hset(epochKey(firstLedger(CHAIN_ID)), 'run', 'another server');
-        world.epochs.forget(firstLedger(CHAIN_ID), await world.epochs.of(firstLedger(CHAIN_ID)));
-        await world.epochs.of(firstLedger(CHAIN_ID));
+        await world.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
+        world.epochs.forget(CHAIN_ID, await world.epochs.of(CHAIN_ID));
+        await world.epochs.of(CHAIN_ID);
       },
     };
   });
@@ -177,12 +175,12 @@ describe('settlements that leave a ledger', () => {
     const { ref, hash, of } = await paid();
     await archiveAll();
     const payer = of.payment.authorization.from;
-    expect(await world.redis.zscore(payerKey(firstLedger(CHAIN_ID), payer), ref.id)).not.toBeNull();
-    expect(await world.redis.exists(transactionKey(firstLedger(CHAIN_ID), hash.slice(2)))).toBe(1);
+    expect(await world.redis.zscore(payerKey(CHAIN_ID, payer), ref.id)).not.toBeNull();
+    expect(await world.redis.exists(transactionKey(CHAIN_ID, hash.slice(2)))).toBe(1);
     expect(await part(ref)).toBe(1);
     expect(await kinds()).toEqual(before);
-    expect(await world.redis.zscore(payerKey(firstLedger(CHAIN_ID), payer), ref.id)).toBeNull();
-    expect(await world.redis.zcard(listKey(firstLedger(CHAIN_ID), 'cooling'))).toBe(0);
+    expect(await world.redis.zscore(payerKey(CHAIN_ID, payer), ref.id)).toBeNull();
+    expect(await world.redis.zcard(listKey(CHAIN_ID, 'cooling'))).toBe(0);
     // Whoever does it again finds nothing.
     expect(await cooled.part(at, [{ id: ref.id, digest: 'any', verdict: 'leaves' }])).toBe(0);
   });
@@ -231,7 +229,7 @@ describe('settlements that leave a ledger', () => {
   it('that are to leave later are read again after the same time', async () => {
     const { ref } = await paid();
     await archiveAll();
-    await world.redis.zadd(listKey(firstLedger(CHAIN_ID), 'cooling'), 1, ref.id);
+    await world.redis.zadd(listKey(CHAIN_ID, 'cooling'), 1, ref.id);
     expect((await read(60_000)).map(({ id }) => id)).toEqual([ref.id]);
     await part(ref, 'later');
     expect(await read(60_000)).toEqual([]);
@@ -255,9 +253,7 @@ describe('settlements that leave a ledger', () => {
     expect(await part(first.ref)).toBe(1);
     expect(await part(second.ref)).toBe(1);
     const { authorizationId } = first.of.identity;
-    expect(await world.redis.exists(authorizationKey(firstLedger(CHAIN_ID), authorizationId))).toBe(
-      0,
-    );
+    expect(await world.redis.exists(authorizationKey(CHAIN_ID, authorizationId))).toBe(0);
   });
 
   it('that failed leave while another claim of their authorization is under way', async () => {
@@ -292,7 +288,7 @@ describe('settlements that leave a ledger', () => {
       archive,
     );
     const held = await world.lane();
-    await world.redis.del(recordKey(firstLedger(CHAIN_ID), lost.ref.id));
+    await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     await lanes.restoreAttempts(
       held,
       [
@@ -351,8 +347,8 @@ describe('settlements that leave a ledger', () => {
     const [lost, kept] = [await claim(aRequester(), of), await claim(aRequester())];
     const hash = newHash();
     const held = await world.lane();
-    await world.redis.del(recordKey(firstLedger(CHAIN_ID), lost.ref.id));
-    const before = await world.redis.hgetall(recordKey(firstLedger(CHAIN_ID), kept.ref.id));
+    await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
+    const before = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
     const lanes = new RedisLaneStore(
       new LedgerConnections(world.redis),
       world.epochs,
@@ -364,7 +360,7 @@ describe('settlements that leave a ledger', () => {
     await lanes.restoreAttempts(held, [{ attempt, payments }], 1);
     const outbox = new RedisOutbox(new LedgerConnections(world.redis), world.epochs);
     // Whoever archived before is gone.
-    await world.redis.del(archiverKey(firstLedger(CHAIN_ID)));
+    await world.redis.del(archiverKey(CHAIN_ID));
     const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);
     if (found.kind === 'held') throw new Error('another one reads it');
     const made = found.changes.find(({ id }) => id === lost.ref.id);
@@ -372,7 +368,7 @@ describe('settlements that leave a ledger', () => {
     const row = rowOf(CHAIN_ID, 1, made);
     expect(row).toMatchObject({ state: 'broadcast', amount: '1000', arrived_at: null });
     // What another has of it is not made less.
-    const after = await world.redis.hgetall(recordKey(firstLedger(CHAIN_ID), kept.ref.id));
+    const after = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
     for (const name of ['signed', 't_arrived']) expect(after[name]).toBe(before[name]);
   });
 
@@ -381,7 +377,7 @@ describe('settlements that leave a ledger', () => {
     const { ref } = await paid();
     await archiveAll();
     const [one] = await read();
-    await world.redis.hset(epochKey(firstLedger(CHAIN_ID)), 'id', 'another');
+    await world.redis.hset(epochKey(CHAIN_ID), 'id', 'another');
     const parting = { id: ref.id, digest: one?.digest ?? '', verdict: 'leaves' } as const;
     await expect(cooled.part(at, [parting])).rejects.toThrow(LedgerEpochChangedError);
     expect(await isHeld(ref)).toBe(true);

@@ -6,7 +6,6 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { SIGNER } from '../../sandbox/accounts.js';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { archiverKey, listKey, outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, type Json, newAccount } from '../support/payments.js';
@@ -57,7 +56,7 @@ describe('settlements that have left Redis', () => {
   async function killArchivers(): Promise<void> {
     await Promise.all([...archivers].map((one) => one.stop('SIGKILL')));
     archivers.clear();
-    await redis.del(archiverKey(firstLedger(world.chainId)));
+    await redis.del(archiverKey(world.chainId));
   }
 
   const send = (path: string, body: Body, key?: string): Promise<Answer> =>
@@ -73,9 +72,8 @@ describe('settlements that have left Redis', () => {
     return { body: sent, key, id: settlementId, transaction: answer.body['transaction'] as Hex };
   }
 
-  const isHeld = async (id: string) =>
-    (await redis.exists(recordKey(firstLedger(world.chainId), id))) === 1;
-  const cooling = () => listKey(firstLedger(world.chainId), 'cooling');
+  const isHeld = async (id: string) => (await redis.exists(recordKey(world.chainId, id))) === 1;
+  const cooling = () => listKey(world.chainId, 'cooling');
 
   /** As if nothing had changed it for longer than `HOT_MINUTES`. What was made so before may have left already. */
   async function age(...settled: readonly Settled[]): Promise<void> {
@@ -256,7 +254,7 @@ describe('settlements that have left Redis', () => {
     });
     await redis.zadd(cooling(), 'XX', 1, id);
     await eventually('it was looked at', async () => (await redis.zscore(cooling(), id)) === null);
-    expect(await redis.hget(recordKey(firstLedger(world.chainId), id), 'sale')).toBe('open');
+    expect(await redis.hget(recordKey(world.chainId, id), 'sale')).toBe('open');
     expect((await send('/v2/settle', body)).body).toMatchObject({ success: true });
     await eventually('it cools again', async () => (await redis.zscore(cooling(), id)) !== null);
   });
@@ -266,7 +264,7 @@ describe('settlements that have left Redis', () => {
     await eventually('it is archived', async () => {
       await world.client.mine({ blocks: 3 });
       return (
-        (await redis.xlen(outboxKey(firstLedger(world.chainId)))) === 0 &&
+        (await redis.xlen(outboxKey(world.chainId))) === 0 &&
         (await redis.zscore(cooling(), settled.id)) !== null
       );
     });
@@ -288,7 +286,7 @@ describe('settlements that have left Redis', () => {
     await Promise.all([...archivers].map((one) => one.stop('SIGKILL')));
     archivers.clear();
     await redis.client('UNPAUSE');
-    await redis.del(archiverKey(firstLedger(world.chainId)));
+    await redis.del(archiverKey(world.chainId));
     expect(await isHeld(settled.id)).toBe(true);
     const first = await send('/v2/settle', settled.body, 'order-6');
     expect(first.body).toMatchObject({ success: true, transaction: settled.transaction });
@@ -337,7 +335,7 @@ describe('settlements that have left Redis', () => {
     await age(hot);
     await eventually(
       'it is archived',
-      async () => (await redis.xlen(outboxKey(firstLedger(world.chainId)))) === 0,
+      async () => (await redis.xlen(outboxKey(world.chainId))) === 0,
     );
     await redis.flushall();
     for (const { id, transaction } of [cold, hot]) {

@@ -2,7 +2,6 @@ import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { ArchivedVersions } from '../../src/history/archived-versions.js';
 import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { LedgerEpochs } from '../../src/settlement/ledger/epoch.js';
 import { outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
@@ -28,7 +27,7 @@ export class OutboxMirror {
 
   async catchUp(): Promise<void> {
     for (;;) {
-      const at = await this.#outbox.now(firstLedger(this.chainId));
+      const at = await this.#outbox.now(this.chainId);
       const read = await this.#outbox.read(at, LEASE, 3);
       if (read.kind === 'held') throw new Error('another one reads it');
       if (read.last === undefined) return;
@@ -71,7 +70,7 @@ export class OutboxMirror {
 
   /** Everything that is of the history is known as the ledger has it, and nothing else is known. */
   async expectLedger(except: ReadonlySet<string> = new Set()): Promise<void> {
-    const prefix = recordKey(firstLedger(this.chainId), '');
+    const prefix = recordKey(this.chainId, '');
     for (const key of await this.redis.keys(`${prefix}*`)) {
       const id = key.slice(prefix.length);
       if (except.has(id)) continue;
@@ -89,6 +88,6 @@ export class OutboxMirror {
       const settlement = change?.kind === 'recorded' ? change.settlement : undefined;
       expect(settlement).toEqual(readRecorded(id, fields, kept));
     }
-    expect(await this.redis.xlen(outboxKey(firstLedger(this.chainId)))).toBe(0);
+    expect(await this.redis.xlen(outboxKey(this.chainId))).toBe(0);
   }
 }

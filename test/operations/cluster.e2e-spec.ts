@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { PrivateKeyAccount } from 'viem';
 import type { Service } from '../../sandbox/service.js';
 import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { ClusterGroup } from '../support/cluster-group.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
@@ -25,7 +24,7 @@ describe('a Redis Cluster', () => {
   beforeAll(async () => {
     [world, redis] = await Promise.all([World.start({ blockTime: 0.5 }), ClusterGroup.start()]);
     payer = await world.payer();
-    ledger = ledgerTag(firstLedger(world.chainId));
+    ledger = ledgerTag(world.chainId);
     const shared = {
       ...{ REDIS_URL: redis.url, SETTLE_WAIT_MS: '8000' },
       RATE_LIMIT_SETTLE: '5000',

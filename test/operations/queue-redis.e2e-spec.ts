@@ -6,7 +6,6 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import type { Service } from '../../sandbox/service.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { recordKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
@@ -117,8 +116,8 @@ describe('a Redis for the queues alone', () => {
   const paidIds = async (): Promise<readonly string[]> => {
     const redis = new Redis(world.redis.url);
     try {
-      const keys = await redis.keys(recordKey(firstLedger(world.chainId), '*'));
-      return keys.map((key) => key.slice(recordKey(firstLedger(world.chainId), '').length));
+      const keys = await redis.keys(recordKey(world.chainId, '*'));
+      return keys.map((key) => key.slice(recordKey(world.chainId, '').length));
     } finally {
       redis.disconnect();
     }

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { type SandboxAccount, sandboxAccount } from '../../sandbox/accounts.js';
 import type { Service } from '../../sandbox/service.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { laneKey, listKey } from '../../src/settlement/ledger/keys.js';
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
@@ -52,7 +51,7 @@ describe('a lane', () => {
 
   const mine = (blocks = 1): Promise<void> => world.client.mine({ blocks });
   const lane = (): string =>
-    laneKey(firstLedger(world.chainId), `${world.chainId}:${signer.address.toLowerCase()}`);
+    laneKey(world.chainId, `${world.chainId}:${signer.address.toLowerCase()}`);
 
   const isInPool = () =>
     eventually('in the pool', async () => (await world.client.getTxpoolStatus()).pending >= 1);
@@ -158,7 +157,7 @@ describe('a lane', () => {
     const first = await aService();
     const settling = settle(first, await aBody()).catch(() => undefined);
     await isInPool();
-    const [id = ''] = await redis.zrange(listKey(firstLedger(world.chainId), 'live'), '0', '-1');
+    const [id = ''] = await redis.zrange(listKey(world.chainId, 'live'), '0', '-1');
     await first.stop('SIGKILL');
     await settling;
     const second = await aService({ SIGNER_KEYS: sandboxAccount(40 + database).key });

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { type Address, parseEther } from 'viem';
 import { type SandboxAccount, sandboxAccount } from '../../sandbox/accounts.js';
 import type { Service } from '../../sandbox/service.js';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { laneAttemptsKey, laneKey, laneSpentKey } from '../../src/settlement/ledger/keys.js';
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { eventually, get, post } from '../support/http.js';
@@ -66,7 +65,7 @@ describe('a treasury', () => {
   const balanceOf = (address: Address) => world.client.getBalance({ address });
   const countOf = (address: Address) => world.client.getTransactionCount({ address });
   const name = (): string => `${world.chainId}:${treasury.address.toLowerCase()}`;
-  const inFlight = () => redis.hlen(laneAttemptsKey(firstLedger(world.chainId), name()));
+  const inFlight = () => redis.hlen(laneAttemptsKey(world.chainId, name()));
   const isRefilled = () =>
     eventually(
       'the lane is refilled',
@@ -115,9 +114,7 @@ describe('a treasury', () => {
     const { body: supported } = await get(`${service.url}/supported`);
     expect(JSON.stringify(supported).toLowerCase()).not.toContain(treasury.address.toLowerCase());
     // What was reserved for the highest price is released once it is known what it has cost.
-    const spentGwei = Number(
-      await redis.get(laneSpentKey(firstLedger(world.chainId), name(), today())),
-    );
+    const spentGwei = Number(await redis.get(laneSpentKey(world.chainId, name(), today())));
     const left = await balanceOf(treasury.address);
     expect(spentGwei).toBe(Number((parseEther('10') - left + 999_999_999n) / 1_000_000_000n));
     await settles(service);
@@ -136,7 +133,7 @@ describe('a treasury', () => {
     doomed.service = await aService();
     await eventually('it is stored', async () => (await inFlight()) === 1, PATIENCE_MS);
     await eventually('it is dead', () => sends > 0, PATIENCE_MS);
-    const [stored] = await redis.hvals(laneAttemptsKey(firstLedger(world.chainId), name()));
+    const [stored] = await redis.hvals(laneAttemptsKey(world.chainId, name()));
     expect([await countOf(treasury.address), await balanceOf(lane.address)]).toEqual([0, 0n]);
     proxy.watcher = undefined;
     const next = await aService();
@@ -207,7 +204,7 @@ describe('a treasury', () => {
       PATIENCE_MS,
     );
     await settles(service);
-    expect(await redis.hget(laneKey(firstLedger(world.chainId), name()), 'refill')).toBeNull();
+    expect(await redis.hget(laneKey(world.chainId, name()), 'refill')).toBeNull();
   });
 
   it('is refused at the start where settings make no sense', async () => {

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { firstLedger } from '../../src/platform/redis/partitions.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import type {
   CooledSettlements,
@@ -30,7 +29,7 @@ export function describeOutbox(name: string, open: () => Promise<OutboxWorld>): 
 
     beforeEach(async () => {
       world = await open();
-      at = await world.outbox.now(firstLedger(world.chainId));
+      at = await world.outbox.now(world.chainId);
     });
 
     async function read(most = 100, processId = 'one') {
@@ -111,9 +110,9 @@ export function describeOutbox(name: string, open: () => Promise<OutboxWorld>): 
       await world.broadcast();
       await read();
       expect(await world.outbox.read(at, lease, 9)).toEqual({ kind: 'held' });
-      await world.outbox.release(firstLedger(world.chainId), 'two');
+      await world.outbox.release(world.chainId, 'two');
       expect(await world.outbox.read(at, lease, 9)).toEqual({ kind: 'held' });
-      await world.outbox.release(firstLedger(world.chainId), 'one');
+      await world.outbox.release(world.chainId, 'one');
       expect(await world.outbox.read(at, lease, 9)).toMatchObject({ kind: 'read' });
     });
 
@@ -124,7 +123,7 @@ export function describeOutbox(name: string, open: () => Promise<OutboxWorld>): 
       await expect(read()).rejects.toThrow(LedgerEpochChangedError);
       await expect(trim(last)).rejects.toThrow(LedgerEpochChangedError);
       const before = at;
-      at = await world.outbox.now(firstLedger(world.chainId));
+      at = await world.outbox.now(world.chainId);
       expect(at.epoch).not.toBe(before.epoch);
       const b = await world.broadcast();
       expect(idsOf(await read())).toContain(b);

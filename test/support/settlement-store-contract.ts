@@ -40,7 +40,6 @@ export interface StoreWorld {
 /** Milliseconds after the inclusion from which on everybody may have the sale, in every world. */
 export const CONTRACT_GRACE_MS = 600;
 export const CHAIN_ID = 31_337;
-/** At home where the lane is that `UPTO_LANE` names, whatever the number of partitions. */
 const PAYER: Hex = `0x${'1c'.repeat(20)}`;
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 

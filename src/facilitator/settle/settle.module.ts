@@ -8,7 +8,6 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import { firstLedger, Partitions } from '../../platform/redis/partitions.js';
 import { QUEUE_REDIS, SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import { Admission } from '../../settlement/admission.js';
@@ -55,8 +54,8 @@ export class SettlementModule {
             name: queueNameOf(chainId),
             inject: [QUEUE_REDIS, AppConfig],
             useFactory: (connections: LedgerConnections, { redis }: AppConfig) => ({
-              connection: connections.of(firstLedger(chainId)),
-              ...queuePrefix(redis.queue, ledgerTag(firstLedger(chainId))),
+              connection: connections.of(chainId),
+              ...queuePrefix(redis.queue, ledgerTag(chainId)),
             }),
           })),
         ),
@@ -145,11 +144,7 @@ function settleService({ processes, config, logger, archive, ...shared }: Inject
   return new SettleService(
     {
       ...shared,
-      admission: new Admission(
-        laneQueries,
-        config.headMaxAgeMs,
-        new Partitions(config.partitionCounts),
-      ),
+      admission: new Admission(laneQueries, config.headMaxAgeMs),
       finder: new UsedAuthorizationFinder(),
       archived: new ArchivedPayments(archive, shared.verifier),
       lostClaims: new LostClaims(store, laneQueries),

@@ -1,6 +1,4 @@
 import type { Address } from 'viem';
-import { ledgerTag } from '../../platform/redis/hash-slot.js';
-import { firstLedger, Partitions } from '../../platform/redis/partitions.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { started } from '../../protocol/started.js';
@@ -21,33 +19,27 @@ const KNOWN_MS = 24 * 3_600_000;
  * will send, so that no token can tell one from the other.
  */
 export class LaneSenders {
-  /** By the hash tag of the ledger that they settle for. */
-  #senders: ReadonlyMap<string, readonly Sender[]> | undefined;
+  /** By chain. */
+  #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
   /** Every account that is known to be ours, on whichever chain, as `<chainId>:<signer>`; a ledger may forget. */
   readonly #own = new Map<string, Remembered>();
   #suspended: ReadonlySet<string> = new Set();
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
 
-  constructor(
-    private readonly queries: Pick<LaneQueries, 'all'>,
-    private readonly partitions = new Partitions(),
-  ) {}
+  constructor(private readonly queries: Pick<LaneQueries, 'all'>) {}
 
   /**
    * @returns `undefined` while no lane of the chain has ever spoken. Where only one account may send it: while that
-   *   is no lane, or one that does not settle for this payer.
+   *   is no lane.
    */
-  async senderFor({ chainId, payer, spread, sole }: SenderQuestion): Promise<Sender | undefined> {
+  async senderFor({ chainId, spread, sole }: SenderQuestion): Promise<Sender | undefined> {
     const refreshed = this.#refresh();
     if (this.#senders === undefined) await refreshed;
-    const ledger = payer ? this.partitions.ofAccount(chainId, payer) : firstLedger(chainId);
     if (sole !== undefined) {
-      const home = this.partitions.ofAccount(chainId, sole);
-      if (home.partition !== ledger.partition) return undefined;
       return this.#own.get(`${chainId}:${sole}`)?.sender;
     }
-    const own = this.#senders?.get(ledgerTag(ledger)) ?? [];
+    const own = this.#senders?.get(chainId) ?? [];
     return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
   }
 
@@ -89,10 +81,7 @@ export class LaneSenders {
         ({ silentMs, treasury }) => silentMs <= KNOWN_MS && treasury === undefined,
       );
       this.#remember(known);
-      this.#senders = sendersByLedger(
-        known.filter(({ isRetiring }) => isRetiring !== true),
-        this.partitions,
-      );
+      this.#senders = sendersByChain(known.filter(({ isRetiring }) => isRetiring !== true));
       this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
@@ -102,8 +91,6 @@ export class LaneSenders {
 
 export interface SenderQuestion {
   readonly chainId: number;
-  /** Absent where it could not be read: such a payment is refused, whoever would send it. */
-  readonly payer: Address | undefined;
   /** Any number: equal ones get the same lane. */
   readonly spread: bigint;
   /** The only account that may send it, where there is one. */
@@ -116,26 +103,14 @@ interface Remembered {
   readonly until: number;
 }
 
-/**
- * Of each ledger the lanes that live; where none does, those that did. A ledger that never had one is judged as its
- * chain is: what it simulates is not sent until it has one.
- */
-function sendersByLedger(
-  known: readonly PublishedStatus[],
-  partitions: Partitions,
-): ReadonlyMap<string, readonly Sender[]> {
-  const chainIds = [...new Set(known.map(({ chainId }) => chainId))];
+/** Of each chain the lanes that live; where none does, those that did. */
+function sendersByChain(known: readonly PublishedStatus[]): ReadonlyMap<number, readonly Sender[]> {
+  const chainIds = new Set(known.map(({ chainId }) => chainId));
   return new Map(
-    chainIds.flatMap((chainId) => {
-      const ofChain = known.filter((lane) => lane.chainId === chainId);
-      return partitions.all(chainId).map((ledger) => {
-        const atHome = ofChain.filter(
-          ({ signer }) => partitions.ofAccount(chainId, signer).partition === ledger.partition,
-        );
-        const own = atHome.length > 0 ? atHome : ofChain;
-        const live = own.filter(({ silentMs }) => silentMs <= LANE_SILENT_MS);
-        return [ledgerTag(ledger), (live.length > 0 ? live : own).map(senderOf)] as const;
-      });
+    [...chainIds].map((chainId) => {
+      const own = known.filter((lane) => lane.chainId === chainId);
+      const live = own.filter(({ silentMs }) => silentMs <= LANE_SILENT_MS);
+      return [chainId, (live.length > 0 ? live : own).map(senderOf)] as const;
     }),
   );
 }

@@ -194,7 +194,6 @@ export class PaymentVerifier {
     const sole = actionOf(claim).soleSenderOf(claim);
     const sender = await senders.senderFor({
       chainId,
-      payer: claim.from,
       spread: BigInt(claim.nonce ?? 0),
       sole,
     });

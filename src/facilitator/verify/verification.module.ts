@@ -5,7 +5,6 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
-import { Partitions } from '../../platform/redis/partitions.js';
 import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import {
@@ -43,7 +42,7 @@ import { VerifyService } from './verify.service.js';
           maxGas: config.maxGasPerSettle,
           walletFactories: config.walletFactories,
           admission: config.admission,
-          senders: new LaneSenders(laneQueries, new Partitions(config.partitionCounts)),
+          senders: new LaneSenders(laneQueries),
           approvalLimits: approvalLimitsOf(config),
           builderCode: config.builderCode,
         });

@@ -27,7 +27,7 @@ export interface LostSettlementsOptions {
   readonly chainIds: readonly number[];
   readonly unfinished: UnfinishedSettlements;
   readonly archive: Pick<Archive, 'epochNumber'>;
-  readonly outbox: Pick<Outbox, 'ledgersOf' | 'ledgerOf' | 'now' | 'backlog'>;
+  readonly outbox: Pick<Outbox, 'now' | 'backlog'>;
   /** Which of these settlements the ledger holds. @throws RedisUnavailableError */
   readonly held: (chainId: number, ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** @throws ChainUnavailableError */
@@ -90,32 +90,23 @@ export class LostSettlements {
     // What waits to be archived may be the very word that is missing.
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
     // Before the ledger is asked for any of them: a later one cannot have been met by then.
-    const epochs = new Map<number, number>();
-    for (const ledger of outbox.ledgersOf(chainId)) {
-      epochs.set(ledger.partition, await archive.epochNumber(await outbox.now(ledger)));
-    }
+    const epoch = await archive.epochNumber(await outbox.now(chainId));
     const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
     const rows = await unfinished.take(chainId, overdue, MOST);
     const known = await held(chainId, rows.map(idOf));
     const lost = rows.filter((row) => !known.has(idOf(row)));
-    const epochOf = (row: SettlementRow): number | undefined =>
-      epochs.get(outbox.ledgerOf(chainId, idOf(row)).partition);
-    if (lost.length > 0) await this.#judge(chainId, epochOf, lost);
+    if (lost.length > 0) await this.#judge(chainId, epoch, lost);
     return rows.length === MOST;
   }
 
-  async #judge(
-    chainId: number,
-    epochOf: (row: SettlementRow) => number | undefined,
-    lost: readonly SettlementRow[],
-  ): Promise<void> {
+  async #judge(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
     const { open, observer } = this.options;
     const opened = await open(chainId);
     try {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
         await Promise.all(
           lost.slice(at, at + AT_ONCE).map(async (row) => {
-            const outcome = await this.#end(opened, epochOf(row), row);
+            const outcome = await this.#end(opened, epoch, row);
             observer.judged(chainId, idOf(row), outcome);
           }),
         );

@@ -19,7 +19,7 @@ export class DeploymentReport {
   constructor(
     private readonly chains: ChainRegistry,
     private readonly laneQueries: LaneQueries,
-    private readonly config: Pick<AppConfig, 'headMaxAgeMs' | 'partitionCounts'>,
+    private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
     this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);

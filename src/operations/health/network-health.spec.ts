@@ -13,28 +13,12 @@ const SIGNER = `0x${'0'.repeat(39)}1`;
 const aLane = (more: Partial<LaneStatus> = {}): LaneStatus =>
   ({ signer: SIGNER, settlementsLeft: 5, trouble: undefined, ...more }) as LaneStatus;
 
-const health = (...lanes: LaneStatus[]) => healthOf(1, ...lanes);
-const healthOf = (count: number, ...lanes: LaneStatus[]) =>
-  networkHealth(chain, lanes, { headMaxAgeMs: 0, partitionCounts: new Map([[56, count]]) }, 0);
+const health = (...lanes: LaneStatus[]) => networkHealth(chain, lanes, { headMaxAgeMs: 0 }, 0);
 
 describe('networkHealth', () => {
   it('counts no lane that is on its way out: nothing new is settled by it', () => {
     const retiring = aLane({ isRetiring: true });
     expect(health(retiring)).toMatchObject({ canSettle: false, code: 'no_lane', lanes: 0 });
     expect(health(retiring, aLane())).toMatchObject({ lanes: 1, settlementsLeft: 5 });
-  });
-
-  it('names the partitions of the ledger whose payers no lane settles for', () => {
-    const signer = `0x${'0'.repeat(39)}7`;
-    expect(healthOf(4, aLane(), aLane({ signer }))).toMatchObject({
-      ...{ lanes: 2, partitionsWithoutLane: [0, 2] },
-    });
-    const retiring = aLane({ signer, isRetiring: true });
-    expect(healthOf(4, aLane(), retiring).partitionsWithoutLane).toEqual([0, 2, 3]);
-    const all = ['0', '1', '2', 'f'].map((digit) =>
-      aLane({ signer: `0x${'0'.repeat(39)}${digit}` }),
-    );
-    expect(healthOf(4, ...all).partitionsWithoutLane).toBeUndefined();
-    expect(health().partitionsWithoutLane).toBeUndefined();
   });
 });

@@ -2,7 +2,6 @@ import type { BlockHeader } from '../../platform/chain/block.js';
 import { type EndpointHealth, LAG_MAX_BLOCKS } from '../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
-import { Partitions } from '../../platform/redis/partitions.js';
 import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
@@ -33,8 +32,6 @@ export interface NetworkHealth {
   readonly canSettle: boolean;
   readonly code?: NetworkTrouble;
   readonly lanes: number;
-  /** Partitions of the ledger whose payers wait, as no lane settles for them; missing where each has one. */
-  readonly partitionsWithoutLane?: readonly number[];
   readonly settlementsLeft: number;
   readonly headAgeMs?: number;
   readonly endpoints: readonly EndpointReport[];
@@ -51,29 +48,18 @@ const PROBE_INTERVAL_MS = 10_000;
 export function networkHealth(
   chain: EvmChain,
   live: readonly LaneStatus[],
-  { headMaxAgeMs, partitionCounts }: Pick<AppConfig, 'headMaxAgeMs' | 'partitionCounts'>,
+  { headMaxAgeMs }: Pick<AppConfig, 'headMaxAgeMs'>,
   now: number,
 ): NetworkHealth {
-  const { chainId } = chain;
-  const partitions = new Partitions(partitionCounts);
   const lanes = live.filter(({ isRetiring }) => isRetiring !== true);
   const head = chain.bestHead?.head;
   const headAgeMs = head && ageMs(head, now);
   const code = troubleOf(chain, lanes, headAgeMs, headMaxAgeMs);
-  const served = new Set(
-    lanes.map(({ signer }) => partitions.ofAccount(chainId, signer).partition),
-  );
-  const unserved = partitions
-    .all(chainId)
-    .map(({ partition }) => partition)
-    .filter((partition) => !served.has(partition));
-  const isSplit = partitions.countOf(chainId) > 1;
   return {
     network: chain.config.network,
     canSettle: code === undefined,
     ...(code !== undefined && { code }),
     lanes: lanes.length,
-    ...(isSplit && unserved.length > 0 && { partitionsWithoutLane: unserved }),
     settlementsLeft: lanes.reduce((sum, lane) => sum + lane.settlementsLeft, 0),
     ...(headAgeMs !== undefined && { headAgeMs }),
     endpoints: chain.endpoints.map((health, index) => endpointReport(health, index, now)),

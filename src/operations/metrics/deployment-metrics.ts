@@ -74,11 +74,6 @@ function networkGauges(gauge: GaugeMaker): (network: NetworkHealth) => void {
     'network',
     'code',
   ]);
-  const unserved = gauge(
-    'x402_ledger_partitions_without_lane',
-    'Partitions of the ledger whose payers wait, as no lane settles for them.',
-    ['network'],
-  );
   const headAge = gauge(
     'x402_network_head_age_seconds',
     'Age of the newest block this process has seen.',
@@ -93,8 +88,7 @@ function networkGauges(gauge: GaugeMaker): (network: NetworkHealth) => void {
     'Blocks an endpoint was behind the best one when both were probed.',
     ['network', 'endpoint'],
   );
-  return ({ network, canSettle: can, code, headAgeMs, endpoints, partitionsWithoutLane = [] }) => {
-    unserved.set({ network }, partitionsWithoutLane.length);
+  return ({ network, canSettle: can, code, headAgeMs, endpoints }) => {
     canSettle.set({ network }, can ? 1 : 0);
     if (code !== undefined) trouble.set({ network, code }, 1);
     if (headAgeMs !== undefined) headAge.set({ network }, headAgeMs / 1000);

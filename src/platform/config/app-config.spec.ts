@@ -215,6 +215,12 @@ describe('AppConfig', () => {
     ]);
   });
 
+  it('refuses a setting of an earlier version by its name', () => {
+    expect(problemsOf({ ...base, LEDGER_PARTITIONS_56: '1' })).toEqual([
+      'LEDGER_PARTITIONS_56: was removed; the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
+    ]);
+  });
+
   it('never prints a secret', () => {
     const config = configOf({
       REDIS_URL: 'redis://:hunter2@localhost',

@@ -21,7 +21,6 @@ import {
   readNetwork,
 } from './network-settings.js';
 import { OPS_SETTINGS, type OpsConfig, opsConfigOf, opsProblems } from './ops-settings.js';
-import { readPartitionCounts } from './partition-settings.js';
 import {
   RECEIPT_FILE_SETTINGS,
   RECEIPT_SETTINGS,
@@ -30,6 +29,7 @@ import {
   receiptProblems,
 } from './receipt-settings.js';
 import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
+import { removedSettings } from './removed-settings.js';
 import {
   builderCodeSetting,
   chainIdSetting,
@@ -145,7 +145,6 @@ interface Parts {
   readonly wallet: WalletConfig | undefined;
   readonly redis: RedisUrls;
   readonly chainIds: readonly number[];
-  readonly partitionCounts: ReadonlyMap<number, number>;
 }
 
 export class AppConfig {
@@ -157,8 +156,6 @@ export class AppConfig {
   readonly networks: readonly NetworkConfig[];
   /** The chains whose ledgers this process uses. */
   readonly ledgerChainIds: readonly number[];
-  /** Into how many partitions each of them is split. */
-  readonly partitionCounts: ReadonlyMap<number, number>;
   readonly settleWaitMs: number;
   readonly settleFinality: 'included' | 'finalized';
   readonly saleGraceMs: number;
@@ -204,7 +201,6 @@ export class AppConfig {
     this.ops = opsConfigOf(settings);
     this.networks = networks;
     this.ledgerChainIds = parts.chainIds;
-    this.partitionCounts = parts.partitionCounts;
     this.settleWaitMs = settings.SETTLE_WAIT_MS;
     this.settleFinality = settings.SETTLE_FINALITY;
     this.saleGraceMs = settings.SALE_GRACE_MS;
@@ -259,6 +255,7 @@ export class AppConfig {
   static fromEnv(env: NodeJS.ProcessEnv): AppConfig {
     const problems: string[] = [];
     const given = readFileSettings(withoutBlanks(env), FILE_SETTINGS, problems);
+    problems.push(...removedSettings(given));
     const settings = Settings.safeParse(given);
     if (!settings.success) problems.push(...describeIssues(settings.error));
     // Read apart, so that a problem elsewhere does not hide the problems of a network.
@@ -279,15 +276,12 @@ export class AppConfig {
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;
     const chainIds = [...new Set(usesLedger ? namedChains : [])];
-    const partitionCounts = readPartitionCounts(chainIds, given, problems);
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
     problems.push(...sourceProblems(given));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, {
-      ...{ networks, wallet, redis, chainIds, partitionCounts },
-    });
+    return new AppConfig(settings.data, { networks, wallet, redis, chainIds });
   }
 }
 

@@ -7,7 +7,6 @@ import {
 } from '../../protocol/evm/contracts.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { BUILT_IN_NETWORKS, type BuiltInToken } from './built-in-networks.js';
-import { partitionsSetting } from './partition-settings.js';
 import { Secret } from './secret.js';
 import {
   addressSetting,
@@ -37,8 +36,6 @@ export const ChainSettings = z.object({
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
   APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
-  /** Into how many slots of a Redis Cluster its ledger is split. */
-  LEDGER_PARTITIONS: partitionsSetting,
   ...TREASURY_SETTINGS,
 });
 

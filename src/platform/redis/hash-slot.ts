@@ -1,10 +1,8 @@
-import type { LedgerId } from './partitions.js';
-
 /** Of what belongs to the deployment and to no chain. */
 export const DEPLOYMENT_TAG = 'deployment';
 
-/** Hash tag of the keys of one partition of a chain's ledger, so that they are all in one slot. */
-export const ledgerTag = ({ chainId, partition }: LedgerId): string => `${chainId}:${partition}`;
+/** Hash tag of the keys of a chain's ledger, so that they are all in one slot. */
+export const ledgerTag = (chainId: number): string => `${chainId}:0`;
 
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;

@@ -1,14 +1,13 @@
 import { Cluster, type Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ledgerTag } from './hash-slot.js';
-import { type LedgerId, Partitions } from './partitions.js';
 
 /** Takes commands on one key each, wherever that key is. */
 export type SharedRedis = Redis | Cluster;
 
 /**
- * The Redis of the ledger. One server has all of it; in a Cluster each partition of a chain's ledger is in one
- * slot, and is asked on a connection to the primary of that slot.
+ * The Redis of the ledger. One server has all of it; in a Cluster the ledger of a chain is in one slot,
+ * and is asked on a connection to the primary of that slot.
  */
 export class LedgerConnections {
   /**
@@ -18,19 +17,18 @@ export class LedgerConnections {
   constructor(
     readonly shared: SharedRedis,
     private readonly byTag: ReadonlyMap<string, Redis> = new Map(),
-    readonly partitions = new Partitions(),
   ) {}
 
   /**
-   * For keys of one partition of a chain's ledger, and no others.
+   * For keys of the ledger of a chain, and no others.
    *
    * @throws RedisUnavailableError where this process has nothing to do with that chain.
    */
-  of(ledger: LedgerId): Redis {
+  of(chainId: number): Redis {
     if (!(this.shared instanceof Cluster)) return this.shared;
-    const own = this.byTag.get(ledgerTag(ledger));
+    const own = this.byTag.get(ledgerTag(chainId));
     if (own === undefined) {
-      throw new RedisUnavailableError('ledger', `no chain ${ledger.chainId} here`);
+      throw new RedisUnavailableError('ledger', `no chain ${chainId} here`);
     }
     return own;
   }

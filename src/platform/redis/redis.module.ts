@@ -7,7 +7,6 @@ import { AppConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
 import { ledgerTag } from './hash-slot.js';
 import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
-import { firstLedger, Partitions } from './partitions.js';
 import {
   connectLedger,
   connectProducer,
@@ -87,14 +86,13 @@ async function opened<T extends SharedRedis>(
 async function openedForEach(
   url: Secret<string>,
   shared: SharedRedis,
-  { partitionCounts, ledgerChainIds }: AppConfig,
+  { ledgerChainIds }: AppConfig,
   open: (tag: string) => Promise<Redis>,
 ): Promise<LedgerConnections> {
-  const partitions = new Partitions(partitionCounts);
-  if (!isCluster(url)) return new LedgerConnections(shared, new Map(), partitions);
-  const tags = ledgerChainIds.flatMap((chainId) => partitions.all(chainId)).map(ledgerTag);
+  if (!isCluster(url)) return new LedgerConnections(shared);
+  const tags = ledgerChainIds.map(ledgerTag);
   const own = tags.map(async (tag) => [tag, await open(tag)] as const);
-  return new LedgerConnections(shared, new Map(await Promise.all(own)), partitions);
+  return new LedgerConnections(shared, new Map(await Promise.all(own)));
 }
 
 /** Connections to a Redis of the queues alone, which may be away at the start as later. */
@@ -107,7 +105,7 @@ function queueConnections(
     connecting(connectProducer(url, tag), 'QUEUE_REDIS_URL', logger);
   if (!isCluster(url)) return new LedgerConnections(open());
   // Queues have keys of chains alone: nothing connects to the nodes of other slots.
-  const tags = chainIds.map((chainId) => ledgerTag(firstLedger(chainId)));
+  const tags = chainIds.map(ledgerTag);
   return new LedgerConnections(connectShared(url), new Map(tags.map((tag) => [tag, open(tag)])));
 }
 

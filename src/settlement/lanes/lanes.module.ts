@@ -8,7 +8,6 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
-import { firstLedger } from '../../platform/redis/partitions.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { connectReader } from '../../platform/redis/redis-connection.js';
 import type { LaneStore } from '../ledger/lane-store.js';
@@ -58,7 +57,7 @@ async function startedLanes({ logger, observer, config, ...shared }: Injected): 
     ...shared,
     config,
     // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
-    connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(firstLedger(chainId))),
+    connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(chainId)),
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lanes failed');
     }),

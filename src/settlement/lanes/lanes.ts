@@ -8,7 +8,6 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
-import { firstLedger } from '../../platform/redis/partitions.js';
 import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
@@ -124,9 +123,6 @@ export class Lanes {
   #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
     const { config, store, laneQueries, observer, clock, connectWorker, processes } = this.options;
     const { chainId } = chain;
-    const partitions = BigInt(config.partitionCounts.get(chainId) ?? 1);
-    const shareOf = (wei: bigint | undefined): bigint | undefined =>
-      wei === undefined ? undefined : wei / partitions;
     const heads: HeadWatcher = new HeadWatcher(chain, () =>
       worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
     );
@@ -134,7 +130,7 @@ export class Lanes {
       chainId,
       store,
       connect: () => connectWorker(chainId),
-      ...queuePrefix(config.redis.queue, ledgerTag(firstLedger(chainId))),
+      ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
       onReady: () => {
         worker.notifyWork();
       },
@@ -178,9 +174,8 @@ export class Lanes {
       assetSuspensions,
       budgets: {
         laneWei: network.dailyGasBudgetWei,
-        // Counted by each partition for itself.
-        payeeWei: shareOf(network.dailyPayeeGasBudgetWei),
-        fundingsWei: shareOf(network.approvalSponsoring?.dailyWei),
+        payeeWei: network.dailyPayeeGasBudgetWei,
+        fundingsWei: network.approvalSponsoring?.dailyWei,
         topUpWei: network.approvalSponsoring?.limits.topUpWei,
       },
       batchSuffix,

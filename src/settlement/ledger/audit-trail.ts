@@ -16,19 +16,17 @@ export class RedisAuditTrail implements AuditTrail {
   constructor(private readonly ledger: LedgerConnections) {}
 
   async newest(chainId: number): Promise<string | undefined> {
-    const asked = this.ledger.partitions
-      .all(chainId)
-      .map((at) => this.ledger.of(at).xrevrange(auditKey(at), '+', '-', 'COUNT', 1));
-    const last = (await redisCall('audit', Promise.all(asked))).flat();
+    const newest = this.ledger.of(chainId).xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1);
+    const last = await redisCall('audit', newest);
     if (last.length === 0) return undefined;
     return last.map(([entry, fields]) => `${entry} ${fields.join(' ')}`).join(' ');
   }
 
   async all(chainId: number): Promise<readonly AuditEntry[]> {
-    const asked = this.ledger.partitions
-      .all(chainId)
-      .map((at) => this.ledger.of(at).xrange(auditKey(at), '-', '+'));
-    const entries = (await redisCall('audit', Promise.all(asked))).flat();
+    const entries = await redisCall(
+      'audit',
+      this.ledger.of(chainId).xrange(auditKey(chainId), '-', '+'),
+    );
     return entries
       .map(([, [, text]]) => (text === undefined ? undefined : readAuditEntry(text)))
       .filter((entry) => entry !== undefined)

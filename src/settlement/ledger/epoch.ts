@@ -1,8 +1,5 @@
 import type { Redis } from 'ioredis';
-import { PARTITION_COUNTS } from '../../platform/config/partition-settings.js';
-import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../platform/redis/partitions.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import {
@@ -19,18 +16,17 @@ const OPEN_EPOCH = loadScript('open_epoch');
 type Listener = (chainId: number) => void;
 
 /**
- * The epoch of each ledger, of a chain or a partition of it: which Redis server wrote it, and since when. Every script names the
+ * The epoch of the ledger of each chain: which Redis server wrote it, and since when. Every script names the
  * epoch it believes in. A failover, a restore or a flush changes it, and then nothing is written before
  * this process has noticed: the ledger may have gone back to an earlier state.
  */
 export class LedgerEpochs {
   /** Of the server that each connection leads to. */
   readonly #runIds = new Map<Redis, Promise<string>>();
-  // By the hash tag of the ledger.
-  readonly #current = new Map<string, string>();
-  readonly #opening = new Map<string, Promise<string>>();
+  readonly #current = new Map<number, string>();
+  readonly #opening = new Map<number, Promise<string>>();
   /** The last epoch known, which outlives a connection. */
-  readonly #seen = new Map<string, { readonly ledger: LedgerId; readonly epoch: string }>();
+  readonly #seen = new Map<number, string>();
   readonly #listeners = new Set<Listener>();
 
   /** @param hasOutbox - whether changes are noted for a history. */
@@ -39,20 +35,19 @@ export class LedgerEpochs {
     readonly hasOutbox = false,
   ) {
     for (const redis of ledger.servers) {
-      const areThere = (): LedgerId[] =>
-        [...this.#seen.values()]
-          .map((seen) => seen.ledger)
-          .filter((one) => ledger.of(one) === redis);
+      const areThere = (): number[] =>
+        [...this.#seen.keys()].filter((chainId) => ledger.of(chainId) === redis);
       // The next connection may lead to another server.
       redis.on('close', () => {
         this.#runIds.delete(redis);
-        for (const one of areThere()) {
-          for (const known of [this.#current, this.#opening]) known.delete(ledgerTag(one));
+        for (const chainId of areThere()) {
+          this.#current.delete(chainId);
+          this.#opening.delete(chainId);
         }
       });
       redis.on('ready', () => {
         // Whoever waits shall hear at once, also where nothing is asked just now.
-        for (const one of areThere()) this.of(one).catch(() => undefined);
+        for (const chainId of areThere()) this.of(chainId).catch(() => undefined);
       });
     }
   }
@@ -65,33 +60,29 @@ export class LedgerEpochs {
   async start(chainIds: readonly number[]): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
       // Both at once: a Redis that is slow is waited for once.
-      await Promise.all([this.#checkVersion(), ...chainIds.map((one) => this.#checkFormats(one))]);
+      await Promise.all([this.#checkVersion(), ...chainIds.map((one) => this.#checkFormat(one))]);
     });
-    const { partitions } = this.ledger;
-    const ledgers = chainIds.flatMap((chainId) => partitions.all(chainId));
-    await whileStarting('REDIS_URL', () => Promise.all(ledgers.map((ledger) => this.of(ledger))));
+    await whileStarting('REDIS_URL', () => Promise.all(chainIds.map((one) => this.of(one))));
   }
 
   /** The epoch as this process knows it; where the connection is new it is asked for. @throws RedisUnavailableError */
-  of(ledger: LedgerId): Promise<string> {
-    const tag = ledgerTag(ledger);
-    const known = this.#current.get(tag);
+  of(chainId: number): Promise<string> {
+    const known = this.#current.get(chainId);
     if (known !== undefined) return Promise.resolve(known);
-    let opening = this.#opening.get(tag);
+    let opening = this.#opening.get(chainId);
     if (opening === undefined) {
-      opening = this.#open(ledger).finally(() => {
-        if (this.#opening.get(tag) === opening) this.#opening.delete(tag);
+      opening = this.#open(chainId).finally(() => {
+        if (this.#opening.get(chainId) === opening) this.#opening.delete(chainId);
       });
-      this.#opening.set(tag, opening);
+      this.#opening.set(chainId, opening);
     }
     return opening;
   }
 
   /** A script found another epoch than this one. */
-  forget(ledger: LedgerId, epoch: string): void {
-    const tag = ledgerTag(ledger);
-    if (this.#current.get(tag) === epoch) this.#current.delete(tag);
-    this.of(ledger).catch(() => undefined);
+  forget(chainId: number, epoch: string): void {
+    if (this.#current.get(chainId) === epoch) this.#current.delete(chainId);
+    this.of(chainId).catch(() => undefined);
   }
 
   /**
@@ -107,46 +98,34 @@ export class LedgerEpochs {
   async #checkVersion(): Promise<void> {
     const found = KEYS_OF_VERSION_1.map((key) => this.ledger.shared.exists(key));
     if ((await redisCall('version', Promise.all(found))).includes(1)) {
-      throw new StartError(otherVersion('1', FORMAT));
+      throw new StartError(otherVersion('1'));
     }
   }
 
-  /**
-   * Before anything is written anywhere: a partition that was lost says nothing of how many there are, and the
-   * others do.
-   */
-  async #checkFormats(chainId: number): Promise<void> {
-    const { shared, partitions } = this.ledger;
-    const format = formatOf(partitions.countOf(chainId));
-    const all = Array.from({ length: Math.max(...PARTITION_COUNTS) }, (_, partition) =>
-      shared.get(formatKey({ chainId, partition })),
-    );
-    const found = (await redisCall('formats', Promise.all(all))).find(
-      (one) => one !== null && one !== format,
-    );
-    if (found != null) throw new StartError(otherVersion(found, format));
+  /** Before anything is written anywhere. */
+  async #checkFormat(chainId: number): Promise<void> {
+    const found = await redisCall('format', this.ledger.shared.get(formatKey(chainId)));
+    if (found !== null && found !== FORMAT) throw new StartError(otherVersion(found));
   }
 
-  async #open(ledger: LedgerId): Promise<string> {
-    const redis = this.ledger.of(ledger);
+  async #open(chainId: number): Promise<string> {
+    const redis = this.ledger.of(chainId);
     const reading = this.#runIds.get(redis) ?? this.#readRunId(redis);
     this.#runIds.set(redis, reading);
     const runId = await reading;
-    const keys = [epochKey(ledger), formatKey(ledger)];
-    const format = formatOf(this.ledger.partitions.countOf(ledger.chainId));
+    const keys = [epochKey(chainId), formatKey(chainId)];
     const [epoch = '', found = ''] = asTexts(
-      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, format]),
+      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT]),
     );
-    if (epoch === 'format') throw new StartError(otherVersion(found, format));
+    if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
     if (this.#runIds.get(redis) !== reading)
       throw new RedisUnavailableError('open_epoch', 'reconnected');
-    const tag = ledgerTag(ledger);
-    const before = this.#seen.get(tag);
-    this.#current.set(tag, epoch);
-    this.#seen.set(tag, { ledger, epoch });
-    if (before !== undefined && before.epoch !== epoch) {
-      for (const listener of [...this.#listeners]) listener(ledger.chainId);
+    const before = this.#seen.get(chainId);
+    this.#current.set(chainId, epoch);
+    this.#seen.set(chainId, epoch);
+    if (before !== undefined && before !== epoch) {
+      for (const listener of [...this.#listeners]) listener(chainId);
     }
     return epoch;
   }
@@ -164,25 +143,10 @@ export class LedgerEpochs {
   }
 }
 
-/**
- * With several partitions it names their number, so that no process claims in one of two what another claims in one
- * of four. A version that knows no partitions refuses all but one.
- */
-function formatOf(partitions: number): string {
-  return partitions === 1 ? FORMAT : `${FORMAT}/${partitions}`;
-}
-
-function otherVersion(found: string, format: string): string {
-  const [version, partitions = '1'] = found.split('/');
-  if (version === FORMAT) {
-    return (
-      `LEDGER_PARTITIONS: this Redis database holds a ledger in ${partitions} partitions, and it is set to ` +
-      `${format.split('/')[1] ?? '1'}. Let what was begun be finished with the former number, then use an empty database.`
-    );
-  }
+function otherVersion(found: string): string {
   return (
     `REDIS_URL: this Redis database holds a ledger of format ${found}, and this version writes ` +
-    `format ${format}. Let the old version finish what it has begun, then use an empty database.`
+    `format ${FORMAT}. Let the old version finish what it has begun, then use an empty database.`
   );
 }
 

@@ -1,19 +1,18 @@
 import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
-import type { LedgerId } from '../../platform/redis/partitions.js';
 
 /**
  * Every Redis key of the ledger, by the builder that names it. What belongs to a chain has the hash tag
- * `{<chainId>:<partition>}`, so that a script finds all it touches in one slot of a Redis Cluster. The
+ * `{<chainId>:0}`, so that a script finds all it touches in one slot of a Redis Cluster. The
  * scripts build names only from the prefix of the first key they are given.
  *
  * The wallet's keys begin with `x402:wl:` and are listed in `src/wallet/wallet-keys.ts`, the hub's with
  * `hub:`.
  *
- * Of a partition of a chain, after `x402:{56:0}:`, with an example each:
+ * Of a chain, after `x402:{56:0}:`, with an example each:
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
- * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2`; with 4 partitions `2/4` |
+ * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2` |
  * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms): see `epoch.ts` |
  * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |
  * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
@@ -66,24 +65,24 @@ export const FORMAT = '2';
 
 const PREFIX = 'x402:';
 
-const ledgerKey = (ledger: LedgerId, rest: string): string =>
-  `${PREFIX}{${ledgerTag(ledger)}}:${rest}`;
+const ledgerKey = (chainId: number, rest: string): string =>
+  `${PREFIX}{${ledgerTag(chainId)}}:${rest}`;
 
-export const epochKey = (ledger: LedgerId): string => ledgerKey(ledger, 'epoch');
-export const formatKey = (ledger: LedgerId): string => ledgerKey(ledger, 'format');
-export const recordKey = (ledger: LedgerId, id: string): string => ledgerKey(ledger, `s:${id}`);
-export const authorizationKey = (ledger: LedgerId, authorizationId: string): string =>
-  ledgerKey(ledger, `a:${authorizationId}`);
-export const inFlightKey = (ledger: LedgerId, token: string, payer: string): string =>
-  ledgerKey(ledger, `f:${token}:${payer}`);
-export const transactionKey = (ledger: LedgerId, hash: string): string =>
-  ledgerKey(ledger, `x:${hash}`);
-export const creditKey = (ledger: LedgerId, hash: string, logIndex: number): string =>
-  ledgerKey(ledger, `c:${hash}:${logIndex}`);
-export const revertsKey = (ledger: LedgerId, payer: string): string =>
-  ledgerKey(ledger, `v:${payer}`);
+export const epochKey = (chainId: number): string => ledgerKey(chainId, 'epoch');
+export const formatKey = (chainId: number): string => ledgerKey(chainId, 'format');
+export const recordKey = (chainId: number, id: string): string => ledgerKey(chainId, `s:${id}`);
+export const authorizationKey = (chainId: number, authorizationId: string): string =>
+  ledgerKey(chainId, `a:${authorizationId}`);
+export const inFlightKey = (chainId: number, token: string, payer: string): string =>
+  ledgerKey(chainId, `f:${token}:${payer}`);
+export const transactionKey = (chainId: number, hash: string): string =>
+  ledgerKey(chainId, `x:${hash}`);
+export const creditKey = (chainId: number, hash: string, logIndex: number): string =>
+  ledgerKey(chainId, `c:${hash}:${logIndex}`);
+export const revertsKey = (chainId: number, payer: string): string =>
+  ledgerKey(chainId, `v:${payer}`);
 export const listKey = (
-  ledger: LedgerId,
+  chainId: number,
   list:
     | 'live'
     | 'queued'
@@ -97,30 +96,30 @@ export const listKey = (
     | 'paused'
     | 'retiring'
     | 'funded',
-): string => ledgerKey(ledger, list);
-export const outboxKey = (ledger: LedgerId): string => ledgerKey(ledger, 'outbox');
+): string => ledgerKey(chainId, list);
+export const outboxKey = (chainId: number): string => ledgerKey(chainId, 'outbox');
 /** Notes of declarations, their contents, and how often each is named. */
-export const declarationKeys = (ledger: LedgerId): readonly string[] => [
-  ledgerKey(ledger, 'declared'),
-  ledgerKey(ledger, 'declared:texts'),
-  ledgerKey(ledger, 'declared:uses'),
+export const declarationKeys = (chainId: number): readonly string[] => [
+  ledgerKey(chainId, 'declared'),
+  ledgerKey(chainId, 'declared:texts'),
+  ledgerKey(chainId, 'declared:uses'),
 ];
-export const auditKey = (ledger: LedgerId): string => ledgerKey(ledger, 'audit');
-export const archiverKey = (ledger: LedgerId): string => ledgerKey(ledger, 'archiver');
-export const payerKey = (ledger: LedgerId, payer: string): string =>
-  ledgerKey(ledger, `y:${payer}`);
+export const auditKey = (chainId: number): string => ledgerKey(chainId, 'audit');
+export const archiverKey = (chainId: number): string => ledgerKey(chainId, 'archiver');
+export const payerKey = (chainId: number, payer: string): string =>
+  ledgerKey(chainId, `y:${payer}`);
 /** @param lane - `<chainId>:<signer>` */
-export const laneKey = (ledger: LedgerId, lane: string): string =>
-  ledgerKey(ledger, `l:${signerOf(lane)}`);
-export const laneLeaseKey = (ledger: LedgerId, lane: string): string =>
-  `${laneKey(ledger, lane)}:lease`;
-export const laneAttemptsKey = (ledger: LedgerId, lane: string): string =>
-  `${laneKey(ledger, lane)}:attempts`;
+export const laneKey = (chainId: number, lane: string): string =>
+  ledgerKey(chainId, `l:${signerOf(lane)}`);
+export const laneLeaseKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:lease`;
+export const laneAttemptsKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:attempts`;
 /** What a lane has spent of its budget of a day, gwei. @param day - `2026-11-21`, UTC. */
-export const laneSpentKey = (ledger: LedgerId, lane: string, day: string): string =>
-  ledgerKey(ledger, `g:lane:${signerOf(lane)}:${day}`);
-export const laneRefillsKey = (ledger: LedgerId, lane: string): string =>
-  `${laneKey(ledger, lane)}:refills`;
+export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
+  ledgerKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
+export const laneRefillsKey = (chainId: number, lane: string): string =>
+  `${laneKey(chainId, lane)}:refills`;
 export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') + 1);
 
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;

@@ -26,7 +26,6 @@ export interface LaneStoreHarness {
 }
 
 const CHAIN = 56;
-// Both are at home where the payers are, whatever the number of partitions.
 const SIGNER: Address = `0x${'a1'.repeat(20)}`;
 const OTHER: Address = `0x${'b1'.repeat(20)}`;
 const PAYER: Address = `0x${'c1'.repeat(20)}`;

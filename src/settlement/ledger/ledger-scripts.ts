@@ -1,5 +1,4 @@
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
   runKeyedScript,
   type Script,
@@ -21,7 +20,8 @@ export interface ScriptCall {
 }
 
 /** A ledger as it was at one epoch. */
-export interface LedgerAt extends LedgerId {
+export interface LedgerAt {
+  readonly chainId: number;
   readonly epoch: string;
 }
 
@@ -39,25 +39,25 @@ export class LedgerScripts {
   /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
   async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
     // A connection that is new may lead to another server, whose ledger still says what it was before it went back.
-    if ((await this.epochs.of(at)) !== at.epoch)
+    if ((await this.epochs.of(at.chainId)) !== at.epoch)
       throw new LedgerEpochChangedError(call.script.name);
     return this.#runIn(at, call);
   }
 
   async #runIn(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
     const { script, keys, args } = call;
-    const { epoch } = at;
+    const { chainId, epoch } = at;
     try {
       return await runKeyedScript(
-        this.ledger.of(at),
+        this.ledger.of(chainId),
         script,
-        [epochKey(at), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(at)] : [])],
+        [epochKey(chainId), ...keys, ...(this.epochs.hasOutbox ? [outboxKey(chainId)] : [])],
         [epoch, ...args],
       );
     } catch (error) {
       const changed = asEpochError(script.name, error);
       if (changed === undefined) throw error;
-      this.epochs.forget(at, epoch);
+      this.epochs.forget(chainId, epoch);
       throw changed;
     }
   }
@@ -67,18 +67,17 @@ export class LedgerScripts {
    *
    * @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written.
    */
-  async run(ledger: LedgerId, call: ScriptCall): Promise<ScriptReply> {
-    const { chainId, partition } = ledger;
-    return this.#runIn({ chainId, partition, epoch: await this.epochs.of(ledger) }, call);
+  async run(chainId: number, call: ScriptCall): Promise<ScriptReply> {
+    return this.#runIn({ chainId, epoch: await this.epochs.of(chainId) }, call);
   }
 
   /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
-  async runAgain(ledger: LedgerId, call: ScriptCall): Promise<ScriptReply> {
+  async runAgain(chainId: number, call: ScriptCall): Promise<ScriptReply> {
     try {
-      return await this.run(ledger, call);
+      return await this.run(chainId, call);
     } catch (error) {
       if (!(error instanceof LedgerEpochChangedError)) throw error;
     }
-    return this.run(ledger, call);
+    return this.run(chainId, call);
   }
 }

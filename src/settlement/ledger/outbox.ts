@@ -1,4 +1,3 @@
-import type { LedgerId } from '../../platform/redis/partitions.js';
 import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { LedgerAt } from './ledger-scripts.js';
 
@@ -59,14 +58,8 @@ export interface Backlog {
  * @throws RedisUnavailableError from every method.
  */
 export interface Outbox {
-  /** The partitions of the ledger of a chain: each has an outbox of its own. */
-  ledgersOf(chainId: number): readonly LedgerId[];
-
-  /** The one that has a settlement. */
-  ledgerOf(chainId: number, id: string): LedgerId;
-
   /** The ledger as it is now. What is read at it belongs to its epoch. */
-  now(ledger: LedgerId): Promise<LedgerAt>;
+  now(chainId: number): Promise<LedgerAt>;
 
   /**
    * The oldest changes. Takes the lease of the archiver, or renews it.
@@ -83,8 +76,7 @@ export interface Outbox {
   trim(at: LedgerAt, last: string): Promise<void>;
 
   /** Gives the archiving up, so that another process takes over at once. */
-  release(ledger: LedgerId, processId: string): Promise<void>;
+  release(chainId: number, processId: string): Promise<void>;
 
-  /** Of all partitions of a chain. */
   backlog(chainId: number): Promise<Backlog>;
 }

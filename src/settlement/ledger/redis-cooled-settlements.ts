@@ -33,7 +33,7 @@ export class RedisCooledSettlements implements CooledSettlements {
   async part(at: LedgerAt, partings: readonly Parting[]): Promise<number> {
     const removed = await this.#scripts.runAt(at, {
       script: SCRIPTS.part,
-      keys: partings.map(({ id }) => recordKey(at, id)),
+      keys: partings.map(({ id }) => recordKey(at.chainId, id)),
       args: partings.flatMap(({ digest, verdict }) => [digest, verdict]),
     });
     return Number(asText(removed));

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import { firstLedger } from '../../platform/redis/partitions.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import {
   type DeclarationNotes,
@@ -67,9 +66,8 @@ export class RedisDeclarationNotes implements DeclarationNotes {
   }
 
   #redisOf(chainId: number): Redis {
-    return this.ledger.of(firstLedger(chainId));
+    return this.ledger.of(chainId);
   }
 }
 
-/** No step of a settlement touches them, so that all of a chain are in one partition. */
-const keysOf = (chainId: number): readonly string[] => declarationKeys(firstLedger(chainId));
+const keysOf = (chainId: number): readonly string[] => declarationKeys(chainId);

@@ -1,5 +1,4 @@
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
   runKeyedScript,
   runTransaction,
@@ -37,16 +36,8 @@ export class RedisOutbox implements Outbox {
     this.#scripts = new LedgerScripts(ledger, epochs);
   }
 
-  ledgersOf(chainId: number): readonly LedgerId[] {
-    return this.ledger.partitions.all(chainId);
-  }
-
-  ledgerOf(chainId: number, id: string): LedgerId {
-    return this.ledger.partitions.ofSettlement(chainId, id);
-  }
-
-  async now({ chainId, partition }: LedgerId): Promise<LedgerAt> {
-    return { chainId, partition, epoch: await this.epochs.of({ chainId, partition }) };
+  async now(chainId: number): Promise<LedgerAt> {
+    return { chainId, epoch: await this.epochs.of(chainId) };
   }
 
   async read(
@@ -57,7 +48,7 @@ export class RedisOutbox implements Outbox {
     const reply = asList(
       await this.#scripts.runAt(at, {
         script: SCRIPTS.read,
-        keys: [archiverKey(at)],
+        keys: [archiverKey(at.chainId)],
         args: [processId, leaseMs, most],
       }),
     );
@@ -74,29 +65,20 @@ export class RedisOutbox implements Outbox {
     await this.#scripts.runAt(at, { script: SCRIPTS.trim, keys: [], args: [last] });
   }
 
-  async release(ledger: LedgerId, processId: string): Promise<void> {
+  async release(chainId: number, processId: string): Promise<void> {
     await runKeyedScript(
-      this.ledger.of(ledger),
+      this.ledger.of(chainId),
       SCRIPTS.release,
-      [archiverKey(ledger)],
+      [archiverKey(chainId)],
       [processId],
     );
   }
 
   async backlog(chainId: number): Promise<Backlog> {
-    const asked = this.ledger.partitions.all(chainId).map((ledger) => this.#backlogOf(ledger));
-    const backlogs = await Promise.all(asked);
-    return {
-      entries: backlogs.reduce((sum, { entries }) => sum + entries, 0),
-      oldestMs: Math.max(...backlogs.map(({ oldestMs }) => oldestMs)),
-    };
-  }
-
-  async #backlogOf(ledger: LedgerId): Promise<Backlog> {
-    const key = outboxKey(ledger);
+    const key = outboxKey(chainId);
     const [entries, oldest, time] = await runTransaction(
       'backlog',
-      this.ledger.of(ledger).multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
+      this.ledger.of(chainId).multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
     );
     const [first] = oldest as readonly (readonly [string, readonly string[]])[];
     if (first === undefined) return { entries: 0, oldestMs: 0 };

@@ -55,13 +55,12 @@ export class RedisRefillStore implements RefillStore {
     { chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>,
     day: string,
   ): Promise<RefillBook> {
-    const home = this.#runner.homeOf({ chainId, lane });
-    const redis = this.ledger.of(home);
+    const redis = this.ledger.of(chainId);
     const [spent, last] = await redisCall(
       'refill book',
       Promise.all([
-        redis.get(laneSpentKey(home, lane, day)),
-        redis.hget(laneKey(home, lane), 'refill'),
+        redis.get(laneSpentKey(chainId, lane, day)),
+        redis.hget(laneKey(chainId, lane), 'refill'),
       ]),
     );
     const spentGwei = spent !== null && /^-?\d{1,30}$/.test(spent) ? BigInt(spent) : 0n;

@@ -1,6 +1,5 @@
 import type { Hex } from 'viem';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../platform/redis/partitions.js';
 import {
   redisCall,
   type Script,
@@ -57,15 +56,14 @@ export class RedisSettlementStore implements SettlementStore {
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
     const { authorizationId } = identity;
-    const at = this.ledger.partitions.ofAccount(chainId, payer);
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.look,
-        at,
+        chainId,
         [
-          keys.authorizationKey(at, authorizationId),
-          keys.inFlightKey(at, asset, payer),
-          keys.revertsKey(at, payer),
+          keys.authorizationKey(chainId, authorizationId),
+          keys.inFlightKey(chainId, asset, payer),
+          keys.revertsKey(chainId, payer),
         ],
         [authorizationId],
       ),
@@ -79,13 +77,11 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   refOf(
-    { chainId, authorization }: ClaimedPayment,
+    { chainId }: ClaimedPayment,
     identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
     requester: Pick<Requester, 'id'>,
   ): ClaimRef {
-    const { partitions } = this.ledger;
-    const at = partitions.ofAccount(chainId, authorization.from);
-    return { chainId, id: partitions.nameOf(at, settlementIdOf(identity, requester.id)) };
+    return { chainId, id: settlementIdOf(identity, requester.id) };
   }
 
   bindingOf(keyTag: string): Promise<Binding | undefined> {
@@ -105,31 +101,24 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
-    // A binding does not say whose payment it is of.
-    const asked = this.ledger.partitions
-      .all(chainId)
-      .map((at) => this.ledger.of(at).exists(keys.authorizationKey(at, authorizationId)));
-    return (await redisCall('hasClaim', Promise.all(asked))).some((found) => found > 0);
+    const key = keys.authorizationKey(chainId, authorizationId);
+    return (await redisCall('hasClaim', this.ledger.of(chainId).exists(key))) > 0;
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
     const { identity, payment, means, isHandedOut } = claim;
-    const { asset, authorization } = payment;
+    const { chainId, asset, authorization } = payment;
     const { id } = this.refOf(payment, identity, requester);
-    const { partitions } = this.ledger;
-    const at = partitions.ofAccount(payment.chainId, authorization.from);
-    // What may be queued on the chain is shared out.
-    const queueMax = Math.ceil(this.limits.queueMax / partitions.countOf(payment.chainId));
     const fields = paymentFields(payment, { ...identity, arrivedAt: requester.arrivedAt });
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.claim,
-        at,
+        chainId,
         [
-          keys.recordKey(at, id),
-          keys.authorizationKey(at, identity.authorizationId),
-          keys.inFlightKey(at, asset, authorization.from),
-          keys.payerKey(at, authorization.from),
+          keys.recordKey(chainId, id),
+          keys.authorizationKey(chainId, identity.authorizationId),
+          keys.inFlightKey(chainId, asset, authorization.from),
+          keys.payerKey(chainId, authorization.from),
         ],
         [
           requester.id,
@@ -137,7 +126,7 @@ export class RedisSettlementStore implements SettlementStore {
           identity.authorizationId,
           means.balance?.toString() ?? '',
           means.allowance?.toString() ?? '',
-          queueMax,
+          this.limits.queueMax,
           this.limits.retentionSeconds,
           isHandedOut ? '1' : '',
           needsNoTransaction(payment) ? '1' : '',
@@ -249,12 +238,11 @@ export class RedisSettlementStore implements SettlementStore {
 
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
     const { chainId, id, identity } = adoption;
-    const at = this.ledger.partitions.ofSettlement(chainId, id);
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.adopt,
-        at,
-        [keys.recordKey(at, id), keys.authorizationKey(at, identity.authorizationId)],
+        chainId,
+        [keys.recordKey(chainId, id), keys.authorizationKey(chainId, identity.authorizationId)],
         [requester.id, requester.keyTag, this.limits.tombstoneSeconds, ...adoptionFields(adoption)],
       ),
     );
@@ -282,16 +270,15 @@ export class RedisSettlementStore implements SettlementStore {
     { chainId, id }: ClaimRef,
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    const at = this.ledger.partitions.ofSettlement(chainId, id);
-    return this.#run(script, at, [keys.recordKey(at, id)], args);
+    return this.#run(script, chainId, [keys.recordKey(chainId, id)], args);
   }
 
   #run(
     script: Script,
-    at: LedgerId,
+    chainId: number,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    return this.#scripts.runAgain(at, { script, keys: own, args });
+    return this.#scripts.runAgain(chainId, { script, keys: own, args });
   }
 }

@@ -14,9 +14,6 @@ function groupOf({ ledger }: Stage): ClusterGroup {
   return ledger.cluster;
 }
 
-/** Of one of its partitions. */
-const tagOf = ({ ledger }: Stage, random: SeededRandom): string => random.pick(ledger.tags);
-
 /** The dead come back as replicas before the next run. */
 const undo = (stage: Stage): Promise<void> => groupOf(stage).mended();
 
@@ -25,7 +22,7 @@ const killOwner: Fault = {
   name: 'the primary of the ledger killed',
   run: async (stage, random) => {
     await delay(random.between(0, 1500));
-    await groupOf(stage).killOwnerOf(tagOf(stage, random));
+    await groupOf(stage).killOwnerOf(stage.ledger.tag);
   },
   undo,
 };
@@ -45,7 +42,7 @@ const freezeOwner = (ms: number): Fault => ({
   kind: 'the primary of the ledger frozen',
   name: `the primary of the ledger frozen for ${ms} ms`,
   run: async (stage, random) => {
-    const [group, tag] = [groupOf(stage), tagOf(stage, random)];
+    const [group, tag] = [groupOf(stage), stage.ledger.tag];
     await delay(random.between(0, 1200));
     const [from, former] = [Date.now(), await group.portOf(tag)];
     const thaw = await group.freezeOwnerOf(tag);

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../../src/platform/redis/partitions.js';
 import { declarationNotesContract } from '../../../src/settlement/ledger/declaration-notes-contract.builder.js';
 import { declarationKeys } from '../../../src/settlement/ledger/keys.js';
 import { RedisDeclarationNotes } from '../../../src/settlement/ledger/redis-declaration-notes.js';
@@ -30,7 +29,7 @@ it('notes in Redis leave nothing behind', async () => {
   const notes = new RedisDeclarationNotes(new LedgerConnections(redis));
   await notes.note({ chainId: 56, id: 'a' }, { tag: 't', content: 'text' });
   await notes.forget(56, await notes.read(56, undefined, 10));
-  const [stream = '', contents = '', uses = ''] = declarationKeys(firstLedger(56));
+  const [stream = '', contents = '', uses = ''] = declarationKeys(56);
   expect([await redis.xlen(stream), await redis.exists(contents)]).toEqual([0, 0]);
   expect(await redis.hgetall(uses)).toEqual({ characters: '0' });
 });

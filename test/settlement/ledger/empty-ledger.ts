@@ -33,7 +33,6 @@ export async function emptyLedger(
   ledger = new LedgerConnections(redis),
 ): Promise<LaneStoreHarness> {
   await redis.flushall();
-  const { partitions } = ledger;
   const epochs = new LedgerEpochs(ledger, hasOutbox);
   await epochs.start([CHAIN]);
   const requests = new RedisSettlementStore(ledger, epochs, LIMITS);
@@ -63,18 +62,15 @@ export async function emptyLedger(
       if (kind !== 'sold') throw new Error(kind);
     },
     stateOf: async (id) => {
-      const stage = await redis.hget(recordKey(partitions.ofSettlement(CHAIN, id), id), 'stage');
+      const stage = await redis.hget(recordKey(CHAIN, id), 'stage');
       return stage === null ? undefined : STATE_OF[readStage(stage)];
     },
     switch: async (which, lane) => {
-      await redis.hset(listKey(partitions.ofLane(CHAIN, lane), which), signerOf(lane), '{}');
+      await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
     },
     spentOn: async (chainId, subject, day) => {
       const name = subject.startsWith(`${chainId}:`) ? `lane:${signerOf(subject)}` : subject;
-      const spent = partitions
-        .all(chainId)
-        .map((at) => redis.get(`x402:{${ledgerTag(at)}}:g:${name}:${day}`));
-      return (await Promise.all(spent)).reduce((sum, gwei) => sum + BigInt(gwei ?? '0'), 0n);
+      return BigInt((await redis.get(`x402:{${ledgerTag(chainId)}}:g:${name}:${day}`)) ?? '0');
     },
   };
 }

@@ -6,7 +6,6 @@ import {
   LedgerConnections,
   type SharedRedis,
 } from '../../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../../src/platform/redis/partitions.js';
 import { connectShared } from '../../../src/platform/redis/redis-connection.js';
 import { laneStoreContract } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
@@ -22,7 +21,7 @@ beforeAll(async () => {
   cluster = await ClusterGroup.start();
   shared = connectShared(new Secret(cluster.url));
   await shared.connect();
-  redis = cluster.client(ledgerTag(firstLedger(CHAIN)));
+  redis = cluster.client(ledgerTag(CHAIN));
   await redis.ping();
 }, 60_000);
 afterAll(async () => {
@@ -33,9 +32,5 @@ afterAll(async () => {
 
 // A node refuses a script that touches a key of another one, declared or not. The outbox is of every step.
 laneStoreContract('a ledger in a Redis Cluster', () =>
-  emptyLedger(
-    redis,
-    true,
-    new LedgerConnections(shared, new Map([[ledgerTag(firstLedger(CHAIN)), redis]])),
-  ),
+  emptyLedger(redis, true, new LedgerConnections(shared, new Map([[ledgerTag(CHAIN), redis]]))),
 );

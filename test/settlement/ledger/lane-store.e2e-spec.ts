@@ -2,8 +2,6 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
-import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { Partitions } from '../../../src/platform/redis/partitions.js';
 import { laneStoreContract } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
 import { emptyLedger } from './empty-ledger.js';
 
@@ -21,10 +19,4 @@ afterAll(async () => {
 
 laneStoreContract('a ledger in Redis', () => emptyLedger(redis));
 
-laneStoreContract('a ledger in 16 partitions', () =>
-  emptyLedger(
-    redis,
-    true,
-    new LedgerConnections(redis, new Map(), new Partitions(new Map([[56, 16]]))),
-  ),
-);
+laneStoreContract('a ledger in Redis with an outbox', () => emptyLedger(redis, true));

@@ -4,7 +4,6 @@ import type { Hex } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../../src/platform/redis/partitions.js';
 import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
@@ -57,8 +56,7 @@ describe('the ledger under attack', () => {
     return { payment, identity: { ...terms, signedTag: 'signed' } };
   }
 
-  const ttlOf = ({ id }: ClaimRef): Promise<number> =>
-    world.redis.ttl(recordKey(firstLedger(CHAIN_ID), id));
+  const ttlOf = ({ id }: ClaimRef): Promise<number> => world.redis.ttl(recordKey(CHAIN_ID, id));
 
   it('a stream of new small payees does not overtake who waits, whatever its address', async () => {
     const held = await world.lane();
@@ -103,8 +101,8 @@ describe('the ledger under attack', () => {
       expect([kind, left > 0 && left <= most]).toEqual([kind, true]);
     }
     // Nobody had to have money for it: no payer leaves a list, and no list of all is pushed through.
-    expect(await world.redis.exists(payerKey(firstLedger(CHAIN_ID), payer))).toBe(0);
-    expect(await world.redis.zscore(listKey(firstLedger(CHAIN_ID), 'newest'), ref.id)).toBeNull();
+    expect(await world.redis.exists(payerKey(CHAIN_ID, payer))).toBe(0);
+    expect(await world.redis.zscore(listKey(CHAIN_ID, 'newest'), ref.id)).toBeNull();
     const index = (await world.redis.keys(`x402:{${CHAIN_ID}:0}:a:*`)).map(async (key) => ({
       ttl: await world.redis.ttl(key),
       names: Object.values(await world.redis.hgetall(key)).includes(ref.id),
@@ -130,9 +128,7 @@ describe('the ledger under attack', () => {
     await world.include(sent);
     await world.end(sent, 'finalized');
     expect(await ttlOf(sent)).toBeGreaterThan(LIMITS.retentionSeconds);
-    expect(await world.redis.object('ENCODING', recordKey(firstLedger(CHAIN_ID), sent.id))).toBe(
-      'listpack',
-    );
+    expect(await world.redis.object('ENCODING', recordKey(CHAIN_ID, sent.id))).toBe('listpack');
   });
 
   it('what is queued while all lanes are paused ends at its deadline', async () => {
@@ -142,14 +138,10 @@ describe('the ledger under attack', () => {
     });
     const { expired } = await world.lanes.sweep(CHAIN_ID, 100);
     expect(expired).toEqual([id]);
-    const [stage, reason] = await world.redis.hmget(
-      recordKey(firstLedger(CHAIN_ID), id),
-      'stage',
-      'reason',
-    );
+    const [stage, reason] = await world.redis.hmget(recordKey(CHAIN_ID, id), 'stage', 'reason');
     expect(stage).toBe('expired');
     expect(reason).toBe('invalid_exact_evm_payload_authorization_valid_before');
-    expect(await world.redis.zscore(listKey(firstLedger(CHAIN_ID), 'queued'), id)).toBeNull();
+    expect(await world.redis.zscore(listKey(CHAIN_ID, 'queued'), id)).toBeNull();
   });
 
   it('scripts refuse what is not in the table', async () => {
@@ -162,9 +154,7 @@ describe('the ledger under attack', () => {
     expect(await world.lanes.ready(CHAIN_ID, [ref.id])).toBe(0);
     const allocated = await world.lanes.allocate(held, anAttempt(0, [ref.id]), NO_BUDGET);
     expect(allocated).toEqual({ kind: 'gone', ids: [ref.id] });
-    expect(await world.redis.hget(recordKey(firstLedger(CHAIN_ID), ref.id), 'stage')).toBe(
-      'withdrawn',
-    );
+    expect(await world.redis.hget(recordKey(CHAIN_ID, ref.id), 'stage')).toBe('withdrawn');
   });
 
   it('a replacement reserves what it may cost beyond what is charged, and never exceeds a budget', async () => {
@@ -190,7 +180,7 @@ describe('the ledger under attack', () => {
   it('a parked settlement is handed to one asker at a time, and ends by what is found out', async () => {
     const ref = await claimed();
     await world.broadcast(ref, TX);
-    const [lane = ''] = await world.redis.smembers(listKey(firstLedger(CHAIN_ID), 'lanes'));
+    const [lane = ''] = await world.redis.smembers(listKey(CHAIN_ID, 'lanes'));
     expect(lane).not.toBe('');
     const held = await world.lane();
     const other = await claimed();
@@ -206,7 +196,7 @@ describe('the ledger under attack', () => {
     const ending = { id: other.id, state: 'foreign', isPaid: true, transaction: TX } as const;
     await world.lanes.unpark(CHAIN_ID, [{ kind: 'ended', ending }]);
     expect(await world.lanes.parkedCount(CHAIN_ID)).toBe(0);
-    expect(await world.redis.hget(recordKey(firstLedger(CHAIN_ID), other.id), 'paid')).toBe('1');
+    expect(await world.redis.hget(recordKey(CHAIN_ID, other.id), 'paid')).toBe('1');
   });
 
   it('FLUSHALL under a living process: noticed at the next step, and lanes store again what they have', async () => {
@@ -248,7 +238,7 @@ describe('the ledger under attack', () => {
         `x402:{${CHAIN_ID}:0}:f:${made.payment.asset}:${made.payment.authorization.from}`,
       ),
     ).toBe(0);
-    expect(await own.redis.zcard(listKey(firstLedger(CHAIN_ID), 'live'))).toBe(0);
+    expect(await own.redis.zcard(listKey(CHAIN_ID, 'live'))).toBe(0);
     await own.stop();
   });
 
@@ -285,9 +275,7 @@ describe('the ledger under attack', () => {
     // A primary waits five seconds for further replicas before it begins to send.
     await eventually(
       'the replica has what was sent',
-      async () =>
-        (await replicaClient.hget(recordKey(firstLedger(CHAIN_ID), sold.id), 'stage')) ===
-        'included',
+      async () => (await replicaClient.hget(recordKey(CHAIN_ID, sold.id), 'stage')) === 'included',
       30_000,
     );
     await replicaClient.replicaof('NO', 'ONE');
@@ -328,7 +316,7 @@ describe('the ledger under attack', () => {
 
   it('a ledger of another version is refused at the start, with a clear message', async () => {
     const own = await LedgerWorld.start();
-    await own.redis.set(formatKey(firstLedger(CHAIN_ID)), '3');
+    await own.redis.set(formatKey(CHAIN_ID), '3');
     const epochs = new LedgerEpochs(new LedgerConnections(own.redis));
     await expect(epochs.start([CHAIN_ID])).rejects.toThrow(/holds a ledger of format 3/);
     await own.redis.flushall();

@@ -3,7 +3,6 @@ import type { Hex } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { firstLedger, type LedgerId, Partitions } from '../../../src/platform/redis/partitions.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { epochKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
@@ -42,14 +41,12 @@ export class LedgerWorld {
     readonly epochs: LedgerEpochs,
     readonly store: RedisSettlementStore,
     readonly lanes: RedisLaneStore,
-    readonly partitions: Partitions,
   ) {}
 
   /**
    * @param hasOutbox - whether what changes is noted for a history.
-   * @param count - of partitions.
    */
-  static async start(server?: SandboxRedis, hasOutbox = false, count = 1): Promise<LedgerWorld> {
+  static async start(server?: SandboxRedis, hasOutbox = false): Promise<LedgerWorld> {
     const running = server ?? (await startRedis(await freePort()));
     const redis = new Redis(running.url, {
       enableAutoPipelining: true,
@@ -60,13 +57,12 @@ export class LedgerWorld {
     });
     redis.on('error', () => undefined);
     await redis.connect();
-    const partitions = new Partitions(new Map([[CHAIN_ID, count]]));
-    const ledger = new LedgerConnections(redis, new Map(), partitions);
+    const ledger = new LedgerConnections(redis);
     const epochs = new LedgerEpochs(ledger, hasOutbox);
     await epochs.start([CHAIN_ID]);
     const store = new RedisSettlementStore(ledger, epochs, LIMITS);
     const lanes = new RedisLaneStore(ledger, epochs, LIMITS);
-    return new LedgerWorld(running, redis, epochs, store, lanes, partitions);
+    return new LedgerWorld(running, redis, epochs, store, lanes);
   }
 
   async stop(): Promise<void> {
@@ -74,14 +70,10 @@ export class LedgerWorld {
     await this.server.stop('SIGKILL');
   }
 
-  /** A lane of its own at home in this ledger, opened at account nonce 0. */
-  async lane(
-    processId = 'worker',
-    signer?: string,
-    { partition }: LedgerId = firstLedger(CHAIN_ID),
-  ): Promise<HeldLane> {
+  /** A lane of its own, opened at account nonce 0. */
+  async lane(processId = 'worker', signer?: string): Promise<HeldLane> {
     this.#lanes += 1;
-    const own = `${this.#lanes.toString(16)}${partition.toString(16)}`;
+    const own = `${this.#lanes.toString(16)}0`;
     const lane = `${CHAIN_ID}:${signer ?? `0x${own.padStart(40, '0')}`}`;
     const held = await this.lanes.acquire(lane, CHAIN_ID, processId, 60_000);
     if (held === undefined) throw new Error('the lane is not free');
@@ -106,7 +98,7 @@ export class LedgerWorld {
 
   async broadcast({ id }: ClaimRef, transaction: Hex, held?: HeldLane): Promise<void> {
     const sender = await this.redis.hget(this.#recordKey(id), 'sender');
-    const lane = held ?? (await this.lane('worker', sender ?? undefined, this.#ledgerOf(id)));
+    const lane = held ?? (await this.lane('worker', sender ?? undefined));
     await this.take(lane, id);
     const { next = 0 } = await this.lanes.open(lane).then(async (opened) => {
       await this.take(lane, id);
@@ -135,31 +127,26 @@ export class LedgerWorld {
   }
 
   async refuse({ id }: ClaimRef, reason: Parameters<StoreWorld['refuse']>[1]): Promise<void> {
-    const held = await this.lane('worker', undefined, this.#ledgerOf(id));
+    const held = await this.lane('worker');
     await this.take(held, id);
     await this.lanes.refuse(held, [{ id, reason }]);
   }
 
   /** As if a replica had been promoted that had not heard of this sale. */
   async goBackBeforeSale({ id }: ClaimRef, agoMs = 0): Promise<void> {
-    const ledger = this.#ledgerOf(id);
     await this.redis.hincrby(this.#recordKey(id), 't_claimed', -agoMs);
     await this.redis.hset(this.#recordKey(id), {
       ...{ sale: 'open', sold_to: '', sold_key: '', told: '' },
     });
-    const before = await this.epochs.of(ledger);
-    await this.redis.hset(epochKey(ledger), 'run', 'another server');
-    this.epochs.forget(ledger, before);
-    await this.epochs.of(ledger);
-    await this.redis.hincrby(epochKey(ledger), 'at', -agoMs);
-  }
-
-  #ledgerOf(id: string): LedgerId {
-    return this.partitions.ofSettlement(CHAIN_ID, id);
+    const before = await this.epochs.of(CHAIN_ID);
+    await this.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
+    this.epochs.forget(CHAIN_ID, before);
+    await this.epochs.of(CHAIN_ID);
+    await this.redis.hincrby(epochKey(CHAIN_ID), 'at', -agoMs);
   }
 
   #recordKey(id: string): string {
-    return recordKey(this.#ledgerOf(id), id);
+    return recordKey(CHAIN_ID, id);
   }
 
   asStoreWorld(): StoreWorld {

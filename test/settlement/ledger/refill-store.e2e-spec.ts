@@ -4,7 +4,6 @@ import type { Address } from 'viem';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { firstLedger } from '../../../src/platform/redis/partitions.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { laneKey, laneRefillsKey, laneSpentKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
@@ -79,13 +78,13 @@ describe('the refills of a ledger in Redis', () => {
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
     await harness.store.closeAttempt(held, 0, 0n);
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
-    await redis.hset(laneRefillsKey(firstLedger(CHAIN), LANE), '0', 'nonsense');
+    await redis.hset(laneRefillsKey(CHAIN, LANE), '0', 'nonsense');
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, []]])]]));
   });
 
   it('are not sent where what the day has cost is no number', async () => {
     const { harness, held } = await started();
-    await redis.set(laneSpentKey(firstLedger(CHAIN), LANE, DAY), 'nonsense');
+    await redis.set(laneSpentKey(CHAIN, LANE, DAY), 'nonsense');
     await expect(harness.refills.refill(held, refill, budget)).rejects.toThrow();
     expect((await harness.store.open(held)).attempts).toEqual([]);
     expect((await harness.refills.refillBook(held, DAY)).spentGwei).toBe(0n);
@@ -95,7 +94,7 @@ describe('the refills of a ledger in Redis', () => {
     'are shown to nobody where the ledger holds %s',
     async (text) => {
       const { harness, held } = await started();
-      await redis.hset(laneKey(firstLedger(CHAIN), LANE), 'refill', text);
+      await redis.hset(laneKey(CHAIN, LANE), 'refill', text);
       expect(await harness.refills.refillBook(held, DAY)).toEqual({
         ...{ spentGwei: 0n, last: undefined },
       });

@@ -3,15 +3,15 @@ import { describeSettlementStore } from '../../support/settlement-store-contract
 import { LedgerWorld } from './ledger-world.js';
 
 let world: LedgerWorld | undefined;
-let split: LedgerWorld | undefined;
-afterAll(() => Promise.all([world?.stop(), split?.stop()]));
+let archived: LedgerWorld | undefined;
+afterAll(() => Promise.all([world?.stop(), archived?.stop()]));
 
 describeSettlementStore('RedisSettlementStore', async () => {
   world ??= await LedgerWorld.start();
   return world.asStoreWorld();
 });
 
-describeSettlementStore('RedisSettlementStore in 16 partitions', async () => {
-  split ??= await LedgerWorld.start(undefined, true, 16);
-  return split.asStoreWorld();
+describeSettlementStore('RedisSettlementStore with an outbox', async () => {
+  archived ??= await LedgerWorld.start(undefined, true);
+  return archived.asStoreWorld();
 });

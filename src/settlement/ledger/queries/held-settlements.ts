@@ -12,10 +12,8 @@ export async function heldSettlements(
   chainId: number,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const asked = ledger.partitions.byLedger(chainId, ids).map(async ([at, own]) => {
-    const questions = own.map((id) => ['exists', recordKey(at, id)]);
-    const answers = await runTransaction('held_settlements', ledger.of(at).multi(questions));
-    return own.filter((_, index) => Number(answers[index]) === 1);
-  });
-  return new Set((await Promise.all(asked)).flat());
+  if (ids.length === 0) return new Set();
+  const questions = ids.map((id) => ['exists', recordKey(chainId, id)]);
+  const answers = await runTransaction('held_settlements', ledger.of(chainId).multi(questions));
+  return new Set(ids.filter((_, index) => Number(answers[index]) === 1));
 }

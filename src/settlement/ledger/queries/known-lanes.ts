@@ -12,12 +12,8 @@ export async function knownLanes(
   ledger: LedgerConnections,
   chainId: number,
 ): Promise<readonly Address[]> {
-  const asked = ledger.partitions
-    .all(chainId)
-    .map((one) => ledger.of(one).smembers(listKey(one, 'lanes')));
-  const lanes = await redisCall('lanes', Promise.all(asked));
+  const lanes = await redisCall('lanes', ledger.of(chainId).smembers(listKey(chainId, 'lanes')));
   return lanes
-    .flat()
     .map((lane) => signerOf(lane).toLowerCase())
     .filter((signer) => isAddress(signer, { strict: false }));
 }

@@ -21,13 +21,12 @@ export async function knownRefills(
   const read = await Promise.all(
     lanes.map(async (address): Promise<[Address, ReadonlyMap<number, readonly Hex[]>]> => {
       const lane = `${chainId}:${address}`;
-      const home = ledger.partitions.ofLane(chainId, lane);
-      const redis = ledger.of(home);
+      const redis = ledger.of(chainId);
       const [final, underWay] = await redisCall(
         'refills',
         Promise.all([
-          redis.hgetall(laneRefillsKey(home, lane)),
-          redis.hvals(laneAttemptsKey(home, lane)),
+          redis.hgetall(laneRefillsKey(chainId, lane)),
+          redis.hvals(laneAttemptsKey(chainId, lane)),
         ]),
       );
       const sent = underWay

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../../platform/redis/partitions.js';
 import { runTransaction } from '../../../platform/redis/redis-scripts.js';
 import type { AuditEntry } from '../audit-entry.js';
 import { auditKey, listKey, signerOf, workChannel } from '../keys.js';
@@ -22,30 +21,28 @@ export class LaneSwitches {
 
   /** What is switched already stays as it is. */
   async set(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
-    const home = this.ledger.partitions.ofLane(chainId, lane);
     const setting = this.ledger
-      .of(home)
+      .of(chainId)
       .multi()
-      .hsetnx(listKey(home, which), signerOf(lane), JSON.stringify(by));
-    await runTransaction(which, this.#note(setting, home, entryOf(`lane_${which}`, lane, by)));
+      .hsetnx(listKey(chainId, which), signerOf(lane), JSON.stringify(by));
+    await runTransaction(which, this.#note(setting, chainId, entryOf(`lane_${which}`, lane, by)));
   }
 
   async clear(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
-    const home = this.ledger.partitions.ofLane(chainId, lane);
     const clearing = this.ledger
-      .of(home)
+      .of(chainId)
       .multi()
-      .hdel(listKey(home, which), signerOf(lane))
+      .hdel(listKey(chainId, which), signerOf(lane))
       .publish(workChannel(chainId), '');
     const entry = entryOf(`lane_not_${which}`, lane, by);
-    await runTransaction(`no longer ${which}`, this.#note(clearing, home, entry));
+    await runTransaction(`no longer ${which}`, this.#note(clearing, chainId, entry));
   }
 
   /** In the step that does it: nothing is done unseen, and nothing is seen that was not done. */
-  #note(step: ChainableCommander, home: LedgerId, entry: AuditEntry): ChainableCommander {
+  #note(step: ChainableCommander, chainId: number, entry: AuditEntry): ChainableCommander {
     if (!this.hasAudit) return step;
     const fields = ['entry', JSON.stringify(entry)];
-    return step.xadd(auditKey(home), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
+    return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
   }
 }
 

@@ -1,5 +1,4 @@
 import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../../platform/redis/partitions.js';
 import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
 import type { LaneStatus } from '../../model/lane-status.js';
@@ -50,22 +49,19 @@ export class RedisLaneQueries implements LaneQueries {
     const switched = await redisCall(
       which,
       Promise.all(
-        this.chainIds
-          .flatMap((chainId) => this.ledger.partitions.all(chainId))
-          .map(async (ledger) => {
-            const all = await this.ledger.of(ledger).hgetall(listKey(ledger, which));
-            return Object.entries(all).map(
-              ([signer, text]) =>
-                [`${ledger.chainId}:${signer}`, JSON.parse(text) as SwitchedBy] as const,
-            );
-          }),
+        this.chainIds.map(async (chainId) => {
+          const all = await this.ledger.of(chainId).hgetall(listKey(chainId, which));
+          return Object.entries(all).map(
+            ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as SwitchedBy] as const,
+          );
+        }),
       ),
     );
     return new Map(switched.flat());
   }
 
   queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
-    return redisCall('queues', this.#queues(chainIds));
+    return redisCall('queues', Promise.all(chainIds.map((chainId) => this.#queueOf(chainId))));
   }
 
   async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
@@ -73,8 +69,7 @@ export class RedisLaneQueries implements LaneQueries {
       'waits',
       Promise.all(
         ids.map((id) => {
-          const at = this.ledger.partitions.ofSettlement(chainId, id);
-          return this.ledger.of(at).hmget(recordKey(at, id), 't_claimed', 't_allocated');
+          return this.ledger.of(chainId).hmget(recordKey(chainId, id), 't_claimed', 't_allocated');
         }),
       ),
     );
@@ -84,10 +79,9 @@ export class RedisLaneQueries implements LaneQueries {
   }
 
   async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
-    const home = this.ledger.partitions.ofLane(chainId, lane);
     const texts = await redisCall(
       'attempts',
-      this.ledger.of(home).hvals(laneAttemptsKey(home, lane)),
+      this.ledger.of(chainId).hvals(laneAttemptsKey(chainId, lane)),
     );
     return texts.map(decodeAttempt).sort((a, b) => a.accountNonce - b.accountNonce);
   }
@@ -103,32 +97,16 @@ export class RedisLaneQueries implements LaneQueries {
     });
   }
 
-  #queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
-    return Promise.all(
-      chainIds.map(async (chainId) => {
-        const parts = await Promise.all(
-          this.ledger.partitions.all(chainId).map((one) => this.#queueOf(one)),
-        );
-        return {
-          chainId,
-          depth: parts.reduce((sum, { depth }) => sum + depth, 0),
-          oldestMs: Math.max(...parts.map(({ oldestMs }) => oldestMs)),
-          live: parts.reduce((sum, { live }) => sum + live, 0),
-        };
-      }),
-    );
-  }
-
-  async #queueOf(ledger: LedgerId): Promise<Omit<QueueStatus, 'chainId'>> {
-    const redis = this.ledger.of(ledger);
+  async #queueOf(chainId: number): Promise<QueueStatus> {
+    const redis = this.ledger.of(chainId);
     const [time, depth, [, oldest], live] = await Promise.all([
       redis.time(),
-      redis.zcard(listKey(ledger, 'queued')),
-      redis.zrange(listKey(ledger, 'queued'), '0', '0', 'WITHSCORES'),
-      redis.zcard(listKey(ledger, 'live')),
+      redis.zcard(listKey(chainId, 'queued')),
+      redis.zrange(listKey(chainId, 'queued'), '0', '0', 'WITHSCORES'),
+      redis.zcard(listKey(chainId, 'live')),
     ]);
     const now = Number(time[0]) * 1000 + Number(time[1]) / 1000;
     const oldestMs = oldest === undefined ? 0 : Math.max(0, Math.round(now - Number(oldest)));
-    return { depth, oldestMs, live };
+    return { chainId, depth, oldestMs, live };
   }
 }

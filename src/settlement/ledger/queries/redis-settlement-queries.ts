@@ -1,6 +1,5 @@
 import type { Address, Hex } from 'viem';
 import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
-import type { LedgerId } from '../../../platform/redis/partitions.js';
 import { redisCall, type ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { ArchiveUnavailableError } from '../../../protocol/errors.js';
 import type { LedgerEpochs } from '../epoch.js';
@@ -35,54 +34,45 @@ export class RedisSettlementQueries implements SettlementQueries {
     chainId: number,
     authorizationIds: readonly string[],
   ): Promise<readonly Settlement[]> {
-    const asked = this.ledger.partitions.all(chainId).map(async (ledger) => {
-      const indexes = authorizationIds.map((id) => keys.authorizationKey(ledger, id));
-      const own = { script: SCRIPTS.claimsOf, keys: indexes, args: [] };
-      return asList(await this.#scripts.runAgain(ledger, own)).flatMap((one) => {
-        const [id, record, details] = asList(one);
-        return readSettlement(asText(id), record, details) ?? [];
-      });
+    const indexes = authorizationIds.map((id) => keys.authorizationKey(chainId, id));
+    const own = { script: SCRIPTS.claimsOf, keys: indexes, args: [] };
+    const claims = asList(await this.#scripts.runAgain(chainId, own)).flatMap((one) => {
+      const [id, record, details] = asList(one);
+      return readSettlement(asText(id), record, details) ?? [];
     });
-    // Those of one authorization are of one payer, and so in one partition.
-    const claims = (await Promise.all(asked)).flat();
     // The claim that counts leaves the ledger after the others of its authorization.
     if (claims.length > 0) return claims;
     return this.#pastOrFail({ by: 'authorization', chainId, authorizationIds });
   }
 
   async byTransaction(chainId: number, transaction: Hex): Promise<readonly Settlement[]> {
-    const asked = this.ledger.partitions
-      .all(chainId)
-      .map((at) => this.ledger.of(at).get(keys.transactionKey(at, encodeHash(transaction))));
-    const ids = (await redisCall('idsOf', Promise.all(asked))).flatMap(
-      (text) => text?.split(',') ?? [],
-    );
-    if (ids.length > 0) return this.#byIds(chainId, ids);
-    // Only what no partition knows is asked of the archive, which may be behind any of them.
+    const key = keys.transactionKey(chainId, encodeHash(transaction));
+    const text = await redisCall('idsOf', this.ledger.of(chainId).get(key));
+    if (text !== null) return this.#byIds(chainId, text.split(','));
     return this.#pastOrFail({ by: 'transaction', chainId, transaction });
   }
 
   newest(chainId: number, most: number): Promise<readonly Settlement[]> {
-    const lists = this.ledger.partitions
-      .all(chainId)
-      .map((at) => [at, keys.listKey(at, 'newest')] as const);
-    return this.#newestIn(lists, { by: 'time', chainId, payer: undefined, most });
+    return this.#newestIn(keys.listKey(chainId, 'newest'), {
+      by: 'time',
+      chainId,
+      payer: undefined,
+      most,
+    });
   }
 
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly Settlement[]> {
-    const at = this.ledger.partitions.ofAccount(chainId, payer);
     const query = { by: 'time', chainId, payer, most } as const;
-    return this.#newestIn([[at, keys.payerKey(at, payer)]], query);
+    return this.#newestIn(keys.payerKey(chainId, payer), query);
   }
 
   /** A list is no answer about any one of them: without the archive it is shorter. */
   async #newestIn(
-    lists: readonly (readonly [LedgerId, string])[],
+    list: string,
     query: Extract<ArchiveQuery, { by: 'time' }>,
   ): Promise<readonly Settlement[]> {
     const { chainId, most } = query;
-    const read = lists.map(([at, key]) => this.ledger.of(at).zrevrange(key, 0, most - 1));
-    const ids = (await redisCall('newest', Promise.all(read))).flat();
+    const ids = await redisCall('newest', this.ledger.of(chainId).zrevrange(list, 0, most - 1));
     const hot = await this.#hot(chainId, ids);
     const known = new Set(hot.map(({ view }) => view.id));
     const past = known.size < most ? ((await this.#past(query)) ?? []) : [];
@@ -106,9 +96,8 @@ export class RedisSettlementQueries implements SettlementQueries {
   async #hot(chainId: number, ids: readonly string[]): Promise<readonly Settlement[]> {
     const found = await Promise.all(
       ids.map(async (id) => {
-        const at = this.ledger.partitions.ofSettlement(chainId, id);
-        const own = { script: SCRIPTS.byId, keys: [keys.recordKey(at, id)], args: [] };
-        const [record, details] = asList(await this.#scripts.runAgain(at, own));
+        const own = { script: SCRIPTS.byId, keys: [keys.recordKey(chainId, id)], args: [] };
+        const [record, details] = asList(await this.#scripts.runAgain(chainId, own));
         return readSettlement(id, record, details);
       }),
     );

@@ -1,5 +1,4 @@
 import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
-import type { LedgerId, Partitions } from '../../../platform/redis/partitions.js';
 import type { Script, ScriptArgument, ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { LeaseLostError } from '../../../protocol/errors.js';
 import { isLeaseError, type LedgerEpochs } from '../epoch.js';
@@ -31,15 +30,6 @@ export class LaneStepRunner {
     return [this.lifetimes.tombstoneSeconds, this.lifetimes.retentionSeconds];
   }
 
-  get partitions(): Partitions {
-    return this.ledger.partitions;
-  }
-
-  /** The ledger that a lane is at home in. */
-  homeOf({ chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>): LedgerId {
-    return this.partitions.ofLane(chainId, lane);
-  }
-
   /** The step that begins a lease: the epoch it ran at goes into the lease. */
   async acquire(
     lane: string,
@@ -47,14 +37,13 @@ export class LaneStepRunner {
     processId: string,
     leaseMs: number,
   ): Promise<HeldLane | undefined> {
-    const home = this.homeOf({ chainId, lane });
-    const epoch = await this.epochs.of(home);
+    const epoch = await this.epochs.of(chainId);
     const lease = asText(
       await this.#scripts.runAt(
-        { ...home, epoch },
+        { chainId, epoch },
         {
           script: LANE_SCRIPTS.acquire,
-          keys: [laneLeaseKey(home, lane)],
+          keys: [laneLeaseKey(chainId, lane)],
           args: [processId, leaseMs],
         },
       ),
@@ -69,12 +58,11 @@ export class LaneStepRunner {
     ids: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    const { lane, lease, epoch } = held;
-    const home = this.homeOf(held);
-    const own = [laneKey(home, lane), ...recordKeys(home, ids)];
+    const { lane, chainId, lease, epoch } = held;
+    const own = [laneKey(chainId, lane), ...recordKeys(chainId, ids)];
     try {
       return await this.#scripts.runAt(
-        { ...home, epoch },
+        { chainId, epoch },
         { script, keys: own, args: [lease, ...args] },
       );
     } catch (error) {
@@ -85,26 +73,11 @@ export class LaneStepRunner {
   /** A step of a ledger that needs no lane: of whichever epoch it is. */
   ask(
     script: Script,
-    ledger: LedgerId,
+    chainId: number,
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    return this.#scripts.run(ledger, { script, keys: own, args });
-  }
-
-  /** Asks every partition of a chain, at once. @returns what those said that answered, one at least. */
-  askEach<T>(chainId: number, question: (ledger: LedgerId) => Promise<T>): Promise<T[]> {
-    return answersOf(this.partitions.all(chainId).map(question));
-  }
-
-  /** Asks each partition for what it has of these settlements, likewise. */
-  askFor<T>(
-    chainId: number,
-    ids: readonly string[],
-    question: (ledger: LedgerId, own: readonly string[]) => Promise<T>,
-  ): Promise<T[]> {
-    const asked = this.partitions.byLedger(chainId, ids);
-    return answersOf(asked.map(([ledger, own]) => question(ledger, own)));
+    return this.#scripts.run(chainId, { script, keys: own, args });
   }
 
   onEpochChange(listener: () => void): () => void {
@@ -112,15 +85,6 @@ export class LaneStepRunner {
   }
 }
 
-/** What one partition cannot say keeps nothing from the others. @throws what the first threw, where none answered. */
-async function answersOf<T>(asked: readonly Promise<T>[]): Promise<T[]> {
-  const answers = await Promise.allSettled(asked);
-  const said = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const failed = answers.find((one) => one.status === 'rejected');
-  if (said.length === 0 && failed !== undefined) throw failed.reason;
-  return said;
-}
-
-export function recordKeys(ledger: LedgerId, ids: readonly string[]): string[] {
-  return ids.map((id) => recordKey(ledger, id));
+export function recordKeys(chainId: number, ids: readonly string[]): string[] {
+  return ids.map((id) => recordKey(chainId, id));
 }

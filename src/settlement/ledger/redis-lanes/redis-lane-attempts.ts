@@ -67,8 +67,7 @@ export class RedisLaneAttempts {
   }
 
   async fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
-    const at = this.runner.partitions.ofAccount(chainId, payer);
-    const reply = this.runner.ledger.of(at).hget(listKey(at, 'funded'), payer);
+    const reply = this.runner.ledger.of(chainId).hget(listKey(chainId, 'funded'), payer);
     const known = await redisCall('fundingOf', reply);
     if (known === null) return undefined;
     const [nonce, how] = known.split(':');

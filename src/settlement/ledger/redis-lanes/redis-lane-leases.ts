@@ -28,12 +28,9 @@ export class RedisLaneLeases {
 
   async orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]> {
     const own = ownLanes.map(keys.signerOf);
-    const signers = await this.runner.askEach(chainId, async (ledger) =>
-      asTexts(
-        await this.runner.ask(LANE_SCRIPTS.orphans, ledger, [keys.listKey(ledger, 'lanes')], own),
-      ),
-    );
-    return signers.flat().map((signer) => `${chainId}:${signer}`);
+    const known = [keys.listKey(chainId, 'lanes')];
+    const signers = asTexts(await this.runner.ask(LANE_SCRIPTS.orphans, chainId, known, own));
+    return signers.map((signer) => `${chainId}:${signer}`);
   }
 
   async open(held: HeldLane): Promise<OpenedLane> {

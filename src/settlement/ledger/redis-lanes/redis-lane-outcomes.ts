@@ -1,5 +1,4 @@
 import type { Address, Hex } from 'viem';
-import type { LedgerId } from '../../../platform/redis/partitions.js';
 import {
   redisCall,
   runTransaction,
@@ -73,15 +72,9 @@ export class RedisLaneOutcomes {
   }
 
   async dueParked(chainId: number, most: number): Promise<readonly ParkedSettlement[]> {
-    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
-    const due = await this.runner.askEach(chainId, (ledger) => this.#dueParkedOf(ledger, own));
-    return due.flat();
-  }
-
-  async #dueParkedOf(ledger: LedgerId, most: number): Promise<readonly ParkedSettlement[]> {
-    const parked = keys.listKey(ledger, 'parked');
+    const parked = keys.listKey(chainId, 'parked');
     const flat = asTexts(
-      await this.runner.ask(LANE_SCRIPTS.dueParked, ledger, [parked], [most, JUDGED_MS]),
+      await this.runner.ask(LANE_SCRIPTS.dueParked, chainId, [parked], [most, JUDGED_MS]),
     );
     const due: ParkedSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {
@@ -98,41 +91,35 @@ export class RedisLaneOutcomes {
   }
 
   async parkedCount(chainId: number): Promise<number> {
-    const counts = await this.runner.askEach(chainId, (ledger) =>
-      redisCall('parkedCount', this.runner.ledger.of(ledger).zcard(keys.listKey(ledger, 'parked'))),
-    );
-    return counts.reduce((sum, count) => sum + count, 0);
+    const parked = keys.listKey(chainId, 'parked');
+    return redisCall('parkedCount', this.runner.ledger.of(chainId).zcard(parked));
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
     const byId = new Map(unparkings.map((one) => [unparkedIdOf(one), one]));
-    const again = await this.runner.askFor(chainId, [...byId.keys()], async (ledger, ids) => {
-      const own = ids.flatMap((id) => byId.get(id) ?? []);
-      const args = [...this.runner.life, ...own.flatMap(unparkingArgs)];
-      return asTexts(
-        await this.runner.ask(LANE_SCRIPTS.unpark, ledger, recordKeys(ledger, ids), args),
-      );
-    });
-    return { collectedAgain: again.flat() };
+    if (byId.size === 0) return { collectedAgain: [] };
+    const args = [...this.runner.life, ...[...byId.values()].flatMap(unparkingArgs)];
+    const own = recordKeys(chainId, [...byId.keys()]);
+    return {
+      collectedAgain: asTexts(await this.runner.ask(LANE_SCRIPTS.unpark, chainId, own, args)),
+    };
   }
 
   async credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {
-    const at = this.runner.partitions.ofSettlement(chainId, id);
-    const key = keys.creditKey(at, encodeHash(transaction), logIndex);
+    const key = keys.creditKey(chainId, encodeHash(transaction), logIndex);
     const { tombstoneSeconds } = this.runner.lifetimes;
     const credited = await redisCall(
       'credit',
-      this.runner.ledger.of(at).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
+      this.runner.ledger.of(chainId).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
     );
     return credited === null || credited === id;
   }
 
   async noteRevert(chainId: number, payer: Address): Promise<void> {
-    const at = this.runner.partitions.ofAccount(chainId, payer);
-    const key = keys.revertsKey(at, payer);
+    const key = keys.revertsKey(chainId, payer);
     await runTransaction(
       'noteRevert',
-      this.runner.ledger.of(at).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
+      this.runner.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
     );
   }
 }

@@ -41,36 +41,23 @@ export class RedisLaneQueue {
 
   async ready(chainId: number, ids: readonly string[]): Promise<number> {
     const channel = keys.workChannel(chainId);
-    const counts = await this.runner.askFor(chainId, ids, async (ledger, own) =>
-      Number(
-        asText(
-          await this.runner.ask(LANE_SCRIPTS.ready, ledger, recordKeys(ledger, own), [channel]),
-        ),
-      ),
-    );
-    return counts.reduce((sum, count) => sum + count, 0);
+    if (ids.length === 0) return 0;
+    const own = recordKeys(chainId, ids);
+    return Number(asText(await this.runner.ask(LANE_SCRIPTS.ready, chainId, own, [channel])));
   }
 
   async overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]> {
-    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
-    const found = await this.runner.askEach(chainId, async (ledger) => {
-      const pending = keys.listKey(ledger, 'pending');
-      return asTexts(await this.runner.ask(LANE_SCRIPTS.overdue, ledger, [pending], [ageMs, own]));
-    });
-    return found.flat();
+    const pending = keys.listKey(chainId, 'pending');
+    return asTexts(await this.runner.ask(LANE_SCRIPTS.overdue, chainId, [pending], [ageMs, most]));
   }
 
   async sweep(chainId: number, most: number): Promise<SweepResult> {
-    const own = Math.ceil(most / this.runner.partitions.countOf(chainId));
-    const args = [own, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...this.runner.life];
-    const swept = await this.runner.askEach(chainId, async (ledger) => {
-      const lists = [keys.listKey(ledger, 'later'), keys.listKey(ledger, 'deadlines')];
-      return asTexts(await this.runner.ask(LANE_SCRIPTS.sweep, ledger, lists, args));
-    });
-    return {
-      ready: swept.reduce((sum, [ready]) => sum + Number(ready), 0),
-      expired: swept.flatMap(([, ...expired]) => expired),
-    };
+    const args = [most, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...this.runner.life];
+    const lists = [keys.listKey(chainId, 'later'), keys.listKey(chainId, 'deadlines')];
+    const [ready, ...expired] = asTexts(
+      await this.runner.ask(LANE_SCRIPTS.sweep, chainId, lists, args),
+    );
+    return { ready: Number(ready), expired };
   }
 
   /** One field of each record, in the order of the ids. */
@@ -79,13 +66,8 @@ export class RedisLaneQueue {
     ids: readonly string[],
     field: 'payment' | 'stage',
   ): Promise<(string | null)[]> {
-    const { ledger, partitions } = this.runner;
-    return Promise.all(
-      ids.map((id) => {
-        const at = partitions.ofSettlement(chainId, id);
-        return ledger.of(at).hget(keys.recordKey(at, id), field);
-      }),
-    );
+    const redis = this.runner.ledger.of(chainId);
+    return Promise.all(ids.map((id) => redis.hget(keys.recordKey(chainId, id), field)));
   }
 
   async take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {

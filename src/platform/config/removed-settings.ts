@@ -1,0 +1,18 @@
+import type { GivenSettings } from './settings.js';
+
+/** Settings of earlier versions, without the suffix of a chain: what to do now that they are gone. */
+const REMOVED: Readonly<Record<string, string>> = {
+  LEDGER_PARTITIONS: 'the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
+};
+
+/**
+ * Settings that this version does not have any more. They are refused, so that nobody believes they still work.
+ *
+ * @returns one problem for each that is given.
+ */
+export function removedSettings(given: GivenSettings): string[] {
+  return Object.keys(given).flatMap((name) => {
+    const advice = REMOVED[name.replace(/_\d+$/, '')];
+    return advice === undefined ? [] : [`${name}: was removed; ${advice}`];
+  });
+}
