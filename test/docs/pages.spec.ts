@@ -76,12 +76,24 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
   );
 }
 
+/** Pages of this folder that an index links to. */
+const listedIn = (index: string): readonly string[] =>
+  linksIn(read(index))
+    .map(({ target }) => target)
+    .filter((target) => target.endsWith('.md') && !target.startsWith('..'))
+    .sort();
+
 describe('docs/README.md', () => {
   it('names every page of the folder once, and no other', () => {
-    const linked = linksIn(read('docs/README.md'))
-      .map(({ target }) => target)
-      .filter((target) => target.endsWith('.md') && !target.startsWith('..'));
-    expect([...linked].sort()).toEqual(PAGES);
+    const isDecision = (page: string): boolean => /^decisions\/\d/.test(page);
+    expect(listedIn('docs/README.md')).toEqual(PAGES.filter((page) => !isDecision(page)));
+  });
+});
+
+describe('docs/decisions/README.md', () => {
+  it('names every decision once, and no other', () => {
+    const decisions = readdirSync(join(DOCS, 'decisions')).filter((file) => file !== 'README.md');
+    expect(listedIn('docs/decisions/README.md')).toEqual(decisions.sort());
   });
 });
 
