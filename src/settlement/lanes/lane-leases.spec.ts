@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
-import { LedgerEpochChangedError } from '../../protocol/errors.js';
+import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
 import type { Attempt } from '../model/attempt.js';
@@ -129,6 +129,28 @@ describe('LaneLeases', () => {
     expect(leases.heldLanes).toEqual([]);
     await leases.acquireFree();
     expect(leases.heldLanes).toEqual([]);
+  });
+
+  it('goes on with a lane that it took anew when a renewal of its former lease is refused late', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    const { renew } = store;
+    let refuse: (error: Error) => void = () => undefined;
+    store.renew = () =>
+      new Promise((_, reject) => {
+        refuse = reject;
+      });
+    const renewing = leases.renewHeld();
+    runner.end(new LeaseLostError(LANE));
+    await turns();
+    await leases.acquireFree();
+    expect(runner.runs).toHaveLength(2);
+    const stops = jest.spyOn(runner, 'stop');
+    refuse(new LeaseLostError(LANE));
+    await renewing;
+    expect(stops).not.toHaveBeenCalled();
+    expect(leases.heldLanes).toEqual([LANE]);
+    store.renew = renew;
   });
 
   describe('when a process comes that can work on the same lanes', () => {

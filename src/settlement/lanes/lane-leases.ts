@@ -229,7 +229,9 @@ export class LaneLeases {
     } catch (error) {
       // A lease that could not be renewed in time is lost when a script says so.
       if (error instanceof LeaseLostError) {
-        if (slot.held === held) slot.held = undefined;
+        // It may have been acquired anew since: that lease is another one.
+        if (slot.held !== held) return;
+        slot.held = undefined;
         this.options.observer.lost(runner.lane, error);
         runner.stop();
       } else {
