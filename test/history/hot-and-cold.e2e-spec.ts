@@ -95,6 +95,14 @@ describe('settlements that have left Redis', () => {
     );
   }
 
+  /** As if every key had been bound longer ago than a claim of it may take. */
+  async function ageKeys(): Promise<void> {
+    for (const key of await redis.keys('x402:{k:*')) {
+      const [value, seconds] = [await redis.get(key), await redis.ttl(key)];
+      if (value !== null) await redis.set(key, value.replace(/\d+$/, '1'), 'EX', seconds);
+    }
+  }
+
   async function settleAndLeave(key?: string): Promise<Settled> {
     const settled = await settle(key);
     await leave(settled);
@@ -217,6 +225,21 @@ describe('settlements that have left Redis', () => {
     });
   });
 
+  it('keep their key from a new payment, as long as keys are kept', async () => {
+    const settled = await settleAndLeave('order-12');
+    await ageKeys();
+    const [sent, before] = [await sentTransactions(), await queries()];
+    const other = await aBody();
+    expect(await send('/v2/settle', other, 'order-12')).toMatchObject({
+      ...{ status: 409, body: { success: false, errorReason: 'idempotency_key_conflict' } },
+    });
+    expect(await queries()).toBe(before + 1);
+    expect(await sentTransactions()).toBe(sent);
+    expect((await send('/v2/settle', settled.body, 'order-12')).body).toMatchObject({
+      ...{ success: true, transaction: settled.transaction },
+    });
+  });
+
   it('cost a new payment no query', async () => {
     const before = await queries();
     for (const key of [undefined, 'new-1', 'new-2']) {
@@ -305,6 +328,10 @@ describe('settlements that have left Redis', () => {
     await redis.zadd(cooling(), 'XX', Date.now(), hot.id);
     await postgres.crash();
     await redis.zadd(cooling(), 'XX', 1, hot.id);
+    await ageKeys();
+    expect((await send('/v2/settle', await aBody(), 'order-7')).body).toMatchObject({
+      ...{ success: false, errorReason: 'network_unavailable', transaction: '' },
+    });
     for (let i = 0; i < 5; i += 1) {
       const from = performance.now();
       expect((await send('/v2/settle', cold.body, 'order-7')).body).toMatchObject({

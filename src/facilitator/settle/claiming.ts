@@ -19,7 +19,7 @@ import type {
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 import type { GoodJudgement } from '../verify/payment-verifier.js';
-import type { KeyBinding } from './key-binding.js';
+import { KEY_REFUSALS, type KeyBinding } from './key-binding.js';
 import type { OwedSteps } from './owed-steps.js';
 import type { RecentAnswers } from './recent-answers.js';
 import { RequesterWait } from './requester-wait.js';
@@ -66,13 +66,14 @@ export class Claiming {
     const { request, answers, requester, chain } = context;
     const payment = acceptedPayment(request.payment, verdict);
     const needsNothing = needsNoTransaction(payment);
-    const [refusal, isBound] = await Promise.all([
+    const [refusal, bound] = await Promise.all([
       needsNothing ? undefined : this.parts.admission.refusal(payment, chain),
       key.bind(),
     ]);
-    if (refusal !== undefined || !isBound) {
+    const reason = refusal ?? (bound === 'bound' ? undefined : KEY_REFUSALS[bound]);
+    if (reason !== undefined) {
       await key.unbind();
-      return { answer: answers.failure(refusal ?? 'idempotency_key_conflict') };
+      return { answer: answers.failure(reason) };
     }
     const ref = this.parts.store.refOf(payment, identity, requester);
     this.#label(context, ref);

@@ -6,7 +6,7 @@ import {
   type BindResult,
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
-import { KeyBinding } from './key-binding.js';
+import { KeyBinding, type KeyResult } from './key-binding.js';
 import { OwedSteps } from './owed-steps.js';
 
 const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
@@ -20,6 +20,8 @@ interface World {
   readonly bound?: BindResult;
   /** Whether the ledger holds a claim of the payment it is bound to. */
   readonly isClaimed?: boolean;
+  /** Whether the archive holds one that has left the ledger. */
+  readonly archived?: 'yes' | 'no' | 'away';
   /** Whether another requester was faster. */
   readonly isTaken?: boolean;
 }
@@ -28,6 +30,7 @@ function aKey({
   keyTag = 'k',
   bound = { kind: 'bound', ageMs: 0 },
   isClaimed,
+  archived = 'no',
   isTaken,
 }: World = {}) {
   const steps: string[] = [];
@@ -50,38 +53,59 @@ function aKey({
     },
   };
   const requester: Requester = { id: 'p.1', keyTag, credentials: [], arrivedAt: 0 };
-  return { key: new KeyBinding(store, new OwedSteps(() => undefined), requester, PAYMENT), steps };
+  const archive = {
+    hasClaim: ({ chainId, authorizationId: id }: Pick<Binding, 'chainId' | 'authorizationId'>) => {
+      steps.push(`archive: claim of ${id} on ${chainId}?`);
+      return Promise.resolve(archived);
+    },
+  };
+  const owed = new OwedSteps(() => undefined);
+  return { key: new KeyBinding(store, archive, owed, requester, PAYMENT), steps };
 }
 
 const ASKS = 'claim of theirs on 97?';
+const ASKS_ARCHIVE = `archive: ${ASKS}`;
+const ABANDONED: BindResult = { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS };
 
 describe('an idempotency key', () => {
-  it.each<[string, World, boolean, readonly string[]]>([
-    ['that is none binds nothing', { keyTag: '' }, true, []],
-    ['that is free is bound', {}, true, ['bind', 'unbind']],
+  it.each<[string, World, KeyResult, readonly string[]]>([
+    ['that is none binds nothing', { keyTag: '' }, 'bound', []],
+    ['that is free is bound', {}, 'bound', ['bind', 'unbind']],
     [
       'of another payment a moment ago is a conflict, which asks nothing more',
       { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS - 1 } },
-      false,
+      'conflict',
       ['bind'],
     ],
     [
       'of another payment that was claimed is a conflict, however old it is',
-      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS }, isClaimed: true },
-      false,
+      { bound: ABANDONED, isClaimed: true },
+      'conflict',
       ['bind', ASKS],
     ],
     [
+      'of another payment that has left the ledger for the archive is a conflict',
+      { bound: ABANDONED, archived: 'yes' },
+      'conflict',
+      ['bind', ASKS, ASKS_ARCHIVE],
+    ],
+    [
+      'of another payment that the ledger does not know is neither bound nor refused while the archive is away',
+      { bound: ABANDONED, archived: 'away' },
+      'unknown',
+      ['bind', ASKS, ASKS_ARCHIVE],
+    ],
+    [
       'of another payment that came to nothing is taken over',
-      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS } },
-      true,
-      ['bind', ASKS, 'take over stored', 'unbind'],
+      { bound: ABANDONED },
+      'bound',
+      ['bind', ASKS, ASKS_ARCHIVE, 'take over stored', 'unbind'],
     ],
     [
       'that somebody else takes over first is a conflict',
-      { bound: { kind: 'other', binding: OTHER, ageMs: BINDING_ABANDONED_MS }, isTaken: true },
-      false,
-      ['bind', ASKS, 'take over stored'],
+      { bound: ABANDONED, isTaken: true },
+      'conflict',
+      ['bind', ASKS, ASKS_ARCHIVE, 'take over stored'],
     ],
   ])('%s', async (_, world, expected, steps) => {
     const { key, steps: seen } = aKey(world);

@@ -1,13 +1,27 @@
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Reason } from '../../protocol/reasons.js';
 import { type Binding, type BoundPayment, isOfPayment } from '../../settlement/ledger/binding.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import {
   BINDING_ABANDONED_MS,
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
+import type { ArchivedPayments } from '../status/archived-payments.js';
 import type { OwedSteps } from './owed-steps.js';
 
 type Store = Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'>;
+
+/**
+ * - `bound`: to this payment now. `conflict`: it belongs to another payment.
+ * - `unknown`: it was another payment's, and whether anything came of that cannot be asked now.
+ */
+export type KeyResult = 'bound' | 'conflict' | 'unknown';
+
+/** What is said of a payment whose key could not be bound. */
+export const KEY_REFUSALS = {
+  conflict: 'idempotency_key_conflict',
+  unknown: 'network_unavailable',
+} as const satisfies Record<Exclude<KeyResult, 'bound'>, Reason>;
 
 /** One requester's idempotency key and the payment it comes with. */
 export class KeyBinding {
@@ -15,6 +29,7 @@ export class KeyBinding {
 
   constructor(
     private readonly store: Store,
+    private readonly archived: Pick<ArchivedPayments, 'hasClaim'>,
     private readonly owed: OwedSteps,
     private readonly requester: Requester,
     private readonly payment: BoundPayment,
@@ -30,24 +45,28 @@ export class KeyBinding {
   }
 
   /**
-   * Binds the key to the payment, freshly enough for a claim. A key whose payment has no claim any more,
-   * because nothing was ever signed for it, is taken over after a while.
+   * Binds the key to the payment, freshly enough for a claim. A key whose payment came to nothing is taken
+   * over after a while: neither the ledger nor the archive has a claim of it. The ledger alone cannot say so,
+   * since a claim that is finished leaves it.
    *
-   * @returns whether it is bound to this payment now; without a key always.
+   * @returns `bound` without a key.
    * @throws RedisUnavailableError
    */
-  async bind(): Promise<boolean> {
-    if (this.requester.keyTag === '') return true;
+  async bind(): Promise<KeyResult> {
+    if (this.requester.keyTag === '') return 'bound';
     const bound = await this.store.bind(this.requester, this.payment);
     if (bound.kind === 'bound') {
       this.#hasBound = true;
-      return true;
+      return 'bound';
     }
     const { binding, ageMs } = bound;
-    if (ageMs < BINDING_ABANDONED_MS) return false;
-    if (await this.store.hasClaim(binding.chainId, binding.authorizationId)) return false;
+    if (ageMs < BINDING_ABANDONED_MS) return 'conflict';
+    if (await this.store.hasClaim(binding.chainId, binding.authorizationId)) return 'conflict';
+    // Only now: a claim is archived before it leaves the ledger, so that one of the two shows it.
+    const archived = await this.archived.hasClaim(binding);
+    if (archived !== 'no') return archived === 'yes' ? 'conflict' : 'unknown';
     this.#hasBound = await this.store.takeOver(this.requester, this.payment, binding);
-    return this.#hasBound;
+    return this.#hasBound ? 'bound' : 'conflict';
   }
 
   /** The claim came to nothing: what this requester has bound for it is free again. */

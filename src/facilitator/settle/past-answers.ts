@@ -16,7 +16,7 @@ import type { SettleContext } from './settle-context.js';
 export interface PastAnswersParts {
   readonly store: Pick<SettlementStore, 'takeBack'>;
   readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
-  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother'>;
+  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother' | 'hasClaim'>;
   readonly lostClaims: Pick<LostClaims, 'adopt'>;
 }
 

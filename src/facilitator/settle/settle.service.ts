@@ -16,7 +16,7 @@ import {
 import { isFailure, isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import type { Match, PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming, type ClaimingParts } from './claiming.js';
-import { boundPaymentOf, KeyBinding } from './key-binding.js';
+import { boundPaymentOf, KEY_REFUSALS, KeyBinding, type KeyResult } from './key-binding.js';
 import { OwedSteps } from './owed-steps.js';
 import { PastAnswers, type PastAnswersParts } from './past-answers.js';
 import { RecentAnswers } from './recent-answers.js';
@@ -116,9 +116,10 @@ export class SettleService {
     };
     const identity = identityOf(request.payment);
     const { chainId } = request.payment.requirements;
+    const { store, archived } = this.parts;
     const key =
       identity &&
-      new KeyBinding(this.parts.store, this.#owed, requester, boundPaymentOf(chainId, identity));
+      new KeyBinding(store, archived, this.#owed, requester, boundPaymentOf(chainId, identity));
     return {
       request,
       identity,
@@ -189,7 +190,8 @@ export class SettleService {
   ): Promise<SettleAnswer | undefined> {
     const verdict = await this.parts.verifier.judgeTerms(request.payment);
     if (!verdict.isValid) return answers.failure(verdict.reason);
-    return (await key.bind()) ? undefined : answers.failure('idempotency_key_conflict');
+    const bound = await key.bind();
+    return bound === 'bound' ? undefined : answers.failure(KEY_REFUSALS[bound]);
   }
 
   async #joinKnown(
@@ -222,8 +224,9 @@ export class SettleService {
       // The first settle has bound the amount, and this one would pay for other goods.
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
-    if (!isBound && !(await this.#bind(context, identity))) {
-      return { answer: blank.failure('idempotency_key_conflict') };
+    if (!isBound) {
+      const bound = await this.#bind(context, identity);
+      if (bound !== 'bound') return { answer: blank.failure(KEY_REFUSALS[bound]) };
     }
     const ref: ClaimRef = { chainId, id: known.id };
     return request.isAsync
@@ -232,13 +235,13 @@ export class SettleService {
   }
 
   /** Binds a key to a payment that others have asked for before: it may be an old key of another payment. */
-  async #bind(context: SettleContext, identity: PaymentIdentity): Promise<boolean> {
+  async #bind(context: SettleContext, identity: PaymentIdentity): Promise<KeyResult> {
     const { request, key, isKeyKnown } = context;
-    if (key === undefined) return false;
+    if (key === undefined) return 'conflict';
     const isOfAnother =
       !isKeyKnown &&
       (await this.parts.archived.isKeyOfAnother(request.keyTag, request.payment, identity));
-    return !isOfAnother && key.bind();
+    return isOfAnother ? 'conflict' : key.bind();
   }
 }
 

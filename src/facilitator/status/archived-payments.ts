@@ -2,7 +2,7 @@ import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import { isOfPayment } from '../../settlement/ledger/binding.js';
+import { type BoundPayment, isOfPayment } from '../../settlement/ledger/binding.js';
 import type {
   ArchivedSettlement,
   SettlementArchive,
@@ -78,6 +78,19 @@ export class ArchivedPayments {
     const isOtherAmount = view.settledAmount !== undefined && view.settledAmount !== amount;
     if (isOtherAmount) return { kind: 'sold_to_another', view };
     return isOwn || isRepeatable ? { kind: 'paid', view } : { kind: 'unsold', view };
+  }
+
+  /** Whether it holds any claim of an authorization. */
+  async hasClaim({
+    chainId,
+    authorizationId,
+  }: Pick<BoundPayment, 'chainId' | 'authorizationId'>): Promise<'yes' | 'no' | 'away'> {
+    if (!this.isOn) return 'no';
+    const answer = await this.archive.find({
+      ...{ by: 'authorization', chainId, authorizationIds: [authorizationId] },
+    });
+    if (answer.kind === 'away') return 'away';
+    return answer.settlements.length > 0 ? 'yes' : 'no';
   }
 
   /**
