@@ -7,6 +7,7 @@ import { type HubIndex, type NamedObject } from './index/hub-index.js';
 import { type HubListing } from './index/hub-listing.js';
 import { type Page } from './index/listing-steps.js';
 import { type HubLimits } from './limits/hub-limits.service.js';
+import type { Reservation } from './limits/reservation.js';
 import { isShortName, NAME_MAX_BYTES } from './names.js';
 import { type Price, priceOf, termsOf } from './sales/price.js';
 import {
@@ -53,13 +54,15 @@ export class HubService {
   async store(object: NewObject, bytes: Buffer): Promise<StoredObject> {
     assertNames(object);
     this.parts.index.assertSound();
-    const release = await this.parts.limits.reserve(object, bytes.length);
+    const room = this.parts.limits.begin(object.owner);
     try {
+      // The body that these are from is counted as memory until it is answered.
+      await room.close(object, bytes.length);
       const stored = await this.parts.storage.put(() => object, bytes);
       this.parts.stats.note('upload', stored.size);
       return stored;
     } finally {
-      release();
+      room.end();
     }
   }
 
@@ -67,20 +70,21 @@ export class HubService {
    * Stores what streams in.
    *
    * @param describe - asked when the stream has ended.
+   * @param owner - where it is known before that.
    */
   async storeStream(
     describe: () => Promise<NewObject>,
     pieces: AsyncIterable<Uint8Array>,
+    owner: string | undefined,
   ): Promise<StoredObject> {
     this.parts.index.assertSound();
-    const upload = new MeasuredPieces(pieces, this.parts.config.hub.maxMultipartBytes);
-    let release: (() => void) | undefined;
+    const room = this.parts.limits.begin(owner);
+    const upload = new MeasuredPieces(pieces, this.parts.config.hub.maxMultipartBytes, room);
     const named = async (): Promise<NewObject> => {
       const object = await describe();
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
       assertNames(object);
-      // The size is known only now.
-      release = await this.parts.limits.reserve(object, upload.bytes);
+      await room.close(object);
       return object;
     };
     try {
@@ -88,7 +92,7 @@ export class HubService {
       this.parts.stats.note('upload', stored.size);
       return stored;
     } finally {
-      release?.();
+      room.end();
     }
   }
 
@@ -265,13 +269,14 @@ function assertNames({ owner, bucket, id, kind }: NewObject): void {
   }
 }
 
-/** A stream that knows how much went by, and ends with a refusal where it gets too long. */
+/** A stream that knows how much went by, and ends with a refusal where it gets too long or there is no room. */
 class MeasuredPieces implements AsyncIterable<Uint8Array> {
   #bytes = 0;
 
   constructor(
     private readonly pieces: AsyncIterable<Uint8Array>,
     private readonly maxBytes: number,
+    private readonly room: Reservation,
   ) {}
 
   get bytes(): number {
@@ -282,6 +287,7 @@ class MeasuredPieces implements AsyncIterable<Uint8Array> {
     for await (const piece of this.pieces) {
       this.#bytes += piece.length;
       if (this.#bytes > this.maxBytes) throw HubRefusal.tooLarge();
+      await this.room.arrive(piece.length);
       yield piece;
     }
   }

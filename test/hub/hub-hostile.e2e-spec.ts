@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -67,6 +68,25 @@ describe('a hub among strangers', () => {
     await hub.store('half', 'other', 'whole');
     expect((await hub.download('half', 'half')).status).toBe(404);
     expect((await hub.get('/api/listNeedle?owner=half')).json).toHaveLength(1);
+  });
+
+  it('waits for no upload that does not go on', async () => {
+    const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
+    const heard = once(socket, 'data');
+    socket.write(
+      'POST /api/uploadData HTTP/1.1\r\nhost: hub\r\ncontent-length: 1900000\r\n' +
+        'content-type: multipart/form-data; boundary=b\r\n\r\n--b\r\n' +
+        'Content-Disposition: form-data; name="file"; filename="slow"\r\n\r\n',
+    );
+    socket.write(Buffer.alloc(1_500_000));
+    const began = Date.now();
+    const drip = setInterval(() => socket.write('x'), 500);
+    const [answer] = (await heard) as [Buffer];
+    clearInterval(drip);
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    expect(readdirSync(`${world.dir}/spool`)).toEqual([]);
+    socket.destroy();
   });
 
   it('serves others while many bodies hang', async () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -127,6 +128,21 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     });
     const answer = await unless(409, () => put(link, 'the whole'));
     expect([answer.status, (await stored('broken.txt')).text]).toEqual([200, 'the whole']);
+  });
+
+  it('end an upload that goes beyond its owner’s quota before it is whole, and keep nothing of it', async () => {
+    const account = newAccount();
+    const link = await uploadLinkOf(account, 'endless', { maxBytes: 50_000_000 });
+    const sending = request(`${hub.url}/api/incoming?link=${link}`, { method: 'PUT' });
+    sending.on('error', () => undefined);
+    sending.write(Buffer.alloc(2_000_000));
+    const spooled = (): number => readdirSync(`${world.dir}/spool`).length;
+    await eventually('the upload is under way', () => spooled() > 0);
+    sending.write(Buffer.alloc(3_000_000));
+    // Nothing more of it comes, and it is not waited for.
+    await eventually('nothing of it is kept', () => spooled() === 0);
+    expect((await unless(409, () => put(link, 'x'))).status).toBe(200);
+    sending.destroy();
   });
 
   it('take the same bytes again where the process was killed before it could say so, and no others', async () => {

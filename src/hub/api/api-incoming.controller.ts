@@ -40,7 +40,7 @@ export class ApiIncomingController {
       const { owner, id, sha256 } = stored;
       sendJson(response, 200, { ...descriptorOf(stored), Owner: owner, Name: id, Sha256: sha256 });
     } catch (error) {
-      await drain(request, maxBytes);
+      await drain(request, maxBytes, error);
       throw error;
     }
   }

@@ -56,12 +56,16 @@ export class ApiUploadController {
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
     try {
       const stored = await readMultipart(request.headers, body, (part) =>
-        this.hub.storeStream(() => this.#fileObject(caller, part, response), part.bytes),
+        this.hub.storeStream(
+          () => this.#fileObject(caller, part, response),
+          part.bytes,
+          caller.signer,
+        ),
       );
       if (stored === undefined) throw HubRefusal.malformed('http: no such file');
       sendJson(response, 200, descriptorOf(stored));
     } catch (error) {
-      await drain(request, bodyMax);
+      await drain(request, bodyMax, error);
       throw error;
     }
   }

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Redis } from 'ioredis';
-import { Shared } from '../../platform/concurrency/shared.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { BodyShare } from '../../platform/http/byte-budget.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import {
   limitHeaders,
@@ -11,11 +11,14 @@ import {
   type RateVerdict,
 } from '../../platform/rate-limit/rate-limiter.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
-import { RedisWatch } from '../../platform/redis/redis-watch.js';
+import { setUpOf } from '../../platform/redis/redis-watch.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
-import { type ObjectName, StorageProvider } from '../storage/storage-provider.js';
+import { type NewObject, StorageProvider } from '../storage/storage-provider.js';
+import { longBodies } from '../wire/body-reader.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { Headroom } from './headroom.js';
+import { Reservation } from './reservation.js';
 import { StreamSlots } from './stream-slots.js';
 import { UnderWay } from './under-way.js';
 
@@ -23,8 +26,11 @@ import { UnderWay } from './under-way.js';
 const BURST_SECONDS = 2;
 /** Of the memory Redis may use; what is above is for settlements, where the hub shares their Redis. */
 const REDIS_SHARE_MAX = 0.8;
-/** The file system is asked no more often. */
-const FREE_KEPT_MS = 1000;
+/** File system and Redis are asked no more often. */
+const MEASURE_KEPT_MS = 1000;
+/** What an upload takes of Redis at most, and what an older version of it does. */
+const ENTRY_BYTES = 4096;
+const VERSION_BYTES = 2048;
 
 /** How much and how often. Whatever is off costs nothing. */
 @Injectable()
@@ -33,23 +39,26 @@ export class HubLimits {
   readonly #limiter: RateLimiter;
   readonly #rate: Rate | undefined;
   readonly #underWay = new UnderWay();
-  readonly #redis: RedisWatch;
-  readonly #freeBytes: Shared<number | undefined>;
+  readonly #index: Headroom;
+  readonly #disk: Headroom;
 
   constructor(
     private readonly config: AppConfig,
     private readonly listing: HubListing,
     @Inject(HUB_REDIS) redis: Redis,
-    @Inject(StorageProvider) storage: StorageProvider,
+    @Inject(StorageProvider) private readonly storage: StorageProvider,
   ) {
-    const { ratePerSecond } = config.hub;
+    const { ratePerSecond, minFreeBytes } = config.hub;
     this.#limiter = new RateLimiter(redis, 'hub');
     this.#rate =
       ratePerSecond === undefined
         ? undefined
         : { requests: ratePerSecond, seconds: 1, burst: ratePerSecond * BURST_SECONDS };
-    this.#redis = new RedisWatch([redis], () => undefined);
-    this.#freeBytes = new Shared(() => storage.freeBytes(), FREE_KEPT_MS);
+    this.#index = new Headroom(() => roomIn(redis), MEASURE_KEPT_MS);
+    this.#disk = new Headroom(async () => {
+      const free = minFreeBytes === undefined ? undefined : await storage.freeBytes();
+      return free === undefined ? undefined : free - (minFreeBytes ?? 0);
+    }, MEASURE_KEPT_MS);
   }
 
   /** @throws HubRefusal when the caller's address asks too often. */
@@ -79,40 +88,29 @@ export class HubLimits {
   }
 
   /**
-   * Sets room aside for an upload. Of an owner's quota all counts that was stored and is not freed. Uploads under way in other processes are not seen; each of them can go over by itself.
+   * Begins an upload. Of an owner's quota all counts that was stored and is not freed.
    *
-   * @returns gives it back; to be called when the payload is stored, or not to be.
-   * @throws HubRefusal when there is none.
+   * @param owner - where it is known before the upload is whole.
+   * @returns to be ended when the payload is stored, or will not be.
    */
-  async reserve(name: ObjectName, bytes: number): Promise<() => void> {
-    const before = this.#underWay.begin(name.owner, bytes);
-    try {
-      await this.#assertRoom(bytes + before.bytes);
-      await this.#assertCount(name, before.objects);
-      await this.#assertQuota(name.owner, bytes + before.ownBytes);
-      return before.end;
-    } catch (error) {
-      before.end();
-      throw error;
-    }
+  begin(owner?: string): Reservation {
+    const { versions } = this.config.hub;
+    return new Reservation(
+      {
+        underWay: this.#underWay,
+        disk: this.#disk,
+        index: this.#index,
+        entryBytes: ENTRY_BYTES + (versions > 0 ? VERSION_BYTES : 0),
+        memory: new BodyShare(longBodies),
+        heldOf: (bytes) => this.storage.heldOf(bytes),
+        assertQuota: (whose, bytes) => this.#assertQuota(whose, bytes),
+        assertCount: (object, others) => this.#assertCount(object, others),
+      },
+      owner,
+    );
   }
 
-  /** What is full by others' doing is no fault of this request, and may be mended any time. */
-  async #assertRoom(bytes: number): Promise<void> {
-    const { minFreeBytes } = this.config.hub;
-    const free = minFreeBytes === undefined ? undefined : await this.#freeBytes.get();
-    if (minFreeBytes !== undefined && free !== undefined && free - bytes < minFreeBytes) {
-      throw HubRefusal.unavailable('the storage is nearly full; nothing more is taken');
-    }
-    // That it does not answer is said by the index, which is asked next.
-    const setUp = await this.#redis.setUp().catch(() => undefined);
-    const { usedMemoryBytes = 0, maxMemoryBytes = 0 } = setUp ?? {};
-    if (maxMemoryBytes > 0 && usedMemoryBytes > maxMemoryBytes * REDIS_SHARE_MAX) {
-      throw HubRefusal.unavailable('the index is nearly full; nothing more is taken');
-    }
-  }
-
-  async #assertCount(name: ObjectName, underWay: number): Promise<void> {
+  async #assertCount(name: NewObject, underWay: number): Promise<void> {
     const { maxObjects } = this.config.hub;
     if (maxObjects === undefined) return;
     const { objects, isKnown } = await this.listing.fill(name);
@@ -121,7 +119,6 @@ export class HubLimits {
     }
   }
 
-  /** Of uploads under way at once the earlier ones go first. */
   async #assertQuota(owner: string, bytes: number): Promise<void> {
     const { quotaBytes } = this.config.hub;
     if (quotaBytes === undefined) return;
@@ -130,6 +127,15 @@ export class HubLimits {
       throw HubRefusal.forbidden(`quota exceeded: ${stored} of ${quotaBytes} bytes are used`);
     }
   }
+}
+
+/** Bytes of Redis that the hub may still use; `undefined` where it does not say, or has no limit. */
+async function roomIn(redis: Redis): Promise<number | undefined> {
+  // That it does not answer is said by the index, which is asked next.
+  const setUp = await setUpOf(redis).catch(() => undefined);
+  const { usedMemoryBytes, maxMemoryBytes = 0 } = setUp ?? {};
+  if (usedMemoryBytes === undefined || maxMemoryBytes === 0) return undefined;
+  return maxMemoryBytes * REDIS_SHARE_MAX - usedMemoryBytes;
 }
 
 /** Says where the caller stands (draft-ietf-httpapi-ratelimit-headers), whether it may go on or not. */

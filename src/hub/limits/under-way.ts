@@ -1,36 +1,26 @@
-/** What was under way when an upload began, and the end of that upload. */
-export interface Begun {
-  /** Uploads of all owners, their bytes, and those of the same owner. */
-  readonly objects: number;
-  readonly bytes: number;
-  readonly ownBytes: number;
-  /** To be called once. */
-  readonly end: () => void;
-}
-
-/** Uploads that are not in the index yet. It holds no more than there are of them. */
+/** What is whole and not in the index yet, and what owners were granted for uploads. It holds no more than there is. */
 export class UnderWay {
   readonly #byOwner = new Map<string, number>();
   #objects = 0;
-  #bytes = 0;
 
-  begin(owner: string, bytes: number): Begun {
-    const ownBytes = this.#byOwner.get(owner) ?? 0;
-    const before = { objects: this.#objects, bytes: this.#bytes, ownBytes };
+  /** @returns how many others are. */
+  addObject(): number {
     this.#objects += 1;
-    this.#bytes += bytes;
-    this.#byOwner.set(owner, ownBytes + bytes);
-    return {
-      ...before,
-      end: () => {
-        this.#end(owner, bytes);
-      },
-    };
+    return this.#objects - 1;
   }
 
-  #end(owner: string, bytes: number): void {
+  removeObject(): void {
     this.#objects -= 1;
-    this.#bytes -= bytes;
+  }
+
+  /** @returns bytes of this owner, with these. */
+  grant(owner: string, bytes: number): number {
+    const granted = (this.#byOwner.get(owner) ?? 0) + bytes;
+    this.#byOwner.set(owner, granted);
+    return granted;
+  }
+
+  takeBack(owner: string, bytes: number): void {
     const left = (this.#byOwner.get(owner) ?? 0) - bytes;
     if (left > 0) this.#byOwner.set(owner, left);
     else this.#byOwner.delete(owner);

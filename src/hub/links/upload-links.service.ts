@@ -112,7 +112,7 @@ export class UploadLinks {
       return { owner, id, bucket: owner, kind: 'memory', ...(contentType && { contentType }) };
     };
     try {
-      const stored = await this.hub.storeStream(describe, pieces);
+      const stored = await this.hub.storeStream(describe, pieces, link.owner);
       await this.book.leave(link, by, 'stored');
       return stored;
     } catch (error) {

@@ -172,6 +172,8 @@ export interface StorageProvider {
   free(places: readonly Place[]): Promise<void>;
   /** The journal's entries with a greater order, oldest first as far as each writer goes. */
   entries(afterOrder: number): AsyncIterable<JournalEntry>;
+  /** How much of an upload is in memory when so much of it has come. */
+  heldOf(bytes: number): number;
   /** Writes and reads something. @throws StorageUnavailableError */
   probe(): Promise<void>;
   /** Bytes that are still free; `undefined` for storage without an end. */

@@ -1,43 +1,61 @@
 import type { Request } from 'express';
 import { BodyShare, ByteBudget } from '../../platform/http/byte-budget.js';
 import { HubRefusal } from './hub-refusal.js';
+import { Pace } from './pace.js';
 
-/** A client that sends nothing for this long is given up. */
-const IDLE_MS = 30_000;
 /** Bytes of a form that asks for something. */
 export const FORM_MAX_BYTES = 65_536;
-const CROWD_RETRY_SECONDS = 1;
+export const CROWD_RETRY_SECONDS = 1;
 /** Of long bodies that are in memory at a time, until they are answered. */
-const longBodies = new ByteBudget(67_108_864);
+export const longBodies = new ByteBudget(67_108_864);
 /** How far beyond the limit a body is read and thrown away, so that its sender reads the answer. */
 const DRAIN_FACTOR = 4;
+const SLOW_STATUS = 408;
 
 /**
  * The body as it comes, whatever its content type says. Ends with a refusal when it is too long, when the
- * client falls silent, and when it hangs up.
+ * client is too slow, and when it hangs up.
  *
  * @param maxBytes - of the whole body.
  */
 export async function* bodyPieces(request: Request, maxBytes: number): AsyncGenerator<Buffer> {
+  // Left open at an early end: the answer still has to go out on its connection.
+  const pieces: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false });
+  const pace = new Pace();
   let size = 0;
-  const timer = setTimeout(() => {
-    request.destroy(HubRefusal.timedOut());
-  }, IDLE_MS);
   try {
-    // Left open at an early end: the answer still has to go out on its connection.
-    for await (const piece of request.iterator({ destroyOnReturn: false })) {
-      timer.refresh();
-      const bytes = piece as Buffer;
-      size += bytes.length;
+    for (;;) {
+      const next = await nextPiece(pieces, pace);
+      if (next.done === true) return;
+      size += next.value.length;
       if (size > maxBytes) throw HubRefusal.tooLarge();
-      yield bytes;
+      yield next.value;
     }
-  } catch (error) {
-    if (error instanceof HubRefusal) throw error;
-    throw HubRefusal.malformed('unexpected EOF');
   } finally {
-    clearTimeout(timer);
+    // Not waited for: after a timeout it comes when the connection ends.
+    void pieces.return?.().catch(() => undefined);
   }
+}
+
+function nextPiece(
+  pieces: AsyncIterator<Buffer>,
+  pace: Pace,
+): Promise<IteratorResult<Buffer, unknown>> {
+  return new Promise((resolve, reject) => {
+    pace.wait(() => {
+      reject(HubRefusal.timedOut());
+    });
+    pieces.next().then(
+      (next) => {
+        pace.got(next.done === true ? 0 : next.value.length);
+        resolve(next);
+      },
+      () => {
+        pace.stop();
+        reject(HubRefusal.malformed('unexpected EOF'));
+      },
+    );
+  });
 }
 
 /**
@@ -54,22 +72,27 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
     request.res?.on('close', () => {
       share.release();
     });
-    const timer = setTimeout(() => {
-      settle(() => {
-        reject(HubRefusal.timedOut());
+    const pace = new Pace();
+    const wait = (): void => {
+      pace.wait(() => {
+        settle(() => {
+          request.pause();
+          reject(HubRefusal.timedOut());
+        });
       });
-    }, IDLE_MS);
+    };
     const settle = (answer: () => void): void => {
-      clearTimeout(timer);
+      pace.stop();
       request.off('data', take).off('end', end).off('close', broken).off('error', broken);
       answer();
     };
     const take = (piece: Buffer): void => {
-      timer.refresh();
+      pace.got(piece.length);
+      wait();
       size += piece.length;
       if (size <= maxBytes) keep(piece);
       else if (size > maxBytes * DRAIN_FACTOR) settle(refuse);
-      else pieces.length = 0;
+      else letGo();
     };
     const keep = (piece: Buffer): void => {
       if (share.add(piece.length)) {
@@ -80,6 +103,10 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
         request.pause();
         reject(HubRefusal.tooMany(CROWD_RETRY_SECONDS));
       });
+    };
+    const letGo = (): void => {
+      pieces.length = 0;
+      share.release();
     };
     const refuse = (): void => {
       request.pause();
@@ -96,6 +123,7 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
         reject(HubRefusal.malformed('unexpected EOF'));
       });
     };
+    wait();
     request.on('data', take).on('end', end).on('close', broken).on('error', broken);
     // It may have broken off before anybody looked.
     if (request.destroyed && !request.complete) broken();
@@ -107,11 +135,17 @@ function joined(pieces: readonly Buffer[]): Buffer {
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
 }
 
-/** Reads on and throws away what is left of a body that was refused before its end, up to a bound. */
-export async function drain(request: Request, maxBytes: number): Promise<void> {
+/**
+ * Reads on and throws away what is left of a body that was refused before its end, up to a bound.
+ *
+ * @param refusal - why it was. One that came too slowly is not waited for any more.
+ */
+export async function drain(request: Request, maxBytes: number, refusal: unknown): Promise<void> {
   if (request.complete || request.destroyed) return;
+  if (refusal instanceof HubRefusal && refusal.status === SLOW_STATUS) return;
   try {
-    await readBody(request, maxBytes);
+    const pieces = bodyPieces(request, maxBytes * DRAIN_FACTOR);
+    while ((await pieces.next()).done !== true);
   } catch {
     // It is answered anyway.
   }

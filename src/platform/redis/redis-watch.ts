@@ -65,7 +65,8 @@ export class RedisWatch {
   }
 }
 
-async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
+/** Of one server, at this moment. */
+export async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
   const [info, appendFsync] = await Promise.all([
     unlessRefused(redis.info()),
     unlessRefused(redis.config('GET', 'appendfsync')),

@@ -149,6 +149,11 @@ export class FsStorage implements StorageProvider {
     return this.#journal.entries(afterOrder);
   }
 
+  /** The beginning of a long one goes to the disk when the rest does. */
+  heldOf(bytes: number): number {
+    return bytes > BLOCK_BYTES ? 0 : bytes;
+  }
+
   async probe(): Promise<void> {
     const path = join(this.options.dir, 'spool', `${randomUUID()}.probe`);
     const text = randomUUID();

@@ -81,6 +81,11 @@ export class MemoryStorage implements StorageProvider {
     yield* await Promise.resolve(this.#journal.filter(({ order }) => order > afterOrder));
   }
 
+  /** Memory is its disk: what owners may store is the bound. */
+  heldOf(): number {
+    return 0;
+  }
+
   probe(): Promise<void> {
     return Promise.resolve();
   }

@@ -128,6 +128,11 @@ export class S3Storage implements StorageProvider {
     }
   }
 
+  /** Of a long one a part is gathered at a time. */
+  heldOf(bytes: number): number {
+    return Math.min(bytes, PART_BYTES);
+  }
+
   async probe(): Promise<void> {
     const text = randomUUID();
     const key = `probe/${this.#processId}`;

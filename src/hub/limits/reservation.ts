@@ -1,0 +1,123 @@
+import type { BodyShare } from '../../platform/http/byte-budget.js';
+import type { NewObject } from '../storage/storage-provider.js';
+import { CROWD_RETRY_SECONDS } from '../wire/body-reader.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
+import type { Headroom } from './headroom.js';
+import type { UnderWay } from './under-way.js';
+
+/** What an upload has grown by when it is granted more. */
+const STEP_BYTES = 1_048_576;
+
+export interface Rooms {
+  readonly underWay: UnderWay;
+  /** Bytes of the storage. */
+  readonly disk: Headroom;
+  /** Bytes of the index. */
+  readonly index: Headroom;
+  /** What an upload takes of the index at most. */
+  readonly entryBytes: number;
+  readonly memory: BodyShare;
+  /** How much of an upload of so many bytes is in memory. */
+  readonly heldOf: (bytes: number) => number;
+  /** @throws HubRefusal where an owner has stored too much already for so many bytes. */
+  readonly assertQuota: (owner: string, bytes: number) => Promise<void>;
+  /** @throws HubRefusal where there are too many files already for this one and so many others. */
+  readonly assertCount: (object: NewObject, others: number) => Promise<void>;
+}
+
+/** The room of one upload: it grows as the upload comes in, and is given back as a whole. */
+export class Reservation {
+  /** Came in, and not granted yet. */
+  #pending = 0;
+  #granted = 0;
+  #arrived = 0;
+  #held = 0;
+  #isWhole = false;
+  #isEnded = false;
+  readonly #inUse: (() => void)[] = [];
+
+  /** @param owner - `undefined` where only the end of the upload says. */
+  constructor(
+    private readonly rooms: Rooms,
+    private owner: string | undefined,
+  ) {}
+
+  /**
+   * Room for the next bytes of the upload.
+   *
+   * @throws HubRefusal
+   */
+  async arrive(bytes: number): Promise<void> {
+    this.#arrived += bytes;
+    this.#hold(this.rooms.heldOf(this.#arrived));
+    this.#pending += bytes;
+    if (this.#pending >= STEP_BYTES) await this.#grant();
+  }
+
+  /**
+   * Room for the upload as a whole. Uploads of an owner under way in other processes are not seen; each of them can
+   * go over by itself.
+   *
+   * @param more - bytes of it that came at once, and are counted as memory elsewhere.
+   * @throws HubRefusal
+   */
+  async close(object: NewObject, more = 0): Promise<void> {
+    const { underWay, index, entryBytes, assertCount } = this.rooms;
+    const others = underWay.addObject();
+    this.#isWhole = true;
+    if (this.owner !== object.owner) {
+      if (this.owner !== undefined) underWay.takeBack(this.owner, this.#granted);
+      this.owner = object.owner;
+      underWay.grant(this.owner, this.#granted);
+    }
+    this.#pending += more;
+    await this.#grant();
+    await this.#take(index, entryBytes, 'the index is nearly full; nothing more is taken');
+    await assertCount(object, others);
+  }
+
+  /** To be called when the upload is stored, or will not be; again, too. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    const { underWay, memory } = this.rooms;
+    this.#use();
+    memory.release();
+    if (this.owner !== undefined) underWay.takeBack(this.owner, this.#granted);
+    if (this.#isWhole) underWay.removeObject();
+  }
+
+  #hold(bytes: number): void {
+    const { memory } = this.rooms;
+    if (bytes < this.#held) memory.release();
+    else if (!memory.add(bytes - this.#held)) throw HubRefusal.tooMany(CROWD_RETRY_SECONDS);
+    this.#held = bytes;
+  }
+
+  /** What is full by others' doing is no fault of this request, and may be mended any time. */
+  async #grant(): Promise<void> {
+    const { underWay, disk, assertQuota } = this.rooms;
+    const bytes = this.#pending;
+    this.#pending = 0;
+    // What was granted before is on its way out of memory.
+    this.#use();
+    await this.#take(disk, bytes, 'the storage is nearly full; nothing more is taken');
+    if (this.owner === undefined) {
+      this.#granted += bytes;
+      return;
+    }
+    const own = underWay.grant(this.owner, bytes);
+    this.#granted += bytes;
+    await assertQuota(this.owner, own);
+  }
+
+  async #take(room: Headroom, amount: number, refusal: string): Promise<void> {
+    const inUse = await room.take(amount);
+    if (inUse === undefined) throw HubRefusal.unavailable(refusal);
+    this.#inUse.push(inUse);
+  }
+
+  #use(): void {
+    for (const inUse of this.#inUse.splice(0)) inUse();
+  }
+}
