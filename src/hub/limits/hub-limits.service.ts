@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { BodyShare } from '../../platform/http/byte-budget.js';
-import { addressGroup } from '../../platform/rate-limit/address-group.js';
+import { addressGroup, customerGroup } from '../../platform/rate-limit/address-group.js';
 import {
   limitHeaders,
   type Rate,
@@ -84,7 +84,7 @@ export class HubLimits {
    * @throws HubRefusal when there is none.
    */
   takeStream(request: Request): () => void {
-    return this.#streams.take(addressGroup(request.ip));
+    return this.#streams.take(customerGroup(request.ip));
   }
 
   /**

@@ -13,7 +13,15 @@ export async function sendJsonPieces(
   response: Response,
   pieces: AsyncGenerator<string>,
 ): Promise<void> {
-  limitSilence(response);
+  const isOut = limitSilence(response);
+  try {
+    await sendAll(response, pieces);
+  } finally {
+    isOut();
+  }
+}
+
+async function sendAll(response: Response, pieces: AsyncGenerator<string>): Promise<void> {
   let gathered = '';
   const begin = (): void => {
     if (response.headersSent) return;

@@ -5,7 +5,10 @@ import { isShown } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { byteRangeOf, hasTag } from './byte-range.js';
 import { disposition } from './disposition.js';
-import { limitSilence } from './slow-reader.js';
+import { inSteps, limitSilence } from './slow-reader.js';
+
+/** Out of memory before the next request of its connection comes. */
+const SHORT_BYTES = 65_536;
 
 export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
 
@@ -53,18 +56,23 @@ export async function sendPayload(
     response.writeHead(status, headers).end();
     return;
   }
-  limitSilence(response);
   const pieces = read(from, length);
   // While nothing is out yet, what is wrong can still be said.
   const first = await pieces.next();
   response.writeHead(status, headers);
-  if (first.done === true || first.value.length === length) {
+  const isShort = first.done === true || (first.value.length === length && length <= SHORT_BYTES);
+  if (isShort) {
     response.end(first.value);
     // Lets the reader finish its work.
     await pieces.next();
     return;
   }
-  await pipeline(Readable.from(resumed(first.value, pieces)), response);
+  const isOut = limitSilence(response);
+  try {
+    await pipeline(Readable.from(inSteps(resumed(first.value, pieces))), response);
+  } finally {
+    isOut();
+  }
 }
 
 /** A range of something else (`If-Range`, RFC 9110 §13.1.5) is none. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressGroup } from './address-group.js';
+import { addressGroup, customerGroup } from './address-group.js';
 
 describe('addressGroup', () => {
   it.each([
@@ -18,5 +18,18 @@ describe('addressGroup', () => {
     [undefined, 'unknown'],
   ])('%s', (address, group) => {
     expect(addressGroup(address)).toBe(group);
+  });
+});
+
+describe('customerGroup', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2ff::1', '2001:db8:1:200::/56'],
+    ['2001:db8:1:200:3:4:5:6', '2001:db8:1:200::/56'],
+    ['2001:db8:1:300::1', '2001:db8:1:300::/56'],
+    [undefined, 'unknown'],
+  ])('%s', (address, group) => {
+    expect(customerGroup(address)).toBe(group);
   });
 });
