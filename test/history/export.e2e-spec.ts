@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parquetReadObjects } from 'hyparquet';
 import pg from 'pg';
 import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
@@ -86,9 +85,6 @@ describe('an export of the history', () => {
     const lines = (await (await ask('format=ndjson')).text()).trimEnd().split('\n');
     const ids = lines.map((line) => (JSON.parse(line) as Json)['settlementId']);
     expect(new Set(ids).size).toBe(ROWS);
-    const file = await (await ask('format=parquet')).arrayBuffer();
-    const rows = await parquetReadObjects({ file });
-    expect(rows.map(({ settlementId }) => settlementId as string)).toEqual(ids);
   });
 
   it('is narrowed as a list is, and empty for others', async () => {

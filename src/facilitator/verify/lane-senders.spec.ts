@@ -54,15 +54,6 @@ describe('the account that verify simulates with', () => {
     expect(await senders.senderFor({ chainId: 56, spread: 1n, sole: '0xb' })).toBeUndefined();
   });
 
-  it('has a price of nothing where a worker of an older version tells none', async () => {
-    const older = { ...aLane('0xa'), gasPriceWei: undefined, suspendedAssets: undefined };
-    const senders = sendersOf(older as unknown as PublishedStatus);
-    expect(await senders.senderFor({ chainId: 56, spread: 0n })).toMatchObject({
-      gasPriceWei: 0n,
-    });
-    expect(senders.isSuspended('eip155:56/0xaa')).toBe(false);
-  });
-
   it('is the one that has to send it, also where it is silent or on its way out', async () => {
     const silent = aLane('0xb', { silentMs: 60_000 });
     const retiring = aLane('0xc', { isRetiring: true });

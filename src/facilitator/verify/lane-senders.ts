@@ -82,7 +82,7 @@ export class LaneSenders {
       );
       this.#remember(known);
       this.#senders = sendersByChain(known.filter(({ isRetiring }) => isRetiring !== true));
-      this.#suspended = new Set(lanes.flatMap(({ suspendedAssets = [] }: Said) => suspendedAssets));
+      this.#suspended = new Set(lanes.flatMap(({ suspendedAssets }) => suspendedAssets));
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
     }
@@ -115,14 +115,11 @@ function sendersByChain(known: readonly PublishedStatus[]): ReadonlyMap<number, 
   );
 }
 
-/** A worker of an older version says less. */
-type Said = Partial<Pick<LaneStatus, 'gasPriceWei' | 'suspendedAssets'>>;
-
 function senderOf({
   signer,
   balanceWei,
-  gasPriceWei = '0',
-}: Pick<LaneStatus, 'signer' | 'balanceWei'> & Said): Sender {
+  gasPriceWei,
+}: Pick<LaneStatus, 'signer' | 'balanceWei' | 'gasPriceWei'>): Sender {
   return {
     address: signer.toLowerCase() as Address,
     gasPriceWei: BigInt(gasPriceWei),

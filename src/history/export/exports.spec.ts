@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import type { Address } from 'viem';
 import { codeOf } from '../../platform/http/coded-error.builder.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
@@ -10,7 +9,6 @@ import { MemorySettlementReader, rowNamed } from '../sellers/settlement-reader.b
 import { cellOf, csvOf } from './csv.js';
 import { COLUMN_NAMES } from './export-columns.js';
 import { Exports } from './exports.js';
-import { parquetOf } from './parquet.js';
 
 const SHOP: Address = `0x${'c3'.repeat(20)}`;
 const MINE = new Set([SHOP]);
@@ -86,31 +84,10 @@ describe('an export', () => {
     expect(at('claimedAt', -1)).toBe(new Date(CLAIMED_AT - 2).toISOString());
   });
 
-  it('as Parquet is read by another reader, with the same values', async () => {
-    const bytes = await fileOf({ format: 'parquet' });
-    const file = new Uint8Array(bytes).buffer;
-    const { num_rows: count, row_groups: groups } = parquetMetadata(file);
-    expect([count, groups.length]).toEqual([2502n, 3]);
-    const rows = await parquetReadObjects({ file });
-    expect(rows.map(({ settlementId }) => settlementId as string)).toEqual(NEWEST_FIRST);
-    expect(Object.keys(rows[0] ?? {})).toEqual(COLUMN_NAMES);
-    expect(rows[0]).toMatchObject({
-      ...{ amount: MOST, paid: true, logIndex: 3, blockNumber: 7n, payTo: SHOP },
-      claimedAt: new Date(CLAIMED_AT + 2499),
-      reason: null,
-    });
-    expect(rows.at(-2)).toMatchObject({ paid: false, amount: null, blockHash: null });
-    expect(rows.at(-1)).toMatchObject({ authorized: MOST, amount: '400' });
-  });
-
-  it.each(['csv', 'ndjson', 'parquet'])('of nothing is a whole file too: %s', async (format) => {
+  it.each(['csv', 'ndjson'])('of nothing is a whole file too: %s', async (format) => {
     const bytes = await fileOf({ format, from: '2030-01-01' });
     if (format === 'csv') expect(bytes.toString()).toBe(`${COLUMN_NAMES.join(',')}\r\n`);
     if (format === 'ndjson') expect(bytes).toHaveLength(0);
-    if (format === 'parquet') {
-      const file = new Uint8Array(bytes).buffer;
-      expect(await parquetReadObjects({ file })).toEqual([]);
-    }
   });
 
   it('is read no faster than it is taken', async () => {
@@ -139,7 +116,7 @@ describe('an export', () => {
           : memory.page(...args);
       },
     };
-    await expect(fileOf({ format: 'parquet' }, new Exports(failing))).rejects.toThrow(ArchiveError);
+    await expect(fileOf({ format: 'ndjson' }, new Exports(failing))).rejects.toThrow(ArchiveError);
     // Before anything was told it is an answer.
     const first = new Exports({
       page: () => Promise.reject(new ArchiveError('database_failed', '')),
@@ -225,21 +202,6 @@ describe('a cell of a CSV file', () => {
     const file = await collected(csvOf(pagesOf([settlement])));
     expect(file.toString().split('\r\n')[1]).toMatch(/^'-/);
     expect(statusOf(settlement).settlementId).toMatch(/^-/);
-  });
-});
-
-describe('a piece of a Parquet file', () => {
-  it('is no larger late in the file than early', async () => {
-    const { view, details } = aRecorded('a', 'finalized');
-    const page: Settlement[] = Array.from({ length: 500 }, () => ({
-      ...{ isLive: false, view, details },
-    }));
-    const sizes: number[] = [];
-    for await (const piece of parquetOf(pagesOf(...Array.from({ length: 20 }, () => page)))) {
-      sizes.push(piece.length);
-    }
-    expect(sizes).toHaveLength(21);
-    expect(Math.max(...sizes.slice(0, 20))).toBeLessThan((sizes[0] ?? 0) + 1000);
   });
 });
 

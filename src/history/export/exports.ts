@@ -8,12 +8,10 @@ import { FILTER_QUERY, filterOf, type SettlementFilter } from '../sellers/settle
 import type { ListedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
 import { ndjsonOf } from './ndjson.js';
-import { parquetOf } from './parquet.js';
 
 const FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8; header=present', encode: csvOf },
   ndjson: { contentType: 'application/x-ndjson', encode: ndjsonOf },
-  parquet: { contentType: 'application/vnd.apache.parquet', encode: parquetOf },
 } as const;
 type Format = keyof typeof FORMATS;
 const FORMAT_NAMES = Object.keys(FORMATS) as Format[];

@@ -217,7 +217,7 @@ export const SELLERS_OPENAPI: OpenApiPart = {
         description: 'Newest first. A file that could not be finished is broken off, never ended.',
         security: KEY,
         parameters: parametersOf(
-          { format: { type: 'string', enum: ['csv', 'ndjson', 'parquet'] }, ...FILTERS },
+          { format: { type: 'string', enum: ['csv', 'ndjson'] }, ...FILTERS },
           ['format'],
         ),
         responses: {
@@ -226,11 +226,10 @@ export const SELLERS_OPENAPI: OpenApiPart = {
             content: {
               'text/csv': { schema: text },
               'application/x-ndjson': { schema: text },
-              'application/vnd.apache.parquet': { schema: {} },
             },
           },
           400: problem('A parameter that is none.', {
-            error: 'format must be one of csv, ndjson, parquet.',
+            error: 'format must be one of csv, ndjson.',
             code: 'invalid_query',
           }),
           501: NO_HISTORY,

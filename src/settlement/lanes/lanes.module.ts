@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { BullMQOtel } from 'bullmq-otel';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -61,8 +60,6 @@ async function startedLanes({ logger, observer, config, ...shared }: Injected): 
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lanes failed');
     }),
-    telemetry:
-      config.traces === undefined ? undefined : new BullMQOtel({ tracerName: 'x402-settle' }),
     clock: systemClock,
   });
   await lanes.start();

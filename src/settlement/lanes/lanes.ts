@@ -1,4 +1,3 @@
-import type { Telemetry } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -53,8 +52,6 @@ export interface LanesOptions {
   readonly connectWorker: (chainId: number) => Redis;
   readonly observer: LaneObserver;
   readonly jobObserver: JobObserver;
-  /** Spans of BullMQ's own; `undefined` where nothing is traced. */
-  readonly telemetry: Telemetry | undefined;
   readonly clock: Clock;
 }
 
@@ -138,7 +135,6 @@ export class Lanes {
         observer.failed(`${chainId}`, 'queue', error);
       },
       observer: this.options.jobObserver,
-      telemetry: this.options.telemetry,
     });
     const events: LaneEvents = {
       finished: (ids) => {

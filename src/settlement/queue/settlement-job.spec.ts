@@ -4,9 +4,9 @@ import { jobsFor, OpenJobs, readJob, SETTLEMENTS_OF_A_JOB } from './settlement-j
 const claimed = (...ids: string[]) => ids.map((settlementId) => ({ settlementId }));
 
 describe('jobs of settlements', () => {
-  it('carry what was claimed together; a job of one as an earlier version reads it, too', () => {
+  it('carry what was claimed together', () => {
     expect(jobsFor(claimed('a', 'b', 'c'))).toEqual([{ settlementIds: ['a', 'b', 'c'] }]);
-    expect(jobsFor(claimed('a'))).toEqual([{ settlementIds: ['a'], settlementId: 'a' }]);
+    expect(jobsFor(claimed('a'))).toEqual([{ settlementIds: ['a'] }]);
     expect(jobsFor([])).toEqual([]);
   });
 
@@ -25,7 +25,7 @@ describe('jobs of settlements', () => {
     const traced = { settlementId: 'b', traceparent: '00-1-2-01' };
     expect(jobsFor([...claimed('a'), traced, ...claimed('c')])).toEqual([
       { settlementIds: ['a', 'c'] },
-      { settlementIds: ['b'], settlementId: 'b', traceparent: '00-1-2-01' },
+      { settlementIds: ['b'], traceparent: '00-1-2-01' },
     ]);
   });
 });
@@ -34,14 +34,14 @@ describe('what lies in a queue', () => {
   const id = (letter: string): string => letter.repeat(43);
   const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
 
-  it('is read as it was written, by an earlier version too', () => {
+  it('is read as it was written', () => {
     const traced = { settlementId: id('b'), traceparent };
     const jobs = jobsFor([{ settlementId: id('a') }, { settlementId: id('c') }, traced]);
     expect(jobs.map((job) => readJob(JSON.parse(JSON.stringify(job))))).toEqual([
       { settlementIds: [id('a'), id('c')] },
       { settlementIds: [id('b')], traceparent },
     ]);
-    expect(readJob({ settlementId: id('a') })).toEqual({ settlementIds: [id('a')] });
+    expect(readJob({ settlementIds: [id('a')] })).toEqual({ settlementIds: [id('a')] });
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe('what lies in a queue', () => {
     ['a text for a list', { settlementIds: id('a') }],
     ['a number', { settlementIds: [7] }],
     ['a name that is none', { settlementIds: [id('a'), 'x402:{56}:epoch'] }],
-    ['a name that is too long', { settlementId: id('a') + 'a' }],
+    ['a name that is too long', { settlementIds: [id('a') + 'a'] }],
     ['more than a job may carry', { settlementIds: Array<string>(65).fill(id('a')) }],
   ])('is no job where it is %s', (_, data) => {
     expect(readJob(data)).toBeUndefined();

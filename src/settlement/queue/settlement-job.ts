@@ -5,13 +5,11 @@
 export interface SettlementJob {
   /** One, or all that were claimed in one turn of a process; at most {@link SETTLEMENTS_OF_A_JOB}. */
   readonly settlementIds: readonly string[];
-  /** Of a job of one, for processes of the version before, which know of no others. */
-  readonly settlementId?: string;
   /** Span of the request that made it, see `JobObserver`: such a job has one settlement. */
   readonly traceparent?: string;
 }
 
-/** What is to be in a job. One of a settlement alone is what jobs were before they could carry more. */
+/** A settlement that is to be in a job. */
 interface LoneJob {
   readonly settlementId: string;
   readonly traceparent?: string;
@@ -31,20 +29,19 @@ const SETTLEMENT_ID = /^[\w-]{43}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
- * Reads what lay in a queue. The Redis of the queues may hold what this deployment never wrote: jobs of another one, of
- * an earlier version, or anybody's.
+ * Reads what lay in a queue. The Redis of the queues may hold what this deployment never wrote: jobs of another one
+ * or anybody's.
  *
  * @returns `undefined` where it is no job.
  */
 export function readJob(data: unknown): JobOrder | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
-  const { settlementIds, settlementId, traceparent } = data as Readonly<Record<string, unknown>>;
-  const ids: unknown = settlementIds ?? [settlementId];
-  if (!Array.isArray(ids) || ids.length === 0 || ids.length > SETTLEMENTS_OF_A_JOB)
-    return undefined;
-  if (!ids.every(isSettlementId)) return undefined;
+  const { settlementIds, traceparent } = data as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(settlementIds) || settlementIds.length === 0) return undefined;
+  if (settlementIds.length > SETTLEMENTS_OF_A_JOB) return undefined;
+  if (!settlementIds.every(isSettlementId)) return undefined;
   const isTraced = typeof traceparent === 'string' && TRACEPARENT.test(traceparent);
-  return { settlementIds: ids, ...(isTraced && { traceparent }) };
+  return { settlementIds, ...(isTraced && { traceparent }) };
 }
 
 function isSettlementId(id: unknown): id is string {
@@ -67,14 +64,7 @@ export function jobsFor(claimed: readonly LoneJob[]): readonly SettlementJob[] {
     gathered.push(settlementId);
     if (gathered.length >= SETTLEMENTS_OF_A_JOB) gathered = [];
   }
-  return jobs.map(readableBefore);
-}
-
-function readableBefore(job: SettlementJob): SettlementJob {
-  const [settlementId] = job.settlementIds;
-  return job.settlementIds.length === 1 && settlementId !== undefined
-    ? { ...job, settlementId }
-    : job;
+  return jobs;
 }
 
 /** The jobs that a process has taken and that are not at their end, by what they carry. */

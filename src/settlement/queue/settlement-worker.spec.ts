@@ -30,7 +30,6 @@ describe('a worker whose Redis of the queue does not answer', () => {
         troubles += 1;
       },
       observer: NO_TRACES,
-      telemetry: undefined,
     });
   };
 

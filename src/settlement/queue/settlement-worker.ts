@@ -1,4 +1,4 @@
-import { type Job, type Telemetry, WaitingError, Worker } from 'bullmq';
+import { type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closing } from '../../platform/redis/bull-closing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
@@ -37,8 +37,6 @@ export interface SettlementWorkerOptions {
   /** Told of trouble with jobs, and with the ledger beside them; once a minute while it lasts. */
   readonly onError: (error: Error) => void;
   readonly observer: Pick<JobObserver, 'finished'>;
-  /** Spans of BullMQ's own; `undefined` where nothing is traced. */
-  readonly telemetry: Telemetry | undefined;
 }
 
 /**
@@ -61,7 +59,7 @@ export class SettlementWorker {
 
   start(): void {
     this.#isStopping = false;
-    const { telemetry, prefix } = this.options;
+    const { prefix } = this.options;
     this.#connections = Array.from({ length: READERS }, () => this.options.connect());
     this.#workers = this.#connections.map((connection) => {
       const worker = new Worker<SettlementJob>(
@@ -73,7 +71,6 @@ export class SettlementWorker {
           maxStalledCount: STALLED_MAX,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_LOOK_MS,
-          ...(telemetry !== undefined && { telemetry }),
           ...(prefix !== undefined && { prefix }),
         },
       );

@@ -56,8 +56,8 @@ describe('the queue of settlements', () => {
     const { calls, add } = queue('00-1-2-01');
     await add('a', 'b');
     expect(calls.flat().map(({ data }) => data)).toEqual([
-      { settlementIds: ['a'], settlementId: 'a', traceparent: '00-1-2-01' },
-      { settlementIds: ['b'], settlementId: 'b', traceparent: '00-1-2-01' },
+      { settlementIds: ['a'], traceparent: '00-1-2-01' },
+      { settlementIds: ['b'], traceparent: '00-1-2-01' },
     ]);
   });
 });

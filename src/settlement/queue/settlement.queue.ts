@@ -75,7 +75,7 @@ export class SettlementQueue {
       jobs.map((data) => ({
         name: 'settle',
         data,
-        opts: { ...idOf(data), removeOnComplete: true, removeOnFail: true, ...traceOf(data) },
+        opts: { ...idOf(data), removeOnComplete: true, removeOnFail: true },
       })),
     );
   }
@@ -101,11 +101,4 @@ export class SettlementQueue {
 function idOf({ settlementIds }: SettlementJob): Pick<JobsOptions, 'jobId'> {
   const [id] = settlementIds;
   return settlementIds.length === 1 && id !== undefined ? { jobId: id } : {};
-}
-
-/** What BullMQ's own spans of a job belong to. Those that are added together come from many requests. */
-function traceOf({ traceparent }: SettlementJob): Pick<JobsOptions, 'telemetry'> {
-  return traceparent === undefined
-    ? {}
-    : { telemetry: { metadata: JSON.stringify({ traceparent }) } };
 }
