@@ -175,7 +175,9 @@ describe('a paid tool of another MCP server', () => {
     const { agent } = await wallets.fundedWallet();
     const before = await seller.received();
     seller.mischief = { lies: true };
-    expect((await call(agent, 'lied')).body['status']).toBe('paid');
+    const lied = await call(agent, 'lied');
+    expect([lied.body['status'], lied.body['transaction']]).toEqual(['presented', undefined]);
+    expect(await statusOf(agent, 'lied')).toBe('presented');
     expect((await seller.received()) - before).toBe(0);
     expect([seller.shown.size, await spent(agent)]).toEqual([1, '1']);
   });

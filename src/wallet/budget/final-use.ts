@@ -55,6 +55,13 @@ export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise
   return isAgreed ? { kind: 'known', ...first } : { kind: 'disputed' };
 }
 
+/** Whether the newest blocks show it used, by as many endpoints as a final one would need. A reorg can take that back. */
+export async function isUsedNow(views: Views, ref: AuthorizationRef): Promise<boolean> {
+  const answers = await settled(views, (view) => isAuthorizationUsed(view as ChainView, ref));
+  const needed = Math.min(WITNESSES, views.length);
+  return needed > 0 && answers.filter((isUsed) => isUsed === true).length >= needed;
+}
+
 async function usedAt(
   view: Views[number],
   ref: AuthorizationRef,

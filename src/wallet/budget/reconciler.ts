@@ -1,12 +1,14 @@
 import type { Redis } from 'ioredis';
+import type { Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { Journal } from '../audit/journal.js';
 import { dueKey } from '../wallet-keys.js';
 import type { WalletObserver } from '../wallet-observer.js';
 import { type Due, readDue, writeDue } from './due.js';
-import { readFinalUse } from './final-use.js';
+import { isUsedNow, readFinalUse } from './final-use.js';
 import type { SpendingStore } from './spending-store.js';
+import { useTransaction } from './use-transaction.js';
 
 const INTERVAL_MS = 5000;
 const BATCH = 100;
@@ -18,6 +20,8 @@ const AGAIN_SECONDS = 30;
 /** `open` while the chain can still execute it, cannot be asked, or is told of in two ways. */
 export type Fate =
   | { readonly kind: 'open' }
+  /** Executed in a block that is not final yet. */
+  | { readonly kind: 'seen' }
   | { readonly kind: 'spent' }
   /** Proven at a final block after its deadline. */
   | { readonly kind: 'unspent'; readonly block: bigint };
@@ -55,7 +59,7 @@ export class Reconciler {
   /** What became of one spending; where it is known for good, budget and journal say so too. */
   async look(due: Due): Promise<Fate> {
     const fate = await this.#fateOf(due);
-    if (fate.kind === 'open' || !(await this.#isDue(due))) return fate;
+    if (fate.kind === 'open' || fate.kind === 'seen' || !(await this.#isDue(due))) return fate;
     const { wallet, spending } = due;
     // The charge, not the authorization alone: it may have been charged again since.
     const { id, deadline } = spending;
@@ -71,6 +75,22 @@ export class Reconciler {
       if (isNews) this.parts.observer.counted({ step: 'released', spending });
     }
     return fate;
+  }
+
+  /**
+   * The transaction of a spending that was executed.
+   *
+   * @param claimed - as the seller says.
+   * @returns `undefined` where the chain does not show it just now.
+   */
+  async transactionOf(
+    { wallet, spending }: Due,
+    claimed: Hex | undefined,
+  ): Promise<Hex | undefined> {
+    const chain = this.parts.chains.served(spending.chainId);
+    if (chain === undefined || spending.method === 'transaction') return undefined;
+    const { method, asset, nonce, payTo, amount } = spending;
+    return useTransaction(chain, { method, asset, payer: wallet, nonce, payTo, amount }, claimed);
   }
 
   /** What has been told once is not told again, however often somebody asks. */
@@ -96,7 +116,7 @@ export class Reconciler {
       for (const member of members) {
         const due = readDue(member);
         const { kind } = due === undefined ? { kind: 'forged' } : await this.look(due);
-        if (kind === 'open')
+        if (kind === 'open' || kind === 'seen')
           await this.parts.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
         if (kind === 'forged') await this.parts.redis.zrem(dueKey(), member);
       }
@@ -120,6 +140,7 @@ export class Reconciler {
     if (found.isUsed) return { kind: 'spent' };
     // By our own clock, too: the time of a block is what nodes say it is.
     const isOver = found.block.timestamp > deadline && this.parts.now() > deadline;
-    return isOver ? { kind: 'unspent', block: found.block.number } : { kind: 'open' };
+    if (isOver) return { kind: 'unspent', block: found.block.number };
+    return { kind: (await isUsedNow(chain.views(), ref)) ? 'seen' : 'open' };
   }
 }

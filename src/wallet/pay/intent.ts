@@ -37,7 +37,8 @@ const Intent = z.object({
   v: z.literal(1),
   /**
    * `reserved`: the budget is charged, and the payment may have been signed and presented.
-   * `paid`: it was answered for. `free`: the answer cost nothing.
+   * `paid`: the seller has answered as if it were paid; whether it is, `isProven` says, or the chain.
+   * `free`: the answer cost nothing.
    */
   state: z.enum(['reserved', 'paid', 'free']),
   /** Hash of what was asked for. */
@@ -58,7 +59,9 @@ const Intent = z.object({
       file: z.object({ size: z.int(), sha256: z.string() }).optional(),
     })
     .optional(),
-  /** Of the seller's receipt or the chain. */
+  /** Of one that is `paid`: a final block shows it, and nothing can take that back. */
+  isProven: z.boolean().optional(),
+  /** As the seller says; of one that is proven, as the chain does. */
   transaction: z.string().optional(),
 });
 
@@ -77,10 +80,15 @@ export function methodOf({ method, tool }: Asked): string {
   return tool === undefined ? method : `tools/call ${tool.name}`;
 }
 
-export function requestDigest({ url, method, body, save, tool }: Asked): string {
+/** Of all that reaches the seller: another header may buy something else. */
+export function requestDigest({ url, method, headers, body, save, tool }: Asked): string {
   const saved = save === undefined ? [] : ['hub', save.name];
   const called = tool === undefined ? [] : ['tool', tool.name, tool.arguments];
-  const asked = [method, url, body ?? '', ...saved, ...called];
+  const named = Object.entries(headers)
+    .map(([name, value]) => [name.toLowerCase(), value] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const sent = named.length === 0 ? [] : ['headers', named];
+  const asked = [method, url, body ?? '', ...saved, ...called, ...sent];
   return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
 }
 
@@ -183,9 +191,14 @@ function isStepBefore(there: StoredRecord, next: StoredIntent, replaces: string)
 }
 
 /** How far a purchase has come. */
-function stepOf({ state, result, save }: Pick<Intent, 'state' | 'result' | 'save'>): number {
+function stepOf({
+  state,
+  result,
+  save,
+  isProven,
+}: Pick<Intent, 'state' | 'result' | 'save' | 'isProven'>): number {
   if (state === 'reserved') return result === undefined ? 0 : 1;
-  return save?.file === undefined ? 2 : 3;
+  return (save?.file === undefined ? 2 : 4) + (isProven === true ? 1 : 0);
 }
 
 function contextOf(wallet: string, id: string): string {

@@ -27,6 +27,9 @@ import { accessIn, brokenOff, type Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentView, paymentView, viewOf } from './views.js';
 import type { WalletFetch } from './wallet-fetch.js';
 
+/** A payment that a seller calls settled is in a block: so long an endpoint may be behind. */
+const SHOWN_WITHIN_MS = 2000;
+
 export interface PayParts {
   readonly fetcher: WalletFetch;
   readonly mcpSeller: McpSeller;
@@ -103,13 +106,18 @@ export class PayService {
   /** With an intent that is there already. */
   async #goOn(session: Session, wanted: Purchase, stored: StoredRecord): Promise<PaymentView> {
     const { intent, record } = stored;
+    const { address } = session.wallet;
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
+    if (intent.state === 'paid') {
+      const view = await this.#records.shown(address, wanted.intentId, stored);
+      // Proven never to be executed, whatever the seller said: the intent may be paid for anew.
+      if (view.status === 'not_paid') return this.#buy(session, wanted, record);
+    }
     if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
     const isOver = deal.spending.deadline <= this.parts.now();
     if (isOver || intent.result !== undefined) {
-      const { address } = session.wallet;
       const status = await this.#records.standingOf(address, intent, deal.spending);
       // Proven never to be executed: the intent may be paid for anew.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
@@ -119,7 +127,7 @@ export class PayService {
           intent: { ...intent, ...paidFor(wanted.save) },
         });
       }
-      if (isOver || status === 'paid') return paymentView(wanted.intentId, intent, status);
+      if (isOver || status === 'paid') return this.#records.shown(address, wanted.intentId, stored);
     }
     return this.#tryAgain(session, wanted, stored, deal);
   }
@@ -140,7 +148,7 @@ export class PayService {
       if (!(error instanceof WalletError) || error.code !== 'policy_violation') throw error;
       const { address } = session.wallet;
       const status = await this.#records.standingOf(address, intent, spending);
-      const view = paymentView(wanted.intentId, intent, status);
+      const view = paymentView(wanted.intentId, { ...intent, transaction: undefined }, status);
       return { ...view, message: `${view.message} ${error.message}` };
     }
   }
@@ -210,12 +218,13 @@ export class PayService {
     how?: { readonly signal: AbortSignal; readonly first: OpenAnswer },
   ): Promise<PaymentView> {
     const { intentId } = wanted;
+    const { address } = session.wallet;
     const { deal, state, result } = intent;
     // What came back from the journal has lost what was answered, and where it was to be saved.
     const isLost = state === 'paid' && result === undefined;
     const save = intent.save ?? (isLost ? wanted.save : undefined);
     if (deal === undefined || save === undefined || intent.save?.file !== undefined) {
-      return viewOf(intentId, intent);
+      return this.#records.shown(address, intentId, { intent, record });
     }
     const { saving } = this.parts;
     try {
@@ -224,8 +233,13 @@ export class PayService {
         ? saving.during((signal) => saving.savePaid(session, wanted, paid, { signal }))
         : saving.savePaid(session, wanted, paid, how));
       const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
-      await this.#notes.keep(session.wallet.address, intentId, saved, record);
-      return viewOf(intentId, saved);
+      await this.#notes.keep(address, intentId, saved, record);
+      return await this.#records.shown(
+        address,
+        intentId,
+        { intent: saved, record },
+        SHOWN_WITHIN_MS,
+      );
     } catch (error) {
       if (!(error instanceof WalletError)) throw error;
       const view = paymentView(intentId, { ...intent, save }, 'paid_not_saved');
@@ -240,23 +254,24 @@ export class PayService {
     answer: FetchAnswer | undefined,
   ): Promise<PaymentView> {
     const { address } = session.wallet;
-    const { intent, deal } = charged;
+    const { intent, record } = charged;
     // It keeps its one payment.
     if (answer === undefined) return paymentView(intentId, intent, 'pending');
+    const isSuccess = receiptOf(answer)?.['success'] === true;
     // A redirect is no answer, and the payment does not follow it.
     if (answer.status < 300) {
-      return viewOf(intentId, await this.#notes.paid(address, intentId, charged, { answer }));
+      const paid = await this.#notes.paid(address, intentId, charged, { answer });
+      const patienceMs = isSuccess ? SHOWN_WITHIN_MS : 0;
+      return this.#records.shown(address, intentId, { intent: paid, record }, patienceMs);
     }
-    const { spending } = deal;
     // An error for which the seller says to have the money is all there will be, once the chain says so too.
-    if (save === undefined && receiptOf(answer)?.['success'] === true) {
+    if (save === undefined && isSuccess) {
       const claimed = await this.#notes.claimed(address, intentId, charged, answer);
-      const status = await this.#records.standingOf(address, claimed, spending);
-      return paymentView(intentId, claimed, status);
+      return this.#records.shown(address, intentId, { intent: claimed, record });
     }
-    const status = await this.#records.standingOf(address, intent, spending);
+    const status = await this.#records.standingOf(address, intent, charged.deal.spending);
     const { result = resultOf(answer) } = intent;
-    return paymentView(intentId, { ...intent, result }, status);
+    return paymentView(intentId, { ...intent, result, transaction: undefined }, status);
   }
 
   async #keepFree(

@@ -1,17 +1,21 @@
-import type { Address } from 'viem';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Address, Hex } from 'viem';
 import type { Asking } from '../asks/asking.js';
 import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { AcceptedOffer, Intent, IntentStore } from './intent.js';
+import { storedIntent } from './charger.js';
+import type { AcceptedOffer, Intent, IntentStore, StoredRecord } from './intent.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } from './views.js';
 
+const LOOK_AGAIN_MS = 250;
+
 export interface PaymentRecordsParts {
-  readonly intents: Pick<IntentStore, 'read'>;
+  readonly intents: Pick<IntentStore, 'read' | 'write'>;
   readonly asking: Pick<Asking, 'ofIntent'>;
   readonly store: Pick<SpendingStore, 'history'>;
-  readonly reconciler: Pick<Reconciler, 'look'>;
+  readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>;
   readonly publicUrl: string;
   /** Unix seconds. */
   readonly now: () => number;
@@ -31,10 +35,48 @@ export class PaymentRecords {
       throw new WalletError('not_found', 'There is no such intent.');
     }
     const { intent } = stored;
-    if (intent.state !== 'reserved' || intent.deal === undefined) return viewOf(intentId, intent);
-    const status = await this.standingOf(address, intent, intent.deal.spending);
-    const asked = status === 'not_paid' ? await this.#askedView(session, intentId) : undefined;
-    return asked ?? paymentView(intentId, intent, status);
+    const view = await this.shown(address, intentId, stored);
+    if (intent.state !== 'reserved' || view.status !== 'not_paid') return view;
+    return (await this.#askedView(session, intentId)) ?? view;
+  }
+
+  /**
+   * A purchase as the chain shows it. What a final block shows is kept, with the transaction.
+   *
+   * @param patienceMs - for how long the chain is asked again about a payment that it does not show.
+   */
+  async shown(
+    wallet: Address,
+    intentId: string,
+    { intent, record }: StoredRecord,
+    patienceMs = 0,
+  ): Promise<PaymentView> {
+    const { deal, state, isProven } = intent;
+    if (deal === undefined || state === 'free' || isProven === true)
+      return viewOf(intentId, intent);
+    const due = { wallet, spending: deal.spending };
+    const until = performance.now() + patienceMs;
+    let fate = await this.parts.reconciler.look(due);
+    while (fate.kind === 'open' && performance.now() < until) {
+      await sleep(LOOK_AGAIN_MS);
+      fate = await this.parts.reconciler.look(due);
+    }
+    if (fate.kind === 'unspent') return paymentView(intentId, intent, 'not_paid');
+    const status = viewOf(intentId, intent).status;
+    if (fate.kind === 'open' || (state === 'reserved' && fate.kind === 'seen')) {
+      const isAnswered = state === 'paid' && status !== 'paid_not_saved';
+      return paymentView(intentId, intent, isAnswered ? 'presented' : status);
+    }
+    const claimed = intent.transaction as Hex | undefined;
+    const transaction = await this.parts.reconciler.transactionOf(due, claimed);
+    const seen: Intent = { ...intent, transaction };
+    if (state === 'paid' && fate.kind === 'spent') {
+      const proven: Intent = { ...seen, isProven: true };
+      await this.parts.intents.write(wallet, intentId, storedIntent(proven), record);
+    }
+    if (status === 'paid_not_saved') return paymentView(intentId, seen, status);
+    const isAnswered = intent.result !== undefined || intent.save?.file !== undefined;
+    return paymentView(intentId, seen, isAnswered ? 'paid' : 'paid_without_content');
   }
 
   /** The newest purchases, newest first, without their answers. */
@@ -44,12 +86,19 @@ export class PaymentRecords {
     const stored = await Promise.all(
       ids.map((id) => intents.read(wallet.address, id).catch(leftOut)),
     );
-    return stored.flatMap((one, at) => {
+    const known = stored.flatMap((one, at) => {
       if (one === undefined) return [];
-      const { result, ...intent } = one.intent;
-      const view = viewOf(ids[at] ?? '', intent);
-      return [{ ...view, ...(result !== undefined && { httpStatus: result.httpStatus }) }];
+      return [{ id: ids[at] ?? '', one }];
     });
+    const views = await Promise.all(
+      known.map(({ id, one }) =>
+        // One of which the chain may never say more is looked up when it is asked for by name.
+        one.intent.state === 'paid'
+          ? this.shown(wallet.address, id, one)
+          : Promise.resolve(viewOf(id, one.intent)),
+      ),
+    );
+    return views.map(({ body: _body, bodyEncoding, isCutOff, contentType, ...view }) => view);
   }
 
   /** What the owner is asked for an intent, where nothing was charged for it since. */
@@ -68,7 +117,7 @@ export class PaymentRecords {
   ): Promise<Extract<PaymentStatus, 'not_paid' | 'pending' | 'paid' | 'paid_without_content'>> {
     const { kind } = await this.parts.reconciler.look({ wallet, spending });
     if (kind === 'unspent') return 'not_paid';
-    if (kind === 'open') return 'pending';
+    if (kind === 'open' || kind === 'seen') return 'pending';
     return result === undefined ? 'paid_without_content' : 'paid';
   }
 }

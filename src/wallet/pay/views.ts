@@ -16,7 +16,8 @@ export interface AmountView {
 }
 
 /**
- * - `paid`: paid for and answered. `free`: answered without payment.
+ * - `paid`: the chain shows it paid, and it is answered. `free`: answered without payment.
+ * - `presented`: the seller has answered, and the chain does not show the payment yet.
  * - `pending`: the payment is signed, its outcome is not known yet. Ask again with the same intent.
  * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
  * - `paid_not_saved`: paid for, and not all of it is saved yet. Ask again with the same intent.
@@ -27,6 +28,7 @@ export interface AmountView {
 export type PaymentStatus =
   | 'paid'
   | 'free'
+  | 'presented'
   | 'pending'
   | 'paid_without_content'
   | 'paid_not_saved'
@@ -60,12 +62,14 @@ export interface PaymentView {
 const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
   paid: 'Paid and answered. Asking again with the same intent gives this answer and pays nothing.',
   free: 'Answered without payment.',
+  presented:
+    'The seller has answered, and the chain does not show the payment yet. Nothing else is paid for this intent while it may land. Ask again with the same intent to hear whether it did.',
   pending:
     'The payment is signed and may land; nothing else will be paid for this intent. Ask again with the same intent.',
   paid_without_content:
-    'The payment landed, but there is no answer to give. Take it up with the seller, naming the transaction.',
+    'The payment landed, but there is no answer to give. Take it up with the seller.',
   paid_not_saved:
-    'It is paid, and not saved yet. Ask again with the same intent: nothing more is paid, and it goes on.',
+    'The seller has answered for it, and not all is saved yet. Ask again with the same intent: nothing more is paid, and it goes on.',
   not_paid: 'Nothing was paid, and nothing will be.',
   awaiting_owner:
     'The rules ask the owner about a payment as large as this. Show the user the link in "ask"; once it is signed there, ask again with the same intent. Nothing is paid before.',
@@ -95,9 +99,11 @@ export function amountView(
 
 export function paymentView(
   intentId: string,
-  { url, method, at, deal, result, transaction, save }: Intent,
+  { url, method, at, deal, result, transaction: named, save }: Intent,
   status: PaymentStatus,
 ): PaymentView {
+  // What a seller says of a payment that the chain does not show is told to nobody.
+  const transaction = SHOWN_BY_CHAIN.has(status) ? named : undefined;
   return {
     intentId,
     status,
@@ -125,8 +131,18 @@ export function paymentView(
         bodyEncoding: result.encoding,
         isCutOff: result.isCutOff,
       }),
-    message: MESSAGES[status],
+    message: messageOf(status, transaction),
   };
+}
+
+/** Those in which the chain has shown the payment. */
+const SHOWN_BY_CHAIN: ReadonlySet<PaymentStatus> = new Set(['paid', 'paid_without_content']);
+
+function messageOf(status: PaymentStatus, transaction: string | undefined): string {
+  const isNamed = status === 'paid_without_content' && transaction !== undefined;
+  return isNamed
+    ? MESSAGES[status].replace('the seller.', `the seller, naming the transaction ${transaction}.`)
+    : MESSAGES[status];
 }
 
 /** What an owner is asked, as its agent sees it. @param now - Unix seconds. */
@@ -147,11 +163,11 @@ export function viewOf(intentId: string, intent: Intent): PaymentView {
   return paymentView(intentId, intent, statusOf(intent));
 }
 
-function statusOf({ state, save }: Intent): PaymentStatus {
+function statusOf({ state, save, isProven }: Intent): PaymentStatus {
   if (state === 'reserved') return 'pending';
-  return state === 'paid' && save !== undefined && save.file === undefined
-    ? 'paid_not_saved'
-    : state;
+  if (state === 'free') return state;
+  if (save !== undefined && save.file === undefined) return 'paid_not_saved';
+  return isProven === true ? 'paid' : 'presented';
 }
 
 function isoTime(seconds: number): string {

@@ -115,6 +115,7 @@ const PaymentFacts = {
   status: z.enum([
     'paid',
     'free',
+    'presented',
     'pending',
     'paid_without_content',
     'paid_not_saved',
