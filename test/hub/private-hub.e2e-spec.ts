@@ -177,6 +177,26 @@ describe('a strict private hub', () => {
   });
   afterAll(() => world.stop());
 
+  it('names no conversation to whoever has not signed, though all may read what they know the name of', async () => {
+    const path = '/api/upload';
+    const body = bodyOf(me.address, 'talk_1', 'said');
+    const headers = await strictHeaders(me, { method: 'POST', path, body });
+    expect((await hub.post(path, body, headers)).status).toBe(200);
+    const all = `/api/conversation?owner=${me.address}`;
+    for (const answer of [
+      await hub.get(all),
+      await hub.post('/api/conversation', `owner=${me.address}`),
+    ]) {
+      expect([answer.status, messageOf(answer.json)]).toEqual([
+        401,
+        'listing requires a signed request (namespace enumeration is not public)',
+      ]);
+    }
+    expect((await hub.get(`${all}&name=talk`)).json).toEqual(['said']);
+    const own = await strictHeaders(me, { method: 'GET', path: all });
+    expect((await hub.get(all, own)).json).toEqual(['talk']);
+  });
+
   it('takes a signature once, for the request it was made for', async () => {
     const path = '/api/upload';
     const body = bodyOf(me.address, 'bound', 'as signed');

@@ -42,14 +42,15 @@ export class ApiConversationController {
   /** Without a name the conversations of an owner, `null` where there are none; with one its texts. */
   async #answer(request: Request, response: Response, body: Buffer): Promise<void> {
     await this.limits.takeAddress(request, response);
-    const caller = await this.access.callerOf(request, 'read');
-    caller.assertBody(body);
     const fields: Fields = readFormFields(body, request.query);
+    const name = textOf(fields, 'name') || textOf(fields, 'id');
+    // Whoever may read what it knows the name of is not told the names.
+    const caller = await this.access.callerOf(request, name === '' ? 'list' : 'read');
+    caller.assertBody(body);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     if (owner === '') throw HubRefusal.malformed('owner is required');
     await this.limits.takeSigner(caller, response);
     const page = pageOf(fields);
-    const name = textOf(fields, 'name') || textOf(fields, 'id');
     if (name === '') {
       const found = await this.listing.conversations(owner, page);
       sendJson(response, 200, found.length === 0 ? null : found.map((one) => one.name));

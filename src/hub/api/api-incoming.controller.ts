@@ -57,8 +57,13 @@ export class ApiIncomingController {
     const fields: Fields = readFormFields(body, request.query);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     const link = textOf(fields, 'link');
-    await (link === '' ? this.links.takeAllBack(owner) : this.links.takeBack(owner, link));
-    sendJson(response, 200, { Owner: owner, Links: link === '' ? 'all' : 'one' });
+    if (link !== '') {
+      await this.links.takeBack(owner, link);
+      sendJson(response, 200, { Owner: owner, Links: 'one' });
+      return;
+    }
+    const issuedUntil = await this.links.takeAllBack(owner);
+    sendJson(response, 200, { Owner: owner, Links: 'all', IssuedUntil: issuedUntil });
   }
 }
 

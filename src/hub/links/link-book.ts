@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
 import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
+import { CLOCK_SKEW_SECONDS } from './signed-link.js';
 
 /** Links of one owner that were used up or taken back and are not over yet. */
 const SPENT_MAX = 1000;
@@ -78,13 +79,17 @@ export class LinkBook {
   }
 
   /**
-   * Takes back every link that its owner issued until now.
+   * Takes back every link of an owner that there is: until the newest time of issue that one may bear now, for the clock
+   * of who signed it may be ahead.
    *
+   * @returns that time, Unix seconds.
    * @throws RedisUnavailableError
    */
-  async voidAll(owner: string, now: number): Promise<void> {
-    const seconds = LINK_LIFETIME_MAX_SECONDS + SLACK_SECONDS;
-    await redisCall('hub links', this.redis.set(voidedLinksKey(owner), now, 'EX', seconds));
+  async voidAll(owner: string, now: number): Promise<number> {
+    const seconds = CLOCK_SKEW_SECONDS + LINK_LIFETIME_MAX_SECONDS + SLACK_SECONDS;
+    const until = now + CLOCK_SKEW_SECONDS;
+    await redisCall('hub links', this.redis.set(voidedLinksKey(owner), until, 'EX', seconds));
+    return until;
   }
 
   async #run(link: ShareLink, now: number, isSpent: boolean): Promise<LinkState> {

@@ -112,6 +112,11 @@ export const LINK_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     properties: {
       Owner: { type: 'string' },
       Links: { type: 'string', enum: ['one', 'all'] },
+      IssuedUntil: {
+        type: 'integer',
+        description:
+          'Of all: the newest time of issue, Unix seconds, of the links that were taken back.',
+      },
     },
   },
 };

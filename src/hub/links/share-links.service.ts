@@ -57,11 +57,16 @@ export class ShareLinks {
     if (link.until > now && (await this.book.spend(link, now)) === 'full') throw fullRefusal();
   }
 
-  /** Takes back every link that an owner issued until now. @throws HubRefusal */
-  async takeAllBack(owner: string): Promise<void> {
+  /**
+   * Takes back every link of an owner.
+   *
+   * @returns until which time of issue, Unix seconds.
+   * @throws HubRefusal
+   */
+  async takeAllBack(owner: string): Promise<number> {
     this.#assertShares();
     await this.#assertKnown(owner);
-    await this.book.voidAll(owner, nowSeconds());
+    return this.book.voidAll(owner, nowSeconds());
   }
 
   #signed(text: string, whichTimes: 'good' | 'over too' = 'good'): ShareLink {

@@ -5,7 +5,7 @@ import { strictDomain } from '../auth/strict-authorization.js';
 import { NAME_MAX_BYTES } from '../names.js';
 
 /** How far the clock of who signs may be ahead, in seconds. */
-const CLOCK_SKEW_SECONDS = 300;
+export const CLOCK_SKEW_SECONDS = 300;
 
 /** Characters of a link as sent; a name of the longest kind fits. */
 export const LINK_MAX_LENGTH = 4096;

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, uploadKey, uploadsKey, voidedUploadsKey } from '../index/keys.js';
+import { CLOCK_SKEW_SECONDS } from './signed-link.js';
 import { UPLOAD_LIFETIME_MAX_SECONDS, type UploadLink } from './upload-link.js';
 
 /** Upload links of one owner that were used or taken back and are not over yet. */
@@ -161,14 +162,18 @@ export class UploadBook {
   }
 
   /**
-   * Takes back every link that its owner issued until now.
+   * Takes back every link of an owner that there is: until the newest time of issue that one may bear now, for the clock
+   * of who signed it may be ahead.
    *
+   * @returns that time, Unix seconds.
    * @throws RedisUnavailableError
    */
-  async takeAllBack(owner: string, now: number): Promise<void> {
-    const seconds = UPLOAD_LIFETIME_MAX_SECONDS + SLACK_SECONDS;
-    const kept = this.redis.set(voidedUploadsKey(owner), now, 'EX', seconds);
+  async takeAllBack(owner: string, now: number): Promise<number> {
+    const seconds = CLOCK_SKEW_SECONDS + UPLOAD_LIFETIME_MAX_SECONDS + SLACK_SECONDS;
+    const until = now + CLOCK_SKEW_SECONDS;
+    const kept = this.redis.set(voidedUploadsKey(owner), until, 'EX', seconds);
     await redisCall('hub upload links', kept);
+    return until;
   }
 
   async #use(

@@ -86,10 +86,15 @@ export class UploadLinks {
     if (link.until > now && (await this.book.takeBack(link, now)) === 'full') throw fullRefusal();
   }
 
-  /** Takes back every upload link that an owner issued until now. @throws HubRefusal */
-  async takeAllBack(owner: string): Promise<void> {
+  /**
+   * Takes back every upload link of an owner.
+   *
+   * @returns until which time of issue, Unix seconds.
+   * @throws HubRefusal
+   */
+  async takeAllBack(owner: string): Promise<number> {
     await this.#assertKnown(owner);
-    await this.book.takeAllBack(owner, nowSeconds());
+    return this.book.takeAllBack(owner, nowSeconds());
   }
 
   async #receiveOne(

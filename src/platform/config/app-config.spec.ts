@@ -145,6 +145,15 @@ describe('AppConfig', () => {
     ]);
     const site = { HUB_PUBLIC_URL: 'https://x.example', WALLET_PUBLIC_URL: 'https://x.example' };
     expect(problemsOf({ ...base, ROLES: 'all', ...site })[0]).toMatch(/^HUB_PUBLIC_URL: must not/);
+    // Also where the wallet is only by default: the values are compared that hold.
+    const secret = 'x'.repeat(32);
+    const byDefault = {
+      ...{ ROLES: 'all', WALLET_PROVIDER: 'local', WALLET_KEYSTORE_SECRET: secret },
+      ...{ WALLET_TOKEN_SECRET: secret, WALLET_SEAL_SECRET: secret },
+      HUB_PUBLIC_URL: 'http://127.0.0.1:4022',
+    };
+    expect(problemsOf({ ...base, ...byDefault })[0]).toMatch(/^HUB_PUBLIC_URL: must not/);
+    expect(() => configOf({ ...byDefault, PORT: '4100' })).not.toThrow();
     const part = { ...site, HUB_PUBLIC_URL: 'https://x.example/api' };
     expect(() => configOf({ ROLES: 'all', ...part })).not.toThrow();
     expect(problemsOf({ ...base, ROLES: 'all', HUB_MODE: 'private' })[0]).toMatch(/^HUB_ADDRESS/);

@@ -48,6 +48,7 @@ import {
 } from './source-settings.js';
 import { TRACES_SETTINGS, type TracesConfig, tracesConfigOf } from './traces-settings.js';
 import {
+  ownWalletUrl,
   readWallet,
   WALLET_FILE_SETTINGS,
   WALLET_SETTINGS,
@@ -271,7 +272,12 @@ export class AppConfig {
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
     if (sharedKeys.success && roles.includes('worker')) checkWorkerHasKeys(networks, problems);
-    if (roles.includes('hub')) problems.push(...hubProblems(given, roles.includes('api')));
+    if (roles.includes('hub')) {
+      const { PORT } = Settings.shape;
+      const ownUrl = hasWallet ? ownWalletUrl(PORT.safeParse(given['PORT']).data ?? 0) : undefined;
+      const walletUrl = given['WALLET_PUBLIC_URL'] ?? ownUrl;
+      problems.push(...hubProblems(given, roles.includes('api'), walletUrl));
+    }
     const wallet = settings.data?.ROLES.includes('wallet')
       ? readWallet(settings.data, networks, settings.data.PORT, problems)
       : undefined;

@@ -123,10 +123,12 @@ export interface HubConfig {
  * Settings that only make sense together, as problems for the report at boot.
  *
  * @param isFacilitator - whether the process itself verifies and settles.
+ * @param walletUrl - where clients reach the wallet, as far as this process knows.
  */
 export function hubProblems(
   given: Readonly<Record<string, string>>,
   isFacilitator: boolean,
+  walletUrl: string | undefined,
 ): string[] {
   const problems = hubSalesProblems(given, isFacilitator);
   if (given['HUB_STORAGE'] === 's3' && given['HUB_S3_BUCKET'] === undefined) {
@@ -143,19 +145,16 @@ export function hubProblems(
   if (given['HUB_MODE'] === 'private' && isStrict && given['HUB_ADDRESS'] === undefined) {
     problems.push('HUB_ADDRESS: is required with HUB_AUTH=strict, whose signatures name it');
   }
-  if (isWalletWithinHub(given)) {
+  if (isWalletWithinHub(given['HUB_PUBLIC_URL'], walletUrl)) {
     problems.push(
-      'HUB_PUBLIC_URL: must not hold WALLET_PUBLIC_URL, or a sign-in to the wallet would be one to the hub; name its /api',
+      'HUB_PUBLIC_URL: must not hold WALLET_PUBLIC_URL (by default http://127.0.0.1:PORT), or a sign-in to the wallet would be one to the hub; name its /api',
     );
   }
   return problems;
 }
 
 /** Whether a message for the wallet would be for a part of the hub's site. */
-function isWalletWithinHub({
-  HUB_PUBLIC_URL: hub = '',
-  WALLET_PUBLIC_URL: wallet = '',
-}: Readonly<Record<string, string>>): boolean {
+function isWalletWithinHub(hub = '', wallet = ''): boolean {
   return isUrl(hub) && isUrl(wallet) && isBelow(new URL(wallet), new URL(hub));
 }
 

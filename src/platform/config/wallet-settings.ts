@@ -208,6 +208,11 @@ export interface WalletConfig {
 
 export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
 
+/** Where a wallet is whose address is not set. */
+export function ownWalletUrl(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
 /**
  * The wallet's part of the configuration; `undefined` when it is off.
  *
@@ -242,7 +247,7 @@ export function readWallet(
     if (networks.some((network) => network.chainId === chainId)) continue;
     problems.push(`WALLET_ASSETS: ${caip2Of(chainId)} is not one of NETWORKS`);
   }
-  const publicUrl = settings.WALLET_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
+  const publicUrl = settings.WALLET_PUBLIC_URL ?? ownWalletUrl(port);
   problems.push(...ownerProblems(settings, networks, publicUrl));
   const publicHost = new URL(publicUrl).hostname;
   if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
