@@ -11,11 +11,18 @@ import { createApiKey } from '../../src/operations/access/api-key.js';
 import { get } from '../support/http.js';
 
 /** The answer to a request that is written like this. */
-function answerTo(url: string, requestLine: string, headers = ''): Promise<string> {
+function answerTo(
+  url: string,
+  requestLine: string,
+  headers = '',
+  host = 'localhost',
+): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => {
-      socket.write(`${requestLine} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
+      socket.write(
+        `${requestLine} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n${headers}\r\n`,
+      );
     });
     let text = '';
     socket.on('data', (piece) => (text += piece.toString('latin1')));
@@ -62,6 +69,15 @@ describe('what a service shows to whoever reaches it', () => {
   afterAll(async () => {
     await Promise.all([bare.stop('SIGKILL'), operated.stop('SIGKILL')]);
     await redis.stop('SIGKILL');
+  });
+
+  it('shows operators’ paths to no site that has given its name their port’s address', async () => {
+    for (const path of ['/metrics', '/health', '/admin']) {
+      const rebound = await answerTo(operated.opsUrl, `GET ${path}`, '', 'evil.example:4023');
+      expect(rebound).toMatch(/^HTTP\/1\.1 421 /);
+      expect(rebound).not.toMatch(/eip155|x402_/);
+    }
+    expect(statusIn(await answerTo(operated.opsUrl, 'GET /metrics'))).toBe(200);
   });
 
   it('with nothing but what is required is a facilitator and nothing else', async () => {

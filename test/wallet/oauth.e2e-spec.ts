@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,7 +68,8 @@ describe('the wallet over OAuth', () => {
     issuer = `http://127.0.0.1:${port}`;
     resource = `${issuer}/mcp`;
     const trust = { NODE_EXTRA_CA_CERTS: certificate.certFile };
-    const settings = { WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: issuer, ...trust };
+    const own = { WALLET_OAUTH: 'true', WALLET_OAUTH_FETCH_ALLOW: '127.0.0.1' };
+    const settings = { ...own, WALLET_PUBLIC_URL: issuer, ...trust };
     wallets = await WalletWorld.start(settings, undefined, port);
   });
   afterAll(async () => {
@@ -142,6 +145,22 @@ describe('the wallet over OAuth', () => {
       },
       body: JSON.stringify(message),
     });
+
+  /** `fetch` names a form by itself; clients that name none do not use it. */
+  const callAccepting = async (token: string, accept: string | undefined) => {
+    const headers = {
+      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(accept !== undefined && { accept }),
+    };
+    const asking = request(resource, { method: 'POST', headers });
+    asking.end(JSON.stringify(call('wallet_get')));
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    const chunks = await answer.toArray();
+    return {
+      ...{ status: answer.statusCode, type: answer.headers['content-type'] },
+      text: Buffer.concat(chunks as Buffer[]).toString(),
+    };
+  };
 
   describe('tells clients where to sign in', () => {
     it('by metadata of the resource and of the server that gives tokens for it', async () => {
@@ -300,6 +319,102 @@ describe('the wallet over OAuth', () => {
     });
   });
 
+  describe('takes clients as they are:', () => {
+    it.each([
+      [
+        'Cursor, which has a redirect of its own scheme',
+        {
+          client_name: 'Cursor',
+          redirect_uris: [
+            'cursor://anysphere.cursor-mcp/oauth/callback',
+            'https://www.cursor.com/agents/mcp/oauth/callback',
+            'http://localhost:8787/callback',
+          ],
+        },
+      ],
+      ['one that names scopes of OpenID', { scope: 'openid email profile' }],
+      ['one that names a scope for refresh tokens', { scope: 'wallet:read offline_access' }],
+      [
+        'one that names a grant more',
+        { grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'] },
+      ],
+      ['one with empty URLs', { tos_uri: '', policy_uri: '', client_uri: '', logo_uri: '' }],
+    ])('%s', async (_, more) => {
+      const { status, body } = await register(more);
+      expect(status).toBe(201);
+      // Registered for what is here, and told so.
+      for (const one of (body['grant_types'] as string[] | undefined) ?? []) {
+        expect(['authorization_code', 'refresh_token']).toContain(one);
+      }
+      expect(String(body['scope'] ?? '')).not.toMatch(/openid|offline/);
+    });
+
+    it('a redirect of its own scheme gets the code, exactly as registered', async () => {
+      const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
+      const { body } = await register({ redirect_uris: [redirect, REDIRECT] });
+      const clientId = String(body['client_id']);
+      const { verifier, challenge } = proofKey();
+      for (const other of [`${redirect}/more`, 'cursor://other/oauth/callback']) {
+        const link = linkOf(clientId, challenge, { redirect_uri: other });
+        expect(await new Browser().open(link)).toMatch(/^400 invalid_redirect_uri/);
+      }
+      const browser = new Browser();
+      const page = await browser.open(linkOf(clientId, challenge, { redirect_uri: redirect }));
+      const asked = await browser.ask(`${page}/request`);
+      expect(asked.body['host']).toBe('a program on your own machine');
+      const callback = await browser.approve(page, newAccount());
+      expect(callback.startsWith(`${redirect}?`)).toBe(true);
+      const code = new URL(callback).searchParams.get('code') ?? '';
+      const given = await exchange(code, clientId, verifier, { redirect_uri: redirect });
+      expect((await ask(String(given.body['access_token']))).status).toBe(200);
+    });
+
+    it.each(['', '/', '/mcp/', '/mcp'])(
+      'one that names this server and %j as the resource, with its code and its refresh too',
+      async (end) => {
+        const named = end === '' ? '' : `${issuer}${end}`;
+        const { clientId, verifier, code } = await codeOf(newAccount(), { resource: named });
+        const { body } = await exchange(code, clientId, verifier, { resource: named });
+        const tokens = {
+          ...{ clientId, access: String(body['access_token']) },
+          refresh: String(body['refresh_token']),
+        };
+        expect((await ask(tokens.access)).status).toBe(200);
+        const again = await refresh(tokens, { resource: named });
+        expect((await ask(String(again.body['access_token']))).status).toBe(200);
+      },
+    );
+
+    it('one that asks for scopes that are not here, and tells it which it has', async () => {
+      const scope = 'openid wallet:read profile';
+      const { clientId, verifier, code } = await codeOf(newAccount(), { scope });
+      const { body } = await exchange(code, clientId, verifier);
+      expect(body['scope']).toBe('wallet:read');
+      const unknown = await codeOf(newAccount(), { scope: 'openid email profile' });
+      const given = await exchange(unknown.code, unknown.clientId, unknown.verifier);
+      expect(given.body['scope']).toBe(BOTH);
+    });
+
+    it.each([undefined, '*/*', 'application/json', 'application/json, text/event-stream'])(
+      'one that accepts %s at /mcp, in the form it reads',
+      async (accept) => {
+        const { access } = await letIn();
+        const answer = await callAccepting(access, accept);
+        expect(answer.status).toBe(200);
+        const isStream = accept?.includes('text/event-stream') === true;
+        expect(answer.type).toMatch(isStream ? /^text\/event-stream/ : /^application\/json/);
+        const [, data = answer.text] = isStream ? (/^data: (.*)$/m.exec(answer.text) ?? []) : [];
+        const message = JSON.parse(data) as { result: { structuredContent: object } };
+        expect(message.result.structuredContent).toMatchObject({ custody: 'local' });
+      },
+    );
+
+    it('but none that reads no form there is', async () => {
+      const { access } = await letIn();
+      expect((await callAccepting(access, 'text/html')).status).toBe(406);
+    });
+  });
+
   describe('refuses', () => {
     it('a redirect URI that was not registered, without going there', async () => {
       const elsewhere = { redirect_uri: 'https://evil.example/callback' };
@@ -330,9 +445,7 @@ describe('the wallet over OAuth', () => {
     it.each([
       ['no proof key', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
       ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
-      ['no resource', { resource: '' }, 'invalid_target'],
       ['another resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
-      ['a scope that is none', { scope: 'openid admin' }, 'invalid_scope'],
       ['tokens in a URL', { response_type: 'token' }, 'unsupported_response_type'],
     ])('%s', async (_, more, error) => {
       const link = linkOf(await newClient(), proofKey().challenge, more);
@@ -452,7 +565,7 @@ describe('the wallet over OAuth', () => {
 
     it.each([
       ['plain http elsewhere', { redirect_uris: ['http://evil.example/x'] }],
-      ['a scheme of its own', { redirect_uris: ['evil://callback'], application_type: 'native' }],
+      ['a script', { redirect_uris: ['javascript://x/%0aalert(1)'], application_type: 'native' }],
       ['none', { redirect_uris: [] }],
       ['eleven', { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) }],
       ['a long one', { redirect_uris: [`https://a.example/${'x'.repeat(600)}`] }],
@@ -468,10 +581,12 @@ describe('the wallet over OAuth', () => {
     let site: Server;
     let at: string;
     let documents: Record<string, object>;
+    const fetched: string[] = [];
 
     beforeAll(async () => {
       const { key, cert } = certificate;
       site = createServer({ key, cert }, (request, response) => {
+        fetched.push(request.url ?? '');
         response.end(JSON.stringify(documents[request.url ?? ''] ?? 'none'));
       });
       await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
@@ -480,7 +595,7 @@ describe('the wallet over OAuth', () => {
       documents = {
         '/client': { ...loopback, client_id: `${at}/client` },
         '/liar': { ...loopback, client_id: `${at}/client` },
-        '/scheme': { ...METADATA, client_id: `${at}/scheme`, redirect_uris: ['evil://x'] },
+        '/scheme': { ...METADATA, client_id: `${at}/scheme`, redirect_uris: ['data://x'] },
       };
     });
     afterAll(() => {
@@ -502,7 +617,33 @@ describe('the wallet over OAuth', () => {
 
     it.each(['liar', 'scheme', 'none'])('but not %s', async (path) => {
       const answer = await new Browser().open(linkOf(`${at}/${path}`, proofKey().challenge));
-      expect(answer).toMatch(/^40[01] invalid_client/);
+      expect(answer).toMatch(/^40[01] invalid_(client|redirect_uri)/);
+    });
+
+    it('but not with URLs in it that would be fetched, too', async () => {
+      documents['/sector'] = {
+        ...METADATA,
+        ...{ client_id: `${at}/sector`, sector_identifier_uri: `${at}/inside` },
+      };
+      const page = await new Browser().open(linkOf(`${at}/sector`, proofKey().challenge));
+      expect(page).toContain('/oauth/consent/');
+      const registered = await register({ sector_identifier_uri: `${at}/inside` });
+      expect([registered.status, registered.body['sector_identifier_uri']]).toEqual([
+        201,
+        undefined,
+      ]);
+      expect(fetched).toContain('/sector');
+      expect(fetched).not.toContain('/inside');
+    });
+
+    it('but not from where agents may buy', async () => {
+      const other = await wallets.another({ WALLET_OAUTH_FETCH_ALLOW: '' });
+      const link = new URL(linkOf(`${at}/client`, proofKey().challenge));
+      link.port = new URL(other.url).port;
+      const before = fetched.length;
+      expect(await new Browser().open(link)).toMatch(/^40[01] invalid_client/);
+      expect(fetched.length).toBe(before);
+      await other.stop();
     });
 
     it('but not from inside', async () => {

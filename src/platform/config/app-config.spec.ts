@@ -139,7 +139,12 @@ describe('AppConfig', () => {
   });
 
   it('keeps the operators off the public port, and the wallet out of the hub', () => {
-    expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({ port: 4023, host: '127.0.0.1' });
+    expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({
+      ...{ port: 4023, host: '127.0.0.1' },
+      names: ['localhost', '127.0.0.1'],
+    });
+    const named = { OPS_PORT: '4023', OPS_NAMES: 'Facilitator' };
+    expect(configOf(named).ops?.names).toContain('facilitator');
     expect(problemsOf({ ...base, OPS_PORT: '4022' })).toEqual([
       'OPS_PORT: must be another port than PORT, which is public',
     ]);

@@ -137,3 +137,9 @@ export const amountsByAssetSetting: z.ZodType<ReadonlyMap<string, bigint>, strin
   );
 
 export const flagSetting = z.enum(['true', 'false'], { error: 'must be true or false' });
+
+/** A name in `Host` or `Origin`, without its port. */
+export const hostNameSetting: z.ZodType<string, string> = z
+  .string()
+  .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
+  .transform((name) => name.toLowerCase());

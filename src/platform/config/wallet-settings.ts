@@ -3,7 +3,13 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { Secret } from './secret.js';
-import { decimalSetting, flagSetting, integerSetting, listOf } from './settings.js';
+import {
+  decimalSetting,
+  flagSetting,
+  hostNameSetting,
+  integerSetting,
+  listOf,
+} from './settings.js';
 import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-assets.js';
 import { readWalletHub, WALLET_HUB_SETTINGS, type WalletHubConfig } from './wallet-hub-settings.js';
 import { ownerProblems, WALLET_OWNER_SETTINGS } from './wallet-owner-settings.js';
@@ -38,11 +44,6 @@ const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform(
   };
 });
 
-const hostName = z
-  .string()
-  .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
-  .transform((name) => name.toLowerCase());
-
 /** Credentials go there: without TLS only to this machine. */
 const privyUrlSetting = z
   .url({ protocol: /^https?$/, error: 'must be an https URL' })
@@ -68,6 +69,10 @@ function isP256Key(text: string): boolean {
     return false;
   }
 }
+
+const hostSetting = z
+  .string()
+  .regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021');
 
 function isPlainBase(text: string): boolean {
   const { username, password, search, hash } = new URL(text);
@@ -112,9 +117,7 @@ export const WALLET_SETTINGS = {
   ).default([]),
   WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
   /** Hosts, or host:port, that may be fetched from though their address is not public. */
-  WALLET_FETCH_ALLOW: listOf(
-    z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
-  ).default([]),
+  WALLET_FETCH_ALLOW: listOf(hostSetting).default([]),
   WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
   /** One purchase, from its first request to its answer. */
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
@@ -128,10 +131,12 @@ export const WALLET_SETTINGS = {
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
   /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
   WALLET_OAUTH: flagSetting.default('false'),
+  /** The same as `WALLET_FETCH_ALLOW` for documents that strangers name as their client. */
+  WALLET_OAUTH_FETCH_ALLOW: listOf(hostSetting).default([]),
   /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
-  WALLET_MCP_HOSTS: listOf(hostName).default([]),
+  WALLET_MCP_HOSTS: listOf(hostNameSetting).default([]),
   /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
-  WALLET_MCP_ORIGINS: listOf(hostName).default([]),
+  WALLET_MCP_ORIGINS: listOf(hostNameSetting).default([]),
   ...WALLET_HUB_SETTINGS,
 };
 
@@ -199,6 +204,7 @@ export interface WalletConfig {
   readonly requestsPerMinute: number;
   /** Whether `/mcp` is a protected resource of OAuth, and this service its authorization server. */
   readonly hasOAuth: boolean;
+  readonly oauthFetchAllow: ReadonlySet<string>;
   /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
@@ -285,17 +291,22 @@ export function readWallet(
     budget: settings.WALLET_BUDGET,
     windowHours: settings.WALLET_BUDGET_WINDOW_HOURS,
     auditDir: settings.WALLET_AUDIT_DIR,
-    fetchAllow: new Set(settings.WALLET_FETCH_ALLOW.map((host) => host.toLowerCase())),
+    fetchAllow: hostsOf(settings.WALLET_FETCH_ALLOW),
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
     catalogueUrl: (settings.WALLET_CATALOGUE_URL ?? settings.CATALOGUE_URL)?.replace(/\/+$/, ''),
     askSeconds: settings.WALLET_ASK_SECONDS,
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
     hasOAuth: settings.WALLET_OAUTH === 'true',
+    oauthFetchAllow: hostsOf(settings.WALLET_OAUTH_FETCH_ALLOW),
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
     mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
     hub: readWalletHub(settings, assets, problems),
   };
+}
+
+function hostsOf(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()));
 }
 
 /** What an authorization server may be known by (RFC 8414, section 2), at the root of its host. */

@@ -8,6 +8,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
 import { AppConfig } from '../config/app-config.js';
+import { isServedHere } from './host-name.js';
 import { markOps } from './ops.js';
 import { limitServer } from './server-limits.js';
 
@@ -34,6 +35,11 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     }
     const answer = this.adapter.httpAdapter.getInstance<RequestListener>();
     const server = createServer((request, response) => {
+      if (!isServedHere(request.headers.host, ops.names)) {
+        response.writeHead(421, { 'content-type': 'text/plain; charset=utf-8' });
+        response.end('Not served under this host name: see OPS_NAMES.\n');
+        return;
+      }
       markOps(request);
       answer(request, response);
     });

@@ -19,7 +19,12 @@ export function customerGroup(address: string | undefined): string {
   return groupOf(address, 56);
 }
 
-function groupOf(address: string | undefined, bits: 56 | 64): string {
+/** The same by /48: what a site is given (RFC 6177), for what one hand must not fill from many networks. */
+export function siteGroup(address: string | undefined): string {
+  return groupOf(address, 48);
+}
+
+function groupOf(address: string | undefined, bits: 48 | 56 | 64): string {
   const [plain = ''] = (address ?? '').split('%');
   const family = isIP(plain);
   if (family === 0) return UNKNOWN;
@@ -27,6 +32,7 @@ function groupOf(address: string | undefined, bits: 56 | 64): string {
   const groups = groupsOfIPv6(plain);
   if (isIPv4Mapped(groups)) return embeddedIPv4(groups);
   const [first = 0, second = 0, third = 0, fourth = 0] = groups;
-  const network = [first, second, third, bits === 64 ? fourth : fourth & 0xff00];
+  const kept = { 48: 0, 56: fourth & 0xff00, 64: fourth }[bits];
+  const network = [first, second, third, kept];
   return `${network.map((group) => group.toString(16)).join(':')}::/${bits}`;
 }

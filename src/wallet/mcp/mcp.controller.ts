@@ -4,6 +4,7 @@ import {
   All,
   Controller,
   MethodNotAllowedException,
+  NotAcceptableException,
   Req,
   Res,
   UseFilters,
@@ -20,6 +21,7 @@ import type { Session } from '../session.js';
 import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
+import { acceptedForm, acceptHeaderOf, inAcceptedForm } from './accepted-form.js';
 import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
 
@@ -48,11 +50,14 @@ export class McpController {
       this.logger.debug({ err }, 'MCP request refused');
     },
   });
-  readonly #serve = toNodeHandler(this.#handler, {
-    onerror: (err) => {
-      this.logger.error({ err }, 'MCP request failed');
+  readonly #serve = toNodeHandler(
+    { fetch: inAcceptedForm(this.#handler.fetch) },
+    {
+      onerror: (err) => {
+        this.logger.error({ err }, 'MCP request failed');
+      },
     },
-  });
+  );
 
   constructor(
     private readonly bodies: WalletBody,
@@ -97,6 +102,11 @@ export class McpController {
       response.setHeader('Allow', 'POST');
       throw new MethodNotAllowedException('POST is expected here.');
     }
+    const form = acceptedForm(request);
+    if (form === undefined) {
+      throw new NotAcceptableException('Answers are application/json or text/event-stream.');
+    }
+    request.headers.accept = acceptHeaderOf(form);
     const body = await this.bodies.json(request);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {

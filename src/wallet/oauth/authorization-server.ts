@@ -11,14 +11,16 @@ import type {
 } from 'oidc-provider';
 import type { Address } from 'viem';
 import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
+import { siteGroup } from '../../platform/rate-limit/address-group.js';
 import type { Sessions } from '../auth/sessions.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { WalletError } from '../wallet-error.js';
 import type { ClientDocuments } from './client-documents.js';
-import { problemOf } from './client-metadata.js';
+import { keepKnown, problemOf } from './client-metadata.js';
 import type { GrantBook } from './grant-book.js';
 import type { GrantEnding } from './grant-ending.js';
 import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
+import { useOurNames, withOurNames } from './named-requests.js';
 import type { OAuthRecords } from './oauth-records.js';
 import type { RegisteredClients } from './registered-clients.js';
 
@@ -61,10 +63,10 @@ export interface ServerParts {
  */
 export async function startAuthorizationServer(parts: ServerParts): Promise<Provider> {
   const { default: Server, errors } = await import('oidc-provider');
-  const server = new Server(parts.publicUrl, configurationOf(parts, errors));
+  const server = new Server(parts.publicUrl, configurationOf(parts, Server, errors));
   // What stands before us is told by the settings, not by headers: see the controller, which writes them.
   server.proxy = true;
-  server.use(nameScopes(parts.scopes));
+  server.use(ourNames(parts));
   server.on('server_error', (_, error) => {
     parts.onFailure(error);
   });
@@ -73,7 +75,11 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   return server;
 }
 
-function configurationOf(parts: ServerParts, errors: Errors): Configuration {
+function configurationOf(
+  parts: ServerParts,
+  Server: typeof Provider,
+  errors: Errors,
+): Configuration {
   const { publicUrl, sealSecret, tokenTtlSeconds, scopes } = parts;
   const resource = resourceOf(publicUrl);
   const scope = scopes.join(' ');
@@ -95,6 +101,16 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
       long: { httpOnly: true, sameSite: 'lax', path: '/oauth', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
+    // The library lets each client pass here, however it became known, before it is looked at otherwise.
+    extraClientMetadata: {
+      properties: ['software_id'],
+      validator: (_, __, ___, metadata) => {
+        const given = metadata as unknown as Record<string, unknown>;
+        keepKnown(given, scopes);
+        const problem = problemOf(given);
+        if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
+      },
+    },
     enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
     expiresWithSession: () => false,
     features: {
@@ -105,7 +121,6 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
       userinfo: { enabled: false },
       clientIdMetadataDocument: {
         ...{ enabled: true, ack: 'draft-02', cacheDuration: { min: 60, max: DAY_SECONDS } },
-        allowClient: (_, client) => problemOf({ ...client.metadata() }) === undefined,
       },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: {
@@ -114,22 +129,21 @@ function configurationOf(parts: ServerParts, errors: Errors): Configuration {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => {
-          throw new errors.InvalidTarget(`name the resource the token is for: ${resource}`);
-        },
+        defaultResource: () => resource,
         useGrantedResource: () => true,
-        getResourceServerInfo: (ctx, asked) => {
+        getResourceServerInfo: (_, asked) => {
           if (asked !== resource) throw new errors.InvalidTarget();
-          if (ctx.oidc.route === 'authorization' && !asksFor(scopes, ctx.oidc.params?.['scope'])) {
-            throw new errors.InvalidScope(`ask for one of: ${scope}`, '');
-          }
           const format = { accessTokenFormat: 'opaque', accessTokenTTL: accessSeconds } as const;
           return { scope, audience: resource, ...format };
         },
       },
     },
-    // Of the URLs a client may name, one alone is fetched: its own name.
-    fetch: (input) => parts.documents.fetch(String(input instanceof Request ? input.url : input)),
+    // Of the URLs a client may name, one alone is fetched: its own name. The others are left out before.
+    fetch: (input) => {
+      const asker = Server.ctx?.req as { readonly ip?: string } | undefined;
+      const url = String(input instanceof Request ? input.url : input);
+      return parts.documents.fetch(url, siteGroup(asker?.ip));
+    },
     findAccount: (_, owner, token) => findAccount(parts, owner, token?.grantId),
     interactions: { url: (_, { uid }) => `${publicUrl}${OAUTH_PATHS.consent}/${uid}` },
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
@@ -182,8 +196,6 @@ class KindOfRecord implements Adapter {
     // Nobody stays signed in.
     if (this.kind === 'Session') return;
     if (this.kind === 'Client') {
-      const problem = problemOf({ ...payload });
-      if (problem !== undefined) throw new this.errors.InvalidClientMetadata(problem);
       await this.parts.clients.add(id, payload);
       return;
     }
@@ -246,22 +258,24 @@ async function findAccount(
 }
 
 /**
- * A request that names no scope is one for what the refusal at the resource named (RFC 6749, section 3.3):
- * clients that connect again leave it out. The owner reads and signs what it comes to.
+ * What clients name in other ways than we do. A request that names no scope of ours is one for what the
+ * refusal at the resource named (RFC 6749, section 3.3): clients that connect again leave it out. The owner
+ * reads and signs what it comes to.
  */
-function nameScopes(scopes: readonly Scope[]): Parameters<Provider['use']>[0] {
+function ourNames(
+  names: Pick<ServerParts, 'publicUrl' | 'scopes'>,
+): Parameters<Provider['use']>[0] {
   return async (ctx, next) => {
-    const { scope } = ctx.query;
-    if (ctx.path === OAUTH_PATHS.authorization && (scope === undefined || scope === '')) {
-      ctx.query = { ...ctx.query, scope: scopes.join(' ') };
+    if (ctx.path === OAUTH_PATHS.authorization) {
+      const parameters = new URLSearchParams(ctx.querystring);
+      useOurNames(parameters, names);
+      if (!parameters.has('scope')) parameters.set('scope', names.scopes.join(' '));
+      ctx.querystring = parameters.toString();
+    } else if (ctx.path === OAUTH_PATHS.token) {
+      ctx.req = ctx.request.req = withOurNames(ctx.req, names);
     }
     await next();
   };
-}
-
-function asksFor(scopes: readonly Scope[], scope: unknown): boolean {
-  const asked = typeof scope === 'string' ? scope.split(' ') : [];
-  return scopes.some((one) => asked.includes(one));
 }
 
 /** Nothing is signed with it: tokens are opaque. The library wants one, and would take one that is public. */

@@ -1,20 +1,27 @@
 import { FetchError, SafeFetch } from '../../platform/fetch/safe-fetch.js';
+import { isJsonObject } from '../../protocol/payment/wire-values.js';
+import { keepKnownFields } from './client-metadata.js';
 
 /** As much as the library reads of one (draft-ietf-oauth-client-id-metadata-document, section 6.6). */
 const DOCUMENT_MAX_BYTES = 5120;
 const HEADERS_MAX_BYTES = 8192;
 const TIMEOUT_MS = 2500;
 /** Documents that are fetched at the same time, whoever asks for them. */
-const FETCHES_MAX = 8;
+const FETCHES_MAX = 32;
+/** Of one network: it takes sixteen of them to keep all others waiting. */
+const NETWORK_FETCHES_MAX = 2;
 
 /**
- * Fetches what clients name as their metadata: a stranger says which URL, so it is fetched as agents'
- * URLs are. Public addresses alone, no redirects, little, and soon.
+ * Fetches what clients name as their metadata: a stranger says which URL, and has shown nothing. Public
+ * addresses alone and those on a list of its own, which is not the one that agents have. No redirects,
+ * little, and soon.
  */
 export class ClientDocuments {
   readonly #safe: SafeFetch;
+  readonly #byNetwork = new Map<string, number>();
   #running = 0;
 
+  /** @param allow - `WALLET_OAUTH_FETCH_ALLOW`. */
   constructor(allow: ReadonlySet<string>) {
     this.#safe = new SafeFetch({
       ...{ userAgent: 'x402-wallet', allow },
@@ -22,26 +29,56 @@ export class ClientDocuments {
     });
   }
 
-  /** In the form of `fetch`, as the library wants it. @throws FetchError */
-  async fetch(url: string): Promise<Response> {
-    if (this.#running >= FETCHES_MAX) throw new FetchError('fetch_refused', 'Too many at once.');
+  /**
+   * In the form of `fetch`, as the library wants it.
+   *
+   * @param network - of whom it is fetched for.
+   * @throws FetchError
+   */
+  async fetch(url: string, network: string): Promise<Response> {
+    const own = this.#byNetwork.get(network) ?? 0;
+    if (this.#running >= FETCHES_MAX || own >= NETWORK_FETCHES_MAX) {
+      throw new FetchError('fetch_refused', 'Too many at once.');
+    }
     this.#running += 1;
+    this.#byNetwork.set(network, own + 1);
     try {
-      const wanted = { url, method: 'GET', headers: { accept: 'application/json' } } as const;
-      const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const answer = await this.#safe.fetch({ ...wanted, body: undefined }, signal);
-      // Who vouches for a client is the host in its name, and nobody that host sends us on to.
-      if (answer.url !== new URL(url).href || answer.isCutOff) {
-        throw new FetchError('fetch_failed', 'It is somewhere else, or too large.');
-      }
-      const { status, headers, body } = answer;
-      return new Response(status === 200 ? new Uint8Array(body) : null, { status, headers });
+      return await this.#fetch(url);
     } finally {
       this.#running -= 1;
+      const left = (this.#byNetwork.get(network) ?? 0) - 1;
+      if (left > 0) this.#byNetwork.set(network, left);
+      else this.#byNetwork.delete(network);
     }
   }
 
   close(): Promise<void> {
     return this.#safe.close();
   }
+
+  async #fetch(url: string): Promise<Response> {
+    const wanted = { url, method: 'GET', headers: { accept: 'application/json' } } as const;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await this.#safe.fetch({ ...wanted, body: undefined }, signal);
+    // Who vouches for a client is the host in its name, and nobody that host sends us on to.
+    if (answer.url !== new URL(url).href || answer.isCutOff) {
+      throw new FetchError('fetch_failed', 'It is somewhere else, or too large.');
+    }
+    const { status, headers, body } = answer;
+    return new Response(status === 200 ? knownOf(body) : null, { status, headers });
+  }
+}
+
+/** The library refuses a document for what it says beside: what is not used is left out before. */
+function knownOf(body: Uint8Array): Uint8Array<ArrayBuffer> | string {
+  let document: unknown;
+  try {
+    document = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return new Uint8Array(body);
+  }
+  if (!isJsonObject(document)) return new Uint8Array(body);
+  const known = { ...document };
+  keepKnownFields(known);
+  return JSON.stringify(known);
 }

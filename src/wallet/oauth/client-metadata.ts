@@ -1,12 +1,63 @@
 /** What strangers say of their client, and what is believed of it. */
 
-const METADATA_MAX_CHARACTERS = 8192;
+/** Beside the redirects there is a name and little else: see {@link keepKnown}. */
+const METADATA_MAX_CHARACTERS = 4096;
 const REDIRECTS_MAX = 10;
 const REDIRECT_MAX_CHARACTERS = 512;
 const NAME_MAX_CHARACTERS = 64;
 
 /** This machine, by the names of RFC 8252, section 7.3. */
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** `cursor://host/path`, and the reversed domains of RFC 8252, section 7.1. */
+const PRIVATE_USE = /^([a-z][a-z\d+.-]*:\/\/[^/?#]|[a-z][a-z\d-]*(\.[a-z\d-]+)+:\/)/i;
+/** Browsers, mail programs and systems answer to these themselves; none of them belongs to a client. */
+const NOT_PRIVATE =
+  /^(about|blob|chrome|chrome-extension|data|edge|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|moz-extension|ms-.*|res|resource|search.*|shell|sms|ssh|tel|telnet|vbscript|view-source|wss?):$/;
+
+/** What is kept of a registration; the library has more, nothing of which is used here. */
+const KEPT: ReadonlySet<string> = new Set([
+  ...['client_id', 'client_secret', 'client_id_issued_at', 'client_secret_expires_at'],
+  ...['client_name', 'redirect_uris', 'grant_types', 'response_types'],
+  ...['token_endpoint_auth_method', 'scope', 'application_type'],
+]);
+const GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
+const RESPONSES: ReadonlySet<string> = new Set(['code']);
+
+/**
+ * Leaves out of a registration what is not here, as RFC 7591, section 2, lets a server do: unknown fields,
+ * scopes and grants, texts that are empty. A list of which nothing is left stays as it was, and is refused.
+ * No URL is left that a server could be made to fetch.
+ *
+ * @param metadata - is changed.
+ */
+export function keepKnown(metadata: Record<string, unknown>, scopes: readonly string[]): void {
+  keepKnownFields(metadata);
+  const keep = (name: string, isKnown: (one: unknown) => boolean): void => {
+    const list = metadata[name];
+    const known = Array.isArray(list) ? list.filter(isKnown) : [];
+    if (known.length > 0) metadata[name] = known;
+  };
+  keep('redirect_uris', (one) => one !== '');
+  keep('grant_types', (one) => typeof one === 'string' && GRANTS.has(one));
+  keep('response_types', (one) => typeof one === 'string' && RESPONSES.has(one));
+  if (typeof metadata['scope'] === 'string') {
+    const known = metadata['scope'].split(' ').filter((one) => scopes.includes(one));
+    // Without one it may ask for all there are: the owner reads them.
+    if (known.length > 0) metadata['scope'] = known.join(' ');
+    else Reflect.deleteProperty(metadata, 'scope');
+  }
+  // A native client may be answered at any port of this machine (RFC 8252, section 7.3); by https only others are.
+  const redirects = Array.isArray(metadata['redirect_uris']) ? metadata['redirect_uris'] : [];
+  metadata['application_type'] = redirects.some(isSecureLoopback) ? 'web' : 'native';
+}
+
+/** Leaves out the fields that are unknown here or empty. @param metadata - is changed. */
+export function keepKnownFields(metadata: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(metadata)) {
+    if (!KEPT.has(name) || value === '' || value === null) Reflect.deleteProperty(metadata, name);
+  }
+}
 
 /** @returns what is wrong with it; `undefined` for what may be registered. */
 export function problemOf(metadata: Readonly<Record<string, unknown>>): string | undefined {
@@ -18,16 +69,30 @@ export function problemOf(metadata: Readonly<Record<string, unknown>>): string |
     return `redirect_uris must be at most ${REDIRECTS_MAX}`;
   }
   if (redirects.every(isRedirect)) return undefined;
-  return 'redirect_uris must be by https, or by http to this machine (127.0.0.1, [::1], localhost)';
+  return 'redirect_uris must be by https, by http to this machine (127.0.0.1, [::1], localhost), or by a scheme of the client alone (name://host/path)';
 }
 
-/** A code is sent there: nobody between may read it, and no other program may answer to its scheme. */
+/** A code is sent there: nobody between may read it. Who else answers to a scheme has no proof key. */
 function isRedirect(text: unknown): boolean {
   if (typeof text !== 'string' || text.length > REDIRECT_MAX_CHARACTERS) return false;
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, hash } = new URL(text);
   if (username !== '' || password !== '' || hash !== '') return false;
-  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname));
+  return (
+    protocol === 'https:' ||
+    (protocol === 'http:' && LOOPBACK.has(hostname)) ||
+    isPrivateUse(text, protocol)
+  );
+}
+
+function isPrivateUse(text: string, protocol: string): boolean {
+  return PRIVATE_USE.test(text) && !NOT_PRIVATE.test(protocol);
+}
+
+function isSecureLoopback(text: unknown): boolean {
+  if (typeof text !== 'string' || !URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' && LOOPBACK.has(hostname);
 }
 
 /** The name a client gives itself, as text that can be shown and signed: nothing in it ends a line or hides. */
@@ -38,8 +103,9 @@ export function shownName(name: unknown): string {
   return short === '' ? 'unnamed' : short;
 }
 
-/** The host that gets the code, as owners read it. */
+/** The host that gets the code, as owners read it. A scheme of its own leads to a program, whatever follows it. */
 export function shownHost(redirectUri: string): string {
-  const { hostname, host } = new URL(redirectUri);
-  return LOOPBACK.has(hostname) ? 'a program on your own machine' : host;
+  const { protocol, hostname, host } = new URL(redirectUri);
+  const isWeb = protocol === 'https:' || protocol === 'http:';
+  return !isWeb || LOOPBACK.has(hostname) ? 'a program on your own machine' : host;
 }

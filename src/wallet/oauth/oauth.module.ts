@@ -55,7 +55,8 @@ interface ServerSurroundings extends Omit<
     provide(
       ClientDocuments,
       { wallet: WALLET_SETTINGS },
-      ({ wallet }: { readonly wallet: WalletConfig }) => new ClientDocuments(wallet.fetchAllow),
+      ({ wallet }: { readonly wallet: WalletConfig }) =>
+        new ClientDocuments(wallet.oauthFetchAllow),
     ),
     provide(
       ConsentService,

@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** What the protocol's library asks of every client, and many leave out. */
+const BOTH = 'application/json, text/event-stream';
+const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+
+/** Of a request as Express has it. */
+interface Asking {
+  readonly headers: IncomingHttpHeaders;
+  accepts(type: string): string | false;
+}
+
+/**
+ * In which form an answer is wanted: a stream of events where the client names that, JSON where it does
+ * not, and neither where it takes neither.
+ */
+export function acceptedForm(request: Asking): 'json' | 'stream' | undefined {
+  const isNamed = request.headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
+  if (isNamed && request.accepts(STREAM_TYPE) !== false) return 'stream';
+  if (request.accepts(JSON_TYPE) !== false) return 'json';
+  return request.accepts(STREAM_TYPE) === false ? undefined : 'stream';
+}
+
+type Handler<Options> = (request: Request, options?: Options) => Promise<Response>;
+
+/** The library's handler, for clients that name one form or none. The request says which it is. */
+export function inAcceptedForm<Options>(handle: Handler<Options>): Handler<Options> {
+  return async (request, options) => {
+    const form = request.headers.get('accept');
+    const headers = new Headers(request.headers);
+    headers.set('accept', BOTH);
+    const answer = await handle(new Request(request, { headers }), options);
+    return form === JSON_TYPE ? asJson(answer) : answer;
+  };
+}
+
+/** What {@link inAcceptedForm} reads. */
+export function acceptHeaderOf(form: 'json' | 'stream'): string {
+  return form === 'json' ? JSON_TYPE : BOTH;
+}
+
+/** A stream of events as the one message in it that answers; what is told on the way is left out. */
+async function asJson(answer: Response): Promise<Response> {
+  if (answer.headers.get('content-type')?.startsWith(STREAM_TYPE) !== true) return answer;
+  const text = await answer.text();
+  const message = text
+    .split(/\r?\n\r?\n/)
+    .map(dataOf)
+    .find(isAnswer);
+  const headers = new Headers(answer.headers);
+  headers.set('content-type', JSON_TYPE);
+  return new Response(message ?? null, { status: answer.status, headers });
+}
+
+function dataOf(event: string): string {
+  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+  return lines.map((line) => line.slice('data:'.length).trimStart()).join('\n');
+}
+
+function isAnswer(data: string): boolean {
+  if (data === '') return false;
+  const message = JSON.parse(data) as { readonly result?: unknown; readonly error?: unknown };
+  return message.result !== undefined || message.error !== undefined;
+}
