@@ -346,7 +346,7 @@ describe('the wallet over OAuth', () => {
       for (const one of (body['grant_types'] as string[] | undefined) ?? []) {
         expect(['authorization_code', 'refresh_token']).toContain(one);
       }
-      expect(String(body['scope'] ?? '')).not.toMatch(/openid|offline/);
+      expect(JSON.stringify(body['scope'] ?? '')).not.toMatch(/openid|offline/);
     });
 
     it('a redirect of its own scheme gets the code, exactly as registered', async () => {

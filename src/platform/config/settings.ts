@@ -143,3 +143,17 @@ export const hostNameSetting: z.ZodType<string, string> = z
   .string()
   .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
   .transform((name) => name.toLowerCase());
+
+/** Hosts, or host:port, in lower case. */
+export const hostsSetting = listOf(
+  z
+    .string()
+    .regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021')
+    .transform((name) => name.toLowerCase()),
+).default([]);
+
+/** Whether a URL has nothing but scheme, host and path. */
+export function isPlainBase(text: string): boolean {
+  const { username, password, search, hash } = new URL(text);
+  return `${username}${password}${search}${hash}` === '';
+}

@@ -7,7 +7,9 @@ import {
   decimalSetting,
   flagSetting,
   hostNameSetting,
+  hostsSetting,
   integerSetting,
+  isPlainBase,
   listOf,
 } from './settings.js';
 import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-assets.js';
@@ -70,15 +72,6 @@ function isP256Key(text: string): boolean {
   }
 }
 
-const hostSetting = z
-  .string()
-  .regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021');
-
-function isPlainBase(text: string): boolean {
-  const { username, password, search, hash } = new URL(text);
-  return `${username}${password}${search}${hash}` === '';
-}
-
 const PRIVY_METHODS = ['personal_sign', 'eth_signTransaction'] as const;
 
 export const WALLET_SETTINGS = {
@@ -117,7 +110,7 @@ export const WALLET_SETTINGS = {
   ).default([]),
   WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
   /** Hosts, or host:port, that may be fetched from though their address is not public. */
-  WALLET_FETCH_ALLOW: listOf(hostSetting).default([]),
+  WALLET_FETCH_ALLOW: hostsSetting,
   WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
   /** One purchase, from its first request to its answer. */
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
@@ -132,7 +125,7 @@ export const WALLET_SETTINGS = {
   /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
   WALLET_OAUTH: flagSetting.default('false'),
   /** The same as `WALLET_FETCH_ALLOW` for documents that strangers name as their client. */
-  WALLET_OAUTH_FETCH_ALLOW: listOf(hostSetting).default([]),
+  WALLET_OAUTH_FETCH_ALLOW: hostsSetting,
   /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
   WALLET_MCP_HOSTS: listOf(hostNameSetting).default([]),
   /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
@@ -291,22 +284,18 @@ export function readWallet(
     budget: settings.WALLET_BUDGET,
     windowHours: settings.WALLET_BUDGET_WINDOW_HOURS,
     auditDir: settings.WALLET_AUDIT_DIR,
-    fetchAllow: hostsOf(settings.WALLET_FETCH_ALLOW),
+    fetchAllow: new Set(settings.WALLET_FETCH_ALLOW),
     fetchMaxBytes: settings.WALLET_FETCH_MAX_BYTES,
     fetchTimeoutMs: settings.WALLET_FETCH_TIMEOUT_MS,
     catalogueUrl: (settings.WALLET_CATALOGUE_URL ?? settings.CATALOGUE_URL)?.replace(/\/+$/, ''),
     askSeconds: settings.WALLET_ASK_SECONDS,
     requestsPerMinute: settings.WALLET_RATE_LIMIT,
     hasOAuth: settings.WALLET_OAUTH === 'true',
-    oauthFetchAllow: hostsOf(settings.WALLET_OAUTH_FETCH_ALLOW),
+    oauthFetchAllow: new Set(settings.WALLET_OAUTH_FETCH_ALLOW),
     mcpHosts: [publicHost, 'localhost', '127.0.0.1', '[::1]', ...settings.WALLET_MCP_HOSTS],
     mcpOrigins: [publicHost, ...settings.WALLET_MCP_ORIGINS],
     hub: readWalletHub(settings, assets, problems),
   };
-}
-
-function hostsOf(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.map((name) => name.toLowerCase()));
 }
 
 /** What an authorization server may be known by (RFC 8414, section 2), at the root of its host. */
