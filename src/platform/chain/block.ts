@@ -4,6 +4,8 @@ import { type Hex, isHex } from 'viem';
 export interface BlockHeader {
   readonly number: bigint;
   readonly hash: Hex;
+  /** Missing where the node does not say. */
+  readonly parentHash?: Hex;
   /** Unix seconds. */
   readonly timestamp: number;
   /** Wei; `undefined` on chains without EIP-1559. */
@@ -15,11 +17,12 @@ export interface BlockHeader {
 export function readBlockHeader(value: unknown): BlockHeader | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const block = value as Readonly<Record<string, unknown>>;
-  const { number, hash, timestamp, baseFeePerGas, gasLimit } = block;
+  const { number, hash, parentHash, timestamp, baseFeePerGas, gasLimit } = block;
   if (!isHex(number) || !isHex(hash) || !isHex(timestamp)) return undefined;
   return {
     number: BigInt(number),
     hash,
+    ...(isHex(parentHash) && { parentHash }),
     timestamp: Number(timestamp),
     baseFeePerGas: isHex(baseFeePerGas) ? BigInt(baseFeePerGas) : undefined,
     gasLimit: isHex(gasLimit) ? BigInt(gasLimit) : 0n,

@@ -11,11 +11,15 @@ export interface EndpointHealth {
   isReachable: boolean | undefined;
   /** `false` is proof that it serves another chain. */
   isRightChain: boolean | undefined;
-  /** The newest block it has shown, and when (milliseconds of `performance.now`). */
+  /** The newest block it has shown that was borne out. */
   head: BlockHeader | undefined;
+  /** What it has shown last as its newest block, borne out or not, and when (milliseconds of `performance.now`). */
+  shown: BlockHeader | undefined;
   headSeenAt: number;
   /** Since when it shows this block number as its newest. */
   headSince: number;
+  /** Milliseconds between the newest blocks of its chain, by its own headers. */
+  blockTimeMs: number | undefined;
   hasFinalizedTag: boolean | undefined;
   hasLogs: boolean | undefined;
   /** Probes in a row that were answered without logs. */
@@ -41,10 +45,16 @@ export const LAG_MAX_BLOCKS = 2n;
 const COOLING_MS = 2000;
 /** An endpoint that has failed for this long is left out where two are asked. */
 const ABSENT_AFTER_MS = 1500;
-/** A node that is behind and has shown the same block for this long is stuck. */
+/** A node that is behind and has shown the same block for this long, and for so many blocks, is stuck. */
 const STUCK_AFTER_MS = 4000;
-/** A node that is behind and whose newest block is older than this is far from catching up. */
+/** A node that is behind and whose newest block is older than this, and than so many blocks, is far from catching up. */
 const OLD_HEAD_MS = 10_000;
+/** Validators miss their turns: between two blocks of a chain that is well may be the time of this many. */
+const SILENT_BLOCKS = 4;
+/** What a chain is taken for while a node cannot say how far its blocks are apart. */
+const UNKNOWN_BLOCK_TIME_MS = 15_000;
+/** No header makes a node wait longer than this many milliseconds for its next block. */
+const BLOCK_TIME_MOST_MS = 60_000;
 /** What a refusal taught is forgotten after this long: it may have been a mistake. */
 const TIP_KEPT_MS = 10_000;
 
@@ -55,8 +65,10 @@ export function newEndpointHealth(endpoint: RpcCaller): EndpointHealth {
     isReachable: undefined,
     isRightChain: undefined,
     head: undefined,
+    shown: undefined,
     headSeenAt: 0,
     headSince: 0,
+    blockTimeMs: undefined,
     hasFinalizedTag: undefined,
     hasLogs: undefined,
     refusedLogs: 0,
@@ -78,31 +90,66 @@ export function noteAnswer(health: EndpointHealth): void {
   health.failingSince = undefined;
 }
 
+/** What it says is its newest block: whether that is so is found out by others. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {
   const now = performance.now();
-  if (health.head?.number !== head.number) health.headSince = now;
-  health.head = head;
+  if (health.shown?.number !== head.number) health.headSince = now;
+  health.shown = head;
   health.headSeenAt = now;
 }
 
-/** Compares endpoints that were asked for their newest block at the same time. */
+/** How far apart its blocks are, by two headers of its own. */
+export function noteBlockTime(
+  health: EndpointHealth,
+  older: BlockHeader,
+  newer: BlockHeader,
+): void {
+  const blocks = Number(newer.number - older.number);
+  if (blocks <= 0) return;
+  const perBlock = ((newer.timestamp - older.timestamp) * 1000) / blocks;
+  health.blockTimeMs = Math.min(Math.max(perBlock, 0), BLOCK_TIME_MOST_MS);
+}
+
+/**
+ * Compares endpoints that were asked for their newest block at the same time. Whether one is stuck follows from
+ * its own blocks and their own pace: what others claim to have must not be enough to take out a node that keeps up
+ * with time.
+ */
 export function compareHeads(measured: readonly EndpointHealth[]): void {
-  let best: BlockHeader | undefined;
-  for (const { head } of measured) {
-    if (head !== undefined && (best === undefined || head.number > best.number)) best = head;
-  }
-  if (best === undefined) return;
-  const isOld = ({ timestamp }: BlockHeader): boolean =>
-    Date.now() - timestamp * 1000 > OLD_HEAD_MS;
+  const best = newestOf(measured.map(({ head }) => head));
+  const claimed = newestOf(measured.map(({ shown }) => shown));
   for (const health of measured) {
-    const { head, headSeenAt, headSince } = health;
-    if (head === undefined) continue;
-    health.lag = best.number - head.number;
-    const standsStill = headSeenAt - headSince >= STUCK_AFTER_MS;
-    // What the others claim to have must not be enough to take a node out that keeps up with time.
-    const isOutOfTime = isOld(head) && !isOld(best);
-    health.isStuck = health.lag > LAG_MAX_BLOCKS && (standsStill || isOutOfTime);
+    const { head, shown } = health;
+    if (head !== undefined && best !== undefined) health.lag = best.number - head.number;
+    if (shown === undefined || claimed === undefined) continue;
+    const isBehind = claimed.number - shown.number > LAG_MAX_BLOCKS;
+    health.isStuck = isBehind && (standsStill(health) || isOutOfTime(health, claimed));
   }
+}
+
+function newestOf(heads: readonly (BlockHeader | undefined)[]): BlockHeader | undefined {
+  return heads.reduce(
+    (best, head) => (head !== undefined && head.number > (best?.number ?? -1n) ? head : best),
+    undefined,
+  );
+}
+
+function standsStill(health: EndpointHealth): boolean {
+  return health.headSeenAt - health.headSince >= patienceMs(health, STUCK_AFTER_MS);
+}
+
+function isOutOfTime(health: EndpointHealth, claimed: BlockHeader): boolean {
+  const mostMs = patienceMs(health, OLD_HEAD_MS);
+  const isOld = (head: BlockHeader): boolean => Date.now() - head.timestamp * 1000 > mostMs;
+  return health.shown !== undefined && isOld(health.shown) && !isOld(claimed);
+}
+
+/** By its own chain's pace: a claim of another node must not shorten it. */
+function patienceMs(
+  { blockTimeMs = UNKNOWN_BLOCK_TIME_MS }: EndpointHealth,
+  leastMs: number,
+): number {
+  return Math.max(leastMs, SILENT_BLOCKS * blockTimeMs);
 }
 
 export function noteLeastTip(health: EndpointHealth, wei: bigint): void {

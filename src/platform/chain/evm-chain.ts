@@ -20,7 +20,7 @@ import {
 } from './endpoint-health.js';
 import { EndpointProbe } from './endpoint-probe.js';
 import { agreeOnFinalized } from './finality.js';
-import { Heads } from './heads.js';
+import { Heads, type KnownHeads } from './heads.js';
 import { attempt, firstAnswer } from './hedge.js';
 import { judgeNearHead, type NeededHead } from './judgement.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
@@ -107,6 +107,7 @@ export class EvmChain {
     await Promise.all(this.endpoints.map((health) => this.#probe.probe(health)));
     // A head counts once it is borne out, whoever asked for it.
     await this.#heads.measure(0);
+    await this.#heads.measureBlockTimes();
   }
 
   /** Whether some endpoint may be on the right chain; only proof takes a network out. */
@@ -156,6 +157,11 @@ export class EvmChain {
   /** The number of the newest block any endpoint has shown lately; 0 when none has. */
   get newestKnownBlock(): bigint {
     return this.#heads.newestKnown;
+  }
+
+  /** What is known of the newest blocks at this moment. */
+  get knownHeads(): KnownHeads {
+    return this.#heads.known;
   }
 
   /**

@@ -69,6 +69,7 @@ export class FakeChain {
     return {
       number: hex(number),
       hash: this.blockHash(number),
+      parentHash: this.blockHash(number - 1),
       timestamp: hex(this.timestamp(number)),
       gasLimit: hex(30_000_000),
       baseFeePerGas: hex(this.baseFeePerGas),
@@ -246,11 +247,16 @@ export function failure(message = 'no', code = -32_000): RpcOutcome {
 
 export const SILENT: RpcOutcome = { kind: 'silent', cause: 'timeout' };
 
-/** A chain with so many nodes, probed once. */
+/**
+ * A chain with so many nodes, probed once.
+ *
+ * @param prepare - what a node is like before anything is asked of it.
+ */
 export async function aChain(
   truth: FakeChain,
   nodes: number,
   parts: EvmChainParts = {},
+  prepare: (node: FakeNode, index: number) => void = () => undefined,
 ): Promise<{ readonly chain: EvmChain; readonly nodes: readonly FakeNode[] }> {
   const made: FakeNode[] = [];
   const config: NetworkConfig = {
@@ -267,6 +273,7 @@ export async function aChain(
   };
   const connect = (name: string): FakeNode => {
     const node = new FakeNode(truth, name);
+    prepare(node, made.length);
     made.push(node);
     return node;
   };

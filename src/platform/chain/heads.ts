@@ -6,13 +6,20 @@ import {
   type EndpointHealth,
   isPresent,
   LAG_MAX_BLOCKS,
+  noteBlockTime,
   noteFailure,
 } from './endpoint-health.js';
+import { attempt } from './hedge.js';
 
 /** An endpoint that takes longer counts with what it has shown before. */
 const MEASURE_TIMEOUT_MS = 400;
-/** More blocks than this at once have to be shown by their header too. */
+/**
+ * More blocks than this at once the only endpoint there is has to show by their header too, and beside others no
+ * more than this are read to see on what they follow.
+ */
 const LEAP_BLOCKS = 64n;
+/** Over so many blocks it is measured how far they are apart. */
+const MEASURED_BLOCKS = 16n;
 /** What was shown longer ago says nothing of the newest block. */
 const HEAD_KEPT_MS = 10_000;
 
@@ -33,6 +40,14 @@ export class HeadsLook {
   }
 }
 
+/** What was known of the newest blocks at some moment. */
+export interface KnownHeads {
+  /** Number of the newest block that two endpoints have; the newest of one where no second one is there. 0: of none. */
+  readonly agreed: bigint;
+  /** The newest block that any endpoint has shown lately. One that does not exist yet has no hash that anybody could know. */
+  readonly newest: Pick<BlockHeader, 'number' | 'hash'> | undefined;
+}
+
 /** Follows how far each endpoint of a chain is, and takes no leap on its word alone. */
 export class Heads {
   /** What each endpoint has shown last that was borne out: its word alone moves nothing. */
@@ -47,22 +62,26 @@ export class Heads {
 
   /** The number of the newest block that any endpoint has shown lately; 0 when none has. */
   get newestKnown(): bigint {
-    return this.#newestOf(this.endpoints.filter(({ isRightChain }) => isRightChain !== false));
+    return this.known.newest?.number ?? 0n;
   }
 
-  #newestOf(endpoints: readonly EndpointHealth[]): bigint {
-    let newest = 0n;
-    for (const health of endpoints) {
-      const number = this.#numberOf(health) ?? 0n;
-      if (number > newest) newest = number;
-    }
-    return newest;
+  get known(): KnownHeads {
+    const [newest] = this.#freshOf(this.endpoints.filter((one) => one.isRightChain !== false));
+    const [first, second = first] = this.#freshOf(this.endpoints.filter(isPresent));
+    return { agreed: (second ?? newest)?.number ?? 0n, newest };
   }
 
-  #numberOf(health: EndpointHealth): bigint | undefined {
+  /** What they have shown lately that was borne out, newest first. */
+  #freshOf(endpoints: readonly EndpointHealth[]): BlockHeader[] {
+    return endpoints
+      .flatMap((health) => this.#fresh(health) ?? [])
+      .sort((a, b) => (a.number > b.number ? -1 : 1));
+  }
+
+  #fresh(health: EndpointHealth): BlockHeader | undefined {
     const confirmed = this.#confirmed.get(health);
     if (confirmed === undefined) return undefined;
-    return performance.now() - confirmed.at <= HEAD_KEPT_MS ? confirmed.header.number : undefined;
+    return performance.now() - confirmed.at <= HEAD_KEPT_MS ? confirmed.header : undefined;
   }
 
   /**
@@ -80,54 +99,109 @@ export class Heads {
 
   async #measure(): Promise<HeadsLook> {
     const views = this.views().filter(({ health }) => isPresent(health) || health.isStuck);
-    await Promise.all(views.map((view) => this.#askHead(view)));
+    const shown = await Promise.all(
+      views.map(async (view) => {
+        const latest = await attempt(() => view.within(MEASURE_TIMEOUT_MS).latestBlock());
+        return latest === undefined ? [] : [{ view, latest: latest.value }];
+      }),
+    );
+    // The lowest first: what is above it has to be borne out, whoever was the first to answer.
+    const lowestFirst = shown.flat().sort((a, b) => (a.latest.number < b.latest.number ? -1 : 1));
+    for (const { view, latest } of lowestFirst) await attempt(() => this.confirmLeap(view, latest));
     compareHeads(views.map(({ health }) => health));
     const heads = views.flatMap(({ health }) => {
-      const number = this.#numberOf(health);
-      return number === undefined ? [] : [[health, number] as const];
+      const head = this.#fresh(health);
+      return head === undefined ? [] : [[health, head.number] as const];
     });
     return new HeadsLook(new Map(heads));
   }
 
-  async #askHead(view: ChainView): Promise<void> {
-    try {
-      const latest = await view.within(MEASURE_TIMEOUT_MS).latestBlock();
-      await this.confirmLeap(view, latest);
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-    }
+  /** Asks each endpoint how far its newest blocks are apart. */
+  async measureBlockTimes(): Promise<void> {
+    await Promise.all(this.views().map((view) => attempt(() => this.#measureBlockTime(view))));
+  }
+
+  async #measureBlockTime(view: ChainView): Promise<void> {
+    const newer = view.health.shown;
+    if (newer === undefined || newer.number === 0n) return;
+    const blocks = newer.number < MEASURED_BLOCKS ? newer.number : MEASURED_BLOCKS;
+    const older = await view.block(newer.number - blocks);
+    if (older !== undefined) noteBlockTime(view.health, older, newer);
   }
 
   /**
-   * A head far above what every endpoint has shown so far has to be there by its number as well, or it
-   * is none.
+   * A head that is ahead of what the other endpoints have shown counts when one of them has this block, too, or
+   * when it follows on a block that they have. Where no other one is there it counts, and a leap has to be there
+   * by its number as well.
    *
    * @throws ChainUnavailableError
    */
   async confirmLeap(view: ChainView, latest: BlockHeader): Promise<void> {
     const { health } = view;
-    // What was borne out, however long ago: what it has only said moves nothing, not even its own next word.
-    const before = this.#confirmed.get(health)?.header;
-    const others = this.endpoints.filter((one) => one !== health && one.isRightChain !== false);
-    const ownBefore = before?.number ?? 0n;
-    const othersKnow = this.#newestOf(others);
-    const known = othersKnow > ownBefore ? othersKnow : ownBefore;
-    // Ahead of everybody else is suspect sooner than a leap of the only one there is.
-    const room = othersKnow > 0n ? LAG_MAX_BLOCKS : LEAP_BLOCKS;
-    const isPlausible = known === 0n || latest.number <= known + room;
-    if (isPlausible || (await this.#isThere(view, latest))) {
-      this.#confirmed.set(health, { header: latest, at: performance.now() });
+    const others = this.views().filter((one) => one.health !== health && isPresent(one.health));
+    const [known] = this.#freshOf(others.map((one) => one.health));
+    const isWitnessed = known !== undefined;
+    const isGood =
+      known === undefined
+        ? await this.#isThere(view, latest)
+        : latest.number <= known.number + LAG_MAX_BLOCKS ||
+          (await this.#isFollowing(view, latest, others)) ||
+          (await this.#isShownBy(others, latest));
+    if (isGood) {
+      health.head = latest;
+      this.#confirmed.set(health, { header: latest, at: performance.now(), isWitnessed });
       return;
     }
-    health.head = before;
     noteFailure(health);
     this.onDisagreement('head');
     throw new ChainUnavailableError(view.chainId, 'latest block');
   }
 
+  /** Of the only endpoint there is. */
   async #isThere(view: ChainView, { number, hash }: BlockHeader): Promise<boolean> {
+    const before = this.#confirmed.get(view.health)?.header;
+    if (before === undefined || number <= before.number + LEAP_BLOCKS) return true;
     const shown = await view.within(MEASURE_TIMEOUT_MS).block(number);
     return shown?.hash === hash;
+  }
+
+  /** Whether its parents lead to a block that another endpoint has shown, or that was borne out by one before. */
+  async #isFollowing(
+    view: ChainView,
+    latest: BlockHeader,
+    others: readonly ChainView[],
+  ): Promise<boolean> {
+    const own = this.#confirmed.get(view.health);
+    const anchors = [
+      ...this.#freshOf(others.map(({ health }) => health)),
+      ...(own?.isWitnessed === true ? [own.header] : []),
+    ].filter(({ number }) => number <= latest.number && latest.number - number <= LEAP_BLOCKS);
+    const anchor = anchors.reduce<BlockHeader | undefined>(
+      (best, one) => (best === undefined || one.number > best.number ? one : best),
+      undefined,
+    );
+    if (anchor === undefined) return false;
+    if (anchor.hash === latest.hash) return true;
+    const numbers: bigint[] = [];
+    for (let number = anchor.number + 1n; number < latest.number; number += 1n)
+      numbers.push(number);
+    const between = await attempt(() =>
+      Promise.all(numbers.map((number) => view.within(MEASURE_TIMEOUT_MS).block(number))),
+    );
+    if (between === undefined) return false;
+    let parent: string | undefined = anchor.hash;
+    for (const block of [...between.value, latest]) {
+      if (block === undefined || block.parentHash !== parent) return false;
+      parent = block.hash;
+    }
+    return true;
+  }
+
+  async #isShownBy(others: readonly ChainView[], { number, hash }: BlockHeader): Promise<boolean> {
+    const shown = await Promise.all(
+      others.map((other) => attempt(() => other.within(MEASURE_TIMEOUT_MS).block(number))),
+    );
+    return shown.some((done) => done?.value?.hash === hash);
   }
 }
 
@@ -135,4 +209,6 @@ interface ConfirmedHead {
   readonly header: BlockHeader;
   /** Milliseconds of `performance.now`. */
   readonly at: number;
+  /** Whether another endpoint was there that would have shown that it is none. */
+  readonly isWitnessed: boolean;
 }
