@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { KnownHeads } from '../../platform/chain/heads.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
@@ -16,8 +17,8 @@ export class EvmLaneChain implements LaneChain {
     return this.chain.chainId;
   }
 
-  get newestKnownBlock(): bigint {
-    return this.chain.newestKnownBlock;
+  get knownHeads(): KnownHeads {
+    return this.chain.knownHeads;
   }
 
   transactionCount(signer: Address): Promise<TransactionCounts> {

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { Head } from '../../platform/chain/head-watcher.js';
+import type { KnownHeads } from '../../platform/chain/heads.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
@@ -75,6 +76,8 @@ export class TestPayers implements PreparationReader {
 export class TestChain {
   readonly chainId = CHAIN_ID;
   latest = 100n;
+  /** Blocks by which the second endpoint is behind. */
+  behind = 0n;
   finalized = 90n;
   fork = '00';
   /** Extra transactions that endpoints count; one entry an endpoint. */
@@ -165,8 +168,9 @@ export class TestChain {
 
   // ---------------------------------------------------------------- LaneChain
 
-  get newestKnownBlock(): bigint {
-    return this.latest;
+  get knownHeads(): KnownHeads {
+    const newest = { number: this.latest, hash: this.blockHash(this.latest) };
+    return { agreed: this.latest - this.behind, newest };
   }
 
   /** What all endpoints agree about; where they do not, nobody can say it. */

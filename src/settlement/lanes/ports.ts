@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { Head } from '../../platform/chain/head-watcher.js';
+import type { KnownHeads } from '../../platform/chain/heads.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
 import type { Call } from '../../protocol/evm/calls.js';
@@ -21,8 +22,8 @@ import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 export interface LaneChain {
   readonly chainId: number;
 
-  /** The number of the newest block that any endpoint has shown lately. */
-  readonly newestKnownBlock: bigint;
+  /** What is known of the newest blocks at this moment. */
+  readonly knownHeads: KnownHeads;
 
   /**
    * How many transactions of an account there are, by the word of two endpoints where there are two.

@@ -32,8 +32,13 @@ export interface Attempt {
   readonly settlementIds: readonly string[];
   /** Oldest first; never empty. */
   readonly transactions: readonly SignedTransaction[];
-  /** Number of the newest block when its nonce was allocated. */
+  /** Number of the newest block that two endpoints had when its nonce was allocated; of one where there is one. */
   readonly allocatedAtBlock: bigint;
+  /**
+   * The newest block that any endpoint had shown then, where it is a newer one. Its hash tells later whether it
+   * was there: nobody knows that of a block to come.
+   */
+  readonly newestBlock?: { readonly number: bigint; readonly hash: Hex };
   /** Of a `fund`. */
   readonly funding?: Funding;
   /** Of a `refill`. */
@@ -114,22 +119,31 @@ interface EncodedTransaction {
   readonly isNoop: boolean;
 }
 
-type EncodedAttempt = Omit<Attempt, 'transactions' | 'allocatedAtBlock' | 'funding' | 'refill'> & {
+type EncodedAttempt = Omit<
+  Attempt,
+  'transactions' | 'allocatedAtBlock' | 'newestBlock' | 'funding' | 'refill'
+> & {
   readonly transactions: readonly EncodedTransaction[];
   readonly allocatedAtBlock: string;
+  readonly newestBlock?: { readonly number: string; readonly hash: Hex };
   readonly funding?: Omit<Funding, 'valueWei'> & { readonly valueWei: string };
   readonly refill?: Omit<Transfer, 'valueWei'> & { readonly valueWei: string };
 };
 
 /** Reads what {@link encodeAttempt} wrote. */
 export function decodeAttempt(text: string): Attempt {
-  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock, funding, refill } =
-    JSON.parse(text) as EncodedAttempt;
+  const { accountNonce, kind, settlementIds, transactions, allocatedAtBlock, ...more } = JSON.parse(
+    text,
+  ) as EncodedAttempt;
+  const { newestBlock, funding, refill } = more;
   return {
     accountNonce,
     kind,
     settlementIds,
     allocatedAtBlock: BigInt(allocatedAtBlock),
+    ...(newestBlock && {
+      newestBlock: { number: BigInt(newestBlock.number), hash: newestBlock.hash },
+    }),
     ...(funding && { funding: { ...funding, valueWei: BigInt(funding.valueWei) } }),
     ...(refill && { refill: { ...refill, valueWei: BigInt(refill.valueWei) } }),
     transactions: transactions.map((transaction) => ({

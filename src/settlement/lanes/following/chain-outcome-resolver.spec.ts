@@ -56,6 +56,8 @@ describe('ChainOutcomeResolver', () => {
   /** What the contracts say to the same call now. */
   let replayed: CallOutcome | Error;
   let sender: Address;
+  /** The hash of any block. */
+  let blockHash: Hex;
   let doEndpointsAgree: boolean;
   let store: MemoryLaneStore;
   let resolver: ChainOutcomeResolver;
@@ -67,6 +69,7 @@ describe('ChainOutcomeResolver', () => {
     search = () => searched;
     replayed = { status: 'reverted', data: '0x' };
     sender = STRANGER;
+    blockHash = BLOCK;
     doEndpointsAgree = true;
     store = new MemoryLaneStore(() => 0);
     const view = {
@@ -75,6 +78,7 @@ describe('ChainOutcomeResolver', () => {
         if (data !== callOf(payment).data) return Promise.resolve(state);
         return replayed instanceof Error ? Promise.reject(replayed) : Promise.resolve(replayed);
       },
+      block: () => Promise.resolve({ hash: blockHash }),
       transaction: (hash: Hex) => Promise.resolve({ hash, from: sender }),
     };
     const chain = {
@@ -100,11 +104,15 @@ describe('ChainOutcomeResolver', () => {
     });
   });
 
-  function tracked(kind: Attempt['kind'] = 'single'): TrackedAttempt {
+  function tracked(
+    kind: Attempt['kind'] = 'single',
+    newestBlock?: Attempt['newestBlock'],
+  ): TrackedAttempt {
     const transaction = { raw: '0x', gas: 1n, signedAt: 0 } as const;
     const fees = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
     const attempt: Attempt = {
       ...{ accountNonce: 0, kind, settlementIds: ['a'], allocatedAtBlock: SENT_AT },
+      ...(newestBlock && { newestBlock }),
       transactions: [
         { ...transaction, ...fees, hash: OURS, isNoop: false },
         { ...transaction, ...fees, hash: NOOP, isNoop: true },
@@ -179,6 +187,26 @@ describe('ChainOutcomeResolver', () => {
     it('before ours was broadcast: it was presented elsewhere', async () => {
       searched = use({ blockNumber: SENT_AT });
       expect(await judged()).toBe('foreign unpaid');
+    });
+    describe('while one node showed a newer block than the others', () => {
+      const shown = { number: SENT_AT + 8n, hash: BLOCK };
+      const judgedWith = async (newestBlock = shown): Promise<string> =>
+        short(
+          await resolver.judge('a', payment, tracked('single', newestBlock), mined(), finalized()),
+        );
+
+      it('that was none: a copy in a block behind the broadcast has paid', async () => {
+        blockHash = OTHER;
+        expect(await judgedWith()).toBe('foreign paid');
+      });
+      it('that was one: it was presented elsewhere before', async () => {
+        expect(await judgedWith()).toBe('foreign unpaid');
+        searched = use({ blockNumber: SENT_AT + 9n });
+        expect(await judgedWith()).toBe('foreign paid');
+      });
+      it('that is not final, or in doubt: it waits', async () => {
+        expect(await judgedWith({ number: 21n, hash: BLOCK })).toBe('waiting');
+      });
     });
     it('without this transfer: it was cancelled', async () => {
       searched = use({ logIndex: undefined });

@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import type { Claim } from '../../../platform/chain/agreement.js';
 import {
   type AuthorizationUse,
   isAuthorizationUsed,
@@ -6,6 +7,7 @@ import {
 } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
+import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
@@ -14,6 +16,7 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
 import type { Ending, LaneStore, SentBefore } from '../../ledger/lane-store.js';
+import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
@@ -59,8 +62,10 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (isUsed === undefined) return { kind: 'waiting' };
     if (isUsed) {
       const { attempt } = tracked;
+      const sinceBlock = await this.#sentSince(attempt, finalized);
+      if (sinceBlock === undefined) return { kind: 'waiting' };
       const sent = {
-        sinceBlock: attempt.allocatedAtBlock,
+        sinceBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
       return this.#judgeUsed(id, payment, sent, fateOf(inclusion), finalized);
@@ -109,14 +114,40 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    */
   async #isUsed(payment: AcceptedPayment, { hash }: BlockHeader): Promise<boolean | undefined> {
     const ref = refOf(payment);
+    return this.#unlessInDoubt('authorization state', async (view) => {
+      const isUsed = await isAuthorizationUsed(view, ref, { blockHash: hash });
+      return { value: isUsed, key: String(isUsed), subject: hash };
+    });
+  }
+
+  /**
+   * The newest block that any endpoint knew when an attempt was about to be sent. What one endpoint alone had
+   * shown counts if the chain has that block: a head that was too high has another hash, or none.
+   *
+   * @returns `undefined` while that cannot be told.
+   */
+  async #sentSince(
+    { allocatedAtBlock, newestBlock }: Attempt,
+    finalized: BlockHeader,
+  ): Promise<bigint | undefined> {
+    if (newestBlock === undefined) return allocatedAtBlock;
+    const { number, hash } = newestBlock;
+    if (number > finalized.number) return undefined;
+    const final = await this.#unlessInDoubt('block', async (view) => {
+      const value = (await view.block(number))?.hash;
+      return { value, key: String(value) };
+    });
+    if (final === undefined) return undefined;
+    return final === hash ? number : allocatedAtBlock;
+  }
+
+  /** What two endpoints say; `undefined` where they do not say the same. */
+  async #unlessInDoubt<T>(
+    what: string,
+    read: (view: ChainView) => Promise<Claim<T>>,
+  ): Promise<T | undefined> {
     try {
-      return await this.options.chain.agree({
-        what: 'authorization state',
-        read: async (view) => {
-          const isUsed = await isAuthorizationUsed(view, ref, { blockHash: hash });
-          return { value: isUsed, key: String(isUsed), subject: hash };
-        },
-      });
+      return await this.options.chain.agree({ what, read });
     } catch (error) {
       if (error instanceof EndpointsDisagreeError) return undefined;
       throw error;

@@ -169,7 +169,8 @@ export class Confirmer {
       }
     }
     observer.included(held.lane, tracked.attempt, inclusion, latencyMs);
-    return inclusion.blockNumber - tracked.attempt.allocatedAtBlock <= SMOOTH_BLOCKS;
+    const { allocatedAtBlock, newestBlock } = tracked.attempt;
+    return inclusion.blockNumber - (newestBlock?.number ?? allocatedAtBlock) <= SMOOTH_BLOCKS;
   }
 
   /** Brings the ledger to what the chain shows of every settlement of an attempt. */

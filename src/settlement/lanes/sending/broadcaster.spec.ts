@@ -164,13 +164,28 @@ describe('Broadcaster', () => {
       expect(orders[2]?.call).toEqual(call);
     });
 
-    it.each<[string, bigint, bigint, bigint]>([
-      ['the block it was judged at', 105n, 100n, 105n],
-      ['a newer one that another node has shown', 100n, 107n, 107n],
-    ])('and says when: %s', async (_, blockNumber, latest, expected) => {
-      chain.latest = latest;
-      const answer = await send(await taken('a'), { blockNumber });
-      expect(answer).toMatchObject({ tracked: { attempt: { allocatedAtBlock: expected } } });
+    it('and says when: at the newest block that two nodes have, beside one that only one has shown', async () => {
+      chain.latest = 107n;
+      const answer = await send(await taken('a'), { blockNumber: 107n });
+      if (answer.kind !== 'sent') throw new Error(answer.kind);
+      expect(answer.tracked.attempt).toMatchObject({ allocatedAtBlock: 107n });
+      expect(answer.tracked.attempt).not.toHaveProperty('newestBlock');
+      chain.behind = 2n;
+      const second = await send(await taken('b'), { accountNonce: 1, blockNumber: 107n });
+      expect(second).toMatchObject({
+        tracked: {
+          attempt: {
+            allocatedAtBlock: 105n,
+            newestBlock: { number: 107n, hash: chain.blockHash(107n) },
+          },
+        },
+      });
+    });
+
+    it('and says when: at the block it was judged at, while no node has shown one lately', async () => {
+      chain.latest = 0n;
+      const answer = await send(await taken('a'), { blockNumber: 105n });
+      expect(answer).toMatchObject({ tracked: { attempt: { allocatedAtBlock: 105n } } });
     });
 
     it('within the budget by the most that it may cost, rounded up, on the day of its nonce', async () => {

@@ -89,7 +89,7 @@ export class Broadcaster {
       ...{ accountNonce, kind },
       settlementIds: items.map(({ id }) => id),
       transactions: [signed],
-      allocatedAtBlock: newerOf(blockNumber, this.options.chain.newestKnownBlock),
+      ...this.#momentOf(blockNumber),
     };
     const allocated = await store.allocate(held, attempt, this.#budgetFor(attempt));
     if (allocated.kind !== 'ok') return allocated;
@@ -114,11 +114,24 @@ export class Broadcaster {
     const attempt: Attempt = {
       ...{ accountNonce, kind: 'fund', settlementIds: [], funding },
       transactions: [signed],
-      allocatedAtBlock: newerOf(head.latest.number, this.options.chain.newestKnownBlock),
+      ...this.#momentOf(head.latest.number),
     };
     const stored = await store.fund(held, attempt, this.#budgetFor(attempt));
     if (stored.kind !== 'ok') return stored;
     return { kind: 'sent', tracked: this.follow(held, attempt, head) };
+  }
+
+  /**
+   * When a nonce is allocated, in blocks. One endpoint may claim a head that is too high: what was mined before
+   * the broadcast is told by a block that two of them have, or by one that turns out to be on the chain.
+   *
+   * @param judgedAt - what stands in while no endpoint has shown a block lately.
+   */
+  #momentOf(judgedAt: bigint): Pick<Attempt, 'allocatedAtBlock' | 'newestBlock'> {
+    const { agreed, newest } = this.options.chain.knownHeads;
+    const allocatedAtBlock = agreed > 0n ? agreed : judgedAt;
+    if (newest === undefined || newest.number <= allocatedAtBlock) return { allocatedAtBlock };
+    return { allocatedAtBlock, newestBlock: { number: newest.number, hash: newest.hash } };
   }
 
   /** Sends what is stored and carries no settlement. */
@@ -283,9 +296,4 @@ export class Broadcaster {
 /** A transfer of native coins, which calls nobody's code. */
 function transferOrder({ to, valueWei }: Transfer): Pick<TransactionOrder, 'call' | 'valueWei'> {
   return { call: { to, data: '0x' }, valueWei };
-}
-
-/** The moment of a broadcast is the newest block that any endpoint had shown by then. */
-function newerOf(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }

@@ -186,6 +186,8 @@ describe('an attempt', () => {
   it('is stored whole, with numbers that no JSON number holds', () => {
     const attempt = anAttempt(3, [aTransaction(1, { maxFeePerGas: 2n ** 200n }), noop]);
     expect(decodeAttempt(encodeAttempt(attempt))).toEqual(attempt);
+    const ahead = { ...attempt, newestBlock: { number: 2n ** 60n + 1n, hash: noop.hash } };
+    expect(decodeAttempt(encodeAttempt(ahead))).toEqual(ahead);
   });
 
   it('costs at most what its dearest transaction may, whichever is mined', () => {
