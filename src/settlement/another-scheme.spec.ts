@@ -80,7 +80,7 @@ describe('a settlement of another scheme', () => {
       },
     };
     const chain = {
-      judge: async (look: (from: unknown) => Promise<unknown>) => ({
+      judgeByTwo: async (look: (from: unknown) => Promise<unknown>) => ({
         ...{ value: await look(view), newestBlock: 1n },
       }),
     } as unknown as EvmChain;

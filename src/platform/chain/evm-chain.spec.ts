@@ -178,6 +178,43 @@ describe('a judgement', () => {
   });
 });
 
+describe('a judgement by two', () => {
+  const names = (said: readonly string[]) => ({ value: said.join(), isContradicted: false });
+
+  it('is made by both, however far behind the second one is', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    if (nodes[1] !== undefined) nodes[1].lag = 5;
+    expect((await chain.judgeByTwo(yes, () => 'newest', names)).value).toBe('56-0,56-1');
+  });
+
+  it('asks a third one where the two contradict each other', async () => {
+    const { chain } = await aChain(new FakeChain(20), 3);
+    const judged = await chain.judgeByTwo(
+      yes,
+      () => 'newest',
+      (said) => ({
+        value: said.join(),
+        isContradicted: said.length < 3,
+      }),
+    );
+    expect(judged.value).toBe('56-0,56-1,56-2');
+  });
+
+  it('waits for a second one that failed just now, and does without one that stays away', async () => {
+    const { chain } = await aChain(new FakeChain(20), 2);
+    const work = (view: ChainView): Promise<string> =>
+      view.health.endpoint.name === '56-1'
+        ? Promise.reject(new ChainUnavailableError(56, 'x'))
+        : yes(view);
+    await expect(chain.judgeByTwo(work, () => 'newest', names)).rejects.toThrow(
+      ChainUnavailableError,
+    );
+    const health = chain.endpoints[1];
+    if (health !== undefined) health.isReachable = false;
+    expect((await chain.judgeByTwo(work, () => 'newest', names)).value).toBe('56-0');
+  });
+});
+
 describe('the count of transactions', () => {
   it('is believed of one block, as two endpoints say', async () => {
     const truth = new FakeChain(20);

@@ -22,7 +22,7 @@ import { EndpointProbe } from './endpoint-probe.js';
 import { agreeOnFinalized } from './finality.js';
 import { Heads, type KnownHeads } from './heads.js';
 import { attempt, firstAnswer } from './hedge.js';
-import { judgeNearHead, type NeededHead } from './judgement.js';
+import { type Bench, type Join, type Judged, judgeNearHead, type NeededHead } from './judgement.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
@@ -78,7 +78,7 @@ export class EvmChain {
       const health = newEndpointHealth(endpoint);
       return health;
     });
-    const onDisagreement = this.#noteDisagreement;
+    const onDisagreement = this.noteDisagreement;
     this.#heads = new Heads(this.endpoints, () => this.views(), onDisagreement);
     this.uses = new UseSearch(this);
   }
@@ -196,17 +196,31 @@ export class EvmChain {
     work: (view: ChainView) => Promise<T>,
     need: (value: T) => NeededHead,
     isFresh = false,
-  ): Promise<{ readonly value: T; readonly newestBlock: bigint }> {
-    return judgeNearHead(
-      {
-        chainId: this.chainId,
-        views: () => this.views(),
-        measure: () => this.#heads.measure(isFresh ? 0 : HEADS_KEPT_MS),
-        needsHead: isFresh,
-      },
-      work,
-      need,
-    );
+  ): Promise<Judged<T>> {
+    return judgeNearHead(this.#bench(isFresh), work, need);
+  }
+
+  /**
+   * The same at the newest block of now, by two endpoints where two are there that answer and do not stand still.
+   *
+   * @param join - what they say together.
+   * @throws ChainUnavailableError when a second one does not answer just now, too.
+   */
+  judgeByTwo<T>(
+    work: (view: ChainView) => Promise<T>,
+    need: (value: T) => NeededHead,
+    join: Join<T>,
+  ): Promise<Judged<T>> {
+    return judgeNearHead(this.#bench(true), work, need, join);
+  }
+
+  #bench(isFresh: boolean): Bench {
+    return {
+      chainId: this.chainId,
+      views: () => this.views(),
+      measure: () => this.#heads.measure(isFresh ? 0 : HEADS_KEPT_MS),
+      needsHead: isFresh,
+    };
   }
 
   // ---------------------------------------------------------------- two endpoints
@@ -259,12 +273,13 @@ export class EvmChain {
     return {
       chainId: this.chainId,
       views: this.views(),
-      onDisagreement: this.#noteDisagreement,
+      onDisagreement: this.noteDisagreement,
       onMissingWitness: () => void this.#heads.measure(HEADS_KEPT_MS),
     };
   }
 
-  readonly #noteDisagreement = (what: string): void => {
+  /** Endpoints contradict each other. @param what - a few fixed words, nothing from outside. */
+  readonly noteDisagreement = (what: string): void => {
     const now = performance.now();
     this.parts.rpcObserver?.disagreed({ chainId: this.chainId, what });
     if (now - (this.#alertedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ALERT_INTERVAL_MS) return;

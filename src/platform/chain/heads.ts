@@ -191,7 +191,7 @@ export class Heads {
     if (between === undefined) return false;
     let parent: string | undefined = anchor.hash;
     for (const block of [...between.value, latest]) {
-      if (block === undefined || block.parentHash !== parent) return false;
+      if (block?.parentHash !== parent) return false;
       parent = block.hash;
     }
     return true;

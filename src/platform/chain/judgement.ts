@@ -1,9 +1,9 @@
 import { type CallUnansweredError, ChainUnavailableError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
-import { LAG_MAX_BLOCKS } from './endpoint-health.js';
+import { isPresent, LAG_MAX_BLOCKS } from './endpoint-health.js';
 import type { HeadsLook } from './heads.js';
-import { attempt } from './hedge.js';
+import { attempt, type Done } from './hedge.js';
 
 /** How near to the newest block an endpoint has to be for what it said to count. */
 export type NeededHead =
@@ -30,6 +30,16 @@ export interface Judged<T> {
   readonly newestBlock: bigint;
 }
 
+/**
+ * What endpoints say together.
+ *
+ * @returns also whether they contradict each other, which a third one may decide.
+ */
+export type Join<T> = (said: readonly T[]) => {
+  readonly value: T;
+  readonly isContradicted: boolean;
+};
+
 /** A second endpoint needs a moment for a block that the first one has. */
 const ROUNDS = 3;
 const ROUND_MS = 60;
@@ -38,6 +48,8 @@ const ROUND_MS = 60;
  * Judges something through the best endpoint that is near enough to the newest block.
  *
  * @param need - how near, by what the judgement says.
+ * @param join - where two endpoints have to say so, if two are there: what both of them say. One of them has to be
+ *   near enough.
  * @throws CallUnansweredError when one answers, but not what a contract does.
  * @throws ChainUnavailableError when no endpoint is near enough, or answers.
  */
@@ -45,6 +57,7 @@ export async function judgeNearHead<T>(
   { chainId, views, measure, needsHead }: Bench,
   work: (view: ChainView) => Promise<T>,
   need: (value: T) => NeededHead,
+  join?: Join<T>,
 ): Promise<Judged<T>> {
   const unresponsive: CallUnansweredError[] = [];
   const note = (error: CallUnansweredError): void => {
@@ -55,14 +68,16 @@ export async function judgeNearHead<T>(
     let isAnyBehind = false;
     for (const view of asked) {
       const looking = measure();
-      const done = await attempt(() => work(view), note);
-      if (done === undefined) continue;
+      const others = join === undefined ? [] : othersBeside(view, asked);
+      const ask = (one: ChainView): Promise<Done<T>> => attempt(() => work(one), note);
+      const judged = await (join === undefined ? ask(view) : askTwo(view, others, ask, join));
+      if (judged === undefined) continue;
       const look = await looking;
-      const { value } = done;
+      const { value } = judged;
       const isKnown = look.newest > 0n || !needsHead;
-      if (isKnown && (asked.length < 2 || isNearEnough(look, view, need(value)))) {
-        return { value, newestBlock: look.newest };
-      }
+      const by = [view, ...others.slice(0, 1)];
+      const isNear = by.some((one) => isNearEnough(look, one, need(value)));
+      if (isKnown && (asked.length < 2 || isNear)) return { value, newestBlock: look.newest };
       isAnyBehind = true;
     }
     if (!isAnyBehind) break;
@@ -71,6 +86,27 @@ export async function judgeNearHead<T>(
   const [first] = unresponsive;
   if (first !== undefined) throw first;
   throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+}
+
+/** All that are there: one that is behind must not be left out for what another one claims to have. */
+function othersBeside(view: ChainView, asked: readonly ChainView[]): readonly ChainView[] {
+  return asked.filter(({ health }) => health !== view.health && isPresent(health));
+}
+
+/** @returns `undefined` when it, or a second one that is there, does not answer. */
+async function askTwo<T>(
+  view: ChainView,
+  [second, third]: readonly ChainView[],
+  ask: (view: ChainView) => Promise<Done<T>>,
+  join: Join<T>,
+): Promise<Done<T>> {
+  const [own, other] = await Promise.all([ask(view), second && ask(second)]);
+  if (own === undefined || second === undefined) return own;
+  // It may have turned out to be away only now.
+  if (other === undefined) return isPresent(second.health) ? undefined : own;
+  const both = join([own.value, other.value]);
+  const decisive = both.isContradicted && third !== undefined ? await ask(third) : undefined;
+  return decisive === undefined ? both : join([own.value, other.value, decisive.value]);
 }
 
 function isNearEnough(look: HeadsLook, { health }: ChainView, need: NeededHead): boolean {

@@ -21,12 +21,27 @@ export interface ConfirmedAccount {
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
 export async function confirmedAccount(chain: Asked, payer: Address): Promise<ConfirmedAccount> {
+  const { usedNonces, balanceWei } = await confirmedLevel(chain, payer, payer);
+  return { used: usedNonces, balanceWei };
+}
+
+/**
+ * The balance of one account, and how many account nonces of another one are used, at the newest block: what two
+ * endpoints say of it, where there are two.
+ *
+ * @throws ChainUnavailableError, EndpointsDisagreeError
+ */
+export async function confirmedLevel(
+  chain: Asked,
+  of: Address,
+  sender: Address,
+): Promise<{ readonly balanceWei: bigint; readonly usedNonces: number }> {
   const block = await chain.withView((view) => view.latestBlock());
-  const [used, balanceWei] = await Promise.all([
-    chain.transactionCountAt(payer, block),
-    balanceAt(chain, payer, block.hash),
+  const [usedNonces, balanceWei] = await Promise.all([
+    chain.transactionCountAt(sender, block),
+    balanceAt(chain, of, block.hash),
   ]);
-  return { used, balanceWei };
+  return { balanceWei, usedNonces };
 }
 
 /**
@@ -58,11 +73,11 @@ export async function confirmedPayer(
   };
 }
 
-function balanceAt(chain: Asked, payer: Address, blockHash: Hex): Promise<bigint> {
+function balanceAt(chain: Asked, account: Address, blockHash: Hex): Promise<bigint> {
   return chain.agree({
-    what: 'balance of a payer',
+    what: 'balance',
     read: async (view) => {
-      const value = await view.balance(payer, { blockHash });
+      const value = await view.balance(account, { blockHash });
       return { value, key: String(value), subject: blockHash };
     },
   });

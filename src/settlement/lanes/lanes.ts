@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { HeadWatcher } from '../../platform/chain/head-watcher.js';
+import { confirmedLevel } from '../../platform/chain/payer-account.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
@@ -248,15 +249,7 @@ export class Lanes {
       runnerFor(own.address, new RefillSigner(own, rules), {
         treasury: {
           ...{ rules, store: refills, levels: () => laneQueries.all() },
-          look: (address) =>
-            chain.withView(async (view) => {
-              const at = { blockHash: (await view.latestBlock()).hash };
-              const [balanceWei, usedNonces] = await Promise.all([
-                view.balance(address, at),
-                view.transactionCount(own.address, at),
-              ]);
-              return { balanceWei, usedNonces };
-            }),
+          look: (address) => confirmedLevel(chain, address, own.address),
         },
         // The cap of its day is the budget of its lane.
         budgets: { laneWei: settings.dailyCapWei, payeeWei: undefined },

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Address, encodeAbiParameters, type Hex } from 'viem';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
-import type { NeededHead } from '../../../platform/chain/judgement.js';
+import type { Join, NeededHead } from '../../../platform/chain/judgement.js';
 import { CallNotSentError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type {
@@ -92,6 +92,9 @@ class View extends JudgingChain {
 
 describe('the last look before money is spent', () => {
   let view: View;
+  /** A second endpoint, where there is one, and a third one. */
+  let others: View[];
+  let told: string[];
   let needed: NeededHead[];
   let decided: number;
   let suspension: AssetSuspension;
@@ -100,6 +103,8 @@ describe('the last look before money is spent', () => {
 
   beforeEach(() => {
     view = new View();
+    others = [];
+    told = [];
     needed = [];
     decided = 0;
     suspension = new AssetSuspension();
@@ -108,11 +113,20 @@ describe('the last look before money is spent', () => {
       maxGas: gasBoundOf(0n),
     };
     const chain = {
-      judge: async <T>(work: (one: ChainView) => Promise<T>, need: (value: T) => NeededHead) => {
-        const value = await work(view as unknown as ChainView);
+      judgeByTwo: async <T>(
+        work: (one: ChainView) => Promise<T>,
+        need: (value: T) => NeededHead,
+        join: Join<T>,
+      ) => {
+        const [own, ...more] = await Promise.all(
+          [view, ...others].map((one) => work(one as unknown as ChainView)),
+        );
+        if (own === undefined) throw new Error('a view');
+        const value = more.length === 0 ? own : join([own, ...more]).value;
         needed.push(need(value));
         return { value, newestBlock: 77n };
       },
+      noteDisagreement: (what: string) => told.push(what),
     } as unknown as EvmChain;
     simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
       ...{ maxGas: CAP, walletFactories: new Set([FACTORY]), onError: () => undefined },
@@ -244,6 +258,51 @@ describe('the last look before money is spent', () => {
       view.joint = [true, true];
       view.code.add(PAYER);
       expect(short(await recheck(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+    });
+  });
+
+  describe('by two endpoints', () => {
+    let other: View;
+    beforeEach(() => {
+      other = new View();
+      others = [other];
+    });
+
+    it('sends nothing that one of them says would not pay, and tells it when that lasts', async () => {
+      other.balance = 0n;
+      other.alone.set(payeeOf('a'), NOT_PAID);
+      for (const tellings of [[], ['simulation']]) {
+        const [rechecked] = await recheck(anItem('a'), anItem('b'));
+        expect(short(rechecked === undefined ? [] : [rechecked])).toEqual({
+          groups: [['b', CAP]],
+          refusals: [],
+        });
+        expect(rechecked?.undecided.map(({ id }) => id)).toEqual(['a']);
+        expect(told).toEqual(tellings);
+      }
+    });
+
+    it('refuses what both of them refuse', async () => {
+      for (const one of [view, other]) one.alone.set(payeeOf('a'), NOT_PAID);
+      other.isUsed = true;
+      expect(short(await recheck(anItem('a'))).refusals).toEqual([
+        'a: invalid_exact_evm_nonce_already_used',
+      ]);
+    });
+
+    it('is decided by a third one', async () => {
+      others = [other, new View()];
+      other.alone.set(payeeOf('a'), NOT_PAID);
+      expect(short(await recheck(anItem('a'))).groups).toEqual([['a', CAP]]);
+    });
+
+    it('joins only what both have seen go together, with the higher limit of gas', async () => {
+      view.joint = [true, true, true];
+      other.joint = [true, true, false];
+      expect(short(await recheck(anItem('a'), anItem('b'), anItem('c'))).groups).toEqual([
+        ['a,b', batchGas([LIMIT, LIMIT, LIMIT])],
+        ['c', CAP],
+      ]);
     });
   });
 

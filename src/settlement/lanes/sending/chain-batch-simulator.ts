@@ -44,13 +44,15 @@ type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
 
 /**
  * The last look before money is spent: everything ready is simulated as it will be sent, from the
- * lane's own account and at its price. Each settlement has a verdict of its own, also where one call
- * carries many.
+ * lane's own account and at its price, by two endpoints where two are there: one that says of everything that it
+ * succeeds must not cost gas. Each settlement has a verdict of its own, also where one call carries many.
  *
  * Code that is not known to behave is looked at beside the lane's loop: it delays nobody but itself.
  */
 export class ChainBatchSimulator<T extends Sendable> {
   readonly #slow: SlowChecks<T>;
+  /** What two endpoints have contradicted each other about at the last look. */
+  #contradicted: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly chain: EvmChain,
@@ -124,13 +126,27 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   /** What is sent was good in the newest block that anybody knows of. */
   async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
-    const { value, newestBlock } = await this.chain.judge(
+    const contradicted = new Set<string>();
+    const { value, newestBlock } = await this.chain.judgeByTwo(
       look,
       ({ groups, refusals }) =>
         groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
-      true,
+      (looks) => {
+        const { looked, contradictions } = saidByTwo(looks);
+        contradicted.clear();
+        for (const { id } of contradictions) contradicted.add(id);
+        return { value: looked, isContradicted: contradictions.length > 0 };
+      },
     );
+    this.#noteContradictions(contradicted);
     return { ...value, blockNumber: newestBlock };
+  }
+
+  /** Endpoints hear of a block one after the other: only what they still contradict each other about later is told. */
+  #noteContradictions(contradicted: ReadonlySet<string>): void {
+    const isAgain = [...contradicted].some((id) => this.#contradicted.has(id));
+    if (isAgain) this.chain.noteDisagreement('simulation');
+    this.#contradicted = contradicted;
   }
 
   // ---------------------------------------------------------------- beside the loop
@@ -247,6 +263,71 @@ export class ChainBatchSimulator<T extends Sendable> {
   #capOf(payment: AcceptedPayment): bigint {
     return gasCapOf(payment, this.options.maxGas);
   }
+}
+
+type Said<T extends Sendable> =
+  | { readonly kind: 'good'; readonly item: T; readonly group: Looked<T>['groups'][number] }
+  | { readonly kind: 'refused'; readonly item: T; readonly reason: Reason }
+  | { readonly kind: 'undecided'; readonly item: T };
+
+/** What a look says of each settlement. What is still looked at beside the loop is not among them. */
+function saidOfEach<T extends Sendable>(look: Looked<T>): ReadonlyMap<string, Said<T>> {
+  return new Map<string, Said<T>>([
+    ...look.groups.flatMap((group) =>
+      group.items.map((item) => [item.id, { kind: 'good', item, group }] as const),
+    ),
+    ...look.refusals.map(
+      ({ item, reason }) => [item.id, { kind: 'refused', item, reason }] as const,
+    ),
+    ...look.undecided.map((item) => [item.id, { kind: 'undecided', item }] as const),
+  ]);
+}
+
+/**
+ * What two endpoints say of each settlement. What goes, goes in company only as both have seen it go, with the
+ * higher one of two limits of gas. Where they contradict each other and no third one decides, it is looked at again.
+ */
+function saidByTwo<T extends Sendable>(
+  looks: readonly Looked<T>[],
+): { readonly looked: Looked<T>; readonly contradictions: readonly T[] } {
+  const said = looks.map(saidOfEach);
+  const groups = looks.flatMap((look) => look.groups);
+  const joint = new Map<string, { items: T[]; gas: bigint }>();
+  const refusals: { item: T; reason: Reason }[] = [];
+  const undecided: T[] = [];
+  const contradictions: T[] = [];
+  for (const id of said[0]?.keys() ?? []) {
+    const words = said.flatMap((one) => one.get(id) ?? []);
+    const [first] = words;
+    // Where one looks at it beside the loop, that look decides.
+    if (first === undefined || words.length < looks.length) continue;
+    const good = words.filter((one) => one.kind === 'good');
+    const refused = words.filter((one) => one.kind === 'refused');
+    const [own, other] = good;
+    const [refusal] = refused;
+    if (own !== undefined && other !== undefined) {
+      const key = [own, other].map(({ group }) => groups.indexOf(group)).join();
+      const gas = own.group.gas > other.group.gas ? own.group.gas : other.group.gas;
+      const group = joint.get(key) ?? { items: [], gas };
+      group.items.push(own.item);
+      joint.set(key, group);
+    } else if (refused.length > 1 && refusal !== undefined) {
+      refusals.push({ item: refusal.item, reason: reasonOf(refused) ?? refusal.reason });
+    } else {
+      undecided.push(first.item);
+      if (own !== undefined && refusal !== undefined) contradictions.push(first.item);
+    }
+  }
+  return { looked: { groups: [...joint.values()], refusals, undecided }, contradictions };
+}
+
+/** That it is used, where one of them says so: what that means is asked of a final block. */
+function reasonOf<T extends Sendable>(
+  refused: readonly Extract<Said<T>, { kind: 'refused' }>[],
+): Reason | undefined {
+  return refused.find(
+    ({ item, reason }) => reason === actionOf(item.payment.authorization).reasons.used,
+  )?.reason;
 }
 
 /** What was judged one by one, in one. */
