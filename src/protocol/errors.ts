@@ -27,6 +27,14 @@ export class EndpointsDisagreeError extends ChainUnavailableError {
   }
 }
 
+/** An endpoint has proved that it cannot answer a kind of question: it is no witness of what needs it. */
+export class CannotAnswerError extends ChainUnavailableError {
+  constructor(chainId: number, operation: string) {
+    super(chainId, operation);
+    this.name = 'CannotAnswerError';
+  }
+}
+
 /** One call has no answer, and the node is not the reason: what fails like that is tried again alone. */
 export abstract class CallUnansweredError extends ChainUnavailableError {}
 

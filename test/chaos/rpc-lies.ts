@@ -11,12 +11,16 @@ export const LIES = [
   'finalized_hash',
   /** The head is far ahead of every block there is. */
   'head',
+  /** The head is a few blocks ahead, and each of them follows on the one before. */
+  'head_leaps',
   /** What reverted succeeded, with the logs it would have had. */
   'receipt_success',
   /** What succeeded reverted. */
   'receipt_failure',
   /** No receipt is known. */
   'receipt_missing',
+  /** Receipts are not served. */
+  'receipts_refused',
   /** The least tip is above every cap. */
   'least_tip',
   /** The price of gas is far above what anybody pays. */
@@ -50,6 +54,7 @@ type Json = Record<string, unknown>;
 type AskNode = (method: string, params: unknown[]) => Promise<unknown>;
 
 const FAR_AHEAD = 1000n;
+const LEAP = 8n;
 const NONCES_AHEAD = 3n;
 /** 1000 gwei: the cap is 5. */
 const ABSURD_PRICE_WEI = 10n ** 12n;
@@ -87,6 +92,12 @@ export async function tellLie(
     case 'head':
       if (method === 'eth_blockNumber') return said(more(result, FAR_AHEAD));
       return isBlock(call, 'latest') && isObject(result) ? said(await nowhere(node)) : reply;
+    case 'head_leaps':
+      return method === 'eth_getBlockByNumber' ? said(await leapt(call, result, node)) : reply;
+    case 'receipts_refused':
+      return method === 'eth_getTransactionReceipt'
+        ? refused(-32_000, 'transaction indexing is in progress')
+        : reply;
     case 'receipt_success':
       return isReceipt(call, result) && result['status'] === '0x0'
         ? said(await promoted(result, node, forge))
@@ -129,6 +140,23 @@ async function promoted(receipt: Json, node: AskNode, forge: Forger): Promise<Js
     removed: false,
   }));
   return { ...receipt, status: '0x1', logs };
+}
+
+/** Blocks that are made up by their numbers, on top of the newest one there is. */
+async function leapt(
+  { params: [name] }: RpcCall,
+  result: unknown,
+  node: AskNode,
+): Promise<unknown> {
+  const head = await node('eth_getBlockByNumber', ['latest', false]);
+  if (!isObject(head)) throw new Error('a node without a head');
+  const newest = BigInt(String(head['number']));
+  const number =
+    name === 'latest' ? newest + LEAP : BigInt(String(name).startsWith('0x') ? String(name) : 0);
+  if (number <= newest || number > newest + LEAP) return result;
+  const madeUp = (at: bigint): string => numberToHex(2n ** 200n + at, { size: 32 });
+  const parentHash = number === newest + 1n ? head['hash'] : madeUp(number - 1n);
+  return { ...head, number: numberToHex(number), hash: madeUp(number), parentHash };
 }
 
 async function nowhere(node: AskNode): Promise<Json> {

@@ -1,6 +1,7 @@
 import type { BlockHeader } from '../../platform/chain/block.js';
 import { type EndpointHealth, LAG_MAX_BLOCKS } from '../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { Ability } from '../../platform/chain/refusals.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
@@ -10,7 +11,7 @@ export type NetworkTrouble =
   'wrong_chain' | 'rpc_unreachable' | 'head_stale' | 'no_lane' | NonNullable<LaneStatus['trouble']>;
 
 /** Why an endpoint is not asked, or is the last choice. */
-export type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging';
+export type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
 
 /** What the last probe and the calls since then have shown. An endpoint goes by its place in `RPC_URLS`. */
 export interface EndpointReport {
@@ -23,6 +24,8 @@ export interface EndpointReport {
   readonly hasFinalizedTag?: boolean;
   readonly hasLogs?: boolean;
   readonly acceptsBatches: boolean;
+  /** What it has proved that it cannot answer: of that the others are believed without it. */
+  readonly cannotAnswer?: readonly Ability[];
 }
 
 /** What can be said of one network without asking anybody now. */
@@ -73,7 +76,7 @@ export function networkHealth(
 }
 
 function endpointReport(health: EndpointHealth, index: number, now: number): EndpointReport {
-  const { head, lag, hasFinalizedTag, hasLogs, endpoint } = health;
+  const { head, lag, hasFinalizedTag, hasLogs, endpoint, refusals } = health;
   const code = endpointTrouble(health);
   return {
     endpoint: index,
@@ -83,13 +86,15 @@ function endpointReport(health: EndpointHealth, index: number, now: number): End
     ...(hasFinalizedTag !== undefined && { hasFinalizedTag }),
     ...(hasLogs !== undefined && { hasLogs }),
     acceptsBatches: endpoint.acceptsBatches,
+    ...(refusals.proved.length > 0 && { cannotAnswer: refusals.proved }),
   };
 }
 
 function endpointTrouble(health: EndpointHealth): EndpointTrouble | undefined {
   if (health.isRightChain === false) return 'wrong_chain';
   if (health.isReachable === false) return 'unreachable';
-  return health.lag > LAG_MAX_BLOCKS ? 'lagging' : undefined;
+  if (health.lag > LAG_MAX_BLOCKS) return 'lagging';
+  return health.refusals.proved.length > 0 ? 'cannot_answer' : undefined;
 }
 
 /** Milliseconds since a block's own time; a clock that is ahead of ours makes none. */

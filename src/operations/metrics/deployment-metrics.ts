@@ -88,15 +88,21 @@ function networkGauges(gauge: GaugeMaker): (network: NetworkHealth) => void {
     'Blocks an endpoint was behind the best one when both were probed.',
     ['network', 'endpoint'],
   );
+  const cannotAnswer = gauge(
+    'x402_rpc_endpoint_cannot_answer',
+    'What an endpoint has proved that it cannot answer, by error after error: 1 each.',
+    ['network', 'endpoint', 'what'],
+  );
   return ({ network, canSettle: can, code, headAgeMs, endpoints }) => {
     canSettle.set({ network }, can ? 1 : 0);
     if (code !== undefined) trouble.set({ network, code }, 1);
     if (headAgeMs !== undefined) headAge.set({ network }, headAgeMs / 1000);
-    for (const { endpoint, code: endpointCode, lagBlocks } of endpoints) {
+    for (const { endpoint, code: endpointCode, lagBlocks, cannotAnswer: abilities } of endpoints) {
       const labels = { network, endpoint: String(endpoint) };
-      const isUp = endpointCode === undefined || endpointCode === 'lagging';
-      up.set(labels, isUp ? 1 : 0);
+      const isDown = endpointCode === 'unreachable' || endpointCode === 'wrong_chain';
+      up.set(labels, isDown ? 0 : 1);
       lag.set(labels, lagBlocks);
+      for (const what of abilities ?? []) cannotAnswer.set({ ...labels, what }, 1);
     }
   };
 }

@@ -1,6 +1,10 @@
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import {
+  CannotAnswerError,
+  ChainUnavailableError,
+  EndpointsDisagreeError,
+} from '../../protocol/errors.js';
 import type { ChainView } from './chain-view.js';
-import { isPresent } from './endpoint-health.js';
+import { type EndpointHealth, isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
 
 /** What one endpoint said of a fact. */
@@ -44,8 +48,8 @@ interface Said<T> {
 
 /**
  * Asks two endpoints, and believes what both of them say. A third one decides where the first two
- * differ. Where the others are absent (they have not answered for a while, or are stuck) one is
- * believed alone: it is better to work on than to stand because a node is gone.
+ * differ. Where the others are absent (they have not answered for a while, are stuck, or have proved that they cannot
+ * answer this) one is believed alone: it is better to work on than to stand because a node is gone.
  *
  * @throws ChainUnavailableError when nobody answers, or a second one does not just now: ask again soon.
  * @throws EndpointsDisagreeError when no two say the same.
@@ -54,13 +58,16 @@ export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> 
   const asked = presentAmong(panel.views);
   const said: Said<T>[] = question.known === undefined ? [] : [question.known];
   const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
+  /** What one has proved that it cannot answer it does not witness. */
+  const unable = new Set<EndpointHealth>();
   let isAnyMissing = false;
   while (waiting.length > 0 && !isSettled(said)) {
     const answers = await Promise.all(
       waiting.splice(0, Math.max(1, 2 - said.length)).map((view) => ask(view, question)),
     );
-    said.push(...answers.filter((one) => one !== undefined));
-    isAnyMissing ||= answers.includes(undefined);
+    said.push(...answers.flatMap((one) => one.said ?? []));
+    for (const { view, isUnable } of answers) if (isUnable) unable.add(view.health);
+    isAnyMissing ||= answers.some((one) => one.said === undefined && !one.isUnable);
   }
   const agreed = agreedAmong(said);
   if (said.length > 1) {
@@ -73,7 +80,7 @@ export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> 
   const [only] = said;
   if (isAnyMissing) panel.onMissingWitness();
   // One that was there a moment ago has a second chance; if it stays away it is absent then.
-  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, said);
+  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, said, unable);
   if (only === undefined || mayComeBack) {
     throw new ChainUnavailableError(panel.chainId, question.what);
   }
@@ -97,12 +104,19 @@ function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
   return present.length === 0 ? views : present;
 }
 
-async function ask<T>(view: ChainView, { read }: Question<T>): Promise<Said<T> | undefined> {
+interface Answer<T> {
+  readonly view: ChainView;
+  readonly said: Said<T> | undefined;
+  readonly isUnable: boolean;
+}
+
+async function ask<T>(view: ChainView, { read }: Question<T>): Promise<Answer<T>> {
   try {
-    return { view, claim: await read(view.within(WITNESS_TIMEOUT_MS)) };
+    const claim = await read(view.within(WITNESS_TIMEOUT_MS));
+    return { view, said: { view, claim }, isUnable: false };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    return undefined;
+    return { view, said: undefined, isUnable: error instanceof CannotAnswerError };
   }
 }
 
@@ -124,8 +138,13 @@ function differ<T>(said: readonly Said<T>[]): boolean {
   );
 }
 
-function isAnySilentPresent<T>(asked: readonly ChainView[], said: readonly Said<T>[]): boolean {
+function isAnySilentPresent<T>(
+  asked: readonly ChainView[],
+  said: readonly Said<T>[],
+  unable: ReadonlySet<EndpointHealth>,
+): boolean {
   return asked.some(
-    ({ health }) => isPresent(health) && said.every(({ view }) => view.health !== health),
+    ({ health }) =>
+      isPresent(health) && !unable.has(health) && said.every(({ view }) => view.health !== health),
   );
 }

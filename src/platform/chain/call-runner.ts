@@ -1,6 +1,7 @@
 import { type Address, isHex } from 'viem';
 import {
   CallNotSentError,
+  CannotAnswerError,
   ChainUnavailableError,
   CodeUnresponsiveError,
 } from '../../protocol/errors.js';
@@ -18,7 +19,12 @@ import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
 import type { ContractPresence } from './contract-presence.js';
 import { decodeEffectCall, EFFECT_CALL_GAS, effectCall } from './effect-call.js';
-import { type EndpointHealth, noteFailure } from './endpoint-health.js';
+import {
+  type EndpointHealth,
+  isAtShownBlock,
+  noteFailure,
+  noteOutcome,
+} from './endpoint-health.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
@@ -220,18 +226,24 @@ export class CallRunner {
     const answer = await ask();
     const outcome = readCallOutcome(answer);
     if (outcome === undefined) {
+      if (this.#noteOutcome(options.at, answer)) {
+        throw new CannotAnswerError(this.parts.chainId, 'eth_call');
+      }
       throw answer.kind === 'silent'
         ? await this.#silence('eth_call', traffic, answer)
         : this.#unavailable('eth_call');
     }
-    if (outcome !== 'unclear') return outcome;
+    if (outcome !== 'unclear') {
+      this.#noteOutcome(options.at, RAN);
+      return outcome;
+    }
     // A node that fails every second call has now and then failed this one, and not the one beside it.
     for (let round = 0; round < ROUNDS_TO_BE_SURE; round += 1) {
       const [next, canRun] = await Promise.all([
         ask().then(readCallOutcome),
         this.#canRun(options),
       ]);
-      if (!canRun || next === undefined) throw this.#unavailable('eth_call');
+      if (!canRun || next === undefined) throw this.#notRun(options.at);
       if (next !== 'unclear') return next;
     }
     return { status: 'halted' };
@@ -242,7 +254,15 @@ export class CallRunner {
     const params = callParams({ to: IDENTITY_PRECOMPILE, data: '0x' }, options);
     const { endpoint } = this.parts.health;
     const answer = await endpoint.request('eth_call', params, CONTROL_TIMEOUT_MS);
+    this.#noteOutcome(options.at, answer);
     return answer.kind === 'result' && isHex(answer.value);
+  }
+
+  /** Of a call that was not run, or cannot fail. @returns whether this endpoint cannot answer such calls. */
+  #noteOutcome(at: unknown, answer: RpcOutcome): boolean {
+    const { health } = this.parts;
+    if (at === 'latest') return noteOutcome(health, 'calls', answer);
+    return isAtShownBlock(at, health.blocks) && noteOutcome(health, 'state', answer);
   }
 
   /** Whose fault it is that there is no answer: ours, that of a node which answers nothing, or this call's. */
@@ -271,11 +291,21 @@ export class CallRunner {
       : health.endpoint.request(method, params, timeoutMs, { ...traffic, gas });
   }
 
+  #notRun(at: unknown): ChainUnavailableError {
+    const { health, chainId } = this.parts;
+    return health.refusals.has(at === 'latest' ? 'calls' : 'state')
+      ? new CannotAnswerError(chainId, 'eth_call')
+      : this.#unavailable('eth_call');
+  }
+
   #unavailable(operation: string): ChainUnavailableError {
     noteFailure(this.parts.health);
     return new ChainUnavailableError(this.parts.chainId, operation);
   }
 }
+
+/** A call was run, whatever came of it. */
+const RAN: RpcOutcome = { kind: 'result', value: undefined };
 
 /** Trusted code is believed when it returns. */
 const PAID_AT_ITS_WORD: Effect = { status: 'paid', gasUsed: undefined };

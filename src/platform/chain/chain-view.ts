@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { CannotAnswerError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import type { Call } from '../../protocol/evm/calls.js';
 import {
@@ -21,8 +21,17 @@ import type {
   TransactionCall,
 } from './chain-queries.js';
 import type { ContractPresence } from './contract-presence.js';
-import { type EndpointHealth, noteAnswer, noteFailure, noteHead } from './endpoint-health.js';
+import {
+  type EndpointHealth,
+  isAtShownBlock,
+  noteAnswer,
+  noteBlock,
+  noteFailure,
+  noteHead,
+  noteOutcome,
+} from './endpoint-health.js';
 import { type FoundLog, readLogs, readReceipt, type Receipt } from './receipt.js';
+import type { Ability } from './refusals.js';
 
 /** Long enough for a slow node, short enough to ask another one within a client's patience. */
 const READ_TIMEOUT_MS = 2500;
@@ -75,7 +84,9 @@ export class ChainView implements ChainQueries {
   }
 
   async #block(name: string): Promise<BlockHeader | undefined> {
-    return readBlockHeader(await this.#read('eth_getBlockByNumber', [name, false]));
+    const header = readBlockHeader(await this.#read('eth_getBlockByNumber', [name, false]));
+    if (header !== undefined) noteBlock(this.health, header);
+    return header;
   }
 
   async fullBlock(number: bigint): Promise<FullBlock | undefined> {
@@ -223,6 +234,9 @@ export class ChainView implements ChainQueries {
   /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
+    if (noteOutcome(this.health, abilityFor(method, params, this.health), answer)) {
+      throw new CannotAnswerError(this.chainId, method);
+    }
     if (answer.kind !== 'result') throw this.#unavailable(method);
     noteAnswer(this.health);
     return answer.value;
@@ -238,6 +252,28 @@ export class ChainView implements ChainQueries {
   #unavailable(operation: string): ChainUnavailableError {
     noteFailure(this.health);
     return new ChainUnavailableError(this.chainId, operation);
+  }
+}
+
+/** What an error to this question says of its endpoint: of what it need not have it says nothing. */
+function abilityFor(
+  method: string,
+  params: readonly unknown[],
+  { blocks, shown }: EndpointHealth,
+): Ability | undefined {
+  const [first, point] = params;
+  switch (method) {
+    case 'eth_getTransactionReceipt':
+      return 'receipts';
+    case 'eth_getBlockByNumber':
+      return isHex(first) && point === false && BigInt(first) <= (shown?.number ?? -1n)
+        ? 'blocks'
+        : undefined;
+    case 'eth_getTransactionCount':
+    case 'eth_getBalance':
+      return isAtShownBlock(point, blocks) ? 'state' : undefined;
+    default:
+      return undefined;
   }
 }
 

@@ -45,8 +45,9 @@ function chainLog(
     );
   }
   return {
-    endpointChanged: ({ endpoint, what }) => {
-      logger[what === 'reachable' ? 'info' : 'warn']({ network, endpoint, what }, 'RPC endpoint');
+    endpointChanged: (change) => {
+      const isGood = change.what === 'reachable' || change.what === 'answers_again';
+      logger[isGood ? 'info' : 'warn']({ network, ...change }, 'RPC endpoint');
     },
     contractFound: (contract, isPresent) => {
       if (!isPresent) logger.warn({ network, contract }, 'contract is not deployed on this chain');

@@ -1,6 +1,10 @@
+import type { Hex } from 'viem';
 import type { BlockHeader } from './block.js';
 import { JointCalls } from './joint/joint-calls.js';
+import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
+import { isRateLimit } from './rpc/rpc-classes.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 /** What the last probe and the calls since then have shown about one endpoint. */
 export interface EndpointHealth {
@@ -20,6 +24,10 @@ export interface EndpointHealth {
   headSince: number;
   /** Milliseconds between the newest blocks of its chain, by its own headers. */
   blockTimeMs: number | undefined;
+  /** What it has proved that it cannot answer. */
+  readonly refusals: Refusals;
+  /** Hashes of the blocks it has shown lately: of those it must be able to tell the state. */
+  readonly blocks: Set<Hex>;
   hasFinalizedTag: boolean | undefined;
   hasLogs: boolean | undefined;
   /** Probes in a row that were answered without logs. */
@@ -55,12 +63,18 @@ const SILENT_BLOCKS = 4;
 const UNKNOWN_BLOCK_TIME_MS = 15_000;
 /** No header makes a node wait longer than this many milliseconds for its next block. */
 const BLOCK_TIME_MOST_MS = 60_000;
+const BLOCKS_KEPT = 128;
 /** What a refusal taught is forgotten after this long: it may have been a mistake. */
 const TIP_KEPT_MS = 10_000;
 
-export function newEndpointHealth(endpoint: RpcCaller): EndpointHealth {
+export function newEndpointHealth(
+  endpoint: RpcCaller,
+  onAbility: (ability: Ability, isAnswered: boolean) => void = () => undefined,
+): EndpointHealth {
   return {
     endpoint,
+    refusals: new Refusals(onAbility),
+    blocks: new Set(),
     joint: new JointCalls(endpoint),
     isReachable: undefined,
     isRightChain: undefined,
@@ -88,6 +102,33 @@ export function noteFailure(health: EndpointHealth): void {
 
 export function noteAnswer(health: EndpointHealth): void {
   health.failingSince = undefined;
+}
+
+/** A block that it has shown, newest or not. */
+export function noteBlock({ blocks }: EndpointHealth, { hash }: BlockHeader): void {
+  blocks.delete(hash);
+  blocks.add(hash);
+  const [oldest] = blocks;
+  if (oldest !== undefined && blocks.size > BLOCKS_KEPT) blocks.delete(oldest);
+}
+
+/** Whether a block, as JSON-RPC names it, is one by its hash that an endpoint has shown itself. */
+export function isAtShownBlock(point: unknown, blocks: ReadonlySet<Hex>): boolean {
+  if (typeof point !== 'object' || point === null || !('blockHash' in point)) return false;
+  return blocks.has(point.blockHash as Hex);
+}
+
+/** @returns whether it has proved that it cannot answer what it was asked for as a witness. */
+export function noteOutcome(
+  { refusals, shown }: EndpointHealth,
+  ability: Ability | undefined,
+  outcome: RpcOutcome,
+): boolean {
+  if (ability === undefined) return false;
+  if (outcome.kind === 'result') refusals.answered(ability);
+  if (outcome.kind !== 'error' || isRateLimit(outcome.error)) return false;
+  refusals.refused(ability, shown?.number ?? 0n);
+  return refusals.has(ability);
 }
 
 /** What it says is its newest block: whether that is so is found out by others. */
@@ -170,14 +211,16 @@ export function isPresent(health: EndpointHealth): boolean {
 }
 
 /**
- * Endpoints in the order to ask them: the operator's order, those that lag or failed just now last.
+ * Endpoints in the order to ask them: the operator's order, those that lag, cannot answer something or failed just now
+ * last.
  * One on another chain is never asked.
  */
 export function byPreference(all: readonly EndpointHealth[]): EndpointHealth[] {
   const now = performance.now();
   const penalty = (health: EndpointHealth): number =>
-    (isPresent(health) ? 0 : 4) +
-    (health.lag > LAG_MAX_BLOCKS ? 2 : 0) +
+    (isPresent(health) ? 0 : 8) +
+    (health.lag > LAG_MAX_BLOCKS ? 4 : 0) +
+    (health.refusals.proved.length > 0 ? 2 : 0) +
     (health.coolsUntil > now ? 1 : 0);
   return all
     .filter((health) => health.isRightChain !== false)

@@ -75,7 +75,10 @@ export class EvmChain {
         this.#probe.noteChain(health, false);
       };
       const endpoint = connect(`${config.chainId}-${index}`, url, onWrongChain);
-      const health = newEndpointHealth(endpoint);
+      const health = newEndpointHealth(endpoint, (ability, isAnswered) => {
+        const what = isAnswered ? 'answers_again' : 'cannot_answer';
+        parts.observer?.endpointChanged({ endpoint: endpoint.name, what, ability });
+      });
       return health;
     });
     const onDisagreement = this.noteDisagreement;

@@ -1,4 +1,8 @@
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import {
+  CannotAnswerError,
+  ChainUnavailableError,
+  EndpointsDisagreeError,
+} from '../../protocol/errors.js';
 import type { Panel } from './agreement.js';
 import type { BlockHeader } from './block.js';
 import type { ChainView } from './chain-view.js';
@@ -60,6 +64,7 @@ async function witnessClaim(
     return await witness.within(WITNESS_TIMEOUT_MS).finalizedBlock(latest);
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
+    if (error instanceof CannotAnswerError) return 'absent';
     panel.onMissingWitness();
     if (isPresent(witness.health)) throw error;
     return 'absent';

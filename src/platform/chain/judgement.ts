@@ -102,8 +102,11 @@ async function askTwo<T>(
 ): Promise<Done<T>> {
   const [own, other] = await Promise.all([ask(view), second && ask(second)]);
   if (own === undefined || second === undefined) return own;
-  // It may have turned out to be away only now.
-  if (other === undefined) return isPresent(second.health) ? undefined : own;
+  // It may have turned out only now that it is away, or cannot run calls at all.
+  if (other === undefined) {
+    const isWitness = isPresent(second.health) && !second.health.refusals.has('calls');
+    return isWitness ? undefined : own;
+  }
   const both = join([own.value, other.value]);
   const decisive = both.isContradicted && third !== undefined ? await ask(third) : undefined;
   return decisive === undefined ? both : join([own.value, other.value, decisive.value]);

@@ -1,0 +1,57 @@
+/** What an endpoint is asked as a witness. */
+export type Ability =
+  | 'receipts'
+  /** Blocks by their numbers. */
+  | 'blocks'
+  /** Accounts and calls at one block. */
+  | 'state'
+  /** Calls at the newest block. */
+  | 'calls';
+
+/** Refusals in a row that are proof, over so much time. */
+const REFUSALS = 5;
+const PERIOD_MS = 4000;
+
+interface Run {
+  count: number;
+  readonly since: number;
+  /** The newest block of the endpoint at the first of them. */
+  readonly head: bigint;
+}
+
+/**
+ * What an endpoint has proved that it cannot answer: it has said so by an error to what it must have, some times in a
+ * row and for some seconds, while its head moved. Silence is no proof, and neither is a limit of rates: a
+ * witness that is only slow for a moment stays one. Any answer ends it.
+ */
+export class Refusals {
+  readonly #runs = new Map<Ability, Run>();
+  readonly #proved = new Set<Ability>();
+
+  constructor(private readonly onChange: (ability: Ability, isAnswered: boolean) => void) {}
+
+  get proved(): readonly Ability[] {
+    return [...this.#proved];
+  }
+
+  has(ability: Ability): boolean {
+    return this.#proved.has(ability);
+  }
+
+  /** @param head - the number of the newest block it has shown. */
+  refused(ability: Ability, head: bigint): void {
+    const now = performance.now();
+    const run = this.#runs.get(ability) ?? { count: 0, since: now, head };
+    this.#runs.set(ability, run);
+    run.count += 1;
+    const isProof = run.count >= REFUSALS && now - run.since >= PERIOD_MS && head > run.head;
+    if (!isProof || this.#proved.has(ability)) return;
+    this.#proved.add(ability);
+    this.onChange(ability, false);
+  }
+
+  answered(ability: Ability): void {
+    this.#runs.delete(ability);
+    if (this.#proved.delete(ability)) this.onChange(ability, true);
+  }
+}
