@@ -1,3 +1,4 @@
+/* eslint max-lines: "off" */
 import type { Address, Hex } from 'viem';
 import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
