@@ -119,10 +119,5 @@ export default defineConfig(
     files: ['test/**', 'bench/**', '**/*.spec.ts', '**/*.builder.ts'],
     rules: { '@typescript-eslint/max-params': 'off' },
   },
-  {
-    files: ['src/**'],
-    ignores: ['**/*.spec.ts', '**/*.builder.ts'],
-    rules: { 'max-lines': ['error', 300] },
-  },
   { files: ['**/*.spec.ts', 'test/**'], rules: { '@typescript-eslint/unbound-method': 'off' } },
 );

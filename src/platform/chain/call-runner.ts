@@ -1,4 +1,3 @@
-/* eslint max-lines: "off" */
 import { type Address, isHex } from 'viem';
 import {
   CallNotSentError,

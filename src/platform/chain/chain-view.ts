@@ -1,4 +1,3 @@
-/* eslint max-lines: "off" */
 import { type Address, type Hex, isAddress, isHex } from 'viem';
 import { CannotAnswerError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';

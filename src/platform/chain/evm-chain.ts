@@ -1,4 +1,3 @@
-/* eslint max-lines: "off" */
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import {

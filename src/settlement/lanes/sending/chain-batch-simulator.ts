@@ -1,4 +1,3 @@
-/* eslint max-lines: "off" */
 import type { Address, Hex } from 'viem';
 import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
