@@ -5,7 +5,6 @@ import { catalogueContract } from '../../src/discovery/catalogue-contract.builde
 import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/lesson.builder.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
-import { PostgresOwnPlaces } from '../../src/discovery/postgres/postgres-own-places.js';
 import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
@@ -165,33 +164,17 @@ describe('a catalogue in PostgreSQL', () => {
     expect(await writer().learn(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
   });
 
-  it('knows what others are not to show: what is its own, taken back, or denied', async () => {
-    const at = (name: string) => `https://shop.example.com/${name}`;
-    await writer().learn(['ours', 'gone', 'old'].map((name) => aLesson({ resource: at(name) })));
-    const since = new Date(NOON - 30 * 86_400_000);
-    await database.current.pool.query(
-      `update x402.catalogue_entries set last_paid_at = $1 where resource like '%/old'`,
-      [new Date(since.getTime() - 1)],
-    );
+  it('knows what no payment lists: what is taken back, or denied', async () => {
+    const resource = 'https://shop.example.com/gone';
+    await writer().learn([aLesson({ resource })]);
     await new PostgresStatements(database.current.db).write({
-      ...{ action: 'remove', chainId: 56, payTo: PAYEE, type: 'http', resource: at('gone') },
+      ...{ action: 'remove', chainId: 56, payTo: PAYEE, type: 'http', resource },
       ...{ call: 'GET', words: {}, issuedAt: NOON, endsAt: undefined },
     });
     await database.current.pool.query(
       `insert into x402.catalogue_denials (kind, value) values ('host', 'bad.example.com'), ('payee', $1)`,
       [OTHER_PAYEE],
     );
-    const place = (resource: string, more: object = {}) => ({
-      ...{ chainId: 56, payTo: PAYEE, resource, ...more },
-    });
-    const places = [
-      ...[place(at('ours')), place(at('gone')), place('https://bad.example.com/a')],
-      ...[place(at('any'), { payTo: OTHER_PAYEE }), place(at('old')), place(at('new'))],
-      ...[place(at('ours'), { chainId: 97 }), place(at('ours'), { payTo: `0x${'e5'.repeat(20)}` })],
-      place(`${at('ours')}'"\\`),
-    ];
-    const own = new PostgresOwnPlaces(database.current.db);
-    expect([...(await own.withheld(places, since))].sort()).toEqual([0, 1, 2, 3]);
     const { removed, denied } = await standingRefusals(database.current.db);
     expect([...removed.values()]).toEqual([Infinity]);
     expect([...denied].sort()).toEqual([OTHER_PAYEE, 'bad.example.com']);

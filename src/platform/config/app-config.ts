@@ -40,12 +40,6 @@ import {
   listOf,
 } from './settings.js';
 import { signerKeySetting } from './signer-settings.js';
-import {
-  SOURCE_SETTINGS,
-  sourceProblems,
-  type SourcesConfig,
-  sourcesConfigOf,
-} from './source-settings.js';
 import { TRACES_SETTINGS, type TracesConfig, tracesConfigOf } from './traces-settings.js';
 import {
   ownWalletUrl,
@@ -111,7 +105,6 @@ const Settings = z.object({
   ...DOCTOR_SETTINGS,
   ...HUB_SETTINGS,
   ...HISTORY_SETTINGS,
-  ...SOURCE_SETTINGS,
   ...RECEIPT_SETTINGS,
   ...TRACES_SETTINGS,
 });
@@ -183,8 +176,6 @@ export class AppConfig {
   readonly hub: HubConfig;
   /** `undefined` when it is off. */
   readonly history: HistoryConfig | undefined;
-  /** Catalogues of others; `undefined` where none is asked. */
-  readonly sources: SourcesConfig | undefined;
   /** `undefined` when it is off. */
   readonly receipts: ReceiptConfig | undefined;
   /** `undefined` when they are off. */
@@ -224,7 +215,6 @@ export class AppConfig {
     this.doctor = doctorConfigOf(settings);
     this.hub = hubConfigOf(settings);
     this.receipts = receiptConfigOf(settings);
-    this.sources = sourcesConfigOf(settings);
     this.traces = tracesConfigOf(settings);
   }
 
@@ -284,7 +274,6 @@ export class AppConfig {
     const chainIds = [...new Set(usesLedger ? namedChains : [])];
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
-    problems.push(...sourceProblems(given));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     return new AppConfig(settings.data, { networks, wallet, redis, chainIds });
