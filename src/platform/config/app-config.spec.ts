@@ -483,6 +483,7 @@ describe('AppConfig', () => {
   it('pays for approvals of payers only where it is told a budget', () => {
     const limits = {
       ...{ gas: 100_000n, maxFeePerGas: 1_000_000_000n, topUpWei: 100_000_000_000_000n },
+      leastTipWei: 50_000_000n,
     };
     const sponsoringOf = (more: Record<string, string>) =>
       configOf(more).networks.map(({ approvalSponsoring }) => approvalSponsoring);
@@ -498,6 +499,7 @@ describe('AppConfig', () => {
     };
     expect(sponsoringOf(changed)[1]?.limits).toEqual({
       ...{ gas: 60_000n, maxFeePerGas: 100_000_000n, topUpWei: 6_000_000_000_000n },
+      leastTipWei: 50_000_000n,
     });
   });
 

@@ -10,6 +10,8 @@ export interface BuiltInNetwork {
   /** Public endpoints, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
   readonly publicRpcUrls: readonly string[];
   readonly tokens: readonly BuiltInToken[];
+  /** The least tip that validators take, in wei for a unit of gas. Providers may ask for more. */
+  readonly leastTipWei: bigint;
 }
 
 export interface BuiltInToken {
@@ -31,6 +33,7 @@ export interface BuiltInToken {
 export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   {
     chainId: 56,
+    leastTipWei: 50_000_000n,
     publicRpcUrls: [
       'https://bsc-dataseed.bnbchain.org',
       'https://bsc-dataseed.nariox.org',
@@ -100,6 +103,7 @@ export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   },
   {
     chainId: 97,
+    leastTipWei: 50_000_000n,
     publicRpcUrls: [
       'https://bsc-testnet-dataseed.bnbchain.org',
       'https://bsc-testnet.bnbchain.org',

@@ -106,7 +106,7 @@ export function readNetwork(
     maxGasPriceWei: settings.MAX_GAS_PRICE_GWEI,
     dailyGasBudgetWei: settings.GAS_BUDGET_DAILY,
     dailyPayeeGasBudgetWei: settings.GAS_BUDGET_PAYEE_DAILY,
-    approvalSponsoring: approvalSponsoringOf(settings),
+    approvalSponsoring: approvalSponsoringOf(settings, builtIn?.leastTipWei),
     treasury: treasuryOf(settings, keys, suffix, problems),
     knownTokens: builtIn?.tokens ?? [],
   };
@@ -120,6 +120,7 @@ export function checkWorkerHasKeys(networks: readonly NetworkConfig[], problems:
 
 function approvalSponsoringOf(
   settings: z.output<typeof ChainSettings>,
+  leastTipWei: bigint | undefined,
 ): ApprovalSponsoring | undefined {
   const dailyWei = settings.APPROVAL_SPONSORING;
   if (dailyWei === undefined || dailyWei === 0n) return undefined;
@@ -129,6 +130,7 @@ function approvalSponsoringOf(
       gas: BigInt(settings.APPROVAL_MAX_GAS),
       maxFeePerGas: settings.APPROVAL_MAX_FEE_GWEI,
       topUpWei: settings.APPROVAL_MAX_TOP_UP,
+      leastTipWei,
     },
   };
 }

@@ -10,6 +10,8 @@ export interface ApprovalLimits {
   readonly maxFeePerGas: bigint;
   /** Wei that a payer is sent for it. */
   readonly topUpWei: bigint;
+  /** The least tip that nodes of this chain take, in wei for a unit of gas; `undefined` where it is not known. */
+  readonly leastTipWei?: bigint | undefined;
 }
 
 /** A call that comes before a settlement, in a transaction of its own. */

@@ -22,8 +22,10 @@ export interface ApprovalCase {
   readonly settlement: Settlement;
 }
 
-/** Nodes suggest more than the least that they take. Who offers less than a fifth of it may wait for ever. */
-const PRICE_DIVISOR = 5n;
+/** Where the base fee is most of the price, nodes suggest a larger tip than the least that they take. */
+const TIP_DIVISOR = 5n;
+/** The base fee rises by an eighth a block at most. */
+const BASE_FEE_STEPS = 8n;
 
 /**
  * Why an approval would not be mined, or the payment would not succeed after it; `undefined` where both
@@ -64,20 +66,39 @@ async function readAccount(chain: ApprovalChain, payer: Address, hash: Hex): Pro
 function refusalByAccount(
   { used, pending, isKnown, balanceWei, baseFeePerGas = 0n, gasPriceWei }: PayerAccount,
   transaction: SentTransaction,
-  { topUpWei }: ApprovalLimits,
+  { topUpWei, leastTipWei }: ApprovalLimits,
 ): Reason | undefined {
-  const { accountNonce, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const { accountNonce } = transaction;
   if (used !== accountNonce) return 'erc20_approval_tx_nonce_mismatch';
   // What waits at this nonce is the approval itself, or something in its place.
   if (pending > used && !isKnown) return 'erc20_approval_tx_nonce_mismatch';
-  const offered = baseFeePerGas + maxPriorityFeePerGas;
-  const paid = offered < maxFeePerGas ? offered : maxFeePerGas;
-  if (paid < baseFeePerGas || paid < gasPriceWei / PRICE_DIVISOR) {
+  if (!isTakenByNodes(transaction, baseFeePerGas, gasPriceWei, leastTipWei)) {
     return 'erc20_approval_tx_underpriced';
   }
   return mostCostOfTransaction(transaction) - balanceWei > topUpWei
     ? 'erc20_approval_tx_too_expensive'
     : undefined;
+}
+
+/**
+ * Whether the next block can take it, at the least that nodes of this chain take. What no node takes would hold a
+ * place and the coins of its payer for nothing.
+ *
+ * @param leastTipWei - where the least of the chain is known.
+ */
+function isTakenByNodes(
+  { maxFeePerGas, maxPriorityFeePerGas }: SentTransaction,
+  baseFeePerGas: bigint,
+  gasPriceWei: bigint,
+  leastTipWei: bigint | undefined,
+): boolean {
+  const suggested = gasPriceWei > baseFeePerGas ? gasPriceWei - baseFeePerGas : 0n;
+  // Without a base fee the tip is the whole price, and what is suggested is all that is known to be taken.
+  const usual = baseFeePerGas === 0n ? suggested : suggested / TIP_DIVISOR;
+  const known = leastTipWei ?? usual;
+  const least = known < suggested ? known : suggested;
+  const nextBaseFee = baseFeePerGas + baseFeePerGas / BASE_FEE_STEPS;
+  return maxPriorityFeePerGas >= least && maxFeePerGas >= nextBaseFee + least;
 }
 
 async function refusalByEffect(

@@ -17,17 +17,19 @@ interface Asked {
   readonly scope?: VerifyScope;
   readonly extensions?: object;
   readonly signed?: Parameters<typeof anApprovalClaim>[1];
+  readonly leastTipWei?: bigint;
 }
 
 async function judge(chain: ApprovingChain, asked: Asked = {}): Promise<Verdict> {
-  const { isOn = true, scope = 'full', extensions = {}, signed } = asked;
+  const { isOn = true, scope = 'full', extensions = {}, signed, leastTipWei } = asked;
   const info = await anApprovalClaim({}, signed);
   const { payment, claim } = aPermit2Payment({
     signed: { from: OWNER_ADDRESS },
     extensions: { erc20ApprovalGasSponsoring: { info }, ...extensions },
   });
   const context = { ...aContext(chain), recoverSigner: recoverOwner };
-  const approvals = { chain, limits: LIMITS, confirm: chain.confirm };
+  const limits = { ...LIMITS, leastTipWei };
+  const approvals = { chain, limits, confirm: chain.confirm };
   const asking = isOn ? { ...context, approvals } : context;
   return EXACT_PERMIT2.verify(payment, claim, asking, scope);
 }
@@ -129,6 +131,26 @@ describe('a payment that brings the approval of its payer', () => {
       (chain) => (chain.suggestedWei = 600_000_000n),
       'erc20_approval_tx_underpriced',
     ],
+    [
+      'offers less than nodes suggest, where the tip is the whole price',
+      (chain) => (chain.suggestedWei = 100_000_001n),
+      'erc20_approval_tx_underpriced',
+    ],
+    [
+      'offers a fifth of the usual tip, where the base fee is the rest of the price',
+      (chain) => ((chain.baseFeePerGas = 1000n), (chain.suggestedWei = 500_001_000n)),
+      'valid',
+    ],
+    [
+      'can just pay the base fee that the next block may have',
+      (chain) => ((chain.baseFeePerGas = 850_000_000n), (chain.suggestedWei = 900_000_000n)),
+      'valid',
+    ],
+    [
+      'cannot pay the base fee that the next block may have',
+      (chain) => ((chain.baseFeePerGas = 950_000_000n), (chain.suggestedWei = 950_000_000n)),
+      'erc20_approval_tx_underpriced',
+    ],
     ['is on a chain without base fee', (chain) => (chain.baseFeePerGas = undefined), 'valid'],
     [
       'is refused by the token',
@@ -156,6 +178,16 @@ describe('a payment that brings the approval of its payer', () => {
     const chain = new ApprovingChain();
     change(chain);
     expect(reasonOf(await judge(chain))).toBe(expected);
+  });
+
+  it.each<[bigint, string]>([
+    [100_000_000n, 'valid'],
+    [100_000_001n, 'erc20_approval_tx_underpriced'],
+  ])('offers 100000000 wei where validators take %s at the least: %s', async (least, expected) => {
+    const chain = new ApprovingChain();
+    // Nodes suggest more than that, as they do while blocks are full.
+    chain.suggestedWei = 600_000_000n;
+    expect(reasonOf(await judge(chain, { leastTipWei: least }))).toBe(expected);
   });
 
   const lies: readonly (readonly [string, (chain: ApprovingChain) => unknown])[] = [
