@@ -11,6 +11,7 @@ const GENERATED = {
   expiry: 'local expiry_reason',
   machine: 'local CELLS',
   record: 'local view',
+  sponsoring: 'local SPONSORING, BLAMELESS, PLACE_MS',
 };
 const KNOWN = new Set([
   ...['KEYS', 'ARGV', 'redis', 'cjson', 'string', 'table', 'math'],

@@ -10,6 +10,11 @@ import {
   STATE_OF,
   TRANSITIONS,
 } from '../../src/settlement/model/settlement-machine.js';
+import {
+  SPONSORING_EVENTS,
+  SPONSORING_STATES,
+  sponsoringCell,
+} from '../../src/settlement/model/sponsoring-machine.js';
 
 export const PAGE = fileURLToPath(new URL('../../docs/settlement-states.md', import.meta.url));
 
@@ -43,7 +48,27 @@ An event that is not listed for a stage cannot happen in it.
 | stage | event | next stage | lists left (-) and entered (+) |
 |---|---|---|---|
 ${rows.join('\n')}
+
+## An approval that the operator pays for
+
+Printed from \`src/settlement/model/sponsoring-machine.ts\`, which says what the states and marks are. Its events are those of its
+settlement, and two of its own: \`funded\`, and \`turned_away\`, which is \`refused\` for what the operator is short of. An event that is
+not listed for a state leaves it there. What waits for a place is listed as \`sponsored\` in place of \`queued\`.
+
+| state | event | next state | what it leaves behind |
+|---|---|---|---|
+${sponsoringRows().join('\n')}
 `;
+}
+
+function sponsoringRows(): string[] {
+  return SPONSORING_STATES.flatMap((state) =>
+    SPONSORING_EVENTS.flatMap((event) => {
+      const cell = sponsoringCell(state, event);
+      if (cell === undefined) return [];
+      return [`| ${state} | ${event} | ${cell.next} | ${cell.marks.join(', ')} |`];
+    }),
+  );
 }
 
 function stateOf(stage: Stage): string {

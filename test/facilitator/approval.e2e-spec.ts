@@ -13,6 +13,7 @@ import { type Answer, eventually, get, post } from '../support/http.js';
 import {
   type Body,
   charging,
+  eip3009Body,
   newAccount,
   permit2Body,
   type SignedApproval,
@@ -261,6 +262,36 @@ describe('an approval that the facilitator pays for', () => {
       ...{ success: false, errorReason: 'erc20_approval_broadcast_failed', transaction: '' },
     });
     expect(await paidTo(sent)).toBe(0n);
+  });
+
+  it('never keeps plain payments out of the queue, however many strangers ask for one', async () => {
+    const service = await aService({ QUEUE_MAX: '16' });
+    const { chainId, usd: token } = world;
+    const strangers: PrivateKeyAccount[] = [];
+    while (strangers.length < 20) strangers.push(await newcomer());
+    const buyers: PrivateKeyAccount[] = [];
+    while (buyers.length < 8) buyers.push(await newcomer());
+    const ask = (signed: SignedApproval) =>
+      Promise.all(
+        strangers.map(async (stranger) => {
+          const body = await aBody(stranger, signed);
+          return (await settle(service, body, { prefer: 'respond-async' })).body;
+        }),
+      );
+    for (const body of await ask({ maxPriorityFeePerGas: 1n })) {
+      expect(body).toMatchObject({ errorReason: 'erc20_approval_tx_underpriced' });
+    }
+    await stopMining();
+    const asked = await ask({});
+    const turnedAway = asked.filter(({ errorReason }) => errorReason === 'queue_full');
+    expect(turnedAway.length).toBeGreaterThanOrEqual(strangers.length - 4);
+    const bought = buyers.map(async (payer) => {
+      const payTo = newAccount().address;
+      const body = await eip3009Body({ payer, chainId, token, payTo, amount: AMOUNT });
+      return (await settle(service, body)).body;
+    });
+    await goOnMining();
+    for (const body of await Promise.all(bought)) expect(body).toMatchObject({ success: true });
   });
 
   it('is paid for once when a payer sends two payments at once', async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { boundPaymentOf } from '../../src/facilitator/settle/key-binding.js';
 import type { PayerTransaction } from '../../src/protocol/evm/payer-transaction.js';
 import {
@@ -82,6 +82,14 @@ function anApprovedPayment(
   const payment = anAcceptedPayment({ chainId: CHAIN_ID, authorization, ...overrides });
   const terms = termsOf(payment.chainId, payment.asset, authorization);
   return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+}
+
+/** The same payment of another payer, whatever the number at home in one place. */
+function ofPayer(n: number, made: ReturnType<typeof aPayment>): ReturnType<typeof aPayment> {
+  const from: Address = `0x${n.toString(16).padStart(38, 'd')}c1`;
+  const payment = { ...made.payment, authorization: { ...made.payment.authorization, from } };
+  const terms = termsOf(payment.chainId, payment.asset, payment.authorization);
+  return { payment, identity: { ...terms, signedTag: made.identity.signedTag } };
 }
 
 export function aRequester({
@@ -182,6 +190,38 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       // One that comes to nothing makes room as well.
       await world.refuse({ chainId: CHAIN_ID, id: next.id }, 'erc20_approval_broadcast_failed');
       expect((await claim(aRequester(), anApprovedPayment())).kind).toBe('claimed');
+    });
+
+    it('keeps what waits for a place out of the queue of payments, and shares that by asset', async () => {
+      const [asset, other]: Address[] = [`0x${'7a'.repeat(20)}`, `0x${'7b'.repeat(20)}`];
+      const ask = (n: number, of = asset) =>
+        claim(aRequester(), ofPayer(n, anApprovedPayment(of && { asset: of })));
+      const queued = async (): Promise<number> => {
+        const plain = await claim(aRequester(), aPayment());
+        return plain.kind === 'claimed' ? plain.queued : -1;
+      };
+      const before = await queued();
+      expect((await ask(0, other)).kind).toBe('claimed');
+      let asked = 1;
+      while ((await ask(asked)).kind === 'claimed') asked += 1;
+      // A quarter of the quarter of the queue, with a thousand in all.
+      expect(asked - 1).toBeLessThanOrEqual(63);
+      expect((await ask(1000)).kind).toBe('queue_full');
+      expect((await ask(1001, other)).kind).toBe('claimed');
+      expect(await queued()).toBe(before + 1);
+    });
+
+    it('gives no place again to a signed payment whose approval did not come', async () => {
+      const made = ofPayer(2000, anApprovedPayment());
+      const reasons: readonly Reason[] = ['no_gas', 'erc20_approval_broadcast_failed'];
+      for (const reason of reasons) {
+        // What the operator was short of is not held against it.
+        const ref = await claimed(aRequester(), made);
+        await world.refuse(ref, reason);
+      }
+      expect((await claim(aRequester(), made)).kind).toBe('had_its_place');
+      const another = ofPayer(2000, anApprovedPayment());
+      expect((await claim(aRequester(), another)).kind).toBe('claimed');
     });
 
     it('sells to one: the first that redeems', async () => {

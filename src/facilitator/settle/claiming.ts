@@ -3,7 +3,7 @@ import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
-import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
+import { needsNoTransaction, preparationOf } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
@@ -138,6 +138,10 @@ export class Claiming {
       case 'permit_in_flight': {
         const { insufficientAllowance } = actionOf(payment.authorization).reasons;
         return { answer: answers.failure(insufficientAllowance) };
+      }
+      case 'had_its_place': {
+        const failed = preparationOf(payment)?.failed ?? 'erc20_approval_broadcast_failed';
+        return { answer: answers.failure(failed) };
       }
       case 'queue_full': {
         const { admission } = this.parts;

@@ -21,17 +21,20 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
- * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation |
+ * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation, approvals of it that came to nothing, and coins that it wasted |
+ * | `b:<authorization id>` | string | 1 hour | how long it had a place while its payer's own transaction was awaited, ms |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
  * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
  * | `live` | zset | always | unfinished settlements by claim time |
- * | `queued`, `deadlines` | zset | always | of these the queued ones, by the time they came, by deadline |
+ * | `queued`, `sponsored` | zset | always | of these the queued ones by the time they came: without and with an approval that the operator pays for |
+ * | `deadlines` | zset | always | all of those by deadline |
  * | `pending` | zset | always | claimed, their job not picked up yet |
  * | `later`, `parked` | zset | while not empty | those that wait for a time, by that time |
  * | `payees` | zset | while not empty | payees with ready work, by turn |
  * | `turn` | string | always | the newest turn |
  * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
- * | `load` | hash | always | queued settlements by payee |
+ * | `own:payees`, `own:ready:<asset>` | zset | while not empty | likewise those that wait for a place to be prepared: assets by turn, settlements by deadline |
+ * | `load` | hash | always | queued settlements by payee, those with an approval as `own:<asset>` |
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
  * | `lanes` | set | always | signers that ever had an attempt, or were refilled |
@@ -39,7 +42,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; of a treasury also `refill`, its last one, JSON |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
- * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>` | zset | while not empty | the same of ready work that only this signer may send |
+ * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>`, `l:<signer>:own:…` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
  * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: the books ask for them |

@@ -4,6 +4,7 @@ import { LeaseLostError } from '../../protocol/errors.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
+  aPermit2Authorization,
 } from '../../protocol/payment/accepted-payment.builder.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import { anAcceptedUpto, anUptoAuthorization } from '../../protocol/schemes/upto/upto.builder.js';
@@ -23,6 +24,8 @@ export interface LaneStoreHarness {
   switch(which: LaneSwitch, lane: string): Promise<void>;
   /** Gwei. */
   spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
+  /** What was counted against a payer lately. */
+  blameOf(chainId: number, payer: Address): Promise<number>;
 }
 
 const CHAIN = 56;
@@ -592,7 +595,109 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await fundings()).toBe(100n);
     });
 
-    it('counts a funding for the lane and for the payee as well', async () => {
+    /** A payment that its payer's own transaction comes before. */
+    const aSponsored = (from: Address, asset?: Address): AcceptedPayment =>
+      anAcceptedPayment({
+        ...(asset && { asset }),
+        authorization: aPermit2Authorization({
+          ...{ from, nonce: BigInt((payments += 1)), deadline: 4_000_000_000n },
+          sponsoredApproval: {
+            ...{ raw: '0x02', hash: hashOf(3), accountNonce: 3 },
+            ...{ gas: 70_000n, maxFeePerGas: 1n },
+          },
+        }),
+      });
+    const payerOf = (n: number): Address => `0x${n.toString(16).padStart(38, 'c')}c1`;
+    async function aFundedOne(
+      payer: Address,
+      accountNonce: number,
+      payeeGwei = 1000n,
+    ): Promise<string> {
+      const id = await harness.claim(aSponsored(payer));
+      await store.ready(CHAIN, [id]);
+      await store.take(held, 1);
+      const budget = aBudget(90n, { payeeGwei, fundingsGwei: 100_000n });
+      const funding = aFunding(accountNonce, id, { payer, payerNonce: accountNonce });
+      expect(await store.fund(held, funding, budget)).toEqual({ kind: 'ok' });
+      return id;
+    }
+
+    it('takes what has to be prepared only for places that are free, of each asset its share', async () => {
+      const [asset, other]: Address[] = [`0x${'aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`];
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) ids.push(await harness.claim(aSponsored(payerOf(n), asset)));
+      const second = await harness.claim(aSponsored(payerOf(9), other));
+      const plain = await harness.claim(aPayment());
+      await store.ready(CHAIN, [...ids, second, plain]);
+      const idsIn = (taken: readonly { readonly id: string }[]) => taken.map(({ id }) => id).sort();
+      const none = { free: 0, held: new Map([[asset ?? '', 4]]) };
+      expect(idsIn(await store.take(held, 99, false, none))).toEqual([plain]);
+      // One has as many as are free: another one may have them.
+      const few = { free: 2, held: new Map([[asset ?? '', 2]]) };
+      expect(idsIn(await store.take(held, 99, false, few))).toEqual([second]);
+      const taken = await store.take(held, 99, false, { free: 4, held: new Map() });
+      expect(taken).toHaveLength(2);
+      await store.giveBack(held, idsIn(taken));
+      expect(idsIn(await store.take(held, 99))).toEqual([...ids].sort());
+    });
+
+    it('charges a funding to the payee when it is paid, and not before', async () => {
+      const payer = payerOf(20);
+      const id = await aFundedOne(payer, 0);
+      const ofPayee = () => harness.spentOn(CHAIN, PAYEE_OF_ALL, DAY);
+      expect([await fundings(), await ofPayee()]).toEqual([90n, 0n]);
+      await store.closeAttempt(held, 0, 40n * 10n ** 9n);
+      expect([await fundings(), await ofPayee()]).toEqual([40n, 0n]);
+      await store.allocate(held, anAttempt(1, [id], 7), aBudget(10n, { payeeGwei: 1000n }));
+      await store.include(held, 1, BLOCK, 1, [{ id, logIndex: 0 }]);
+      expect(await ofPayee()).toBe(10n);
+      await store.finish(held, 1, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
+      expect(await ofPayee()).toBe(50n);
+      expect(await harness.blameOf(CHAIN, payer)).toBe(0);
+    });
+
+    it('leaves the budget of a payee alone that fundings only name', async () => {
+      for (let n = 0; n < 3; n += 1) {
+        const id = await aFundedOne(payerOf(30 + n), n, 100n);
+        await store.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]);
+      }
+      expect(await harness.spentOn(CHAIN, PAYEE_OF_ALL, DAY)).toBe(0n);
+    });
+
+    it.each<[string, (id: string) => Promise<unknown>]>([
+      [
+        'its approval does not come',
+        (id) => store.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]),
+      ],
+      ['it expires', (id) => store.refuse(held, [{ id, reason: 'permit2_deadline_expired' }])],
+      ['the lane is short of money', (id) => store.refuse(held, [{ id, reason: 'no_gas' }])],
+      [
+        'somebody else uses the authorization',
+        async (id) => {
+          await store.allocate(held, anAttempt(1, [id], 7), aBudget(1n));
+          await store.finish(held, 1, [{ id, state: 'foreign', isPaid: false }]);
+        },
+      ],
+    ])('counts coins against their payer that were sent and not paid: %s', async (_, end) => {
+      const payer = payerOf(40);
+      await end(await aFundedOne(payer, 0));
+      expect(await harness.blameOf(CHAIN, payer)).toBe(1);
+    });
+
+    it('counts a place that came to nothing against its payer, and what the operator lacks against nobody', async () => {
+      const [payer, other] = [payerOf(50), payerOf(51)];
+      for (const from of [payer, other]) {
+        const id = await harness.claim(aSponsored(from));
+        await store.ready(CHAIN, [id]);
+        await store.take(held, 1);
+        const reason = from === payer ? 'erc20_approval_broadcast_failed' : 'no_gas';
+        await store.refuse(held, [{ id, reason }]);
+      }
+      expect(await harness.blameOf(CHAIN, payer)).toBe(1);
+      expect(await harness.blameOf(CHAIN, other)).toBe(0);
+    });
+
+    it('funds nobody beyond the budget of the lane, nor for a payee that has no budget left', async () => {
       const [id = ''] = await takenOnes(1);
       const budget = aBudget(90n, { laneGwei: 89n, payeeGwei: 1000n, fundingsGwei: 1000n });
       expect(await store.fund(held, aFunding(0, id), budget)).toEqual({

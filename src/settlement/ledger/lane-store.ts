@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Attempt, KnownFunding } from '../model/attempt.js';
+import type { PlacesInUse } from '../model/sponsoring-machine.js';
 import type {
   AllocateResult,
   Ending,
@@ -99,9 +100,18 @@ export interface LaneStore {
    * A fair round over the payees by order of arrival, of each the one with the earliest deadline. What
    * only another signer may send is left to that.
    *
+   * What waits for a place to be prepared is taken only for the places that are free: assets in turn, and of none
+   * more than {@link mayHavePlace} allows.
+   *
    * @param isRetiring - takes only what nobody else may send.
+   * @param places - all are free where it is absent.
    */
-  take(held: HeldLane, most: number, isRetiring?: boolean): Promise<TakenSettlement[]>;
+  take(
+    held: HeldLane,
+    most: number,
+    isRetiring?: boolean,
+    places?: PlacesInUse,
+  ): Promise<TakenSettlement[]>;
 
   /** What was taken and will not be sent now is ready again. */
   giveBack(held: HeldLane, ids: readonly string[]): Promise<void>;

@@ -48,6 +48,8 @@ import type { Adoption } from './settlement-store.js';
  * | `sender` | x | | the only signer that may send it, where there is one |
  * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
  * | `kind` | x | | what its amount counts for in flight: `e`, `p`, `s` or `a` |
+ * | `approval` | x | | with kind `a`: see `sponsoring-machine.ts` |
+ * | `funding` | x | | `<day>:<gwei>`: what its payer was sent, to be charged to the payee once it is paid |
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
  * | `since` | x | | a block before its first broadcast; set when that attempt is dead |

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Attempt, KnownFunding } from '../model/attempt.js';
+import type { PlacesInUse } from '../model/sponsoring-machine.js';
 import type { LedgerEpochs } from './epoch.js';
 import type {
   AllocateResult,
@@ -112,8 +113,13 @@ export class RedisLaneStore implements LaneStore {
     return this.#queue.sweep(chainId, most);
   }
 
-  take(held: HeldLane, most: number, isRetiring?: boolean): Promise<TakenSettlement[]> {
-    return this.#queue.take(held, most, isRetiring);
+  take(
+    held: HeldLane,
+    most: number,
+    isRetiring?: boolean,
+    places?: PlacesInUse,
+  ): Promise<TakenSettlement[]> {
+    return this.#queue.take(held, most, isRetiring, places);
   }
 
   giveBack(held: HeldLane, ids: readonly string[]): Promise<void> {

@@ -145,6 +145,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'known':
       case 'in_flight_changed':
       case 'permit_in_flight':
+      case 'had_its_place':
         return { kind };
       default:
         throw new TypeError(`claim answered ${kind}`);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Script, script } from '../../platform/redis/redis-scripts.js';
+import { sponsoringLua } from '../model/sponsoring-machine.js';
 import { expiryLua } from './expiry-lua.js';
 import { machineLua } from './machine-lua.js';
 import { RECORD_LUA } from './record.js';
@@ -8,6 +9,7 @@ import { RECORD_LUA } from './record.js';
 const GENERATED: Readonly<Record<string, () => string>> = {
   expiry: expiryLua,
   machine: machineLua,
+  sponsoring: sponsoringLua,
   record: () => RECORD_LUA,
 };
 

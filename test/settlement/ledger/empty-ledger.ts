@@ -3,7 +3,7 @@ import { ledgerTag } from '../../../src/platform/redis/hash-slot.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { listKey, recordKey, signerOf } from '../../../src/settlement/ledger/keys.js';
+import { listKey, recordKey, revertsKey, signerOf } from '../../../src/settlement/ledger/keys.js';
 import type { LaneStoreHarness } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
@@ -67,6 +67,10 @@ export async function emptyLedger(
     },
     switch: async (which, lane) => {
       await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
+    },
+    blameOf: async (chainId, payer) => {
+      const key = revertsKey(chainId, payer);
+      return Number((await redis.get(key)) ?? '0');
     },
     spentOn: async (chainId, subject, day) => {
       const name = subject.startsWith(`${chainId}:`) ? `lane:${signerOf(subject)}` : subject;

@@ -41,10 +41,8 @@ export class PayerFunding {
     const head = heads.current;
     if (head === undefined || !state.hasRoom) return 'waits';
     if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'waits';
-    if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
-      readiness.rest('no_gas');
-      return 'no_gas';
-    }
+    // The lane goes on with what it can pay for: only this payer waits.
+    if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) return 'no_gas';
     const payer = payment.authorization.from;
     const funding = { payer, payerNonce: transaction.accountNonce, valueWei, settlementId: id };
     const funded = await broadcaster.fund(held, state.next, funding, head);

@@ -148,8 +148,8 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await block();
     expect(stages('a')).toEqual(['withdrawn']);
     expect([fundings(), sentApprovals()]).toEqual([[], 0]);
-    // It was sent nothing, and has wasted nothing.
-    expect(lane.store.reverts.size).toBe(0);
+    // It was sent nothing, and held a place for nothing.
+    expect(lane.store.reverts.get(PAYER)).toBe(1);
   });
 
   it('believes one block no more than the next one', async () => {
@@ -235,11 +235,82 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
       aPayment(1, { authorization: aPermit2Authorization({ sponsoredApproval, deadline }) }),
     );
     await run();
-    expect([stages('a'), fundings(), lane.state.trouble]).toEqual([['work'], [], 'no_gas']);
+    expect([stages('a'), fundings(), lane.state.trouble]).toEqual([['work'], [], undefined]);
+    await lane.clock.pass(9000);
+    await block();
+    expect(stages('a')).toEqual(['work']);
     // It is not the payer's approval that came to nothing.
-    await lane.clock.pass(60_000);
+    await lane.clock.pass(1000);
     await run();
     expect(lane.store.claims.endingOf('a').reason).toBe('no_gas');
+    expect(lane.store.reverts.size).toBe(0);
+  });
+
+  it('goes on with plain payments while it is short of the money for one payer', async () => {
+    lane.chain.balance = () => Promise.resolve(900_000n * GWEI);
+    const sponsoredApproval = { ...transaction, gas: 1_000_000n };
+    await start(undefined, 2_000_000n * GWEI);
+    lane.chain.balance = () => Promise.resolve(900_000n * GWEI);
+    const deadline = 4_000_000_000n;
+    const authorization = aPermit2Authorization({ sponsoredApproval, deadline });
+    await claim('a', aPayment(1, { authorization }));
+    await run();
+    for (const id of ['b', 'c', 'd']) {
+      lane.chain.mine();
+      await lane.send(id);
+      await run();
+      // Without a moment of rest, though the payer was short at each of these blocks.
+      expect([stages('a', id), lane.state.trouble]).toEqual([['work', 'attempt'], undefined]);
+    }
+    expect(fundings()).toEqual([]);
+  });
+
+  /** Another payer's payment whose approval comes first. */
+  const ofPayer = (n: number, asset: Address, deadline = 4_000_000_000n) =>
+    aPayment(n, {
+      asset,
+      authorization: aPermit2Authorization({
+        ...{ sponsoredApproval: transaction, deadline, nonce: BigInt(n) },
+        from: `0x${n.toString(16).padStart(40, '5')}`,
+      }),
+    });
+  const ASSETS: readonly [Address, Address] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`];
+
+  it('keeps places for other assets, and settles plain payments, however many payers wait', async () => {
+    payer = { ...payer, balanceWei: COST };
+    for (let n = 1; n <= 65; n += 1) await claim(`s${n}`, ofPayer(n, ASSETS[0]));
+    await run(lane, 10);
+    const placed = Array.from({ length: 65 }, (_, n) => stages(`s${n + 1}`)[0]);
+    expect(placed.filter((stage) => stage === 'work')).toHaveLength(32);
+    expect(placed.filter((stage) => stage === 'ready')).toHaveLength(33);
+    await claim('other', ofPayer(99, ASSETS[1]));
+    await lane.send('plain');
+    await run(lane, 10);
+    expect(stages('other', 'plain')).toEqual(['work', 'attempt']);
+    // Places are handed on when they are given up, and who held one for nothing is known.
+    await lane.clock.pass(60_000);
+    await block();
+    await run(lane, 10);
+    expect(placed.map((_, n) => stages(`s${n + 1}`)[0]).filter((s) => s === 'work')).toHaveLength(
+      32,
+    );
+    expect(lane.store.reverts.size).toBe(33);
+  });
+
+  it('suspends a payer that has itself funded three times, and lets each expire', async () => {
+    for (let nonce = 3; nonce < 6; nonce += 1) {
+      const deadline = BigInt(Math.floor(lane.clock.now() / 1000)) + 5n;
+      const sponsoredApproval = { ...transaction, accountNonce: nonce };
+      payer = { isDone: false, usedNonces: nonce, balanceWei: 0n };
+      const authorization = aPermit2Authorization({ sponsoredApproval, deadline });
+      await claim(`a${nonce}`, aPayment(nonce, { authorization }));
+      await block();
+      expect(fundings().at(-1)?.funding?.payerNonce).toBe(nonce);
+      await lane.clock.pass(6000);
+      await block();
+      expect(lane.store.claims.endingOf(`a${nonce}`).reason).toBe('permit2_deadline_expired');
+    }
+    expect(lane.store.reverts.get(PAYER)).toBe(3);
   });
 
   it('takes no payment by another way than its own where nobody pays for approvals', async () => {

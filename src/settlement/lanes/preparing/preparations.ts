@@ -7,12 +7,12 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Preparation } from '../../../protocol/schemes/scheme.js';
 import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
-import type { KnownFunding } from '../../model/attempt.js';
 import {
   nextPreparationStep,
   type PreparationFacts,
   type PreparationStep,
 } from '../../model/preparation-step.js';
+import { PLACE_MS, PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -30,12 +30,10 @@ export interface PreparationsOptions extends PayerFundingOptions {
   readonly clock: Clock;
 }
 
-/** Settlements that one lane prepares at once; the others wait their turn. */
-const PREPARED_MOST = 64;
 const LOOKS_OF_ASSET_MOST = 16;
 const LOOK_MS = 2500;
-/** Who waits for longer has a transaction that nobody mines. */
-const GIVE_UP_MS = 60_000;
+/** How long a place is kept for a payer whom the lane cannot pay for: others may need no money. */
+const UNPAID_MS = 10_000;
 /** What only one block said may be undone by the next one. */
 const BELIEVED_AFTER_BLOCKS = 2n;
 /** After a look that told nothing, or that a simulation did not agree with. */
@@ -52,8 +50,8 @@ interface Waiting {
   restsUntil: number;
   /** The first block at which it seemed to come to nothing. */
   doubtedAt: bigint | undefined;
-  /** Whether the lane had not the money to send its payer what it is short of. */
-  isUnpaid: boolean;
+  /** Since when the lane has not the money to send its payer what it is short of, by the steady clock. */
+  unpaidSince: number | undefined;
 }
 
 /** Runs a step of the lane when those before it have ended. */
@@ -76,7 +74,7 @@ export class Preparations {
   constructor(private readonly options: PreparationsOptions) {
     this.#funding = new PayerFunding(options);
     this.#looks = new SideTasks({
-      most: PREPARED_MOST,
+      most: PLACES,
       mostOfGroup: LOOKS_OF_ASSET_MOST,
       limitMs: LOOK_MS,
       onResult: () => {
@@ -105,30 +103,29 @@ export class Preparations {
     return prepared;
   }
 
-  /**
-   * Keeps what has to be prepared.
-   *
-   * @returns what can be judged now, and what there is no room for.
-   */
-  keep(taken: readonly TakenSettlement[]): {
-    readonly ready: readonly TakenSettlement[];
-    readonly overflow: readonly TakenSettlement[];
-  } {
-    const ready: TakenSettlement[] = [];
-    const overflow: TakenSettlement[] = [];
-    for (const one of taken) {
-      const preparation = this.options.preparationReader && preparationOf(one.payment);
-      if (preparation === undefined) ready.push(one);
-      else if (this.#waiting.size >= PREPARED_MOST) overflow.push(one);
-      else this.#wait(one, preparation);
+  /** What is prepared already: the ledger hands out no more than there are places for. */
+  get places(): PlacesInUse {
+    const held = new Map<string, number>();
+    for (const { taken } of this.#waiting.values()) {
+      const { asset } = taken.payment;
+      held.set(asset, (held.get(asset) ?? 0) + 1);
     }
-    return { ready, overflow };
+    return { free: Math.max(0, PLACES - this.#waiting.size), held };
+  }
+
+  /** Keeps what has to be prepared. @returns what can be judged now. */
+  keep(taken: readonly TakenSettlement[]): readonly TakenSettlement[] {
+    return taken.filter((one) => {
+      const preparation = this.options.preparationReader && preparationOf(one.payment);
+      if (preparation !== undefined) this.#wait(one, preparation);
+      return preparation === undefined;
+    });
   }
 
   #wait(taken: TakenSettlement, preparation: Preparation, restsUntil = 0): void {
     const since = this.#since.get(taken) ?? this.options.clock.steady();
     this.#since.set(taken, since);
-    const unseen = { lookedAt: undefined, doubtedAt: undefined, isUnpaid: false };
+    const unseen = { lookedAt: undefined, doubtedAt: undefined, unpaidSince: undefined };
     this.#waiting.set(taken.id, { taken, preparation, since, restsUntil, ...unseen });
     this.#look();
   }
@@ -143,7 +140,9 @@ export class Preparations {
     const preparation = this.options.preparationReader && preparationOf(payment);
     const { insufficientAllowance } = actionOf(payment.authorization).reasons;
     if (preparation === undefined || reason !== insufficientAllowance) return false;
-    if (this.#isOld(this.#since.get(taken))) return false;
+    // What was judged by another opening of the lane is not kept here.
+    const since = this.#since.get(taken);
+    if (since === undefined || this.#isOver(since, PLACE_MS)) return false;
     this.#wait(taken, preparation, this.options.clock.steady() + LOOK_AGAIN_MS);
     return true;
   }
@@ -203,6 +202,7 @@ export class Preparations {
   ): Promise<void> {
     const { taken, preparation } = waiting;
     const step = nextPreparationStep(facts, preparation.transaction);
+    if (step !== 'fund') waiting.unpaidSince = undefined;
     switch (step) {
       case 'done':
         this.#waiting.delete(taken.id);
@@ -219,16 +219,11 @@ export class Preparations {
       case 'spent':
       case 'wait':
     }
-    await this.#doubt(held, waiting, step, facts.funding);
+    await this.#doubt(held, waiting, step);
   }
 
   /** That it has come to nothing is believed when a later block says the same. */
-  async #doubt(
-    held: HeldLane,
-    waiting: Waiting,
-    step: PreparationStep,
-    funding: KnownFunding | undefined,
-  ): Promise<void> {
+  async #doubt(held: HeldLane, waiting: Waiting, step: PreparationStep): Promise<void> {
     const newest = this.options.heads.current?.latest.number;
     if (step !== 'lost' && step !== 'spent') {
       waiting.doubtedAt = undefined;
@@ -236,17 +231,7 @@ export class Preparations {
       waiting.doubtedAt ??= newest;
       if (newest - waiting.doubtedAt < BELIEVED_AFTER_BLOCKS) return;
       await this.#refuse(held, waiting, waiting.preparation.failed);
-      await this.#noteWasted(waiting, funding);
     }
-  }
-
-  /** Who wastes what it was sent is suspended like those whose payments revert. */
-  async #noteWasted(
-    { taken: { payment }, preparation }: Waiting,
-    funding: KnownFunding | undefined,
-  ): Promise<void> {
-    if (funding?.payerNonce !== preparation.transaction.accountNonce) return;
-    await this.options.store.noteRevert(payment.chainId, payment.authorization.from);
   }
 
   async #sendPayers(raw: Hex): Promise<void> {
@@ -263,7 +248,8 @@ export class Preparations {
     // Opened anew meanwhile.
     if (this.#waiting.get(taken.id) !== waiting) return;
     const funded = await this.#funding.fund(held, taken, preparation.transaction, balanceWei);
-    waiting.isUnpaid = funded === 'no_gas';
+    const now = this.options.clock.steady();
+    waiting.unpaidSince = funded === 'no_gas' ? (waiting.unpaidSince ?? now) : undefined;
     if (funded === 'gone') this.#waiting.delete(taken.id);
     if (funded === 'too_much') await this.#refuse(held, waiting, preparation.failed);
     if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
@@ -278,15 +264,17 @@ export class Preparations {
       const { payment } = waiting.taken;
       if (deadlineOf(payment) <= nowSeconds) {
         await this.#refuse(held, waiting, actionOf(payment.authorization).reasons.expired);
-      } else if (this.#isOld(waiting.since)) {
-        // Where it never had the money nothing of the payer's has failed.
-        await this.#refuse(held, waiting, waiting.isUnpaid ? 'no_gas' : waiting.preparation.failed);
+      } else if (this.#isOver(waiting.unpaidSince, UNPAID_MS)) {
+        // Where the lane never had the money nothing of the payer's has failed.
+        await this.#refuse(held, waiting, 'no_gas');
+      } else if (this.#isOver(waiting.since, PLACE_MS)) {
+        await this.#refuse(held, waiting, waiting.preparation.failed);
       }
     }
   }
 
-  #isOld(since = Number.NEGATIVE_INFINITY): boolean {
-    return this.options.clock.steady() - since >= GIVE_UP_MS;
+  #isOver(since: number | undefined, ms: number): boolean {
+    return since !== undefined && this.options.clock.steady() - since >= ms;
   }
 
   async #refuse(held: HeldLane, { taken: { id } }: Waiting, reason: Reason): Promise<void> {

@@ -81,9 +81,9 @@ export class LaneSending implements Sending {
     const { store, batchRules, simulator, preparations } = this.options;
     await preparations.round(held, (step) => this.#inTurn(step));
     while (isGoing() && (await this.#mayTake())) {
-      const taken = await store.take(held, batchRules.maxItems, this.options.isRetiring);
-      const { ready, overflow } = preparations.keep(taken);
-      await this.#putOff(held, overflow);
+      const { isRetiring } = this.options;
+      const taken = await store.take(held, batchRules.maxItems, isRetiring, preparations.places);
+      const ready = preparations.keep(taken);
       const judged = [...preparations.takePrepared(), ...ready];
       if (judged.length > 0 || simulator.hasDecided) {
         await this.#judgeInTime(this.#judgeAndSend(held, judged, isGoing));

@@ -63,8 +63,12 @@ export class MemoryAttempts {
       if (claim === undefined) return { kind: 'gone', ids: [settlementId] };
       const known = this.fundingOf(held.chainId, payer);
       if (known !== undefined && known.payerNonce >= payerNonce) return { kind: 'funded' };
-      const over = this.parts.gas.charge(held, attempt, budget);
+      const over = this.parts.gas.overPayee(held, claim.payment.payTo, budget);
       if (over !== undefined) return over;
+      const full = this.parts.gas.charge(held, attempt, budget);
+      if (full !== undefined) return full;
+      this.parts.gas.chargeLater(settlementId, budget);
+      this.parts.claims.sponsor(claim, 'funded');
       lane.next = accountNonce + 1;
       lane.attempts.set(accountNonce, attempt);
       this.#funded.set(`${held.chainId}:${payer}`, { payerNonce, isDone: false });
@@ -127,6 +131,7 @@ export class MemoryAttempts {
         this.#funded.set(key, { ...known, isDone: true });
       }
       attempts.delete(accountNonce);
+      if (funding !== undefined) this.parts.gas.correctLater(funding.settlementId, costWei);
       this.parts.gas.close(held, accountNonce, costWei);
     });
   }
@@ -163,6 +168,7 @@ export class MemoryAttempts {
     return this.parts.lanes.step(held, () => {
       const collectedAgain = endings.flatMap((ending) => {
         const claim = this.#ownClaim(held, accountNonce, ending.id);
+        if (claim !== undefined && ending.isPaid) this.parts.gas.chargePayee(held, claim);
         return claim !== undefined && this.parts.claims.end(claim, ending) === 'again'
           ? [ending.id]
           : [];

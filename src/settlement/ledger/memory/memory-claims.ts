@@ -1,6 +1,10 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import { boundedDeadlineOf, soleSenderOf } from '../../../protocol/payment/payment-facts.js';
+import {
+  boundedDeadlineOf,
+  inFlightKindOf,
+  soleSenderOf,
+} from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { type Attempt, newestTransactionOf } from '../../model/attempt.js';
 import type { SettlementState } from '../../model/settlement.js';
@@ -11,6 +15,15 @@ import {
   type Stage,
   STATE_OF,
 } from '../../model/settlement-machine.js';
+import {
+  ALL_PLACES,
+  mayHavePlace,
+  type PlacesInUse,
+  sponsoringCell,
+  type SponsoringEvent,
+  sponsoringEvent,
+  type SponsoringState,
+} from '../../model/sponsoring-machine.js';
 import type {
   Ending,
   FinishResult,
@@ -43,6 +56,7 @@ export interface Claim {
   parkTries: number;
   ending: Ending | undefined;
   reason: Reason | undefined;
+  approval: SponsoringState;
 }
 
 /** Pauses before a told settlement is sent again, milliseconds. */
@@ -53,7 +67,11 @@ const PARKED_IS_MINE_MS = 30_000;
 export class MemoryClaims {
   #claims = new Map<string, Claim>();
 
-  constructor(private readonly now: () => number) {}
+  /** @param blame - counts what came to nothing against its payer. */
+  constructor(
+    private readonly now: () => number,
+    private readonly blame: (payer: Address) => void,
+  ) {}
 
   // ---------------------------------------------------------------- what requesters do
 
@@ -63,8 +81,9 @@ export class MemoryClaims {
       ...{ isTold: false, isAsync, wasIncluded: false, isCollectedAgain: false },
       ...{ lane: undefined, accountNonce: undefined, hashes: [], sinceBlock: undefined },
       ...{ inclusion: undefined, tries: 0, dueAt: 0, why: undefined, parkTries: 0 },
-      ...{ ending: undefined, reason: undefined },
+      ...{ ending: undefined, reason: undefined, approval: 'none' },
     });
+    this.sponsor(this.mustHave(id), 'claimed');
   }
 
   /** A requester was told success. */
@@ -178,11 +197,27 @@ export class MemoryClaims {
 
   // ---------------------------------------------------------------- what lanes do
 
-  take({ chainId, lane }: HeldLane, most: number, isRetiring: boolean): TakenSettlement[] {
-    const taken = this.of(chainId, 'ready').filter(({ payment }) => {
-      const sender = soleSenderOf(payment);
-      return sender === undefined ? !isRetiring : lane === `${chainId}:${sender}`;
-    });
+  take(
+    { chainId, lane }: HeldLane,
+    most: number,
+    isRetiring: boolean,
+    places: PlacesInUse = ALL_PLACES,
+  ): TakenSettlement[] {
+    const held = new Map(places.held);
+    let { free } = places;
+    const taken = this.of(chainId, 'ready')
+      .filter(({ payment }) => {
+        const sender = soleSenderOf(payment);
+        return sender === undefined ? !isRetiring : lane === `${chainId}:${sender}`;
+      })
+      .filter(({ payment, hashes }) => {
+        if (inFlightKindOf(payment) !== 'a' || hashes.length > 0) return true;
+        const own = held.get(payment.asset) ?? 0;
+        if (!mayHavePlace(own, free)) return false;
+        held.set(payment.asset, own + 1);
+        free -= 1;
+        return true;
+      });
     return taken.slice(0, most).map((claim) => {
       this.move(claim, 'taken');
       claim.lane = lane;
@@ -207,8 +242,18 @@ export class MemoryClaims {
   move(claim: Claim, event: SettlementEvent): boolean {
     const next = nextStage(claim.stage, event);
     if (next === undefined) return false;
+    this.sponsor(claim, sponsoringEvent(event, claim.reason));
     claim.stage = next;
     return true;
+  }
+
+  /** What it means for the approval that comes before it. */
+  sponsor(claim: Claim, event: SponsoringEvent): void {
+    if (inFlightKindOf(claim.payment) !== 'a') return;
+    const cell = sponsoringCell(claim.approval, event);
+    if (cell === undefined) return;
+    if (cell.marks.includes('payer')) this.blame(claim.payment.authorization.from);
+    claim.approval = cell.next;
   }
 
   end(claim: Claim, ending: Ending): 'ended' | 'again' | 'refused' {

@@ -16,6 +16,8 @@ const FUNDINGS = 'fundings';
 export class MemoryGas {
   /** Gwei, by chain, subject and day. */
   #spent = new Map<string, bigint>();
+  /** Fundings that are charged to a payee once it is paid, by settlement. */
+  readonly #later = new Map<string, { readonly day: string; readonly costGwei: bigint }>();
   /** What account nonces in flight are charged with, by lane and nonce. */
   #charges = new Map<string, Charge>();
 
@@ -66,6 +68,37 @@ export class MemoryGas {
     return undefined;
   }
 
+  /** Whether a funding is more than the budget of the payee has left, which is charged once it is paid. */
+  overPayee(
+    { chainId }: HeldLane,
+    payTo: string,
+    { payeeGwei, costGwei, day }: GasBudget,
+  ): OverBudget | undefined {
+    if (payeeGwei === undefined) return undefined;
+    const isOver = this.spentOn(chainId, payTo, day) + costGwei > payeeGwei;
+    return isOver ? { kind: 'budget', subject: payTo } : undefined;
+  }
+
+  chargeLater(settlementId: string, { payeeGwei, costGwei, day }: GasBudget): void {
+    if (payeeGwei !== undefined) this.#later.set(settlementId, { day, costGwei });
+  }
+
+  correctLater(settlementId: string, costWei: bigint): void {
+    const charge = this.#later.get(settlementId);
+    if (charge === undefined) return;
+    const costGwei = (costWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
+    this.#later.set(settlementId, { day: charge.day, costGwei });
+  }
+
+  chargePayee(
+    { chainId }: HeldLane,
+    { id, payment }: { id: string; payment: AcceptedPayment },
+  ): void {
+    const charge = this.#later.get(id);
+    this.#later.delete(id);
+    if (charge !== undefined) this.#spend(chainId, payment.payTo, charge.day, charge.costGwei);
+  }
+
   /** Of what was reserved, what was not spent is free again. */
   close({ lane, chainId }: HeldLane, accountNonce: number, costWei: bigint): void {
     const key = `${lane} ${accountNonce}`;
@@ -81,13 +114,12 @@ export class MemoryGas {
 
   #wanted(
     { lane }: HeldLane,
-    { settlementIds: carried, funding }: Attempt,
+    { settlementIds }: Attempt,
     { laneGwei, payeeGwei, fundingsGwei, costGwei }: GasBudget,
   ): ReadonlyMap<string, bigint> {
     const wanted = new Map<string, bigint>();
     if (laneGwei !== undefined) wanted.set(lane, costGwei);
     if (fundingsGwei !== undefined) wanted.set(FUNDINGS, costGwei);
-    const settlementIds = funding === undefined ? carried : [funding.settlementId];
     if (payeeGwei === undefined || settlementIds.length === 0) return wanted;
     const items = BigInt(settlementIds.length);
     const share = (costGwei + items - 1n) / items;

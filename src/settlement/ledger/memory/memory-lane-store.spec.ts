@@ -21,6 +21,7 @@ laneStoreContract('a ledger in memory', () => {
       store[which].add(lane);
       return Promise.resolve();
     },
+    blameOf: (_, payer) => Promise.resolve(store.reverts.get(payer) ?? 0),
     spentOn: (chainId, subject, day) => Promise.resolve(store.gas.spentOn(chainId, subject, day)),
   });
 });

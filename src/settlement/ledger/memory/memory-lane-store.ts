@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { Attempt, KnownFunding } from '../../model/attempt.js';
 import { isFinishedStage, STATE_OF } from '../../model/settlement-machine.js';
+import type { PlacesInUse } from '../../model/sponsoring-machine.js';
 import type {
   AllocateResult,
   Ending,
@@ -44,7 +45,9 @@ export class MemoryLaneStore implements LaneStore {
 
   constructor(private readonly now: () => number) {
     this.#lanes = new MemoryLanes(now);
-    this.claims = new MemoryClaims(now);
+    this.claims = new MemoryClaims(now, (payer) => {
+      this.#blame(payer);
+    });
     this.gas = new MemoryGas((id) => this.claims.mustHave(id).payment);
     const { claims, gas, paused } = this;
     this.#attempts = new MemoryAttempts({ lanes: this.#lanes, claims, gas, paused });
@@ -158,11 +161,16 @@ export class MemoryLaneStore implements LaneStore {
     return Promise.resolve(this.claims.sweep(chainId, most));
   }
 
-  take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
+  take(
+    held: HeldLane,
+    most: number,
+    isRetiring = false,
+    places?: PlacesInUse,
+  ): Promise<TakenSettlement[]> {
     return this.#lanes.step(held, () =>
       this.paused.has(held.lane)
         ? []
-        : this.claims.take(held, most, isRetiring || this.retiring.has(held.lane)),
+        : this.claims.take(held, most, isRetiring || this.retiring.has(held.lane), places),
     );
   }
 
@@ -277,8 +285,12 @@ export class MemoryLaneStore implements LaneStore {
   }
 
   noteRevert(_: number, payer: Address): Promise<void> {
-    this.reverts.set(payer, (this.reverts.get(payer) ?? 0) + 1);
+    this.#blame(payer);
     return Promise.resolve();
+  }
+
+  #blame(payer: Address): void {
+    this.reverts.set(payer, (this.reverts.get(payer) ?? 0) + 1);
   }
 
   onEpochChange(listener: () => void): () => void {

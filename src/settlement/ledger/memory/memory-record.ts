@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../../protocol/payment/identity.js';
-import { settledAmountOf } from '../../../protocol/payment/payment-facts.js';
+import { inFlightKindOf, settledAmountOf } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import type { SettlementView } from '../../model/settlement.js';
 import {
@@ -10,6 +10,7 @@ import {
   type Stage,
   STATE_OF,
 } from '../../model/settlement-machine.js';
+import type { SponsoringState } from '../../model/sponsoring-machine.js';
 import type { Requester } from '../requester.js';
 
 /** A claim as the twin in memory keeps it. */
@@ -30,6 +31,8 @@ export interface MemoryRecord {
   reason: Reason | undefined;
   readonly claimedAt: number;
   includedAt: number;
+  approval: SponsoringState;
+  placedAt: number;
   readonly eligible: Set<string>;
   readonly waiters: Map<string, number>;
 }
@@ -56,6 +59,8 @@ export function newRecord(
     key: requester.keyTag,
     isAsync: isHandedOut,
     ...{ hashes: [], reason: undefined, claimedAt: now, includedAt: 0 },
+    approval: payment !== undefined && inFlightKindOf(payment) === 'a' ? 'asked' : 'none',
+    placedAt: 0,
     eligible: new Set(requester.credentials),
     waiters: new Map(),
   };

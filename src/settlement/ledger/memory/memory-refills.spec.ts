@@ -10,6 +10,7 @@ refillStoreContract('a ledger in memory', () => {
       store[which].add(lane);
       return Promise.resolve();
     },
+    blameOf: () => Promise.resolve(0),
     spentOn: (chainId, subject, day) => Promise.resolve(store.gas.spentOn(chainId, subject, day)),
   });
 });

@@ -5,6 +5,7 @@ import { inFlightKindOf, needsNoTransaction } from '../../../protocol/payment/pa
 import type { Reason } from '../../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../model/settlement.js';
 import { isFinishedStage, type SettlementEvent } from '../../model/settlement-machine.js';
+import { sponsoredMost } from '../../model/sponsoring-machine.js';
 import type { Binding, BoundPayment } from '../binding.js';
 import type { Requester } from '../requester.js';
 import {
@@ -156,10 +157,16 @@ export class MemorySettlementStore implements SettlementStore {
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
       const needsNothing = needsNoTransaction(claim.payment);
-      if (queued >= this.queueMax && !needsNothing) return { kind: 'queue_full', queued };
-      if (inFlightKindOf(claim.payment) === 'a' && this.#settlements.hasOwnTransaction(claim)) {
+      const isSponsored = inFlightKindOf(claim.payment) === 'a';
+      if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
         return { kind: 'permit_in_flight' };
       }
+      if (isSponsored && this.#settlements.hadItsPlace(identity)) return { kind: 'had_its_place' };
+      const most = isSponsored ? sponsoredMost(this.queueMax) : this.queueMax;
+      const line = isSponsored ? this.#settlements.sponsored() : queued;
+      if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
+      const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
+      if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
       const record = newRecord(id, claim, requester, this.now());
       this.#chainIds.add(claim.payment.chainId);
       this.#settlements.add(record, { ...index, live: id, ...(isHandedOut && { sold: id }) });

@@ -9,6 +9,12 @@ import {
   type SettlementEvent,
   STATE_OF,
 } from '../../model/settlement-machine.js';
+import {
+  PLACE_MS,
+  sponsoringCell,
+  type SponsoringEvent,
+  sponsoringEvent,
+} from '../../model/sponsoring-machine.js';
 import type { InFlight } from '../queries/in-flight.js';
 import type { Requester } from '../requester.js';
 import {
@@ -38,6 +44,8 @@ export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
 export class MemorySettlements {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #indexes = new Map<string, Index>();
+  /** How long signed payments had a place, by authorization, ms. */
+  readonly #placed = new Map<string, number>();
   /** When the ledger went back last. */
   epochAt = 0;
 
@@ -56,10 +64,27 @@ export class MemorySettlements {
     return this.#records.has(id);
   }
 
+  /** Those that can be sent, without those whose payer's own transaction comes first. */
   get queued(): number {
-    return [...this.#records.values()].filter(
-      ({ stage }) => stage !== 'none' && STATE_OF[stage] === 'queued',
+    return this.#waiting.filter((payment) => inFlightKindOf(payment) !== 'a').length;
+  }
+
+  /** Those whose payer's own transaction comes first; of one asset where it is given. */
+  sponsored(asset?: string): number {
+    return this.#waiting.filter(
+      (payment) => inFlightKindOf(payment) === 'a' && (asset ?? payment.asset) === payment.asset,
     ).length;
+  }
+
+  get #waiting(): AcceptedPayment[] {
+    return [...this.#records.values()].flatMap(({ stage, payment }) =>
+      payment !== undefined && stage !== 'none' && STATE_OF[stage] === 'queued' ? [payment] : [],
+    );
+  }
+
+  /** Whether the payer's own transaction was waited for before, and did not come: see `PLACE_MS`. */
+  hadItsPlace({ authorizationId }: PaymentIdentity): boolean {
+    return (this.#placed.get(authorizationId) ?? 0) >= PLACE_MS;
   }
 
   clear(): void {
@@ -77,7 +102,7 @@ export class MemorySettlements {
       return;
     }
     if (event === 'refused' && record.hashes.length > 0) throw new Error('it was sent');
-    this.#advance(record, event);
+    this.#advance(record, event, reason);
     if (transaction !== undefined && !record.hashes.includes(transaction)) {
       record.hashes.push(transaction);
     }
@@ -105,10 +130,24 @@ export class MemorySettlements {
     return id === undefined ? undefined : this.#records.get(id);
   }
 
-  #advance(record: MemoryRecord, event: SettlementEvent): void {
+  #advance(record: MemoryRecord, event: SettlementEvent, reason?: Reason): void {
     const next = nextStage(record.stage, event);
     if (next === undefined) throw new Error(`${event} cannot happen in ${record.stage}`);
+    this.#sponsor(record, sponsoringEvent(event, reason));
     record.stage = next;
+  }
+
+  #sponsor(record: MemoryRecord, event: SponsoringEvent): void {
+    if (record.payment === undefined || inFlightKindOf(record.payment) !== 'a') return;
+    const cell = sponsoringCell(record.approval, event);
+    if (cell === undefined) return;
+    record.approval = cell.next;
+    if (event === 'taken') record.placedAt = this.now();
+    const { authorizationId } = record.identity;
+    const hasPlace = record.stage === 'work';
+    const held = hasPlace && cell.marks.includes('time') ? this.now() - record.placedAt : 0;
+    const ms = cell.marks.includes('payment') ? PLACE_MS : held;
+    this.#placed.set(authorizationId, (this.#placed.get(authorizationId) ?? 0) + ms);
   }
 
   #conclude(record: MemoryRecord): void {

@@ -2,6 +2,7 @@ import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import { isFinishedStage } from '../../model/settlement-machine.js';
+import { ALL_PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
 import * as keys from '../keys.js';
 import type { HeldLane, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
 import { readStage } from '../record.js';
@@ -70,8 +71,13 @@ export class RedisLaneQueue {
     return Promise.all(ids.map((id) => redis.hget(keys.recordKey(chainId, id), field)));
   }
 
-  async take(held: HeldLane, most: number, isRetiring = false): Promise<TakenSettlement[]> {
-    const args = [most, isRetiring ? '1' : '', RESTATE_MS];
+  async take(
+    held: HeldLane,
+    most: number,
+    isRetiring = false,
+    { free, held: heldPlaces }: PlacesInUse = ALL_PLACES,
+  ): Promise<TakenSettlement[]> {
+    const args = [most, isRetiring ? '1' : '', RESTATE_MS, free, ...[...heldPlaces].flat()];
     const flat = asTexts(await this.runner.write(LANE_SCRIPTS.take, held, [], args));
     const taken: TakenSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {

@@ -8,7 +8,8 @@
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}.
+-- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
+-- | {'had_its_place'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
 if redis.call('EXISTS', KEYS[2]) == 1 then return { 'claimed', queued } end
@@ -35,10 +36,15 @@ if not needs_nothing then
   if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
   if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
   if record.kind == 'a' and redis.call('EXISTS', own_transaction_key(record.payer)) == 1 then return { 'permit_in_flight' } end
-  local most = tonumber(ARGV[7])
-  if queued >= most then return { 'queue_full', queued } end
-  local own = tonumber(redis.call('HGET', prefix .. 'load', record.pay_to) or '0')
-  if own >= most / 4 and queued > own then return { 'queue_full', queued } end
+  local most, line, share = tonumber(ARGV[7]), queued, record.pay_to
+  if record.kind == 'a' then
+    if tonumber(redis.call('GET', places_key(authorization)) or '0') >= PLACE_MS then return { 'had_its_place' } end
+    -- What waits for a place is a line of its own, which its assets share.
+    most, line, share = math.ceil(most / 4), redis.call('ZCARD', prefix .. 'sponsored'), OWN .. record.asset
+  end
+  if line >= most then return { 'queue_full', line } end
+  local own = tonumber(redis.call('HGET', prefix .. 'load', share) or '0')
+  if own >= most / 4 and line > own then return { 'queue_full', line } end
 end
 
 local at = now()

@@ -13,6 +13,11 @@ local funding = closed.funding
 if funding and redis.call('HGET', funded_key, funding.payer) == string.format('%.0f:sent', funding.payerNonce) then
   note_funded(funding.payer, funding.payerNonce, 'done')
 end
+local charged_later = funding and redis.call('HGET', record_key(funding.settlementId), 'funding')
+if charged_later then
+  local day = string.match(charged_later, '^[^:]+')
+  redis.call('HSET', record_key(funding.settlementId), 'funding', day .. ':' .. ARGV[4])
+end
 -- No log names a refill, so that the books ask here for its transactions. Those of the newest nonces are kept.
 if closed.kind == 'refill' then
   local hashes = {}

@@ -18,8 +18,14 @@ if not r or not is_in_work(r) then return { 'gone', string.sub(KEYS[3], #prefix 
 if is_funded(ARGV[5], ARGV[6]) then return { 'funded' } end
 -- Nothing is forgotten for room: who was funded could be funded again.
 if redis.call('HLEN', funded_key) >= FUNDED_MOST then return { 'budget', 'fundings' } end
-local full = charge(nonce, tonumber(ARGV[7]), shares_of({ r }), ARGV[8], ARGV[9], ARGV[10], ARGV[11])
+-- A payee is charged when it is paid. Of one whose budget would not reach, nobody is funded.
+local has_limit = ARGV[9] ~= ''
+local spent = has_limit and tonumber(redis.call('GET', spent_key(r.pay_to, ARGV[10])) or '0') or 0
+if has_limit and spent + tonumber(ARGV[7]) > tonumber(ARGV[9]) then return { 'budget', r.pay_to } end
+local full = charge(nonce, tonumber(ARGV[7]), {}, ARGV[8], '', ARGV[10], ARGV[11])
 if full then return { 'budget', full } end
+if has_limit then redis.call('HSET', r.redis_key, 'funding', ARGV[10] .. ':' .. ARGV[7]) end
+sponsor(r, 'funded')
 redis.call('HSET', lane_key, 'next', string.format('%.0f', tonumber(nonce) + 1))
 redis.call('HSET', lane_key .. ':attempts', nonce, ARGV[4])
 redis.call('SADD', prefix .. 'lanes', lane)

@@ -4,7 +4,8 @@
 -- lane may send and what any lane may are one round.
 -- KEYS[1] epoch, KEYS[2] lane
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it,
--- ARGV[5] ms after a ledger went back in which nothing is taken: what was told withdrawn is said again meanwhile
+-- ARGV[5] ms after a ledger went back in which nothing is taken: what was told withdrawn is said again meanwhile,
+-- ARGV[6] places that are free, ARGV[7..] of the others: asset, how many it has, ...
 -- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
 -- tries, how often it was collected again.
 if is_paused() then return {} end
@@ -13,14 +14,34 @@ if epoch[3] == '1' then
   -- Below zero where the clock was set back meanwhile.
   if since >= 0 and since < tonumber(ARGV[5]) then return {} end
 end
-local most, bases = tonumber(ARGV[3]), { lane_key .. ':' }
-if ARGV[4] ~= '1' and not is_retiring() then bases[2] = prefix end
+local most, bases = tonumber(ARGV[3]), { lane_key .. ':', lane_key .. ':' .. OWN }
+if ARGV[4] ~= '1' and not is_retiring() then
+  bases[3], bases[4] = prefix, prefix .. OWN
+end
 
--- Of the payees whose turn it is, the one that waits longest.
+local free, held = tonumber(ARGV[6]), {}
+for i = 7, #ARGV, 2 do held[ARGV[i]] = tonumber(ARGV[i + 1]) end
+
+local function is_own(base)
+  return string.sub(base, -#OWN) == OWN
+end
+
+-- The first group of a base that may be served: any payee, and an asset that may have another place.
+local function first_of(base)
+  if not is_own(base) then return redis.call('ZRANGE', base .. 'payees', 0, 0, 'WITHSCORES') end
+  if free <= 0 then return {} end
+  local assets = redis.call('ZRANGE', base .. 'payees', 0, -1, 'WITHSCORES')
+  for i = 1, #assets, 2 do
+    if (held[assets[i]] or 0) < free then return { assets[i], assets[i + 1] } end
+  end
+  return {}
+end
+
+-- Of the groups whose turn it is, the one that waits longest.
 local function first_in_turn()
   local found
   for _, base in ipairs(bases) do
-    local head = redis.call('ZRANGE', base .. 'payees', 0, 0, 'WITHSCORES')
+    local head = first_of(base)
     local turn = tonumber(head[2] or '0')
     if head[1] and (not found or turn < found.turn) then found = { base = base, payee = head[1], turn = turn } end
   end
@@ -36,10 +57,14 @@ while count < most do
   local ready = served.base .. 'ready:' .. payee
   local id = redis.call('ZPOPMIN', ready)[1]
   local key = id and record_key(id)
-  local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again')
+  local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again', 'kind', 'approval')
   if f and f[1] == 'ready' then
-    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', is_popped = true }
+    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
+      approval = f[8], is_popped = true }
     advance(r, 'taken', 'lane', lane)
+    if is_own(served.base) then
+      held[payee], free = (held[payee] or 0) + 1, free - 1
+    end
     out[#out + 1] = id
     out[#out + 1] = f[2]
     out[#out + 1] = f[3] or ''

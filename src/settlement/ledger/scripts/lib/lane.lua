@@ -40,15 +40,6 @@ end
 
 -- ---------------------------------------------------------------- gas budgets, gwei
 
-local function spent_key(subject, day)
-  return prefix .. 'g:' .. subject .. ':' .. day
-end
-
-local function spend(subject, day, gwei)
-  redis.call('INCRBY', spent_key(subject, day), string.format('%.0f', gwei))
-  redis.call('EXPIRE', spent_key(subject, day), 172800)
-end
-
 -- Charges what an account nonce may cost beyond what it is charged with already, or says whose budget is full.
 -- `shares` are the parts of the payees; limits are texts, empty for none.
 local function charge(nonce, cost, shares, lane_limit, payee_limit, day, fundings_limit)

@@ -1,4 +1,5 @@
 --- @include "machine"
+--- @include "sponsoring"
 --- @include "record"
 
 -- What every script of a chain's ledger shares.
@@ -57,13 +58,13 @@ end
 -- What most transitions need of a record, or nil where there is none.
 local function read(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
-    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender')
+    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval')
   if not f[1] then return nil end
   return {
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
     pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
     sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
-    sender = f[15] or '', handed_out = (f[12] or '') ~= '',
+    sender = f[15] or '', handed_out = (f[12] or '') ~= '', kind = f[16], approval = f[17],
   }
 end
 
@@ -73,7 +74,7 @@ local function read_all(r)
   for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
   r.auth, r.asset, r.payer, r.pay_to, r.deadline = all.auth, all.asset, all.payer, all.pay_to, all.deadline
   r.lane, r.claimed_at, r.kind, r.amount = all.lane or '', tonumber(all.t_claimed or '0'), all.kind, all.amount
-  r.sender = all.sender or ''
+  r.sender, r.approval = all.sender or '', r.approval or all.approval
   return all
 end
 
@@ -190,22 +191,31 @@ local function ready_base(r)
   return prefix .. 'l:' .. r.sender .. ':'
 end
 
--- A payee that is not waiting yet comes behind all that are.
+-- What waits for a place, because the operator pays for the approval that comes first, is not among the payments
+-- that can be sent: assets take turns there, as payees do elsewhere.
+local OWN = 'own:'
+
 local function enter_ready(r)
-  local base = ready_base(r)
-  redis.call('ZADD', base .. 'ready:' .. r.pay_to, r.deadline, r.id)
-  local payees = base .. 'payees'
-  if not redis.call('ZSCORE', payees, r.pay_to) then
-    redis.call('ZADD', payees, redis.call('INCR', prefix .. 'turn'), r.pay_to)
+  local base, group = ready_base(r), r.pay_to
+  if r.kind == 'a' and r.hashes == '' then base, group = base .. OWN, r.asset end
+  redis.call('ZADD', base .. 'ready:' .. group, r.deadline, r.id)
+  -- A group that is not waiting yet comes behind all that are.
+  local groups = base .. 'payees'
+  if not redis.call('ZSCORE', groups, group) then
+    redis.call('ZADD', groups, redis.call('INCR', prefix .. 'turn'), group)
+  end
+end
+
+local function leave_ready_of(r, base, group)
+  local ready = base .. 'ready:' .. group
+  if redis.call('ZREM', ready, r.id) == 1 and redis.call('EXISTS', ready) == 0 then
+    redis.call('ZREM', base .. 'payees', group)
   end
 end
 
 local function leave_ready(r)
-  local base = ready_base(r)
-  local ready = base .. 'ready:' .. r.pay_to
-  if redis.call('ZREM', ready, r.id) == 1 and redis.call('EXISTS', ready) == 0 then
-    redis.call('ZREM', base .. 'payees', r.pay_to)
-  end
+  leave_ready_of(r, ready_base(r), r.pay_to)
+  if r.kind == 'a' then leave_ready_of(r, ready_base(r) .. OWN, r.asset) end
 end
 
 -- What entering and leaving a listing of the machine does.
@@ -216,9 +226,9 @@ local function enter(r, listing)
     redis.call('HSET', index_key(r.auth), 'live', r.id)
     if not r.is_first then redis.call('PERSIST', index_key(r.auth)) end
   elseif listing == 'queued' then
-    redis.call('ZADD', prefix .. 'queued', now(), r.id)
+    redis.call('ZADD', prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), now(), r.id)
     redis.call('ZADD', prefix .. 'deadlines', r.deadline, r.id)
-    redis.call('HINCRBY', prefix .. 'load', r.pay_to, 1)
+    redis.call('HINCRBY', prefix .. 'load', r.kind == 'a' and OWN .. r.asset or r.pay_to, 1)
   elseif listing == 'reserved' then
     reserve(r)
   elseif listing == 'ready' then
@@ -235,9 +245,11 @@ local function leave(r, listing)
     -- What the index says is up to who ends it.
     redis.call('ZREM', prefix .. 'live', r.id)
   elseif listing == 'queued' then
-    redis.call('ZREM', prefix .. 'queued', r.id)
+    local is_sponsored = redis.call('ZREM', prefix .. 'sponsored', r.id) == 1
+    if not is_sponsored then redis.call('ZREM', prefix .. 'queued', r.id) end
     redis.call('ZREM', prefix .. 'deadlines', r.id)
-    if redis.call('HINCRBY', prefix .. 'load', r.pay_to, -1) <= 0 then redis.call('HDEL', prefix .. 'load', r.pay_to) end
+    local share = is_sponsored and OWN .. r.asset or r.pay_to
+    if redis.call('HINCRBY', prefix .. 'load', share, -1) <= 0 then redis.call('HDEL', prefix .. 'load', share) end
   elseif listing == 'reserved' then
     release(r)
   elseif listing == 'ready' then
@@ -261,10 +273,48 @@ local function can(r, event)
   return cell(r.stage, event) ~= nil
 end
 
+-- ---------------------------------------------------------------- approvals that the operator pays for
+
+local TEN_MINUTES = 600
+local HOUR = 3600
+
+-- Counts a revert, or what comes to as much, against a payer.
+local function blame(payer)
+  redis.call('INCR', prefix .. 'v:' .. payer)
+  redis.call('EXPIRE', prefix .. 'v:' .. payer, TEN_MINUTES)
+end
+
+-- How long a signed payment had a place, ms.
+local function places_key(authorization)
+  return prefix .. 'b:' .. authorization
+end
+
+-- Moves the approval that comes before a payment to its next state, and notes what its end leaves behind.
+local function sponsor(r, event)
+  if r.kind ~= 'a' then return end
+  local mark = ';' .. (r.approval or 'none') .. '.' .. event .. '='
+  local _, last = string.find(SPONSORING, mark, 1, true)
+  if not last then return end
+  local to, marks = string.match(SPONSORING, '^(%a+):([^;]*)', last + 1)
+  for name in string.gmatch(marks, '%a+') do
+    if name == 'payer' then
+      blame(r.payer)
+    else
+      local since = r.lane ~= '' and redis.call('ZSCORE', prefix .. 'l:' .. r.lane .. ':work', r.id)
+      local ms = name == 'payment' and PLACE_MS or (since and now() - tonumber(since) or 0)
+      redis.call('INCRBY', places_key(r.auth), string.format('%.0f', math.max(0, ms)))
+      redis.call('EXPIRE', places_key(r.auth), HOUR)
+    end
+  end
+  r.approval = to
+  redis.call('HSET', r.redis_key, 'approval', to)
+end
+
 -- Moves a record from list to list. Returns whether it could.
-local function move(r, event)
+local function move(r, event, reason)
   local to, lists = cell(r.stage, event)
   if not to then return false end
+  sponsor(r, event == 'refused' and BLAMELESS[reason] and 'turned_away' or event)
   for sign, listing in string.gmatch(lists, '([+-])(%a+)') do
     if sign == '-' then leave(r, listing) else enter(r, listing) end
   end
@@ -314,15 +364,30 @@ end
 -- ---------------------------------------------------------------- the end
 
 local MINUTE = 60
-local TEN_MINUTES = 600
-local HOUR = 3600
+
+-- Gas money that was spent for a subject on a day, gwei.
+local function spent_key(subject, day)
+  return prefix .. 'g:' .. subject .. ':' .. day
+end
+
+local function spend(subject, day, gwei)
+  redis.call('INCRBY', spent_key(subject, day), string.format('%.0f', gwei))
+  redis.call('EXPIRE', spent_key(subject, day), 172800)
+end
+
+-- What a payer was sent for a payment, as `<day>:<gwei>`, counts for the payee once it is paid: anybody can name one.
+local function charge_funding(all)
+  local day, gwei = string.match(all.funding, '^([^:]+):(%d+)$')
+  if day then spend(all.pay_to, day, tonumber(gwei)) end
+end
 
 -- Ends a record: what is heavy goes, what answers are made of stays, in one form with a live one.
 -- `found` may name tx, block, block_hash, log, batch, reason and paid; `life` the seconds tombstone, retention.
 local function conclude(r, event, found, life)
   if not can(r, event) then return false end
   local all = read_all(r)
-  move(r, event)
+  move(r, event, found.reason)
+  if found.paid and all.funding then charge_funding(all) end
   local at = now()
   local hashes = all.hashes or ''
   local was_sent = hashes ~= '' or found.paid
