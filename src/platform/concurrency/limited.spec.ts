@@ -27,6 +27,21 @@ describe('work that is limited', () => {
     expect(most).toBe(2);
   });
 
+  it('serves the first line before the later one, which does not fill it', async () => {
+    const limited = new Limited(1, 1);
+    const begun: string[] = [];
+    const work = (name: string) => () => {
+      begun.push(name);
+      return Promise.resolve();
+    };
+    const running = limited.run(() => new Promise((resolve) => setImmediate(resolve)));
+    const later = limited.run(work('later'), 'later');
+    await expect(limited.run(work('one too many'), 'later')).rejects.toThrow(TooBusyError);
+    const first = limited.run(work('first'), 'first');
+    await Promise.all([running, later, first]);
+    expect(begun).toEqual(['first', 'later']);
+  });
+
   it('says at once when too much is waiting, and takes work again after', async () => {
     const limited = new Limited(1, 1);
     const releases: (() => void)[] = [];

@@ -6,35 +6,39 @@ export class TooBusyError extends Error {
   }
 }
 
+/** Who is served first. Each line has room of its own: one that is full keeps nobody out of the other. */
+export type Line = 'first' | 'later';
+
 /**
- * Runs pieces of work, a few at a time, in the order they came. For work that fills a pool which others
- * need too.
+ * Runs pieces of work, a few at a time, those of the first line before those of the later one, and in the
+ * order they came. For work that fills a pool which others need too.
  */
 export class Limited {
   #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #lines: Readonly<Record<Line, (() => void)[]>> = { first: [], later: [] };
 
+  /** @param waitingMax - in each line. */
   constructor(
     private readonly atOnce: number,
     private readonly waitingMax: number,
   ) {}
 
   /** @throws TooBusyError at once, when as many are waiting as may; else what the work throws. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.atOnce) await this.#turn();
+  async run<T>(work: () => Promise<T>, line: Line = 'first'): Promise<T> {
+    if (this.#running >= this.atOnce) await this.#turn(this.#lines[line]);
     else this.#running += 1;
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#lines.first.shift() ?? this.#lines.later.shift();
       // The place goes on to the next one: nobody who comes meanwhile overtakes it.
       if (next === undefined) this.#running -= 1;
       else next();
     }
   }
 
-  #turn(): Promise<void> {
-    if (this.#waiting.length >= this.waitingMax) return Promise.reject(new TooBusyError());
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  #turn(waiting: (() => void)[]): Promise<void> {
+    if (waiting.length >= this.waitingMax) return Promise.reject(new TooBusyError());
+    return new Promise((resolve) => waiting.push(resolve));
   }
 }

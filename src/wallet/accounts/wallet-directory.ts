@@ -29,8 +29,9 @@ export class WalletDirectory {
   /** Redis may have gone back to an older state at each; all is restored after each. */
   #losses = 1;
   #restoredLosses = 0;
-  /** Which wallet the journal says is whose. */
-  #owners: JournalState['owners'] = new Map();
+  /** Which wallet the journal says is whose, and whose is which. A provider has only said so. */
+  #owners = new Map<Address, string | undefined>();
+  #ownerOf = new Map<string, Address>();
 
   constructor(private readonly parts: WalletDirectoryParts) {}
 
@@ -41,17 +42,21 @@ export class WalletDirectory {
 
   /** The owner's wallet, where there is one. */
   async find(owner: Address): Promise<CustodialWallet | undefined> {
-    return this.#wallets.get(owner) ?? (await this.parts.provider.find(subjectOf(owner)));
+    const known = this.#wallets.get(owner);
+    if (known !== undefined) return known;
+    const found = await this.parts.provider.find(subjectOf(owner));
+    return found && this.#remember(owner, found);
   }
 
   /** The owner's wallet, made if there is none. */
   async walletOf(owner: Address): Promise<CustodialWallet> {
-    const known = this.#wallets.get(owner);
-    if (known !== undefined) return known;
-    const subject = subjectOf(owner);
-    const wallet =
-      (await this.parts.provider.find(subject)) ??
-      (await this.parts.locks.hold(`create:${owner}`, () => this.#create(owner, subject)));
+    const found = await this.find(owner);
+    if (found !== undefined) return found;
+    const create = () => this.#create(owner, subjectOf(owner));
+    return this.#remember(owner, await this.parts.locks.hold(`create:${owner}`, create));
+  }
+
+  #remember(owner: Address, wallet: CustodialWallet): CustodialWallet {
     if (this.#wallets.size >= REMEMBERED_MAX) this.#wallets.clear();
     this.#wallets.set(owner, wallet);
     return wallet;
@@ -99,11 +104,12 @@ export class WalletDirectory {
 
   async #standingRules(owner: Address, { address }: CustodialWallet): Promise<StandingRules> {
     await this.#restoreWhatWasLost();
-    assertSame(this.#owners.get(owner), address);
+    this.#assertOwn(owner, address);
     const rules = await this.parts.book.standingRules(address);
     if (rules !== undefined) return rules;
     const state = await this.parts.restorer.restoreAll();
-    assertSame(state.owners.get(owner), address);
+    this.#learn(state);
+    this.#assertOwn(owner, address);
     await this.#finishCreation(owner, address, state);
     const restored = await this.parts.book.standingRules(address);
     if (restored !== undefined) return restored;
@@ -116,7 +122,7 @@ export class WalletDirectory {
   async #restoreWhatWasLost(): Promise<void> {
     while (this.#restoredLosses < this.#losses) {
       const losses = this.#losses;
-      this.#owners = (await this.parts.restorer.restoreAll()).owners;
+      this.#learn(await this.parts.restorer.restoreAll());
       this.#restoredLosses = losses;
     }
   }
@@ -131,8 +137,24 @@ export class WalletDirectory {
     await this.parts.journal.append({ event: 'wallet_wanted', at, owner });
     const wallet = await this.parts.provider.create(subject);
     await this.parts.journal.append({ event: 'wallet_created', at, owner, wallet: wallet.address });
+    this.#note(owner, wallet.address);
     await this.#setFirstPolicy(owner, wallet.address);
     return wallet;
+  }
+
+  #learn({ owners }: JournalState): void {
+    for (const [owner, wallet] of owners) this.#note(owner as Address, wallet);
+  }
+
+  #note(owner: Address, wallet: string | undefined): void {
+    this.#owners.set(owner, wallet ?? this.#owners.get(owner));
+    if (wallet !== undefined) this.#ownerOf.set(wallet, owner);
+  }
+
+  /** A wallet under another address would begin with an empty budget, or be another owner's. */
+  #assertOwn(owner: Address, wallet: Address): void {
+    const [remembered, whose] = [this.#owners.get(owner), this.#ownerOf.get(wallet)];
+    if ((remembered ?? wallet) !== wallet || (whose ?? owner) !== owner) throw changed();
   }
 
   /** A wallet whose making was interrupted has signed nothing: without rules it cannot. */
@@ -151,11 +173,6 @@ export class WalletDirectory {
     await journal.append({ event: 'policy_in_force', ...common });
     await restorer.unlockNew(wallet, firstPolicy);
   }
-}
-
-/** A wallet under another address would begin with an empty budget, or be another owner's. */
-function assertSame(remembered: string | undefined, address: Address): void {
-  if (remembered !== undefined && remembered !== address) throw changed();
 }
 
 function changed(): WalletError {

@@ -9,6 +9,7 @@ import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
+import type { IssuedToken } from '../audit/journal-state.js';
 import type { IssuedTokens } from './issued-tokens.js';
 import { invalidToken, type TokenIssuer } from './token.js';
 
@@ -61,25 +62,32 @@ export class Sessions {
   constructor(private readonly parts: SessionParts) {}
 
   /**
-   * A token for somebody who has proven to be, or to be sent by, the owner.
+   * A token for somebody who has proven to be, or to be sent by, the owner. An owner who signs in gets no
+   * wallet by that: it is made with the first use of the token, with the first agent or the first grant.
    *
    * @throws WalletError `unauthorized`, or `not_found` of a code, for a proof from before all tokens were
    *   revoked.
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
-    const { wallet, notBefore } = await this.#admit(owner, proof);
+    this.#assertMay(owner);
+    const wallet = await this.parts.directory[role === 'owner' ? 'find' : 'walletOf'](owner);
+    const notBefore = wallet === undefined ? 0 : await this.#notBefore(owner, wallet);
+    assertSince(proof, notBefore);
     const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.parts.rules.agentTokenSeconds;
     const how = { by: proof.by, ...(proof.code !== undefined && { code: proof.code }) };
     const { token, claims } = this.parts.mint.issue(owner, role, seconds, notBefore);
     const { id, issuedAt, expiresAt } = claims;
-    await this.parts.journal.append({
-      event: 'signed_in',
-      ...{ at: issuedAt, owner, wallet: wallet.address },
-      ...{ token: id, role, ...how, until: expiresAt },
-    });
     const issued = { id, role, ...how, createdAt: issuedAt, expiresAt };
-    await this.parts.issued.note(wallet.address, [issued]);
+    if (wallet !== undefined) await this.#record(owner, wallet, issued);
     return token;
+  }
+
+  /** In the journal first. */
+  async #record(owner: Address, wallet: CustodialWallet, issued: IssuedToken): Promise<void> {
+    const { id: token, createdAt: at, expiresAt: until, ...how } = issued;
+    const common = { at, owner, wallet: wallet.address };
+    await this.parts.journal.append({ event: 'signed_in', ...common, token, until, ...how });
+    await this.parts.issued.note(wallet.address, [issued]);
   }
 
   /**
@@ -89,7 +97,10 @@ export class Sessions {
    * @throws WalletError as {@link issue}.
    */
   async grant(owner: Address, grantId: string, proof: Proof): Promise<number> {
-    const { wallet, notBefore } = await this.#admit(owner, proof);
+    this.#assertMay(owner);
+    const wallet = await this.parts.directory.walletOf(owner);
+    const notBefore = await this.#notBefore(owner, wallet);
+    assertSince(proof, notBefore);
     await this.parts.journal.append({
       event: 'signed_in',
       ...{ at: this.parts.now(), owner, wallet: wallet.address },
@@ -108,28 +119,21 @@ export class Sessions {
     return { owner, wallet, role: 'agent', tokenId: id, expiresAt };
   }
 
-  async #admit(
-    owner: Address,
-    proof: Proof,
-  ): Promise<{ readonly wallet: CustodialWallet; readonly notBefore: number }> {
-    if (this.parts.rules.owners?.has(owner) === false) {
-      throw new WalletError('forbidden', 'This address may not have a wallet here.');
-    }
-    const wallet = await this.parts.directory.walletOf(owner);
+  #assertMay(owner: Address): void {
+    if (this.parts.rules.owners?.has(owner) !== false) return;
+    throw new WalletError('forbidden', 'This address may not have a wallet here.');
+  }
+
+  async #notBefore(owner: Address, wallet: CustodialWallet): Promise<number> {
     // Restores what was revoked, when Redis was lost.
     await this.parts.directory.policyOf(owner, wallet);
-    const notBefore = await this.parts.book.tokensNotBefore(wallet.address);
-    assertSince(proof, notBefore);
-    return { wallet, notBefore };
+    return this.parts.book.tokensNotBefore(wallet.address);
   }
 
   /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
   async epochOf(owner: Address): Promise<number> {
     const wallet = await this.parts.directory.find(owner);
-    if (wallet === undefined) return 0;
-    // Restores what was revoked, when Redis was lost.
-    await this.parts.directory.policyOf(owner, wallet);
-    return this.parts.book.tokensNotBefore(wallet.address);
+    return wallet === undefined ? 0 : this.#notBefore(owner, wallet);
   }
 
   /** @throws WalletError `unauthorized`. */
@@ -137,9 +141,14 @@ export class Sessions {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
     const { owner, role, id, issuedAt, expiresAt } = this.parts.mint.read(token);
-    const wallet = await this.parts.directory.walletOf(owner);
+    const found = await this.parts.directory.find(owner);
+    const wallet = found ?? (await this.parts.directory.walletOf(owner));
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || issuedAt < notBefore) throw invalidToken();
+    // An owner who signed in before there was a wallet is on its record from here on.
+    if (found === undefined && role === 'owner') {
+      await this.#record(owner, wallet, { id, role, by: 'nonce', createdAt: issuedAt, expiresAt });
+    }
     await this.parts.issued.noteUse(id, expiresAt);
     return { owner, wallet, role, tokenId: id, expiresAt };
   }

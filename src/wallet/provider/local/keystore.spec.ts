@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -42,6 +43,33 @@ describe('the keystore', () => {
   it('knows no key of another subject', async () => {
     await keystore().create('a');
     expect(await keystore().unlock('b')).toBeUndefined();
+  });
+
+  it('opens the keys of agents while strangers have as many new ones made as may wait', async () => {
+    await keystore().create('funded');
+    const store = new Keystore(dir, secretsOf('correct'), CHEAP);
+    let made = 0;
+    const strangers = Array.from({ length: 400 }, (_, at) =>
+      store.create(`stranger-${at}`).then(() => (made += 1)),
+    );
+    const outcomes = Promise.allSettled(strangers);
+    // Some were refused: the line for new keys is full.
+    await expect(Promise.all(strangers)).rejects.toThrow('Too many wallets are being opened');
+    expect((await store.unlock('funded'))?.address).toMatch(/^0x/);
+    expect(made).toBeLessThan(200);
+    await outcomes;
+  });
+
+  it('tells an address without deriving a key, and not from the file of another', async () => {
+    const { address } = await keystore().create('a');
+    // Another secret opens nothing: none was needed.
+    expect(await keystore('wrong').addressOf('a')).toBe(address);
+    expect(await keystore('wrong').addressOf('b')).toBeUndefined();
+    await rename(
+      await fileOf(),
+      join(dir, `${createHash('sha256').update('b').digest('hex')}.json`),
+    );
+    await expect(keystore().addressOf('b')).rejects.toThrow(WalletStorageError);
   });
 
   it('derives by 2^15 rounds and 32 MiB unless it is told otherwise', async () => {

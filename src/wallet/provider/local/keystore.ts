@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { Limited, TooBusyError } from '../../../platform/concurrency/limited.js';
+import { Limited, type Line, TooBusyError } from '../../../platform/concurrency/limited.js';
 import { Secret } from '../../../platform/config/secret.js';
 import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletError, WalletStorageError } from '../../wallet-error.js';
@@ -16,7 +16,7 @@ const SCRYPT: ScryptCost = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const UNLOCKED_MAX = 1000;
 /** Of the four threads that Node has for files, names and hashes together: the others stay free. */
 const DERIVATIONS_AT_ONCE = 2;
-/** Some ten seconds of work. */
+/** Some ten seconds of work, of keys that are there and of new ones each. */
 const DERIVATIONS_WAITING_MAX = 200;
 const BUSY_SECONDS = 10;
 
@@ -80,10 +80,25 @@ export class Keystore {
     }
   }
 
+  /**
+   * As its file says, without the work of opening it: whether that is true is seen when it is. `undefined`
+   * when the subject has no key.
+   *
+   * @throws WalletStorageError for another subject's file and for none of ours.
+   */
+  async addressOf(subject: string): Promise<Address | undefined> {
+    return (await this.#read(subject))?.address as Address | undefined;
+  }
+
   /** `undefined` when the subject has no key. */
   unlock(subject: string): Promise<UnlockedKey | undefined> {
     const known = this.#unlocked.get(subject);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // What is in use stays: the one that was not used for longest goes.
+      this.#unlocked.delete(subject);
+      this.#unlocked.set(subject, known);
+      return known;
+    }
     const unlocking = this.#unlock(subject);
     this.#unlocked.set(subject, unlocking);
     // Neither a failure nor an absence is kept.
@@ -100,10 +115,14 @@ export class Keystore {
 
   /** The subject's key, made if there is none. Of several that make one at once the first wins. */
   async create(subject: string): Promise<UnlockedKey> {
-    const existing = await this.unlock(subject);
-    if (existing !== undefined) return existing;
-    const text = JSON.stringify(await this.#encrypt(subject, generatePrivateKey()));
-    await this.#placeOnce(this.#pathOf(subject), text);
+    if ((await this.addressOf(subject)) === undefined) {
+      const key = generatePrivateKey();
+      const file = await this.#encrypt(subject, key, 'later');
+      // It is not kept in memory: keys that nobody uses must not put those aside that somebody does.
+      if (await this.#placeOnce(this.#pathOf(subject), JSON.stringify(file))) {
+        return { address: file.address as Address, key: new Secret(key) };
+      }
+    }
     const made = await this.unlock(subject);
     if (made === undefined) throw new WalletStorageError('WALLET_KEYSTORE_DIR', 'it vanished');
     return made;
@@ -130,6 +149,17 @@ export class Keystore {
   }
 
   async #unlock(subject: string): Promise<UnlockedKey | undefined> {
+    const file = await this.#read(subject);
+    if (file === undefined) return undefined;
+    try {
+      return await this.#decrypt(subject, file);
+    } catch (error) {
+      if (error instanceof WalletError) throw error;
+      throw unreadable(error);
+    }
+  }
+
+  async #read(subject: string): Promise<KeyFile | undefined> {
     let text: string;
     try {
       text = await readFile(this.#pathOf(subject), 'utf8');
@@ -138,20 +168,19 @@ export class Keystore {
       throw new WalletStorageError('WALLET_KEYSTORE_DIR', error);
     }
     try {
-      return await this.#decrypt(subject, KeyFile.parse(JSON.parse(text)));
+      const file = KeyFile.parse(JSON.parse(text));
+      if (file.subject === subject) return file;
     } catch (error) {
-      if (error instanceof WalletError) throw error;
-      throw new WalletStorageError(
-        'WALLET_KEYSTORE_SECRET or a file in WALLET_KEYSTORE_DIR',
-        error,
-      );
+      throw unreadable(error);
     }
+    throw unreadable(new Error('the key file of another subject'));
   }
 
-  async #encrypt(subject: string, privateKey: Hex): Promise<KeyFile> {
+  async #encrypt(subject: string, privateKey: Hex, line: Line): Promise<KeyFile> {
     const address = privateKeyToAddress(privateKey).toLowerCase();
     const [salt, iv] = [randomBytes(32), randomBytes(12)];
-    const cipher = createCipheriv('aes-256-gcm', await this.#keyOf(this.secret.current, salt), iv);
+    const key = await this.#keyOf(this.secret.current, salt, line);
+    const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(boundTo(subject, address));
     const text = Buffer.concat([cipher.update(privateKey.slice(2), 'hex'), cipher.final()]);
     const base64 = (bytes: Buffer): string => bytes.toString('base64');
@@ -177,7 +206,7 @@ export class Keystore {
     } catch (error) {
       if (previous === undefined || error instanceof WalletError) throw error;
       const unlocked = await this.#decryptWith(previous, subject, file);
-      const text = JSON.stringify(await this.#encrypt(subject, unlocked.key.reveal()));
+      const text = JSON.stringify(await this.#encrypt(subject, unlocked.key.reveal(), 'first'));
       await this.#replace(this.#pathOf(subject), text);
       return unlocked;
     }
@@ -187,11 +216,10 @@ export class Keystore {
   async #decryptWith(
     secret: Secret<string>,
     subject: string,
-    { subject: named, address, kdf, cipher }: KeyFile,
+    { address, kdf, cipher }: KeyFile,
   ): Promise<UnlockedKey> {
-    if (named !== subject) throw new Error('the key file of another subject');
     const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
-    const key = await this.#keyOf(secret, bytes(kdf.salt));
+    const key = await this.#keyOf(secret, bytes(kdf.salt), 'first');
     const options = { authTagLength: 16 };
     const decipher = createDecipheriv('aes-256-gcm', key, bytes(cipher.iv), options);
     decipher.setAAD(boundTo(subject, address));
@@ -200,10 +228,14 @@ export class Keystore {
     return { address: address as Address, key: new Secret<Hex>(`0x${text.toString('hex')}`) };
   }
 
-  /** @throws WalletError `unavailable` when too many keys are being derived. */
-  async #keyOf(secret: Secret<string>, salt: Buffer): Promise<Buffer> {
+  /**
+   * @param line - keys that are there come first: strangers who have new ones made keep no agent waiting.
+   * @throws WalletError `unavailable` when too many keys are being derived.
+   */
+  async #keyOf(secret: Secret<string>, salt: Buffer, line: Line): Promise<Buffer> {
+    const work = () => derive(secret.reveal(), salt, 32, this.cost);
     try {
-      return await this.#derivations.run(() => derive(secret.reveal(), salt, 32, this.cost));
+      return await this.#derivations.run(work, line);
     } catch (error) {
       if (!(error instanceof TooBusyError)) throw error;
       throw new WalletError('unavailable', 'Too many wallets are being opened. Ask again.', {
@@ -212,14 +244,17 @@ export class Keystore {
     }
   }
 
-  /** Writes a file whole or not at all, and never over another. */
-  #placeOnce(path: string, text: string): Promise<void> {
-    return this.#place(path, text, async (draft) => {
+  /** Writes a file whole or not at all, and never over another. @returns whether it did. */
+  async #placeOnce(path: string, text: string): Promise<boolean> {
+    let isFirst = true;
+    await this.#place(path, text, async (draft) => {
       await link(draft, path).catch((error: unknown) => {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        isFirst = false;
       });
       await unlink(draft);
     });
+    return isFirst;
   }
 
   /** Puts a file, whole, in the place of the one that is there. */
@@ -256,6 +291,10 @@ async function readKeyFile(path: string): Promise<KeyFile> {
   } catch (error) {
     throw new WalletStorageError('WALLET_KEYSTORE_DIR', error);
   }
+}
+
+function unreadable(error: unknown): WalletStorageError {
+  return new WalletStorageError('WALLET_KEYSTORE_SECRET or a file in WALLET_KEYSTORE_DIR', error);
 }
 
 function boundTo(subject: string, address: string): Buffer {

@@ -30,8 +30,8 @@ export class LocalProvider implements WalletProvider {
   }
 
   async find(subject: string): Promise<CustodialWallet | undefined> {
-    const key = await this.keystore.unlock(subject);
-    return key && { id: subject, address: key.address };
+    const address = await this.keystore.addressOf(subject);
+    return address && { id: subject, address };
   }
 
   async create(subject: string): Promise<CustodialWallet> {
