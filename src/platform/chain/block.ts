@@ -21,12 +21,20 @@ export function readBlockHeader(value: unknown): BlockHeader | undefined {
   if (!isHex(number) || !isHex(hash) || !isHex(timestamp)) return undefined;
   return {
     number: BigInt(number),
-    hash,
-    ...(isHex(parentHash) && { parentHash }),
+    hash: hash.toLowerCase() as Hex,
+    ...(isHex(parentHash) && { parentHash: parentHash.toLowerCase() as Hex }),
     timestamp: Number(timestamp),
     baseFeePerGas: isHex(baseFeePerGas) ? BigInt(baseFeePerGas) : undefined,
     gasLimit: isHex(gasLimit) ? BigInt(gasLimit) : 0n,
   };
+}
+
+/**
+ * Whether two endpoints say the same of one block, in everything that outcomes are decided by. That they
+ * name one hash proves nothing of the fields beside it: a node may give the right hash and a wrong time.
+ */
+export function isSameBlock(a: BlockHeader, b: BlockHeader): boolean {
+  return a.hash === b.hash && a.number === b.number && a.timestamp === b.timestamp;
 }
 
 export function readQuantity(value: unknown): bigint | undefined {
