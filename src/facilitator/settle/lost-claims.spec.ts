@@ -57,7 +57,8 @@ describe('a claim that the ledger has lost', () => {
           return Promise.resolve(looks > finalAfter ? { kind: 'found', use } : { kind: 'absent' });
         },
       },
-      withView: () => Promise.resolve({ from }),
+      // What two endpoints say; the word of one alone is not asked for.
+      agree: () => Promise.resolve(from),
     } as unknown as EvmChain;
     const lane = { chainId: world.laneChainId ?? 56, signer: SIGNER } as PublishedStatus;
     const claims = new LostClaims(

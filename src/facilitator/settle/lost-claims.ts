@@ -60,11 +60,17 @@ export class LostClaims {
     chain: EvmChain,
   ): Promise<SettlementView | undefined> {
     if (logIndex === undefined) return undefined;
-    const found = await chain.withView((view) => view.transaction(transaction));
+    // That it is ours makes a success of it: two endpoints have to name its sender.
+    const from = await chain.agree({
+      what: 'transaction sender',
+      read: async (view) => {
+        const value = (await view.transaction(transaction))?.from?.toLowerCase();
+        return { value, key: String(value), subject: transaction };
+      },
+    });
     const lanes = await this.laneQueries.all();
     const isOurs = lanes.some(
-      ({ chainId, signer }) =>
-        chainId === ref.chainId && signer.toLowerCase() === found?.from?.toLowerCase(),
+      ({ chainId, signer }) => chainId === ref.chainId && signer.toLowerCase() === from,
     );
     if (!isOurs) return undefined;
     const { chainId, id } = ref;

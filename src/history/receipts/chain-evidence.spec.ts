@@ -59,6 +59,15 @@ describe('evidence in the receipt of a transaction', () => {
     await expect(evidence.find(56, HASH, TRANSFER)).rejects.toThrow(ChainUnavailableError);
   });
 
+  it('is nothing while one of two endpoints names another block number', async () => {
+    const { truth, nodes, evidence } = await chainWith({ logs: [log()] }, 2);
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('no node');
+    const receipt = { ...(truth.receipt(HASH) as object), blockNumber: '0x1' };
+    liar.lie = (method) => (method === 'eth_getTransactionReceipt' ? result(receipt) : undefined);
+    await expect(evidence.find(56, HASH, TRANSFER)).rejects.toThrow(ChainUnavailableError);
+  });
+
   it('is not known where no chain can say it', async () => {
     const { evidence } = await chainWith({ logs: [log()] });
     await expect(evidence.find(97, HASH, TRANSFER)).rejects.toThrow(ChainUnavailableError);

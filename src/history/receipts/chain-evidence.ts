@@ -46,9 +46,9 @@ export class ChainEvidence implements EvidenceFinder {
   }
 }
 
-function keyOf({ blockHash, isSuccess, logs }: Receipt): string {
+function keyOf({ blockHash, blockNumber, isSuccess, logs }: Receipt): string {
   return JSON.stringify([
-    ...[blockHash, isSuccess],
+    ...[blockHash, String(blockNumber), isSuccess],
     ...logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data]),
   ]);
 }

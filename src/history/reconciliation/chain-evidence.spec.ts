@@ -10,6 +10,7 @@ import {
   SILENT,
 } from '../../platform/chain/fake-chain.builder.js';
 import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import { ASSET, aTransfer, aUse, LANE, STRANGER } from './books.builder.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { compareTransaction } from './compare-transaction.js';
@@ -78,6 +79,23 @@ describe('what the chain shows', () => {
     expect((await is.look([one(0)])).get(hash32(1000))).toEqual({ kind: 'unread' });
     lies(nodes[1], 'eth_getBalance', result('0x1'));
     expect(await is.laneState(LANE, await is.header(9n))).toBeUndefined();
+  });
+
+  it.each(['number', 'timestamp'])(
+    'is no block with another %s than the other one has',
+    async (field) => {
+      const { is, nodes, truth } = await evidence();
+      const header = { ...(truth.header(9) as object), [field]: '0x1' };
+      lies(nodes[0], 'eth_getBlockByNumber', result(header));
+      await expect(is.header(9n)).rejects.toThrow(ChainUnavailableError);
+    },
+  );
+
+  it('is no transaction in another block than the other one has it in', async () => {
+    const { is, nodes, truth } = await evidence();
+    const receipt = { ...(truth.receipt(hash32(1000)) as object), blockNumber: '0x1' };
+    lies(nodes[0], 'eth_getTransactionReceipt', result(receipt));
+    expect((await is.look([one(0)])).get(hash32(1000))).toEqual({ kind: 'unread' });
   });
 
   it('is what two of three say', async () => {

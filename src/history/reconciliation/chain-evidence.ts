@@ -51,7 +51,7 @@ export class ChainEvidence {
   async header(number: bigint): Promise<BlockHeader> {
     const header = await this.#sworn(
       (view) => view.block(number),
-      (block) => block?.hash ?? 'none',
+      (block) => (block === undefined ? 'none' : `${block.hash} ${block.timestamp}`),
     );
     if (header === undefined) throw this.#unread('block');
     return header;
@@ -186,6 +186,7 @@ function textOf(seen: SeenTransaction | undefined): string {
   const lines = logs.map(({ address, topics, data, logIndex }) =>
     [logIndex, address, ...topics, data].join(' '),
   );
-  const { from, to, nonce, isSuccess, blockHash, feeWei, valueWei } = fields;
-  return [from, to, nonce, isSuccess, blockHash, feeWei, valueWei, ...lines].join('\n');
+  const { from, to, nonce, isSuccess, blockHash, blockNumber, feeWei, valueWei } = fields;
+  const all = [from, to, nonce, isSuccess, blockHash, blockNumber, feeWei, valueWei, ...lines];
+  return all.join('\n');
 }

@@ -121,6 +121,30 @@ describe.each([
     await expect(chain.uses.find(ref, range)).rejects.toThrow();
   });
 
+  it.each([0, 1])(
+    'is not believed in another block than it is in (liar is endpoint %i)',
+    async (liar) => {
+      const truth = aTruth();
+      const { chain, nodes } = await aChain(truth, 2);
+      const [node] = [nodes[liar]];
+      if (node === undefined) throw new Error('a node');
+      const receipt = { ...(truth.receipt(copy.hash) as object), blockNumber: '0xb' };
+      node.lie = (method) => (method === 'eth_getTransactionReceipt' ? result(receipt) : undefined);
+      await expect(chain.uses.find(ref, range)).rejects.toThrow();
+    },
+  );
+
+  it('is not believed of a block that was not asked for, and may not be final', async () => {
+    const truth = aTruth();
+    const { chain, nodes } = await aChain(truth, 2);
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('a node');
+    const asked = { from: 5n, to: 15n };
+    liar.lie = (method) =>
+      method === 'eth_getLogs' ? result(truth.logs(0, 25, [null])) : undefined;
+    await expect(chain.uses.find(ref, asked)).rejects.toThrow();
+  });
+
   it('is searched for once by all who ask at the same time', async () => {
     const { chain, nodes } = await aChain(aTruth(), 1);
     const before = nodes[0]?.asked.length ?? 0;

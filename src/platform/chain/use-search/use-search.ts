@@ -170,7 +170,7 @@ export class UseSearch {
     const readFrom: (bigint | undefined)[] = [];
     for (const view of views) {
       const scanned = await this.#scan(view, ref, range, searcher);
-      if (scanned?.kind === 'found') return this.#confirm(ref, scanned.transaction);
+      if (scanned?.kind === 'found') return this.#confirm(ref, scanned.transaction, range);
       if (scanned !== undefined) readFrom.push(scanned.readFrom);
       if (readFrom.length === 2) break;
     }
@@ -200,7 +200,7 @@ export class UseSearch {
   }
 
   /** What one endpoint found is evidence when another one has the same receipt. */
-  async #confirm(ref: AuthorizationRef, hash: Hex): Promise<UseOutcome> {
+  async #confirm(ref: AuthorizationRef, hash: Hex, { from, to }: BlockRange): Promise<UseOutcome> {
     const method = methodNamed(ref.method);
     const read = async (view: ChainView): Promise<Claim<AuthorizationUse | undefined>> => {
       const [receipt, transaction] = await Promise.all([
@@ -211,7 +211,7 @@ export class UseSearch {
         throw new ChainUnavailableError(view.chainId, 'receipt');
       }
       const { to, input } = transaction;
-      const { blockHash } = receipt;
+      const { blockHash, blockNumber } = receipt;
       const presented = presentedAuthorizations(to, input, this.chain.schemeContracts);
       const isUser =
         receipt.isSuccess &&
@@ -219,13 +219,16 @@ export class UseSearch {
           ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
       const logIndex = transferOf(ref, receipt, presented);
-      const value = isUser
-        ? { transaction: hash, blockNumber: receipt.blockNumber, blockHash, logIndex }
-        : undefined;
-      return { value, key: `${blockHash} ${isUser} ${logIndex ?? ''}`, subject: blockHash };
+      const value = isUser ? { transaction: hash, blockNumber, blockHash, logIndex } : undefined;
+      const key = `${blockHash} ${blockNumber} ${isUser} ${logIndex ?? ''}`;
+      return { value, key, subject: blockHash };
     };
     const use = await this.chain.agree({ what: 'receipt', read });
     if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');
+    // A node that was asked for these blocks may name a transaction of another one, which is not final.
+    if (use.blockNumber < from || use.blockNumber > to) {
+      throw new ChainUnavailableError(this.chain.chainId, 'a search');
+    }
     return { kind: 'found', use };
   }
 
