@@ -24,12 +24,15 @@ import { UnresolvedUses } from './following/unresolved-uses.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneOpening } from './opening/lane-opening.js';
 import type {
+  Block,
   InclusionLook,
   LaneHeads,
   OutcomeVerdict,
   PreparationReader,
+  Replaced,
   SeenInclusion,
   Sending,
+  Standing,
   TransactionOrder,
   TransactionSigner,
 } from './ports.js';
@@ -83,6 +86,10 @@ export class TestChain {
   /** Extra transactions that endpoints count; one entry an endpoint. */
   lies: number[] = [0];
   confirms = true;
+  /** Whether blocks that may be final are part of the chain; the truth where a test does not say. */
+  standing: Standing | 'hangs' | undefined;
+  /** What the first endpoint alone shows: no second one has said so. */
+  hidesReplacements = false;
   /** How often the newest block was looked at. */
   looks = 0;
   sendResults: readonly SendResult[] = [{ kind: 'accepted' }];
@@ -233,18 +240,23 @@ export class TestChain {
     return attempt.transactions.map(({ hash }) => this.#mined.get(hash)).find(Boolean);
   }
 
-  replacedBlocks(
-    _: unknown,
-    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
-  ): Promise<ReadonlySet<Hex>> {
-    const gone = blocks.filter(
-      ({ number, hash }) => number <= this.latest && this.blockHash(number) !== hash,
-    );
-    return Promise.resolve(new Set(gone.map(({ hash }) => hash)));
+  replacedBlocks(_: unknown, blocks: readonly Block[]): Promise<Replaced> {
+    const changed = blocks.filter((block) => this.#isReplaced(block)).map(({ hash }) => hash);
+    const [gone, doubtful] = this.hidesReplacements ? [[], changed] : [changed, []];
+    return Promise.resolve({ gone: new Set(gone), doubtful: new Set(doubtful) });
   }
 
-  isConfirmed(): Promise<boolean> {
-    return Promise.resolve(this.confirms);
+  #isReplaced({ number, hash }: Block): boolean {
+    return number <= this.latest && this.blockHash(number) !== hash;
+  }
+
+  standingOf(block: Block): Promise<Standing> {
+    if (this.standing === 'hangs') return new Promise(() => undefined);
+    return Promise.resolve(this.standing ?? (this.#isReplaced(block) ? 'replaced' : 'there'));
+  }
+
+  confirm(_: unknown, __: unknown, inclusion: Inclusion): Promise<Inclusion | undefined> {
+    return Promise.resolve(this.confirms ? inclusion : undefined);
   }
 
   // ---------------------------------------------------------------- OutcomeResolver

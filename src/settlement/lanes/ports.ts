@@ -118,6 +118,20 @@ export interface SeenInclusion {
   readonly inclusion: Inclusion;
 }
 
+/** A block by its number and hash. */
+export interface Block {
+  readonly number: bigint;
+  readonly hash: Hex;
+}
+
+/** Whether a block is part of the chain; `unknown` where no two endpoints say the same, or one is mute. */
+export type Standing = 'there' | 'replaced' | 'unknown';
+
+export interface Replaced {
+  readonly gone: ReadonlySet<Hex>;
+  readonly doubtful: ReadonlySet<Hex>;
+}
+
 /** Reads from the chain which attempts are mined. Says nothing about what is not found. */
 export interface ReceiptReader {
   /** @throws ChainUnavailableError */
@@ -129,14 +143,31 @@ export interface ReceiptReader {
   /** Looks for any transaction of an attempt at every endpoint that answers. */
   lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined>;
 
-  /** Which of these blocks are not part of the chain any more. @throws ChainUnavailableError */
-  replacedBlocks(
-    head: Pick<Head, 'view' | 'latest'>,
-    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
-  ): Promise<ReadonlySet<Hex>>;
+  /**
+   * Which of these blocks are not part of the chain any more, and which of them are in doubt: one
+   * endpoint shows another block, and no second one has said so. The rest are part of the chain by the
+   * word of the endpoint that showed the head.
+   *
+   * @throws ChainUnavailableError
+   */
+  replacedBlocks(head: Pick<Head, 'view' | 'latest'>, blocks: readonly Block[]): Promise<Replaced>;
 
-  /** Whether a second endpoint has the same evidence, where there is one. */
-  isConfirmed(view: ChainView, tracked: TrackedAttempt, inclusion: Inclusion): Promise<boolean>;
+  /**
+   * Whether a block that is not above a final one is part of the chain. Both endpoints are asked, after
+   * they have named that final block: what either of them said before proves nothing.
+   */
+  standingOf(block: Block, finalized: BlockHeader): Promise<Standing>;
+
+  /**
+   * What a second endpoint has as evidence, too, where there is one.
+   *
+   * @returns `undefined` while the other one does not show the transaction, or no two say the same.
+   */
+  confirm(
+    view: ChainView,
+    tracked: TrackedAttempt,
+    inclusion: Inclusion,
+  ): Promise<Inclusion | undefined>;
 
   /**
    * How many account nonces are used for good.

@@ -43,7 +43,8 @@ describe('ChainReceiptReader', () => {
     const look = () => reader.look({ view, latest }, [tracked]);
     const confirmed = async (): Promise<boolean | undefined> => {
       const inclusion = (await look()).included.get(tracked);
-      return inclusion && reader.isConfirmed(view, tracked, inclusion);
+      if (inclusion === undefined) return undefined;
+      return (await reader.confirm(view, tracked, inclusion)) !== undefined;
     };
     return { truth, chain, liar, witness, view, latest, reader, look, confirmed };
   }
@@ -99,15 +100,18 @@ describe('ChainReceiptReader', () => {
   it('takes a block for replaced when two nodes say so', async () => {
     const { truth, liar, witness, view, latest, reader } = await world();
     const block = { number: 20n, hash: truth.blockHash(20) };
-    const replaced = () => reader.replacedBlocks({ view, latest }, [block]);
+    const replaced = async (): Promise<readonly [gone: number, doubtful: number]> => {
+      const { gone, doubtful } = await reader.replacedBlocks({ view, latest }, [block]);
+      return [gone.size, doubtful.size];
+    };
     const another = { ...(truth.header(20) as object), hash: hash32(99) };
     const lie: typeof liar.lie = (method) =>
       method === 'eth_getBlockByNumber' ? result(another) : undefined;
-    expect((await replaced()).size).toBe(0);
+    expect(await replaced()).toEqual([0, 0]);
     liar.lie = lie;
-    expect((await replaced()).size).toBe(0);
+    expect(await replaced()).toEqual([0, 1]);
     witness.lie = lie;
-    expect([...(await replaced())]).toEqual([block.hash]);
+    expect(await replaced()).toEqual([1, 0]);
   });
 
   describe('of an attempt with several transactions', () => {
@@ -185,7 +189,7 @@ describe('ChainReceiptReader', () => {
     const latest = readBlockHeader(truth.header(19));
     if (latest === undefined) throw new Error('no header');
     const ahead = { number: 21n, hash: hash32(1234) };
-    expect((await reader.replacedBlocks({ view, latest }, [ahead])).size).toBe(0);
+    expect((await reader.replacedBlocks({ view, latest }, [ahead])).gone.size).toBe(0);
   });
 
   it('counts final nonces at the final block', async () => {

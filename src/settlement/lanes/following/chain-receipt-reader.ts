@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { Claim } from '../../../platform/chain/agreement.js';
+import type { Claim, Question } from '../../../platform/chain/agreement.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
@@ -8,7 +8,14 @@ import type { Receipt } from '../../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { creditLogs } from '../../../protocol/schemes/credit.js';
 import { newestTransactionOf } from '../../model/attempt.js';
-import type { InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
+import type {
+  Block,
+  InclusionLook,
+  ReceiptReader,
+  Replaced,
+  SeenInclusion,
+  Standing,
+} from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
 /** Reads from the chain which attempts are mined. Says nothing about what is not found. */
@@ -81,56 +88,48 @@ export class ChainReceiptReader implements ReceiptReader {
   }
 
   /**
-   * Whether a second endpoint has the same evidence: the block, that the transaction succeeded or did
-   * not, and whom it paid.
+   * The evidence that two endpoints have: the block, that the transaction succeeded or did not, what it
+   * cost, and whom it paid. A third one decides where they differ.
    *
    * @param view - the endpoint that showed it.
-   * @returns `false` while the other one does not show the transaction, or shows something else.
    */
-  async isConfirmed(
+  async confirm(
     view: ChainView,
     tracked: TrackedAttempt,
     inclusion: Inclusion,
-  ): Promise<boolean> {
+  ): Promise<Inclusion | undefined> {
     const read = async (witness: ChainView): Promise<Claim<Inclusion>> => {
       const receipt = await witness.receipt(inclusion.transaction);
       if (receipt === undefined) throw new ChainUnavailableError(witness.chainId, 'receipt');
       return claimOf(inclusionOf(tracked, receipt));
     };
     const known = { view, claim: claimOf(inclusion) };
-    try {
-      const agreed = await this.chain.agree({ what: 'receipt', read, known });
-      return keyOf(agreed) === keyOf(inclusion);
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      return false;
-    }
+    return this.#agreed('receipt', read, known);
   }
 
-  /**
-   * Which of these blocks are not on the chain any more: another block has taken their place, and a
-   * second endpoint says so, too.
-   *
-   * @throws ChainUnavailableError
-   */
+  /** @throws ChainUnavailableError */
   async replacedBlocks(
     { view, latest }: Pick<Head, 'view' | 'latest'>,
-    blocks: readonly { readonly number: bigint; readonly hash: Hex }[],
-  ): Promise<ReadonlySet<Hex>> {
-    const distinct = new Map(blocks.map((block) => [block.hash, block]));
-    const replaced = await Promise.all(
-      [...distinct.values()].map(async ({ number, hash }) => {
+    blocks: readonly Block[],
+  ): Promise<Replaced> {
+    const distinct = [...new Map(blocks.map((block) => [block.hash, block])).values()];
+    const standings = await Promise.all(
+      distinct.map(async (block): Promise<Standing> => {
+        const { number, hash } = block;
         const seen = await view.block(number);
+        if (seen?.hash === hash) return 'there';
         // A node that does not have the block yet lags; that is no proof against it.
-        if (seen === undefined && latest.number < number) return undefined;
-        if (seen?.hash === hash) return undefined;
-        return (await this.#isReplaced(view, number, hash)) ? hash : undefined;
+        if (seen === undefined && latest.number < number) return 'unknown';
+        const isGone = await this.#isReplaced(view, block);
+        return isGone ? 'replaced' : 'unknown';
       }),
     );
-    return new Set(replaced.filter((hash) => hash !== undefined));
+    const those = (wanted: Standing): ReadonlySet<Hex> =>
+      new Set(distinct.flatMap(({ hash }, index) => (standings[index] === wanted ? [hash] : [])));
+    return { gone: those('replaced'), doubtful: those('unknown') };
   }
 
-  async #isReplaced(view: ChainView, number: bigint, hash: Hex): Promise<boolean> {
+  async #isReplaced(view: ChainView, block: Block): Promise<boolean> {
     // Endpoints hear of a new block one after the other: that they differ for a moment is no lie.
     const claim = (isGone: boolean): Claim<boolean> => ({
       value: isGone,
@@ -138,13 +137,34 @@ export class ChainReceiptReader implements ReceiptReader {
       subject: String(isGone),
     });
     const read = async (witness: ChainView): Promise<Claim<boolean>> =>
-      claim((await witness.block(number))?.hash !== hash);
+      claim((await witness.block(block.number))?.hash !== block.hash);
+    const known = { view, claim: claim(true) };
+    return (await this.#agreed('replaced block', read, known)) === true;
+  }
+
+  async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<Standing> {
+    const read = async (view: ChainView): Promise<Claim<boolean>> => {
+      const seen = await view.block(number);
+      // It is not above what this endpoint holds final: one that lacks it cannot say it now.
+      if (seen === undefined) throw new ChainUnavailableError(view.chainId, 'final block');
+      const isThere = seen.hash === hash;
+      return { value: isThere, key: String(isThere), subject: finalized.hash };
+    };
+    const isThere = await this.#agreed('block of a payment', read);
+    if (isThere === undefined) return 'unknown';
+    return isThere ? 'there' : 'replaced';
+  }
+
+  async #agreed<T>(
+    what: string,
+    read: Question<T>['read'],
+    known?: Question<T>['known'],
+  ): Promise<T | undefined> {
     try {
-      const known = { view, claim: claim(true) };
-      return await this.chain.agree({ what: 'replaced block', read, known });
+      return await this.chain.agree({ what, read, ...(known && { known }) });
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      return false;
+      return undefined;
     }
   }
 }
@@ -176,9 +196,11 @@ function claimOf(inclusion: Inclusion): Claim<Inclusion> {
   return { value: inclusion, key: keyOf(inclusion), subject: inclusion.blockHash };
 }
 
-function keyOf({ blockHash, isSuccess, credited }: Inclusion): string {
+/** Every field that is used later: the block hash vouches for none of what a node says beside it. */
+function keyOf(inclusion: Inclusion): string {
+  const { blockHash, blockNumber, isSuccess, gasUsed, effectiveGasPrice, credited } = inclusion;
   const paid = [...credited].map(([id, logIndex]) => `${id}:${logIndex}`).sort();
-  return [blockHash, isSuccess, ...paid].join(' ');
+  return [blockHash, blockNumber, isSuccess, gasUsed, effectiveGasPrice, ...paid].join(' ');
 }
 
 function inclusionOf(tracked: TrackedAttempt, receipt: Receipt): Inclusion {

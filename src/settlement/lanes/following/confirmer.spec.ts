@@ -87,7 +87,7 @@ describe('Confirmer', () => {
       expect(lane.store.claims.get('a')?.inclusion).toEqual({
         ...{ transaction, blockHash, blockNumber: lane.chain.latest, logIndex: 0 },
       });
-      expect(tracked().seenAtHead).toBe(lane.chain.head.latest.hash);
+      expect(tracked().finalBlock).toBeUndefined();
       expect(told).toEqual(['included:0']);
     });
 
@@ -139,17 +139,17 @@ describe('Confirmer', () => {
   });
 
   describe('what no second endpoint has', () => {
-    const away = (): Promise<boolean> =>
+    const away = (): Promise<undefined> =>
       Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a receipt'));
 
-    it.each<[string, () => Promise<boolean>, number]>([
-      ['since it says otherwise', () => Promise.resolve(false), 0],
+    it.each<[string, () => Promise<Inclusion | undefined>, number]>([
+      ['since it says otherwise', () => Promise.resolve(undefined), 0],
       ['since it does not answer', away, 0],
       ['since it takes too long', () => new Promise(() => undefined), 5000],
     ])('is not written (%s), and looked at again in a moment, once', async (_, answer, afterMs) => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
-      lane.chain.isConfirmed = answer;
+      lane.chain.confirm = answer;
       await look();
       await lane.clock.pass(0);
       await lane.clock.pass(afterMs);
@@ -164,7 +164,7 @@ describe('Confirmer', () => {
     it('because of a fault of ours is no doubt: it is thrown', async () => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
-      lane.chain.isConfirmed = () => Promise.reject(new TypeError('a fault'));
+      lane.chain.confirm = () => Promise.reject(new TypeError('a fault'));
       await expect(confirmed()).rejects.toThrow(TypeError);
     });
 
@@ -174,9 +174,8 @@ describe('Confirmer', () => {
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
       lane.chain.mine(lane.newest(1), { pays: ['b'] });
       const liar = lane.newest(0).hash;
-      (lane.chain as { isConfirmed: (...args: unknown[]) => Promise<boolean> }).isConfirmed = (
-        ...[, , inclusion]
-      ) => Promise.resolve((inclusion as Inclusion).transaction !== liar);
+      lane.chain.confirm = (_, __, inclusion) =>
+        Promise.resolve(inclusion.transaction === liar ? undefined : inclusion);
       await confirmed();
       expect(states('a', 'b')).toEqual(['broadcast', 'included']);
       expect(confirmer.isInDoubt).toBe(true);
@@ -271,12 +270,19 @@ describe('Confirmer', () => {
       expect([states('a', 'b'), told]).toEqual([['broadcast', 'broadcast'], ['reorged']]);
     });
 
-    it('is not, while it is part of the chain: it is seen at each newer block', async () => {
+    it('is not, while it is part of the chain', async () => {
       lane.chain.mine();
-      const { hash } = lane.chain.head.latest;
-      expect(tracked().seenAtHead).not.toBe(hash);
       await look();
-      expect([tracked().seenAtHead, told]).toEqual([hash, []]);
+      expect([states('a', 'b'), told]).toEqual([['included', 'included'], []]);
+    });
+
+    it('is neither kept nor taken back while no second endpoint says so: it is looked at again soon', async () => {
+      lane.chain.replaceFrom(lane.chain.latest);
+      lane.chain.hidesReplacements = true;
+      await look();
+      expect([states('a', 'b'), told]).toEqual([['included', 'included'], []]);
+      await lane.clock.pass(250);
+      expect(confirmer.takeDoubt()).toBe(true);
     });
 
     it('is not told while no endpoint answers: nothing is concluded', async () => {
@@ -285,6 +291,99 @@ describe('Confirmer', () => {
         Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a block'));
       await expect(look()).rejects.toThrow(ChainUnavailableError);
       expect(states('a', 'b')).toEqual(['included', 'included']);
+    });
+  });
+
+  describe('a confirmation that comes late', () => {
+    it.each<[string, (one: LaneWorld) => void, string]>([
+      [
+        'at the next block',
+        (one) => {
+          one.chain.mine();
+        },
+        'included',
+      ],
+      [
+        'after its block was replaced',
+        (one) => {
+          one.chain.replaceFrom(one.chain.latest);
+        },
+        'broadcast',
+      ],
+      [
+        'after one endpoint has shown another block in its place',
+        (one) => {
+          one.chain.replaceFrom(one.chain.latest);
+          one.chain.hidesReplacements = true;
+        },
+        'broadcast',
+      ],
+    ])('%s counts by what the head of now shows', async (_, meanwhile, state) => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await look();
+      await lane.clock.pass(0);
+      meanwhile(lane);
+      await collect();
+      expect(states('a')).toEqual([state]);
+    });
+
+    it('is not written while the head of now cannot be asked', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await look();
+      await lane.clock.pass(0);
+      lane.chain.mine();
+      lane.chain.replacedBlocks = () =>
+        Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a block'));
+      await collect();
+      expect([states('a'), confirmer.isInDoubt]).toEqual([['broadcast'], true]);
+    });
+  });
+
+  describe('a block that may be final', () => {
+    beforeEach(async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await confirmed();
+    });
+
+    const asked = async (): Promise<void> => {
+      confirmer.askFinal(lane.chain.head);
+      await lane.clock.pass(0);
+      await collect();
+    };
+
+    it('is asked for once a final block is not below it, and is final when it is still there', async () => {
+      await asked();
+      expect(tracked().finalBlock).toBeUndefined();
+      lane.chain.finalize();
+      await asked();
+      expect(tracked().finalBlock).toBe(tracked().inclusion?.blockHash);
+    });
+
+    it.each<['unknown' | 'replaced']>([['unknown'], ['replaced']])(
+      'is not final when it is %s, and is asked for again in a moment',
+      async (standing) => {
+        lane.chain.finalize();
+        lane.chain.standing = standing;
+        await asked();
+        lane.chain.standing = 'there';
+        await asked();
+        expect([tracked().finalBlock, confirmer.isInDoubt]).toEqual([undefined, true]);
+        await lane.clock.pass(250);
+        await asked();
+        expect(tracked().finalBlock).toBe(tracked().inclusion?.blockHash);
+      },
+    );
+
+    it('is not final by an answer about a lane that was opened anew', async () => {
+      lane.chain.finalize();
+      confirmer.askFinal(lane.chain.head);
+      confirmer.reset();
+      await lane.clock.pass(0);
+      await collect();
+      expect(tracked().finalBlock).toBeUndefined();
     });
   });
 

@@ -6,7 +6,14 @@ import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
 import type { HeldLane, LaneStore, StoredInclusion } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { GasEstimates, InclusionLook, ReceiptReader, SeenInclusion } from '../ports.js';
+import type {
+  Block,
+  GasEstimates,
+  InclusionLook,
+  ReceiptReader,
+  SeenInclusion,
+  Standing,
+} from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { inclusionChanges } from './inclusion-changes.js';
@@ -36,8 +43,17 @@ interface Found {
   readonly inclusion: Inclusion;
 }
 
-interface Confirmation extends Found {
-  readonly isConfirmed: boolean;
+interface Confirmation {
+  readonly tracked: TrackedAttempt;
+  /** `undefined` where no second endpoint has it. */
+  readonly inclusion: Inclusion | undefined;
+  /** Hash of the head at which it was seen; `undefined` where that was no look at a head. */
+  readonly seenAt: Hex | undefined;
+}
+
+interface Stood {
+  readonly block: Block;
+  readonly standing: Standing;
 }
 
 /** Included this soon after it was sent counts as smooth. */
@@ -54,11 +70,15 @@ const DOUBT_MS = 250;
  */
 export class Confirmer {
   readonly #confirmations: SideTasks<Confirmation>;
+  /** Whether blocks that may be final are part of the chain. */
+  readonly #standings: SideTasks<Stood>;
+  /** What nobody could say of a block is not asked again before; steady clock. */
+  readonly #standingsAgainAt = new Map<Hex, number>();
   /** When to look again, while something that was seen is not confirmed. */
   #lookAgainAt: number | undefined;
 
   constructor(private readonly options: ConfirmerOptions) {
-    this.#confirmations = new SideTasks({
+    const beside = {
       most: CONFIRMATIONS_MOST,
       mostOfGroup: CONFIRMATIONS_MOST,
       limitMs: CONFIRMATION_MS,
@@ -66,11 +86,15 @@ export class Confirmer {
         options.state.news.notify();
       },
       clock: options.clock,
-    });
+    };
+    this.#confirmations = new SideTasks(beside);
+    this.#standings = new SideTasks(beside);
   }
 
   reset(): void {
     this.#confirmations.clear();
+    this.#standings.clear();
+    this.#standingsAgainAt.clear();
     this.#lookAgainAt = undefined;
   }
 
@@ -98,7 +122,7 @@ export class Confirmer {
     // What is mined has used its nonce, and all below it, whether or not anything else is looked for.
     const newestMined = this.options.state.mined.at(-1)?.accountNonce ?? -1;
     for (const [tracked, inclusion] of included) {
-      this.found(tracked, { view: head.view, inclusion });
+      this.found(tracked, { view: head.view, inclusion }, head.latest.hash);
     }
     const unseen = pending.filter((tracked) => !included.has(tracked));
     return {
@@ -113,30 +137,88 @@ export class Confirmer {
   }
 
   /** One endpoint has an attempt in a block: that is written when a second one says the same. */
-  found(tracked: TrackedAttempt, { view, inclusion }: SeenInclusion): void {
+  found(tracked: TrackedAttempt, { view, inclusion }: SeenInclusion, seenAt?: Hex): void {
     const { reader } = this.options;
     const key = `${tracked.accountNonce}:${inclusion.blockHash}`;
     this.#confirmations.start(key, '', async () => ({
-      tracked,
-      inclusion,
-      isConfirmed: await reader.isConfirmed(view, tracked, inclusion),
+      ...{ tracked, seenAt },
+      inclusion: await reader.confirm(view, tracked, inclusion),
     }));
+  }
+
+  /** Asks of each block that may be final whether it is part of the chain, after the final block is known. */
+  askFinal({ finalized }: Head): void {
+    if (finalized === undefined) return;
+    const { state, reader, clock } = this.options;
+    for (const { inclusion, finalBlock } of state.mined) {
+      if (inclusion === undefined || inclusion.blockNumber > finalized.number) continue;
+      const block = blockOf(inclusion);
+      if (finalBlock === block.hash) continue;
+      if (clock.steady() < (this.#standingsAgainAt.get(block.hash) ?? 0)) continue;
+      this.#standings.start(block.hash, '', async () => ({
+        block,
+        standing: await reader.standingOf(block, finalized),
+      }));
+    }
   }
 
   /** Writes what was confirmed since this was last called. */
   async collect(held: HeldLane, head: Head): Promise<void> {
-    const confirmed: Confirmation[] = [];
+    this.#collectFinal();
+    const now: Found[] = [];
+    const late: Found[] = [];
     for (const result of this.#confirmations.collect()) {
       if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
-      if (result.kind === 'done' && result.value.isConfirmed) confirmed.push(result.value);
-      else this.#lookAgainAt ??= this.options.clock.steady() + DOUBT_MS;
+      const { tracked, inclusion, seenAt } = result.kind === 'done' ? result.value : NOTHING_SEEN;
+      if (tracked === undefined || inclusion === undefined) this.#doubt();
+      else (seenAt === head.latest.hash ? now : late).push({ tracked, inclusion });
     }
-    await this.#include(held, confirmed, head);
+    await this.#include(held, [...now, ...(await this.#thoseStillThere(late, head))]);
+  }
+
+  /** What was seen at an older head may be in a block that was replaced since. */
+  async #thoseStillThere(found: readonly Found[], head: Head): Promise<readonly Found[]> {
+    if (found.length === 0) return [];
+    try {
+      const blocks = found.map(({ inclusion }) => blockOf(inclusion));
+      const { gone, doubtful } = await this.options.reader.replacedBlocks(head, blocks);
+      const isThere = ({ inclusion: { blockHash } }: Found): boolean =>
+        !gone.has(blockHash) && !doubtful.has(blockHash);
+      const there = found.filter(isThere);
+      if (there.length < found.length) this.#doubt();
+      return there;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      this.#doubt();
+      return [];
+    }
+  }
+
+  #collectFinal(): void {
+    const { state, clock } = this.options;
+    for (const result of this.#standings.collect()) {
+      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'done' && result.value.standing === 'there') {
+        this.#standingsAgainAt.delete(result.key as Hex);
+        for (const tracked of state.mined) {
+          const { hash } = result.value.block;
+          if (tracked.inclusion?.blockHash === hash) tracked.finalBlock = hash;
+        }
+        continue;
+      }
+      // Replaced is for the next look to find; that nobody can say it is not proof of anything.
+      this.#standingsAgainAt.set(result.key as Hex, clock.steady() + DOUBT_MS);
+      this.#doubt();
+    }
+  }
+
+  #doubt(): void {
+    this.#lookAgainAt ??= this.options.clock.steady() + DOUBT_MS;
   }
 
   // ---------------------------------------------------------------- writing
 
-  async #include(held: HeldLane, found: readonly Found[], head: Head): Promise<void> {
+  async #include(held: HeldLane, found: readonly Found[]): Promise<void> {
     const { state } = this.options;
     const mine = found.filter(
       ({ tracked }) =>
@@ -144,7 +226,7 @@ export class Confirmer {
     );
     if (mine.length === 0) return;
     const smooth = await settleAll(
-      mine.map(({ tracked, inclusion }) => this.#includeOne(held, tracked, inclusion, head)),
+      mine.map(({ tracked, inclusion }) => this.#includeOne(held, tracked, inclusion)),
     );
     state.blockTook(smooth.filter(Boolean).length);
   }
@@ -154,12 +236,10 @@ export class Confirmer {
     held: HeldLane,
     tracked: TrackedAttempt,
     inclusion: Inclusion,
-    head: Head,
   ): Promise<boolean> {
     const { rate, gasEstimates, observer, clock } = this.options;
     await this.#write(held, tracked, inclusion);
     tracked.inclusion = inclusion;
-    tracked.seenAtHead = head.latest.hash;
     const latencyMs = clock.now() - tracked.sentAt;
     rate.noteInclusion(latencyMs, inclusion.credited.size);
     const [only] = tracked.items;
@@ -200,6 +280,7 @@ export class Confirmer {
   async forget(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     await this.#write(held, tracked, undefined);
     tracked.inclusion = undefined;
+    tracked.finalBlock = undefined;
   }
 
   /**
@@ -211,12 +292,11 @@ export class Confirmer {
       blocksOf(tracked).map((block) => ({ tracked, ...block })),
     );
     if (blocks.length === 0) return;
-    const gone = await this.options.reader.replacedBlocks(head, blocks);
-    const replaced = new Set<TrackedAttempt>();
-    for (const { tracked, hash } of blocks) {
-      if (gone.has(hash)) replaced.add(tracked);
-      else if (tracked.inclusion?.blockHash === hash) tracked.seenAtHead = head.latest.hash;
-    }
+    const { gone, doubtful } = await this.options.reader.replacedBlocks(head, blocks);
+    if (doubtful.size > 0) this.#doubt();
+    const replaced = new Set(
+      blocks.filter(({ hash }) => gone.has(hash)).map(({ tracked }) => tracked),
+    );
     await settleAll([...replaced].map((tracked) => this.#drop(held, tracked, head)));
   }
 
@@ -229,16 +309,16 @@ export class Confirmer {
   }
 }
 
+const NOTHING_SEEN: Partial<Confirmation> = {};
 const NOTHING: InclusionLook = { usedNonces: 0, included: new Map() };
 
+function blockOf({ blockNumber, blockHash }: Inclusion): Block {
+  return { number: blockNumber, hash: blockHash };
+}
+
 /** The blocks that an attempt is said to be in. */
-function blocksOf({
-  inclusion,
-  stored,
-}: TrackedAttempt): readonly { readonly number: bigint; readonly hash: Hex }[] {
-  if (inclusion !== undefined) {
-    return [{ number: inclusion.blockNumber, hash: inclusion.blockHash }];
-  }
+function blocksOf({ inclusion, stored }: TrackedAttempt): readonly Block[] {
+  if (inclusion !== undefined) return [blockOf(inclusion)];
   const byHash = new Map([...stored.values()].map((one) => [one.blockHash, one.blockNumber]));
   return [...byHash].map(([hash, number]) => ({ number, hash }));
 }

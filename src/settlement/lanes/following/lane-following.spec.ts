@@ -279,6 +279,101 @@ describe('a lane that follows', () => {
       expect(states('a')).toEqual(['included']);
     });
 
+    it.each<['unknown' | 'hangs']>([['unknown'], ['hangs']])(
+      'one whose block was replaced is not closed while the second endpoint is mute or still shows the block (%s)',
+      async (standing) => {
+        await lane.send('a');
+        lane.chain.mine(lane.newest(0), { pays: ['a'] });
+        await lane.follow();
+        lane.chain.replaceFrom(lane.chain.latest);
+        lane.chain.hidesReplacements = true;
+        lane.chain.standing = standing;
+        lane.chain.finalize();
+        await lane.follow(5);
+        expect(states('a')).not.toEqual(['finalized']);
+        expect(lane.state.attempts).toHaveLength(1);
+        // Both show it now: the same bytes go out again, and the lane goes on.
+        lane.chain.hidesReplacements = false;
+        lane.chain.standing = undefined;
+        await lane.clock.pass(5000);
+        lane.chain.mine();
+        await lane.follow(5);
+        expect(states('a')).toEqual(['broadcast']);
+        lane.chain.mine(lane.newest(0), { pays: ['a'] });
+        await lane.follow();
+        lane.chain.finalize();
+        await lane.follow(5);
+        expect(states('a')).toEqual(['finalized']);
+      },
+    );
+
+    it('one that was closed, and that the chain counts as unused, is a gap that is filled', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      const block = lane.chain.latest;
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow(5);
+      expect(lane.state.hasAttempts).toBe(false);
+      // The chain goes back below what both endpoints had called final.
+      lane.chain.replaceFrom(block);
+      await lane.send('b');
+      await lane.follow();
+      await lane.clock.pass(2000);
+      lane.chain.mine();
+      await lane.follow(5);
+      expect(lane.newest(0).isNoop).toBe(true);
+      lane.chain.mine(lane.newest(0));
+      lane.chain.mine(lane.newest(1), { pays: ['b'] });
+      await lane.follow(5);
+      expect(states('b')).toEqual(['included']);
+    });
+
+    it('one that was closed is no gap while a single node counts fewer', async () => {
+      for (const id of ['a', 'b']) await lane.send(id);
+      for (const [index, id] of ['a', 'b'].entries()) {
+        lane.chain.mine(lane.newest(index), { pays: [id] });
+      }
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow(5);
+      await lane.send('c');
+      lane.chain.lies = [-2, 0];
+      for (let round = 0; round < 4; round += 1) {
+        await lane.follow();
+        await lane.clock.pass(2000);
+        lane.chain.mine();
+      }
+      expect(lane.state.attempts.map(({ accountNonce }) => accountNonce)).toEqual([2]);
+    });
+
+    it('one that was closed while it was being counted is no gap', async () => {
+      await lane.send('a');
+      await lane.send('b');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow(5);
+      // The count of before is told after the block that used the nonce has become final.
+      let tell: (count: { latest: number; pending: number }) => void = () => undefined;
+      lane.chain.transactionCount = () => new Promise((resolve) => (tell = resolve));
+      lane.chain.lies = [-1];
+      await lane.follow();
+      await lane.clock.pass(1600);
+      lane.chain.mine();
+      await lane.follow();
+      lane.chain.lies = [0];
+      lane.chain.mine(lane.newest(1), { pays: ['b'] });
+      await lane.follow();
+      lane.chain.finalize();
+      await lane.follow(5);
+      tell({ latest: 1, pending: 1 });
+      await lane.clock.pass(0);
+      await lane.send('c');
+      await lane.follow();
+      expect(lane.state.attempts.map(({ accountNonce }) => accountNonce)).toEqual([2]);
+    });
+
     it('one that is finally used by a transaction not ours gives its settlements back', async () => {
       await lane.send('a');
       lane.chain.used = 1;

@@ -49,7 +49,14 @@ type Finding =
   | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
   | { readonly kind: 'nothing' }
   /** Account nonces below this are used on chain, by more than one endpoint's word. */
-  | { readonly kind: 'counted'; readonly used: number };
+  | {
+      readonly kind: 'counted';
+      readonly used: number;
+      /** Of which nothing was stored when the count was asked for. */
+      readonly missing: readonly number[];
+    };
+
+type Counted = Extract<Finding, { readonly kind: 'counted' }>;
 
 const COUNT = 'count';
 
@@ -109,6 +116,7 @@ export class LaneFollowing {
     const isSaidUsed = takeSaidUsed(state.attempts);
     const isDue = isSaidUsed || this.#missingPace.isDue(clock.steady());
     if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head);
+    confirmer.askFinal(head);
     await outcomes.finalize(held, head);
     outcomes.followUses(head);
     const isOver = !this.#missingPace.isOn && !confirmer.isInDoubt;
@@ -210,13 +218,15 @@ export class LaneFollowing {
     const isAhead = usedNonces > state.next;
     const hasGap = state.gapsFrom(usedNonces, 1).length > 0;
     state.hasGap = hasGap && this.#gapSince !== undefined;
-    if (!hasGap) this.#gapSince = undefined;
+    if (!hasGap && !state.isFinalBeyond(usedNonces)) this.#gapSince = undefined;
     else this.#gapSince ??= now;
     const isOldGap = this.#gapSince !== undefined && now - this.#gapSince >= BELIEVED_AFTER_MS;
     if (!(isAhead || isOldGap) || now < this.#doubtsUntil) return;
+    // What is closed from now on may be missing from the count that is asked for here.
+    const missing = state.missingFrom(usedNonces, GAPS_MOST + 1);
     this.#searches.start(COUNT, '', async () => {
       const { latest } = await chain.transactionCount(signer);
-      return { kind: 'counted', used: latest };
+      return { kind: 'counted', used: latest, missing };
     });
   }
 
@@ -233,7 +243,7 @@ export class LaneFollowing {
       case 'nothing':
         return;
       case 'counted':
-        await this.#correct(held, finding.used, head);
+        await this.#correct(held, finding, head);
         return;
       case 'found':
         confirmer.found(finding.tracked, finding.seen);
@@ -262,15 +272,16 @@ export class LaneFollowing {
     state.work.notify();
   }
 
-  /** @param used - account nonces below this are used on chain. */
-  async #correct(held: HeldLane, used: number, head: Head): Promise<void> {
+  async #correct(held: HeldLane, { used, missing }: Counted, head: Head): Promise<void> {
     const { state, store, broadcaster, clock } = this.options;
     if (used > state.next) throw new ReopenLane('the chain is ahead of it');
-    const gaps = state.gapsFrom(used, GAPS_MOST + 1);
-    if (gaps.length === 0) {
+    const gaps = missing.filter((nonce) => nonce >= used && state.get(nonce) === undefined);
+    const [first] = gaps;
+    if (first === undefined) {
       this.#doubtsUntil = clock.steady() + DOUBT_MS;
       return;
     }
+    state.notFinalFrom(first);
     if (gaps.length > GAPS_MOST) {
       // Nothing was ever signed for them: they are given out again.
       if (!(await store.setNext(held, state.next, used))) throw new ReopenLane('another nonce');

@@ -57,13 +57,13 @@ export class Outcomes {
 
   /** Ends what a final block shows paid, and asks for what it does not. */
   async finalize(held: HeldLane, head: Head): Promise<void> {
-    const { finalized, latest } = head;
+    const { finalized } = head;
     if (finalized === undefined) return;
     for (const tracked of this.options.state.mined) {
-      const { inclusion, seenAtHead } = tracked;
+      const { inclusion, finalBlock } = tracked;
       if (inclusion === undefined || inclusion.blockNumber > finalized.number) continue;
-      // Final is a block that is part of the chain the finality was read of.
-      if (seenAtHead !== latest.hash) continue;
+      // That a block is as low as a final one does not make it part of the chain.
+      if (finalBlock !== inclusion.blockHash) continue;
       await this.#endPaid(held, tracked, inclusion);
       for (const item of tracked.items) {
         this.#questions.ask(

@@ -185,7 +185,7 @@ describe('a lane that sends', () => {
     await lane.send('a');
     lane.chain.mine(lane.newest(0), { isSuccess: false });
     lane.chain.finalize();
-    await lane.follow();
+    await lane.follow(5);
     expect(states('a')).toEqual(['ready']);
     lane.chain.recheck = () => ({
       refusals: [{ id: 'a', reason: 'invalid_exact_evm_nonce_already_used' }],

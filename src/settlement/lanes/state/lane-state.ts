@@ -113,12 +113,26 @@ export class LaneState {
    * @param usedNonces - what the chain counts.
    */
   gapsFrom(usedNonces: number, most: number): readonly number[] {
-    const gaps: number[] = [];
-    const first = Math.max(usedNonces, this.#finalBelow);
-    for (let nonce = first; nonce < this.#next && gaps.length < most; nonce += 1) {
-      if (!this.#attempts.has(nonce)) gaps.push(nonce);
+    return this.missingFrom(Math.max(usedNonces, this.#finalBelow), most);
+  }
+
+  /** The same, with those that this lane took for final. */
+  missingFrom(usedNonces: number, most: number): readonly number[] {
+    const missing: number[] = [];
+    for (let nonce = usedNonces; nonce < this.#next && missing.length < most; nonce += 1) {
+      if (!this.#attempts.has(nonce)) missing.push(nonce);
     }
-    return gaps;
+    return missing;
+  }
+
+  /** Whether the chain counts fewer nonces than this lane took for final: they hold up those above them. */
+  isFinalBeyond(usedNonces: number): boolean {
+    return usedNonces < this.#finalBelow;
+  }
+
+  /** Account nonces from this one on were taken for final, and are not used. */
+  notFinalFrom(accountNonce: number): void {
+    this.#finalBelow = Math.min(this.#finalBelow, accountNonce);
   }
 
   // ---------------------------------------------------------------- window

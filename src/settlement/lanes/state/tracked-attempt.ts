@@ -49,8 +49,8 @@ export class TrackedAttempt {
   pricedAtBlock: bigint;
   /** Milliseconds since the epoch of the first send by this process. */
   readonly sentAt: number;
-  /** Hash of the newest block when that of its inclusion was last seen to be part of the chain. */
-  seenAtHead: Hex | undefined;
+  /** Hash of the block of its inclusion, once two endpoints have shown that it is part of the final chain. */
+  finalBlock: Hex | undefined;
   refusal: PoolRefusal | undefined;
   /** A node said that it has one of its transactions. */
   isTaken = false;
