@@ -7,7 +7,7 @@ import { Admission } from './admission.js';
 import type { PublishedStatus } from './ledger/queries/lane-queries.js';
 
 const OTHER: Address = `0x${'0d'.repeat(20)}`;
-const chain = { bestHead: undefined } as unknown as EvmChain;
+const chain = { newestBlockTime: undefined } as unknown as EvmChain;
 
 const aLane = (signer: Address, more: Partial<PublishedStatus> = {}): PublishedStatus =>
   ({ signer, inclusionMs: 500, perSecond: 10, silentMs: 1, ...more }) as PublishedStatus;

@@ -19,10 +19,7 @@ const aPayment = (secondsLeft: number): AcceptedPayment =>
   });
 const aChain = (headAgeSeconds?: number): EvmChain =>
   ({
-    bestHead:
-      headAgeSeconds === undefined
-        ? undefined
-        : { head: { timestamp: NOW_SECONDS - headAgeSeconds } },
+    newestBlockTime: headAgeSeconds === undefined ? undefined : NOW_SECONDS - headAgeSeconds,
   }) as unknown as EvmChain;
 
 describe('a good payment', () => {

@@ -66,9 +66,9 @@ export class Admission {
   }
 
   #isStale(chain: EvmChain): boolean {
-    const head = chain.bestHead?.head;
-    if (this.headMaxAgeMs === 0 || head === undefined) return false;
-    return Date.now() - head.timestamp * 1000 > this.headMaxAgeMs + PROBED_EVERY_MS;
+    const newest = chain.newestBlockTime;
+    if (this.headMaxAgeMs === 0 || newest === undefined) return false;
+    return Date.now() - newest * 1000 > this.headMaxAgeMs + PROBED_EVERY_MS;
   }
 }
 

@@ -55,8 +55,8 @@ export function networkHealth(
   now: number,
 ): NetworkHealth {
   const lanes = live.filter(({ isRetiring }) => isRetiring !== true);
-  const head = chain.bestHead?.head;
-  const headAgeMs = head && ageMs(head, now);
+  const newest = chain.newestBlockTime;
+  const headAgeMs = newest === undefined ? undefined : Math.max(0, now - newest * 1000);
   const code = troubleOf(chain, lanes, headAgeMs, headMaxAgeMs);
   return {
     network: chain.config.network,

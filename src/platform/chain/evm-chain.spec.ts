@@ -136,6 +136,22 @@ describe('the head', () => {
   });
 });
 
+describe('the newest time of a block', () => {
+  it('is not old because one of two endpoints says an old one', async () => {
+    const truth = new FakeChain(20);
+    truth.timestamp = () => 1_700_000_000;
+    const { chain, nodes } = await aChain(truth, 2);
+    const [liar] = nodes;
+    if (liar === undefined) throw new Error('two nodes');
+    liar.lie = (method, [name]) =>
+      method === 'eth_getBlockByNumber' && name === 'latest'
+        ? result({ ...(truth.header(19) as object), timestamp: '0x1' })
+        : undefined;
+    await chain.probe();
+    expect(chain.newestBlockTime).toBe(1_700_000_000);
+  });
+});
+
 describe('the newest blocks', () => {
   it('end with the newest one any endpoint has shown, whoever is asked first', async () => {
     const truth = new FakeChain(20);

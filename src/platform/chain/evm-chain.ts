@@ -7,8 +7,8 @@ import {
 } from '../../protocol/evm/contracts.js';
 import type { NetworkConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
-import { agree, type Panel, type Question } from './agreement.js';
-import type { BlockHeader } from './block.js';
+import { agree, eachAnswer, type Panel, type Question } from './agreement.js';
+import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
 import { ContractPresence } from './contract-presence.js';
@@ -157,6 +157,17 @@ export class EvmChain {
     return best;
   }
 
+  /**
+   * The newest time of a block that any endpoint has shown, in Unix seconds. One endpoint with a wrong time
+   * makes no chain old.
+   */
+  get newestBlockTime(): number | undefined {
+    const times = this.endpoints.flatMap(({ head, isRightChain }) =>
+      head === undefined || isRightChain === false ? [] : [head.timestamp],
+    );
+    return times.length === 0 ? undefined : Math.max(...times);
+  }
+
   /** The number of the newest block any endpoint has shown lately; 0 when none has. */
   get newestKnownBlock(): bigint {
     return this.#heads.newestKnown;
@@ -236,6 +247,19 @@ export class EvmChain {
    */
   agree<T>(question: Question<T>): Promise<T> {
     return agree(this.#panel(), question);
+  }
+
+  /** What the other endpoints that are there say of a block that one has shown; those that have it. */
+  async sameBlockElsewhere(view: ChainView, header: BlockHeader): Promise<readonly BlockHeader[]> {
+    const others = this.views().filter(({ health }) => health !== view.health);
+    const shown = await eachAnswer(others, (other) => other.block(header.number));
+    const same = shown
+      .filter((one) => one?.hash === header.hash)
+      .filter((one) => one !== undefined);
+    const differs = (one: BlockHeader): boolean =>
+      !isSameBlock(one, header) || one.baseFeePerGas !== header.baseFeePerGas;
+    if (same.some(differs)) this.noteDisagreement('block header');
+    return same;
   }
 
   /** @throws ChainUnavailableError, EndpointsDisagreeError */

@@ -1,5 +1,7 @@
 import type { Address, Hex } from 'viem';
+import type { BlockHeader } from '../../platform/chain/block.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import type { Head } from '../../platform/chain/head-watcher.js';
 import type { KnownHeads } from '../../platform/chain/heads.js';
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
@@ -19,6 +21,10 @@ export class EvmLaneChain implements LaneChain {
 
   get knownHeads(): KnownHeads {
     return this.chain.knownHeads;
+  }
+
+  sameBlock({ view, latest }: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]> {
+    return this.chain.sameBlockElsewhere(view, latest);
   }
 
   transactionCount(signer: Address): Promise<TransactionCounts> {

@@ -175,6 +175,13 @@ export class TestChain {
 
   // ---------------------------------------------------------------- LaneChain
 
+  /** What other endpoints say of the newest block. */
+  elsewhere: readonly BlockHeader[] = [];
+
+  sameBlock(): Promise<readonly BlockHeader[]> {
+    return Promise.resolve(this.elsewhere);
+  }
+
   get knownHeads(): KnownHeads {
     const newest = { number: this.latest, hash: this.blockHash(this.latest) };
     return { agreed: this.latest - this.behind, newest };

@@ -32,6 +32,9 @@ export interface LaneChain {
    */
   transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
 
+  /** What the other endpoints say of the newest block; those that have it. */
+  sameBlock(head: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]>;
+
   /** Whether any endpoint says so. @throws ChainUnavailableError when none answers within a second. */
   hasCode(address: Address): Promise<boolean>;
 

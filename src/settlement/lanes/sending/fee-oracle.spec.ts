@@ -55,6 +55,36 @@ describe('FeeOracle', () => {
     expect(feesFor(await ask())).toBeDefined();
   });
 
+  describe('whose first node names a base fee above the cap for the newest block', () => {
+    async function marketOf(nodes: number, prepare?: (nodes: readonly FakeNode[]) => void) {
+      const truth = new FakeChain(5);
+      const { chain, nodes: made } = await aChain(truth, nodes);
+      prepare?.(made);
+      const head = headOf(chain, truth);
+      const lie = { ...head, latest: { ...head.latest, baseFeePerGas: 900n * GWEI } };
+      const oracle = new FeeOracle(chain);
+      return { made, market: () => oracle.market(lie) };
+    }
+
+    it('offers what the other one has for the same block, which it is asked once', async () => {
+      const { made, market: ask } = await marketOf(2);
+      expect(await ask()).toMatchObject({ baseFeePerGas: 10n });
+      const asked = made[1]?.asked.filter((method) => method === 'eth_getBlockByNumber').length;
+      expect(feesFor(await ask())).toBeDefined();
+      const again = made[1]?.asked.filter((method) => method === 'eth_getBlockByNumber').length;
+      expect(again).toBe(asked);
+    });
+
+    it.each<[string, number, (nodes: readonly FakeNode[]) => void]>([
+      ['it is the only one', 1, () => undefined],
+      ['the other one is behind', 2, ([, second]) => second && (second.lag = 1)],
+      ['the other one is mute', 2, ([, second]) => second && (second.lie = () => failure())],
+    ])('is believed where %s', async (_, count, prepare) => {
+      const { market: ask } = await marketOf(count, prepare);
+      expect(feesFor(await ask())).toBeUndefined();
+    });
+  });
+
   it('forgets a least tip after ten seconds', async () => {
     const { chain, market: ask } = await market(1, () => undefined);
     const [health] = chain.endpoints;

@@ -1,9 +1,10 @@
+import type { Hex } from 'viem';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import { leastTipOf } from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { type FeeMarket, leastTipToOffer } from '../../model/gas-price.js';
+import { type FeeMarket, feesFor, leastTipToOffer } from '../../model/gas-price.js';
 
 /** A suggested tip is asked for again after this many milliseconds, at a new head. */
 const TIP_FRESH_MS = 2000;
@@ -21,13 +22,35 @@ interface Tips {
 /** What gas costs on one chain at the moment. */
 export class FeeOracle {
   #tips: Tips | undefined;
+  /** What others have said of the base fee of a block that would have stopped the lanes. */
+  #asked: { readonly hash: Hex; readonly lowest: bigint } | undefined;
 
   constructor(private readonly chain: EvmChain) {}
 
   /** @throws ChainUnavailableError when no tip is known and none can be asked for. */
   async market(head: Head): Promise<FeeMarket> {
-    const cap = this.chain.config.maxGasPriceWei;
     const baseFeePerGas = head.latest.baseFeePerGas ?? 0n;
+    const market = await this.#marketAt(baseFeePerGas, head);
+    if (baseFeePerGas === 0n || feesFor(market) !== undefined) return market;
+    // It would stop the lanes: one endpoint's word is not enough for that.
+    return this.#marketAt(await this.#lowerBaseFee(head, baseFeePerGas), head);
+  }
+
+  /** The lowest base fee that any endpoint has for the same block. */
+  async #lowerBaseFee({ view, latest }: Head, own: bigint): Promise<bigint> {
+    if (this.#asked?.hash !== latest.hash) {
+      const same = await this.chain.sameBlockElsewhere(view, latest);
+      const fees = same.map(({ baseFeePerGas = 0n }) => baseFeePerGas);
+      const lowest = fees.reduce((least, fee) => (fee < least ? fee : least), own);
+      // One that does not have the block yet is asked again.
+      if (same.length === 0) return own;
+      this.#asked = { hash: latest.hash, lowest };
+    }
+    return this.#asked.lowest;
+  }
+
+  async #marketAt(baseFeePerGas: bigint, head: Head): Promise<FeeMarket> {
+    const cap = this.chain.config.maxGasPriceWei;
     const learned = this.chain.endpoints
       .filter(({ isRightChain }) => isRightChain !== false)
       .map(leastTipOf);

@@ -44,7 +44,7 @@ describe('a lane that is asked whether it can send', () => {
         : Promise.resolve(balanceWei);
     };
     return new LaneReadiness({
-      ...{ address: SIGNER, signer, state, clock, headMaxAgeMs },
+      ...{ address: SIGNER, signer, state, clock, headMaxAgeMs, chain },
       heads: {
         get current() {
           return isHeadKnown ? chain.head : undefined;
@@ -76,6 +76,17 @@ describe('a lane that is asked whether it can send', () => {
     state.trouble = undefined;
     expect(await readiness.isReady()).toBe(trouble === undefined);
     expect(state.trouble).toBe(trouble);
+  });
+
+  it.each<[string, number, LaneTrouble | undefined]>([
+    ['goes on: another endpoint has the same block as new', 0, undefined],
+    ['rests: another endpoint has it as old, too', 6, 'head_stale'],
+  ])('whose endpoint gives its newest block an old time %s', async (_, ageSeconds, trouble) => {
+    const { latest } = chain.head;
+    chain.elsewhere = [{ ...latest, timestamp: latest.timestamp - ageSeconds }];
+    chain.timestamp -= 600;
+    expect(await readiness.isReady()).toBe(trouble === undefined);
+    expect(state.trouble === 'head_stale').toBe(trouble === 'head_stale');
   });
 
   it('says nothing of an old head where a chain mines on demand', async () => {

@@ -1,11 +1,18 @@
 import type { Address } from 'viem';
+import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { effectivePrice, type Fees, feesFor } from '../../model/gas-price.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
-import type { FeeMarkets, GasEstimates, LaneHeads, TransactionSigner } from '../ports.js';
+import type {
+  FeeMarkets,
+  GasEstimates,
+  LaneChain,
+  LaneHeads,
+  TransactionSigner,
+} from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { GasBalance } from './gas-balance.js';
 
@@ -15,6 +22,7 @@ const REST_MS = 500;
 const UNKNOWN_PRICE_WEI = 1_000_000_000n;
 
 export interface LaneReadinessOptions {
+  readonly chain: Pick<LaneChain, 'sameBlock'>;
   readonly address: Address;
   /** `undefined` where this process has no key of the lane. */
   readonly signer: Pick<TransactionSigner, 'isAvailable'> | undefined;
@@ -53,7 +61,7 @@ export class LaneReadiness {
       return this.rest('chain_unavailable');
     }
     if (this.#fees === undefined) return this.rest('gas_price_cap');
-    if (this.#isStale(head)) return this.rest('head_stale');
+    if (await this.#isStale(head)) return this.rest('head_stale');
     if (this.settlementsLeft() < 1) return this.rest('no_gas');
     state.trouble = undefined;
     return true;
@@ -66,9 +74,13 @@ export class LaneReadiness {
     return false;
   }
 
-  #isStale({ latest }: Head): boolean {
-    const { headMaxAgeMs, clock } = this.options;
-    return headMaxAgeMs > 0 && clock.now() - latest.timestamp * 1000 > headMaxAgeMs;
+  /** One endpoint's word for the time of a block stops nothing while another one has it as newer. */
+  async #isStale(head: Head): Promise<boolean> {
+    const { headMaxAgeMs, clock, chain } = this.options;
+    const isOld = ({ timestamp }: BlockHeader): boolean =>
+      clock.now() - timestamp * 1000 > headMaxAgeMs;
+    if (headMaxAgeMs === 0 || !isOld(head.latest)) return false;
+    return (await chain.sameBlock(head)).every(isOld);
   }
 
   // ---------------------------------------------------------------- gas money
