@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { anyOf, type Fault } from './faults/index.js';
-import { reorg, reorgAfterDeath } from './faults/of-chain.js';
+import { reorg, REORG_WITNESSES, reorgAfterDeath, reorgUnwitnessed } from './faults/of-chain.js';
 import { budget } from './faults/of-money.js';
 import { LAG_MOST_BLOCKS, nodeLies, nonceAtOpening, rpcFault } from './faults/of-nodes.js';
 import {
@@ -124,6 +124,12 @@ describe('whatever goes wrong', () => {
     ['tokens that are not on our side', [hostileTokens]],
     ['a batch of much gas', [fatBatch]],
   ])('%s', (_, faults) => play({ faults }), GRACE_AND_MORE_MS);
+
+  it.each(REORG_WITNESSES.map((fault) => [fault.kind, fault] as const))(
+    'a block replaced that one node does not show: %s',
+    (_, fault) => play({ faults: [reorgUnwitnessed(fault, random.between(0, 1))] }),
+    GRACE_AND_MORE_MS,
+  );
 
   it.each(LIES)('a node that lies: %s', (about) =>
     play({ faults: [nodeLies(about, random.between(0, 1))] }),

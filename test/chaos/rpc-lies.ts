@@ -9,6 +9,20 @@ export const LIES = [
   'finalized_number',
   /** The final block is another one at the same height. */
   'finalized_hash',
+  /** The right final block, a day later. */
+  'final_time',
+  /** The right final block, two blocks higher. */
+  'final_number',
+  /** The right newest block, ten minutes old. */
+  'head_time',
+  /** The right newest block, with a base fee above every cap. */
+  'head_base_fee',
+  /** Blocks are not shown by their number. */
+  'blocks_refused',
+  /** A receipt is in the right block, some blocks lower. */
+  'receipt_number',
+  /** A transaction has used no gas to speak of. */
+  'receipt_gas',
   /** The head is far ahead of every block there is. */
   'head',
   /** The head is a few blocks ahead, and each of them follows on the one before. */
@@ -58,6 +72,9 @@ const LEAP = 8n;
 const NONCES_AHEAD = 3n;
 /** 1000 gwei: the cap is 5. */
 const ABSURD_PRICE_WEI = 10n ** 12n;
+const DAY_SECONDS = 86_400n;
+const OLD_SECONDS = 600n;
+const BLOCKS_OFF = 2n;
 
 export interface Told {
   readonly about: Lie;
@@ -89,6 +106,32 @@ export async function tellLie(
       return isBlock(call, 'finalized') && isObject(result)
         ? said({ ...result, hash: anyHash() })
         : reply;
+    case 'final_time':
+      return isBlock(call, 'finalized') && isObject(result)
+        ? said({ ...result, timestamp: more(result['timestamp'], DAY_SECONDS) })
+        : reply;
+    case 'final_number':
+      return isBlock(call, 'finalized') && isObject(result)
+        ? said({ ...result, number: more(result['number'], BLOCKS_OFF) })
+        : reply;
+    case 'head_time':
+      return isBlock(call, 'latest') && isObject(result)
+        ? said({ ...result, timestamp: more(result['timestamp'], -OLD_SECONDS) })
+        : reply;
+    case 'head_base_fee':
+      return isBlock(call, 'latest') && isObject(result)
+        ? said({ ...result, baseFeePerGas: numberToHex(ABSURD_PRICE_WEI) })
+        : reply;
+    case 'blocks_refused':
+      return method === 'eth_getBlockByNumber' && String(call.params[0]).startsWith('0x')
+        ? refused(-32_005, 'limit exceeded')
+        : reply;
+    case 'receipt_number':
+      return isReceipt(call, result)
+        ? said({ ...result, blockNumber: more(result['blockNumber'], -BLOCKS_OFF) })
+        : reply;
+    case 'receipt_gas':
+      return isReceipt(call, result) ? said({ ...result, gasUsed: '0x1' }) : reply;
     case 'head':
       if (method === 'eth_blockNumber') return said(more(result, FAR_AHEAD));
       return isBlock(call, 'latest') && isObject(result) ? said(await nowhere(node)) : reply;

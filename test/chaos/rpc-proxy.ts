@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Hex, keccak256, numberToHex, parseTransaction } from 'viem';
+import { delay } from './client.js';
 import { type Forger, type Lie, type RpcCall, type RpcReply, tellLie } from './rpc-lies.js';
 
 /** How a node misbehaves. */
@@ -20,6 +21,10 @@ export type RpcFault =
   | { readonly kind: 'forgets' }
   /** Takes connections and requests, and never answers. */
   | { readonly kind: 'hangs' }
+  /** Looks at a receipt at once, and says it this much later. */
+  | { readonly kind: 'late_receipts'; readonly ms: number }
+  /** Shows each block and each receipt as it first showed it, whatever has taken its place. */
+  | { readonly kind: 'remembers' }
   /** Is wrong about one thing and right about everything else. */
   | { readonly kind: 'lies'; readonly about: Lie };
 
@@ -27,6 +32,7 @@ export type RpcFault =
 export const TRANSACTION_GAS_MOST = 16_777_216n;
 
 const SEND = 'eth_sendRawTransaction';
+const RECEIPT = 'eth_getTransactionReceipt';
 const TOO_MUCH = { code: -32_000, message: 'transaction gas limit too high' };
 
 function isTooMuchGas({ method, params }: RpcCall): boolean {
@@ -57,6 +63,8 @@ export class RpcProxy {
   /** Calls that came so far. */
   calls = 0;
   #count = 0;
+  /** What a node that remembers has shown first, by question. */
+  readonly #shown = new Map<string, unknown>();
 
   private constructor(
     private readonly server: Server,
@@ -109,6 +117,9 @@ export class RpcProxy {
     }
     const truth = await this.#answer(calls, fault, isSecond);
     const replies = truth.map((reply, index) => this.#lied(calls[index], reply));
+    if (fault.kind === 'late_receipts' && calls.some(({ method }) => method === RECEIPT)) {
+      await delay(fault.ms);
+    }
     for (const { method } of calls) await this.watcher?.(method, true);
     const isSending = calls.some(({ method }) => method === SEND);
     // The connection stays open; it is the caller who loses patience.
@@ -163,13 +174,27 @@ export class RpcProxy {
           }),
         );
       }
+      case 'remembers': {
+        const replies = await this.#passBut(calls, isTooMuchGas);
+        return replies.map((reply, index) => this.#asShownFirst(calls[index], reply));
+      }
       case 'none':
+      case 'late_receipts':
       case 'hangs':
       case 'silent_after_send':
       case 'drops':
       case 'rate_limited':
         return this.#passBut(calls, isTooMuchGas);
     }
+  }
+
+  #asShownFirst(call: RpcCall | undefined, reply: RpcReply): RpcReply {
+    const { method, params } = call ?? { method: '', params: [] };
+    const isBlock = method === 'eth_getBlockByNumber' && String(params[0]).startsWith('0x');
+    if ((!isBlock && method !== RECEIPT) || !isPresent(reply.result)) return reply;
+    const key = `${method} ${JSON.stringify(params)}`;
+    if (!this.#shown.has(key)) this.#shown.set(key, reply.result);
+    return { ...reply, result: this.#shown.get(key) };
   }
 
   /** Calls that the node never gets are answered as it would. */
@@ -227,6 +252,8 @@ function isFromTheFuture(result: unknown, head: number): boolean {
   const at = blockNumber ?? number;
   return typeof at === 'string' && Number(at) > head;
 }
+
+const isPresent = (result: unknown): boolean => result !== undefined && result !== null;
 
 function callOf(method: string, params: unknown[]): RpcCall {
   return { id: 0, method, params };

@@ -3,7 +3,7 @@ import type { Moment } from '../fleet.js';
 import { LIES } from '../rpc-lies.js';
 import type { Stage } from '../stage.js';
 import type { Fault } from './fault.js';
-import { reorg, reorgAfterDeath } from './of-chain.js';
+import { reorg, REORG_WITNESSES, reorgAfterDeath, reorgUnwitnessed } from './of-chain.js';
 import { budget } from './of-money.js';
 import {
   isLieUnwitnessed,
@@ -57,6 +57,7 @@ const WEIGHTS: readonly (readonly [number, (stage: Stage, random: SeededRandom) 
   [1, () => nonceAtOpening],
   [2, () => reorg],
   [1, () => reorgAfterDeath],
+  [2, (_, random) => reorgUnwitnessed(random.pick(REORG_WITNESSES), random.between(0, 1))],
   [1, () => budget],
   [2, () => hostileTokens],
   [1, () => fatBatch],
@@ -98,7 +99,7 @@ function drawOne(stage: Stage, random: SeededRandom): Fault {
 const ALONE: readonly (readonly string[])[] = [
   [crashRedis.kind, loseRedis.kind, stallRedis.kind, 'a replica that missed the newest writes'],
   [keyRemoved.kind, networkRemoved.kind, budget.kind, skewedClocks.kind, rollingDeploy.kind],
-  [reorg.kind, reorgAfterDeath.kind],
+  [reorg.kind, reorgAfterDeath.kind, 'a block is replaced and one node does not show it'],
 ];
 
 function canGoTogether(one: Fault, other: Fault): boolean {

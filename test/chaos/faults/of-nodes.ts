@@ -18,6 +18,7 @@ export const RPC_FAULTS: readonly RpcFault[] = [
   { kind: 'errors' },
   { kind: 'forgets' },
   { kind: 'hangs' },
+  { kind: 'late_receipts', ms: 950 },
 ];
 
 export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Fault => ({
@@ -58,7 +59,10 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
 
 export const MAY_BE_EVERYWHERE: readonly Lie[] = ['logs_refused', 'halts', 'receipt_missing'];
 
-const FOR_GOOD: readonly Lie[] = ['receipt_success', 'finalized_number', 'finalized_hash'];
+const FOR_GOOD: readonly Lie[] = [
+  ...(['receipt_success', 'receipt_number', 'receipt_gas'] as const),
+  ...(['finalized_number', 'finalized_hash', 'final_time', 'final_number'] as const),
+];
 const TAKE_A_NODE_AWAY: readonly RpcFault['kind'][] = [
   ...(['silent_after_send', 'drops', 'wrong_chain', 'rate_limited', 'errors', 'hangs'] as const),
 ];
@@ -84,7 +88,7 @@ export const nonceAtOpening: Fault = {
 };
 
 /** A door of every process to the chain, or all doors. */
-function misbehave({ fleet }: Stage, fault: RpcFault, endpoint: number | undefined): void {
+export function misbehave({ fleet }: Stage, fault: RpcFault, endpoint: number | undefined): void {
   for (const { rpcs } of fleet.slots) {
     rpcs.forEach((rpc, index) => {
       if (endpoint === undefined || index === endpoint) rpc.fault = fault;
