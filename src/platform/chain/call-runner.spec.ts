@@ -135,6 +135,18 @@ describe('a call of foreign code', () => {
     expect(health.coolsUntil).toBe(0);
   });
 
+  it.each(['connection', 'rate_limited', 'wrong_chain'] as const)(
+    'is not at fault for a node that did not look at it: %s',
+    async (cause) => {
+      const { runner } = aNode((asked) =>
+        isControl(asked) ? result('0x') : { kind: 'silent', cause },
+      );
+      await expect(runner.call(call, 50_000n, 'latest')).rejects.toMatchObject({
+        name: 'ChainUnavailableError',
+      });
+    },
+  );
+
   it('that found no turn among those kept apart says nothing about its code', async () => {
     const notSent: RpcOutcome = { kind: 'silent', cause: 'not_sent' };
     const { runner, health } = aNode((asked) => (isControl(asked) ? result('0x') : notSent));

@@ -26,7 +26,7 @@ import {
   noteOutcome,
 } from './endpoint-health.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
-import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
 import { readSimulation, readSimulationAfter, simulationOf } from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
@@ -273,7 +273,8 @@ export class CallRunner {
   ): Promise<ChainUnavailableError> {
     if (cause === 'not_sent') return new CallNotSentError(this.parts.chainId, operation);
     const options = { gas: READ_GAS, at: 'latest' };
-    if (traffic.kind === 'open' || !(await this.#canRun(options))) {
+    const isBlameless = traffic.kind === 'open' || BLAMELESS.has(cause);
+    if (isBlameless || !(await this.#canRun(options))) {
       return this.#unavailable(operation);
     }
     return new CodeUnresponsiveError(this.parts.chainId, operation);

@@ -3,7 +3,7 @@ import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { quantity } from '../block.js';
 import type { RpcCaller } from '../rpc/rpc-caller.js';
 import { isRateLimit } from '../rpc/rpc-classes.js';
-import type { RpcOutcome, SilenceCause } from '../rpc/rpc-outcome.js';
+import { BLAMELESS, type RpcOutcome } from '../rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from '../sender-fields.js';
 import {
   bytesOfCall,
@@ -26,8 +26,6 @@ const GAS_MAX = 16_000_000n;
 const SHARE = 8;
 /** The rest of the program takes little. */
 const CALLS_MAX_BYTES = PROGRAM_MAX_BYTES - 8192;
-/** Causes of silence that say nothing of what was asked. */
-const BLAMELESS: ReadonlySet<SilenceCause> = new Set(['connection', 'rate_limited', 'wrong_chain']);
 
 interface SentCall {
   readonly call: TriedCall;

@@ -48,6 +48,42 @@ describe('calls that are kept apart', () => {
     expect(flights).toEqual([['slow', 'good'], ['slow'], ['good']]);
   });
 
+  it('are given up unsent, not silent, when there is no room to ask them again alone', async () => {
+    const { ask } = aQueue((methods) => {
+      if (methods.length > 1) {
+        // While they are under way as many more come as may wait.
+        for (let index = 0; index < 32; index += 1) void ask(`late${index}`, 'a');
+        return methods.map(() => SILENCE);
+      }
+      return methods.map(() => RESULT);
+    });
+    const [crowded, good] = await Promise.all([ask('crowded', 'a'), ask('good', 'b')]);
+    expect(crowded).toEqual({ kind: 'silent', cause: 'not_sent' });
+    expect(good).toEqual(RESULT);
+  });
+
+  it('have their whole time once more when they are asked alone', async () => {
+    const spent = 60;
+    const slow = new ApartQueue(
+      async (calls) => {
+        if (calls.length === 1) return [RESULT];
+        await new Promise((resolve) => setTimeout(resolve, spent));
+        return calls.map(() => SILENCE);
+      },
+      options(),
+    );
+    const waited = ['a', 'b'].map(
+      (subject) =>
+        new Promise<RpcOutcome>((resolve) => {
+          slow.add(
+            { method: subject, params: [], timeoutMs: spent, resolve },
+            { kind: 'new', subject, gas: 1n },
+          );
+        }),
+    );
+    expect(await Promise.all(waited)).toEqual([RESULT, RESULT]);
+  });
+
   it('go alone to a node that takes no batches', async () => {
     const { flights, ask } = aQueue((methods) =>
       methods.length > 1 ? 'batch_refused' : allGood(methods),

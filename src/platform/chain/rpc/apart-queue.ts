@@ -166,9 +166,14 @@ export class ApartQueue {
     group.forEach(({ subject, call }, index) => {
       const outcome = outcomes === 'batch_refused' ? undefined : (outcomes[index] ?? NOT_SENT);
       const failedInCompany = group.length > 1 && outcome?.kind === 'silent';
-      const mayTryAlone = !call.isLastTry && (outcome === undefined || failedInCompany);
-      if (mayTryAlone && this.#enqueue(subject, { ...call, isLastTry: true })) return;
-      call.resolve(outcome ?? NOT_SENT);
+      if (call.isLastTry || (outcome !== undefined && !failedInCompany)) {
+        call.resolve(outcome ?? NOT_SENT);
+        return;
+      }
+      // What had no answer in company is judged alone, with as much time as it had there, or not at all.
+      const deadline = performance.now() + call.timeoutMs;
+      const isTaken = this.#enqueue(subject, { ...call, deadline, isLastTry: true });
+      if (!isTaken) call.resolve(NOT_SENT);
     });
   }
 }

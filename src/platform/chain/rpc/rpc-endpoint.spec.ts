@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Secret } from '../../config/secret.js';
 import { growthWhile, startBombServer } from '../../fetch/gzip-bomb.builder.js';
 import { RpcEndpoint } from './rpc-endpoint.js';
+import type { RpcOutcome } from './rpc-outcome.js';
 
 describe('RpcEndpoint', () => {
   let server: Server | undefined;
@@ -59,5 +60,45 @@ describe('RpcEndpoint', () => {
     await endpoint.close();
     bombs.close();
     expect(growth).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  describe('calls of code that is kept apart', () => {
+    /** A node that never answers a request with a call for `0xdead` in it; it notes what came together. */
+    function startBesideSilence(arrived: string[][]): Promise<string> {
+      server = createServer((request, response) => {
+        let text = '';
+        request.on('data', (part: Buffer) => (text += part.toString()));
+        request.on('end', () => {
+          const asked = JSON.parse(text) as { id: number; method: string; params: string[] }[];
+          const calls = asked.filter(({ method }) => method === 'eth_call');
+          arrived.push(calls.map(({ params }) => String(params[0])));
+          if (calls.some(({ params }) => params[0] === '0xdead')) return;
+          const answers = asked.map(({ id, method }) => ({
+            ...{ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x38' : '0x01' },
+          }));
+          response.end(JSON.stringify(answers));
+        });
+      });
+      return new Promise((resolve) => {
+        server?.listen(0, '127.0.0.1', () => {
+          const address = server?.address();
+          resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`);
+        });
+      });
+    }
+
+    it('are not silent because the code beside them is: each is asked alone before it is judged', async () => {
+      const arrived: string[][] = [];
+      const url = new Secret(await startBesideSilence(arrived));
+      const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+      const ask = (to: string): Promise<RpcOutcome> =>
+        endpoint.request('eth_call', [to], 300, { kind: 'new', subject: to, gas: 1n });
+      const [silent, good] = await Promise.all([ask('0xdead'), ask('0xbeef')]);
+      expect(arrived[0]).toEqual(['0xdead', '0xbeef']);
+      expect(good).toEqual({ kind: 'result', value: '0x01' });
+      expect(silent).toEqual({ kind: 'silent', cause: 'timeout' });
+      server?.closeAllConnections();
+      await endpoint.close();
+    });
   });
 });

@@ -158,17 +158,18 @@ export class RpcEndpoint implements RpcCaller {
       return answer;
     }
     const outcomes = this.#believed(calls, answer);
-    // Whoever looks on is told last: what happens to him is not the concern of those who asked.
-    calls.forEach((call, index) => {
-      call.resolve(outcomes[index] ?? silent('malformed'));
-    });
-    this.observer?.exchanged({
-      endpoint: this.name,
-      methods: calls.map((call) => call.method),
-      outcomes,
-      durationMs: performance.now() - startedAt,
-    });
+    const durationMs = performance.now() - startedAt;
+    this.#observe({ methods: calls.map((call) => call.method), outcomes, durationMs });
     return outcomes;
+  }
+
+  /** An observer that fails is no concern of those who asked. */
+  #observe(exchange: Omit<Parameters<RpcObserver['exchanged']>[0], 'endpoint'>): void {
+    try {
+      this.observer?.exchanged({ ...exchange, endpoint: this.name });
+    } catch {
+      // What it wanted to say of it is lost.
+    }
   }
 
   /** Answers of another chain are none; only the question which chain it is has its answer. */
@@ -275,8 +276,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isTimeout(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    (error.name === 'TimeoutError' || error.name === 'ConnectTimeoutError')
-  );
+  if (typeof error !== 'object' || error === null || !('name' in error)) return false;
+  return error.name === 'TimeoutError' || error.name === 'ConnectTimeoutError';
 }

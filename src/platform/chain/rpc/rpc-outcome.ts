@@ -13,6 +13,11 @@ export interface RpcError {
   readonly data: unknown;
 }
 
+/** Causes of silence that say nothing of what was asked. */
+export const BLAMELESS: ReadonlySet<SilenceCause> = new Set([
+  ...(['connection', 'rate_limited', 'not_sent', 'wrong_chain'] as const),
+]);
+
 export type SilenceCause =
   | 'timeout'
   | 'connection'
