@@ -48,6 +48,18 @@ export const DIFFERENCES: readonly Difference[] = [
     why: 'Any ERC-20 is served, so its code may be hostile: gas per settlement is capped.',
   },
   {
+    cases: /^(?:eip3009|permit2): amount 0$/,
+    reference: '*',
+    ours: 'invalid amount_too_small',
+    why: 'Anybody can sign a payment of nothing, from an account that owns nothing, and it costs gas. `MIN_AMOUNTS` can allow it.',
+  },
+  {
+    cases: /^eip3009: to oneself$/,
+    reference: 'valid',
+    ours: 'invalid payment_to_oneself',
+    why: 'It costs gas and pays nobody. `PAYMENTS_TO_ONESELF` can allow it.',
+  },
+  {
     cases:
       /: (?:value|amount|deadline|validBefore) is (?:empty|blank|padded with blanks|true|a list)/,
     reference: '*',

@@ -62,10 +62,16 @@ export const SETTLE_DIFFERENCES: readonly SettleDifference[] = [
     why: 'No wallet makes a wrapper in a wrapper, and each would run one more factory. It is refused before any code runs.',
   },
   {
-    cases: /^permit2: amount 0$/,
-    reference: /^failure permit2_invalid_amount$/,
-    ours: /^failure permit2_simulation_failed$/,
-    why: 'The same.',
+    cases: /^(?:eip3009|permit2): amount 0$/,
+    reference: /^(?:success, a transaction|failure permit2_invalid_amount)$/,
+    ours: /^failure amount_too_small$/,
+    why: 'Anybody can sign a payment of nothing, from an account that owns nothing, and it costs gas.',
+  },
+  {
+    cases: /^eip3009: to oneself$/,
+    reference: /^success, a transaction$/,
+    ours: /^failure payment_to_oneself$/,
+    why: 'It costs gas and pays nobody.',
   },
   {
     cases: /^v1: asset without code/,

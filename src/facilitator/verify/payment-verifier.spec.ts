@@ -23,6 +23,7 @@ import {
   STRANGER,
   TOKEN,
 } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import { anUptoPayment } from '../../protocol/schemes/upto/upto.builder.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import { BLANK_RECORD, type PayerRecord } from '../../settlement/ledger/settlement-store.js';
 import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
@@ -42,6 +43,7 @@ const NO_LISTS: AdmissionLists = {
   payeesAllow: undefined,
   payeesDeny: new Set(),
   minAmounts: new Map(),
+  allowsPaymentsToOneself: false,
 };
 
 class World {
@@ -110,6 +112,35 @@ describe('the lists of the operator', () => {
     const world = new World();
     world.lists = { ...NO_LISTS, ...lists };
     expect(world.verifier.refusalByLists(anEip3009())).toBe(expected);
+  });
+
+  const refusalOf = (payment: Payment, lists: Partial<AdmissionLists> = {}): string | undefined => {
+    const world = new World();
+    world.lists = { ...NO_LISTS, ...lists };
+    return world.verifier.refusalByLists(payment);
+  };
+  const payments = [
+    ['EIP-3009', anEip3009],
+    ['Permit2', aPermit2],
+  ] as const;
+
+  it.each(payments)('let no payment of nothing by %s cost gas, unless they say so', (_, make) => {
+    const free = make({ requirements: { amount: '0' } });
+    expect(refusalOf(free)).toBe('amount_too_small');
+    expect(refusalOf(free, { minAmounts: new Map([['x', 0n]]) })).toBe('amount_too_small');
+    expect(refusalOf(free, { minAmounts: new Map([[ASSET, 0n]]) })).toBeUndefined();
+    expect(refusalOf(make({ requirements: { amount: '1' } }))).toBeUndefined();
+  });
+
+  it.each(payments)('let no payment to oneself by %s cost gas, unless they say so', (_, make) => {
+    const toSelf = make({ requirements: { payTo: PAYER } });
+    expect(refusalOf(toSelf)).toBe('payment_to_oneself');
+    expect(refusalOf(toSelf, { allowsPaymentsToOneself: true })).toBeUndefined();
+  });
+
+  it('leave alone what an upto payment is settled by without a transaction', async () => {
+    expect(refusalOf(await anUptoPayment({ amount: '0' }))).toBeUndefined();
+    expect(refusalOf(await anUptoPayment({ amount: '1' }))).toBeUndefined();
   });
 });
 

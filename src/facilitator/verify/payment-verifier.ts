@@ -64,6 +64,9 @@ export interface VerifierOptions {
 type Unsure = Refusal & { readonly verdict: GoodVerdict };
 type Counted = Judgement | Unsure;
 
+/** Atomic units, where no setting names another: payments of nothing by accounts that own nothing cost gas. */
+const LEAST_AMOUNT = 1n;
+
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
 const REVERTS_MAX = 3;
 
@@ -85,14 +88,16 @@ export class PaymentVerifier {
 
   /** What the operator's lists say, before anything is read or computed. */
   refusalByLists({ requirements, claim }: Payment): Reason | undefined {
-    const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = this.options.admission;
+    const { admission } = this.options;
+    const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = admission;
     const asset = assetNameOf(requirements);
     if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
     const { payTo, amount } = requirements;
     if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
     // What needs no transaction costs nothing, however little it brings.
     if (actionOf(claim).needsNoTransaction(amount)) return undefined;
-    return amount < (minAmounts.get(asset) ?? 0n) ? 'amount_too_small' : undefined;
+    if (payTo === claim.from && !admission.allowsPaymentsToOneself) return 'payment_to_oneself';
+    return amount < (minAmounts.get(asset) ?? LEAST_AMOUNT) ? 'amount_too_small' : undefined;
   }
 
   /**

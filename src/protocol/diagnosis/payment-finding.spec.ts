@@ -17,6 +17,15 @@ describe('what is wrong with a payment that was read', () => {
     ['amount_too_small', 1, { path: `${REQUIREMENTS}.maxAmountRequired`, ...SMALL }],
     ['amount_too_small', 2, { path: `${REQUIREMENTS}.amount`, ...SMALL }],
     [
+      'payment_to_oneself',
+      2,
+      {
+        path: `${REQUIREMENTS}.payTo`,
+        expected: 'another account than that of the payer',
+        got: PAYEE,
+      },
+    ],
+    [
       'asset_not_allowed',
       2,
       { path: `${REQUIREMENTS}.asset`, expected: 'an asset served here', got: TOKEN },

@@ -28,6 +28,11 @@ const OWN: Readonly<Partial<Record<Reason, Own>>> = {
     got: requirements.amount,
     fix: 'Compare the decimals of the token.',
   }),
+  payment_to_oneself: ({ requirements }) => ({
+    path: 'paymentRequirements.payTo',
+    expected: 'another account than that of the payer',
+    got: requirements.payTo,
+  }),
   asset_not_allowed: ({ requirements }) => ({
     path: 'paymentRequirements.asset',
     expected: 'an asset served here',

@@ -55,6 +55,11 @@ export const SERVICE_REASONS = {
     retry: 'never',
     meaning: 'The amount is below the least amount for this asset.',
   },
+  payment_to_oneself: {
+    fault: 'buyer',
+    retry: 'never',
+    meaning: 'The payer is the payee: it would cost gas and move nothing.',
+  },
   budget_exhausted: {
     fault: 'facilitator',
     retry: 'later',
