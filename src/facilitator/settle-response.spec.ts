@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import type { SettleAnswer } from './settle/settle-answer.js';
+import { StatedProblem } from '../platform/http/stated-problem.js';
 import {
   connectionOf,
   finalityOf,
@@ -72,13 +73,34 @@ describe('what a seller asks for in headers', () => {
 
   it.each<[IncomingMessage['headers'], string | undefined]>([
     [{ 'idempotency-key': ' order-7 ' }, 'order-7'],
-    [{ 'idempotency-key': '   ' }, undefined],
     [{}, undefined],
     // Node's type allows a list: two keys are another one than each of them.
     [{ 'idempotency-key': ['a', 'b'] }, 'a, b'],
   ])('the key of an order by %o', (headers, expected) => {
     expect(idempotencyKeyOf(requestWith(headers))).toBe(expected);
   });
+
+  it.each([
+    ...['undefined', 'null', 'NaN', 'None', 'nil', '<nil>', 'true', 'false', 'Null', ' undefined '],
+    ...['[object Object]', '[object Promise]'],
+  ])('no key is what a program’s slip makes, and the refusal names it: %s', (sent) => {
+    const read = (): unknown => idempotencyKeyOf(requestWith({ 'idempotency-key': sent }));
+    expect(read).toThrow(StatedProblem);
+    expect(read).toThrow(`is "${sent.trim()}"`);
+  });
+
+  it.each(['', '   '])('no key is an empty one: %j', (sent) => {
+    const read = (): unknown => idempotencyKeyOf(requestWith({ 'idempotency-key': sent }));
+    expect(read).toThrow(StatedProblem);
+    expect(read).toThrow('is empty');
+  });
+
+  it.each(['undefined-7', 'order-null', '0', '[object of desire]', 'truely'])(
+    'a key may contain such a word: %s',
+    (sent) => {
+      expect(idempotencyKeyOf(requestWith({ 'idempotency-key': sent }))).toBe(sent);
+    },
+  );
 });
 
 describe('an answer that sells', () => {

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../platform/http/json.js';
+import { StatedProblem } from '../platform/http/stated-problem.js';
+import { REASONS } from '../protocol/reasons.js';
 import type { Finality } from '../settlement/model/settlement.js';
 import type { Connection } from './settle/requester-wait.js';
 import type { SettleAnswer } from './settle/settle-answer.js';
@@ -60,11 +62,26 @@ export function wantsAsync(request: IncomingMessage): boolean {
   return preferences.some((one) => one.trim().toLowerCase() === 'respond-async');
 }
 
-/** The seller's `Idempotency-Key`; a blank one counts as absent. */
+/**
+ * The seller's `Idempotency-Key`.
+ *
+ * @throws StatedProblem for one that no order has: all orders of that seller would share it, and every one but the
+ * first would be refused.
+ */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const key = textOf(request, 'idempotency-key')?.trim();
-  return key === '' ? undefined : key;
+  if (key === undefined) return undefined;
+  if (key !== '' && !SLIPS.test(key)) return key;
+  const said = key === '' ? 'empty' : `"${key}"`;
+  throw new StatedProblem(
+    400,
+    'invalid_idempotency_key',
+    `${REASONS.invalid_idempotency_key.meaning} Idempotency-Key is ${said}. Send one key per order, or leave the header out.`,
+  );
 }
+
+/** What languages write for a value that is not there, or that is no text. */
+const SLIPS = /^(?:undefined|null|nan|none|nil|<nil>|true|false|\[object [a-z]{1,20}\])$/i;
 
 /** Node joins those that came more than once, but for the few it knows to be single. */
 function textOf({ headers }: IncomingMessage, name: string): string | undefined {

@@ -9,7 +9,7 @@ export interface ReasonFacts {
   readonly fault: Fault;
   readonly retry: Retry;
   /** 200 unless named: an x402 answer is data, whatever it says. */
-  readonly status?: 401 | 403 | 409 | 413 | 429;
+  readonly status?: 400 | 401 | 403 | 409 | 413 | 429;
   readonly meaning: string;
 }
 

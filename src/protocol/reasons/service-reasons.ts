@@ -20,6 +20,12 @@ export const SERVICE_REASONS = {
     status: 409,
     meaning: 'This Idempotency-Key came with another payment before. Use one key per order.',
   },
+  invalid_idempotency_key: {
+    fault: 'seller',
+    retry: 'never',
+    status: 400,
+    meaning: 'The Idempotency-Key is a word that a program writes for a value it does not have.',
+  },
   deadline_too_close: {
     fault: 'buyer',
     retry: 'new-payment',
