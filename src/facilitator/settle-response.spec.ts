@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import type { SettleAnswer } from './settle/settle-answer.js';
 import { StatedProblem } from '../platform/http/stated-problem.js';
+import type { SettleAnswer } from './settle/settle-answer.js';
 import {
   connectionOf,
   finalityOf,
