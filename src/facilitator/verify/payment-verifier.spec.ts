@@ -144,6 +144,55 @@ describe('the lists of the operator', () => {
   });
 });
 
+describe('a payment that is valid from now on', () => {
+  const now = (): bigint => BigInt(Math.floor(Date.now() / 1000));
+  const REVERTED = { status: 'reverted', data: undefined } as const;
+  const PAID = { status: 'paid', gasUsed: 60_000n } as const;
+  const cases: readonly [string, (validAfter: bigint) => Payment, bigint, string][] = [
+    [
+      'EIP-3009',
+      (validAfter) => anEip3009({ signed: { validAfter: String(validAfter) } }),
+      1n,
+      'invalid_exact_evm_payload_authorization_valid_after',
+    ],
+    [
+      'Permit2',
+      (validAfter) =>
+        aPermit2({ signed: { witness: { to: PAYEE, validAfter: String(validAfter) } } }),
+      0n,
+      'permit2_not_yet_valid',
+    ],
+  ];
+
+  it.each(cases)('waits for the block that takes it: %s', async (_, make, more) => {
+    const world = new World();
+    const validAfter = now();
+    // Twice for each look: the first one, and the one that what was found is held against.
+    world.chain.effects = [REVERTED, REVERTED, REVERTED, REVERTED, PAID];
+    world.chain.newestTimes = [validAfter - 1n, validAfter + more - 1n];
+    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe('valid');
+  });
+
+  it.each(cases)('is called too early where none comes: %s', async (_, make, more, reason) => {
+    const world = new World();
+    const validAfter = now();
+    world.chain.effects = [REVERTED];
+    world.chain.newestTimes = [validAfter + more - 1n];
+    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe(reason);
+  });
+
+  it.each(cases)('is not waited for where its time is no cause: %s', async (_, make, more) => {
+    const world = new World();
+    const validAfter = now();
+    world.chain.effects = [REVERTED];
+    world.chain.newestTimes = [validAfter + more];
+    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toMatch(
+      /simulation_failed$/,
+    );
+    expect(world.chain.simulated).toHaveLength(2);
+  });
+});
+
 describe('what a payer has in flight', () => {
   const judge = (
     payment: Payment,

@@ -77,6 +77,12 @@ const REVERTS_MAX = 3;
 const COUNTED_TWICE_MS = [100, 200, 400, 800] as const;
 
 /**
+ * Waits before a payment is called too early that the clock says is in time: many clients sign with the time of now as
+ * `validAfter`, and a block of that time or a later one comes within a second or two.
+ */
+const NOT_YET_MS = [300, 300, 400, 500, 700, 900] as const;
+
+/**
  * Judges payments against the chain and the operator's lists. Knows of the ledger only what it is
  * given.
  */
@@ -118,17 +124,31 @@ export class PaymentVerifier {
       return refuse('asset_suspended');
     }
     const dataSuffix = dataSuffixOf(this.options.builderCode, payment.builderCodes);
-    const first = await this.#throughViews<Counted>(payment, async (view) => {
-      const context = { ...this.#context(view, sender), dataSuffix };
-      const verdict = await verify(payment, context, 'full');
-      if (!verdict.isValid) return verdict;
-      const { inFlight } = await record;
-      return counted(verdict, await countInFlight(view, payment, inFlight, verdict));
-    });
+    const look = (): Promise<Counted> =>
+      this.#throughViews<Counted>(payment, async (view) => {
+        const context = { ...this.#context(view, sender), dataSuffix };
+        const verdict = await verify(payment, context, 'full');
+        if (!verdict.isValid) return verdict;
+        const { inFlight } = await record;
+        return counted(verdict, await countInFlight(view, payment, inFlight, verdict));
+      });
+    const first = await this.#onceInTime(look);
     const judgement = isUnsure(first) ? await this.#countAgain(payment, first, lookAgain) : first;
     if (!judgement.isValid) return judgement;
     if ((await record).recentReverts >= REVERTS_MAX) return refuse('payer_suspended');
     return { ...judgement, ...(dataSuffix !== undefined && { dataSuffix }) };
+  }
+
+  /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
+  async #onceInTime(look: () => Promise<Counted>): Promise<Counted> {
+    const { pause = delay } = this.options;
+    let judged = await look();
+    for (const ms of NOT_YET_MS) {
+      if (judged.isValid || judged.validFrom === undefined) return judged;
+      await pause(ms);
+      judged = await look();
+    }
+    return judged;
   }
 
   async #countAgain(

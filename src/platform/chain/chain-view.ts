@@ -201,6 +201,10 @@ export class ChainView implements ChainQueries {
     return this.#run((runner) => runner.call(call, gas, 'latest', sender));
   }
 
+  async newestTime(): Promise<bigint> {
+    return BigInt((await this.latestBlock()).timestamp);
+  }
+
   simulate(settlement: Settlement): Promise<Effect> {
     return this.#run((runner) => runner.simulate(settlement));
   }

@@ -81,4 +81,6 @@ export interface ChainReader {
    * and after are read from one state.
    */
   simulate(settlement: Settlement): Promise<Effect>;
+  /** Unix seconds of the newest block. */
+  newestTime(): Promise<bigint>;
 }

@@ -35,7 +35,7 @@ export const EIP3009_REASONS = {
   invalid_exact_evm_payload_authorization_valid_after: {
     fault: 'buyer',
     retry: 'later',
-    meaning: '`validAfter` lies in the future.',
+    meaning: '`validAfter` has not passed yet by the time of the newest block.',
   },
   invalid_exact_evm_payload_authorization_value_mismatch: {
     fault: 'buyer',

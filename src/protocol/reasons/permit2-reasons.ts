@@ -25,7 +25,7 @@ export const PERMIT2_REASONS = {
   permit2_not_yet_valid: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'The witness `validAfter` lies in the future.',
+    meaning: 'The witness `validAfter` has not passed yet by the time of the newest block.',
   },
   permit2_amount_mismatch: {
     fault: 'buyer',

@@ -49,7 +49,15 @@ export interface SettlingCall {
   readonly payer: Address;
   /** Whether only one account may send it. */
   readonly isSenderBound?: boolean;
+  /** The time of the earliest block that takes it, in Unix seconds, and what is said before there is one. */
+  readonly earliest: { readonly time: bigint; readonly reason: Reason };
 }
+
+/** They name no cause. */
+const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
+  'invalid_exact_evm_transaction_simulation_failed',
+  'permit2_simulation_failed',
+]);
 
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
 export async function simulate(
@@ -91,5 +99,10 @@ export async function refuseFailed(
   const again = (): Promise<Effect> => chain.simulate(settlement);
   const reason = await diagnose({ failure, again });
   if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
+  const { earliest } = settling;
+  // Contracts go by the time of the newest block, which is behind the clock by which the payment is in time.
+  if (UNEXPLAINED.has(reason) && (await chain.newestTime()) < earliest.time) {
+    return { ...refuseByState(earliest.reason), validFrom: earliest.time };
+  }
   return refuseByState(reason);
 }

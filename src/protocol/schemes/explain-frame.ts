@@ -47,8 +47,9 @@ export const tooLate = (path: string, got: bigint, { now }: ExplainFacts): Findi
 
 export const tooEarly = (path: string, got: bigint, { now }: ExplainFacts): Finding => ({
   path,
-  expected: `at most ${now} (Unix seconds)`,
+  expected: `at most ${now - 1} (Unix seconds), and before the newest block of the chain`,
   got,
+  fix: 'Sign with a time of a minute ago: blocks are behind the clock.',
 });
 
 /** How the parts of a bad signature are to be compared. The names of tokens are not repeated. */

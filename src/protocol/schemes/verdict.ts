@@ -49,6 +49,8 @@ export interface Refusal {
   readonly reason: Reason;
   /** Whether the refusal was read from chain state, which another request may be changing. */
   readonly isFromChainState: boolean;
+  /** Unix seconds: refused for no more than that the newest block is older than this. */
+  readonly validFrom?: bigint;
 }
 
 export type Verdict = GoodVerdict | Refusal;

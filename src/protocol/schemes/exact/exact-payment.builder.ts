@@ -203,6 +203,8 @@ export class JudgingChain implements ChainReader {
   deployedSays: CallOutcome = { status: 'reverted', data: undefined };
   /** What simulations bring about, one after the other; the last one stays. */
   effects: Effect[] = [{ status: 'paid', gasUsed: 60_000n }];
+  /** Unix seconds of its newest block; a block more is there each time it is asked for. */
+  newestTimes: bigint[] = [BigInt(NOW)];
   readonly simulated: Settlement[] = [];
   readonly calls: { readonly call: Call; readonly gas: bigint | undefined }[] = [];
 
@@ -235,6 +237,12 @@ export class JudgingChain implements ChainReader {
     const [effect] = this.effects.length > 1 ? this.effects.splice(0, 1) : this.effects;
     if (effect === undefined) throw new Error('no effect was set');
     return Promise.resolve(effect);
+  }
+
+  newestTime(): Promise<bigint> {
+    const [time] = this.newestTimes.length > 1 ? this.newestTimes.splice(0, 1) : this.newestTimes;
+    if (time === undefined) throw new Error('no time was set');
+    return Promise.resolve(time);
   }
 }
 

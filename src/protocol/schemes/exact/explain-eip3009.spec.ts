@@ -86,7 +86,8 @@ describe('what is wrong with a payment by EIP-3009', () => {
       { signed: { validAfter: String(NOW + 1) } },
       {
         path: `${AUTHORIZATION}.validAfter`,
-        expected: `at most ${NOW} (Unix seconds)`,
+        expected: `at most ${NOW - 1} (Unix seconds), and before the newest block of the chain`,
+        fix: 'Sign with a time of a minute ago: blocks are behind the clock.',
         got: BigInt(NOW + 1),
       },
     ],

@@ -38,7 +38,16 @@ export interface UndeployedPayment {
 
 /** What a payment by EIP-3009 would be settled by. */
 export function settlingOf(authorization: Eip3009Authorization, asset: Address): SettlingCall {
-  return { call: settlementCall(authorization, asset), payer: authorization.from };
+  const { from, validAfter } = authorization;
+  return {
+    call: settlementCall(authorization, asset),
+    payer: from,
+    // The token wants a block time above `validAfter`.
+    earliest: {
+      time: validAfter + 1n,
+      reason: 'invalid_exact_evm_payload_authorization_valid_after',
+    },
+  };
 }
 
 /**

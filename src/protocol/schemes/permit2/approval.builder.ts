@@ -95,6 +95,10 @@ export class ApprovingChain implements ApprovalChain {
       : this.judged.call(call, gas);
   }
 
+  newestTime(): Promise<bigint> {
+    return this.judged.newestTime();
+  }
+
   simulate(settlement: Settlement): Promise<Effect> {
     return this.judged.simulate(settlement);
   }

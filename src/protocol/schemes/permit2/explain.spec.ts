@@ -20,7 +20,11 @@ const EARLY = { witness: { to: PAYEE, validAfter: String(NOW + 1) } };
 const LESS = { permitted: { token: TOKEN, amount: '999' } };
 const EARLIEST = `at least ${BigInt(NOW) + EXPIRY_MARGIN_SECONDS} (Unix seconds)`;
 const REQUIRED = '1000, the amount of the requirements';
-const TOO_SOON = { expected: `at most ${NOW} (Unix seconds)`, got: BigInt(NOW + 1) };
+const TOO_SOON = {
+  expected: `at most ${NOW - 1} (Unix seconds), and before the newest block of the chain`,
+  got: BigInt(NOW + 1),
+  fix: 'Sign with a time of a minute ago: blocks are behind the clock.',
+};
 const TOO_LATE = {
   ...{ expected: EARLIEST, got: BigInt(NOW + 5) },
   fix: 'Sign with a later time; compare the clocks.',

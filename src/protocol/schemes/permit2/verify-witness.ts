@@ -140,7 +140,13 @@ function settlingOf<C extends Permit2Claim, A extends Permit2Authorization>(
 ): SettlingCall | undefined {
   const call = authorization && rules.callOf(authorization, requirements);
   const bound = rules.isSenderBound && { isSenderBound: true };
-  return call && { call, payer: authorization.from, ...bound };
+  if (authorization === undefined || call === undefined) return undefined;
+  // The proxy wants a block time that is not below it.
+  const earliest = {
+    time: authorization.witnessValidAfter,
+    reason: 'permit2_not_yet_valid',
+  } as const;
+  return { call, payer: authorization.from, earliest, ...bound };
 }
 
 /** @param now - Unix seconds; absent when time does not matter any more. */

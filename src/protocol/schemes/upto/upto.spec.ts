@@ -67,6 +67,7 @@ function aWorld(world: World = {}): { chain: ChainReader; simulated: Settlement[
     ...{ chainId: 56, schemeContracts: DEFAULT_SCHEME_CONTRACTS, call },
     hasCode: () => Promise.resolve(false),
     isContract: (address) => Promise.resolve(address !== missing),
+    newestTime: () => Promise.resolve(BigInt(UPTO_NOW)),
     simulate: (settlement) => {
       simulated.push(settlement);
       return Promise.resolve(effect);

@@ -222,6 +222,10 @@ export class ChainBatchSimulator<T extends Sendable> {
   async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Looked<T>> {
     const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
+    // It was in time when it was accepted: this node shows an older block.
+    if ('reason' in checked && NOT_YET.has(checked.reason)) {
+      return { groups: [], refusals: [], undecided: [item] };
+    }
     return 'gas' in checked
       ? { groups: [{ items: [item], gas: checked.gas }], refusals: [], undecided: [] }
       : { groups: [], refusals: [{ item, reason: checked.reason }], undecided: [] };
@@ -329,6 +333,12 @@ function reasonOf<T extends Sendable>(
     ({ item, reason }) => reason === actionOf(item.payment.authorization).reasons.used,
   )?.reason;
 }
+/** What tokens and proxies say of a payment for which the newest block is too old. */
+const NOT_YET: ReadonlySet<Reason> = new Set<Reason>([
+  'invalid_exact_evm_payload_authorization_valid_after',
+  'permit2_payment_too_early',
+  'permit2_not_yet_valid',
+]);
 
 /** What was judged one by one, in one. */
 function joined<T extends Sendable>(parts: readonly Looked<T>[]): Looked<T> {
