@@ -396,3 +396,42 @@ describe('what is said of fields and what is read of them', () => {
     }
   });
 });
+
+describe('a signature that cannot be read', () => {
+  const hex = '12'.repeat(65);
+  const expected = '0x and two hexadecimal digits for each byte';
+  const path = 'paymentPayload.payload.signature';
+
+  it.each<[string, object, Reason]>([
+    ['EIP-3009, V2', bodyV2(), 'invalid_exact_evm_signature'],
+    ['EIP-3009, V1', bodyV1(), 'invalid_exact_evm_signature'],
+    ['Permit2', bodyV2(permit2), 'invalid_permit2_signature'],
+    ['upto', bodyUpto(), 'invalid_permit2_signature'],
+  ])('is told apart from none, and from one by another: %s', (_, body, reason) => {
+    const told = (signature: string): object =>
+      refused(changed(body as Json, path, signature), { reason }).extensions.diagnosis;
+    expect(told(hex)).toMatchObject({ path, expected, got: 'text of 130 characters' });
+    expect(told(`0x0x${hex}`)).toMatchObject({ path, expected, got: 'text of 134 characters' });
+    expect(told(`0x${hex.slice(2)}zz`)).toMatchObject({ got: 'text of 132 characters' });
+    expect(told(`0x${hex}`)).toMatchObject({ expected: expect.stringContaining('one by 0x') });
+  });
+
+  it('is told what to do about its prefix', () => {
+    const told = (signature: string): string =>
+      refused(changed(bodyV2(), path, signature), { reason: 'invalid_exact_evm_signature' })
+        .message;
+    expect(told(hex)).toMatch(/Put 0x before it\.$/);
+    expect(told(`0x0x${hex}`)).toMatch(/It has its 0x twice\.$/);
+  });
+});
+
+describe('a version that came as text', () => {
+  it.each([
+    ['paymentPayload.x402Version', 'the number 1 or 2'],
+    ['x402Version', 'the number 2, as in the payload'],
+  ])('is not what was expected, though it reads like it: %s', (path, expected) => {
+    const { message, extensions } = refused(changed(bodyV2(), path, '2'));
+    expect(extensions.diagnosis).toMatchObject({ path, expected, got: '2' });
+    expect(message).toMatch(/It came as text: send it without quotes\.$/);
+  });
+});

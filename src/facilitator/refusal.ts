@@ -1,6 +1,6 @@
 import { type Diagnosis, explain } from '../protocol/diagnosis/diagnosis.js';
 import { paymentFinding } from '../protocol/diagnosis/payment-finding.js';
-import { requestFinding } from '../protocol/diagnosis/request-findings.js';
+import { requestFinding, unreadSignatureFinding } from '../protocol/diagnosis/request-findings.js';
 import type { ParsedPayment, PaymentEnvelope } from '../protocol/payment/parse-payment.js';
 import type { Reason } from '../protocol/reasons.js';
 
@@ -20,6 +20,11 @@ export interface Refused {
   readonly extensions: { readonly diagnosis: Diagnosis };
 }
 
+const OF_SIGNATURE: ReadonlySet<Reason> = new Set<Reason>([
+  'invalid_exact_evm_signature',
+  'invalid_permit2_signature',
+]);
+
 /**
  * Explains a refusal: where the request is wrong, what was expected and what came.
  *
@@ -33,7 +38,8 @@ export function refusalOf(
   now = Math.floor(Date.now() / 1000),
 ): Refused {
   const finding = parsed.ok
-    ? paymentFinding(reason, parsed.payment, now)
+    ? ((OF_SIGNATURE.has(reason) ? unreadSignatureFinding(envelope) : undefined) ??
+      paymentFinding(reason, parsed.payment, now))
     : requestFinding(reason, envelope, { versions, chainIds });
   const { message, diagnosis } = explain(reason, finding);
   return { message, extensions: { diagnosis } };

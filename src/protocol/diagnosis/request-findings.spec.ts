@@ -90,7 +90,7 @@ describe('what is wrong with the version', () => {
       'one as text',
       changed(V2, PAYLOAD, { x402Version: '2' }),
       [2],
-      { path, expected: '2', got: '2' },
+      { path, expected: 'the number 2', got: '2', fix: 'It came as text: send it without quotes.' },
     ],
     [
       'V1 at /v2',

@@ -3,8 +3,10 @@ import type { PaymentEnvelope } from '../payment/parse-payment.js';
 import {
   isJsonObject,
   isShortText,
+  readBytes,
   readInteger,
   readOptionalObject,
+  SIGNATURE_MAX_BYTES,
   TOKEN_NAME_MAX,
   TOKEN_VERSION_MAX,
 } from '../payment/wire-values.js';
@@ -64,6 +66,27 @@ const EXPLANATIONS: Readonly<Partial<Record<Reason, Explain>>> = {
   unsupported_payload_type: payloadFinding,
 };
 
+/**
+ * Why a signature cannot be read; `undefined` for one that can, whoever it is by. A payment with such a one is refused
+ * for its signature, as the reference does, and only the request as it came shows what was sent.
+ */
+export function unreadSignatureFinding({ paymentPayload }: PaymentEnvelope): Finding | undefined {
+  const got = readOptionalObject(paymentPayload['payload'])?.['signature'];
+  if (typeof got !== 'string') return undefined;
+  const path = 'paymentPayload.payload.signature';
+  if (!isShortText(got, 2 + SIGNATURE_MAX_BYTES * 2)) {
+    return { path, expected: `at most ${SIGNATURE_MAX_BYTES} bytes` };
+  }
+  if (readBytes(got) !== undefined) return undefined;
+  const fix = /^[0-9a-f]+$/i.test(got)
+    ? 'Put 0x before it.'
+    : /^0x0x/i.test(got)
+      ? 'It has its 0x twice.'
+      : undefined;
+  const expected = '0x and two hexadecimal digits for each byte';
+  return { path, expected, got, ...(fix !== undefined && { fix }) };
+}
+
 /** What parsing refused; `undefined` for reasons that come later. */
 export function requestFinding(
   reason: Reason,
@@ -86,11 +109,19 @@ function versionFinding(envelope: PaymentEnvelope, versions: Served['versions'])
   const got = envelope.paymentPayload['x402Version'];
   const path = 'paymentPayload.x402Version';
   const expected = versions.join(' or ');
-  if (got !== 1 && got !== 2) return { path, expected, got };
+  if (got !== 1 && got !== 2) return { path, ...numberOf(got, expected), got };
   if (!versions.includes(got)) {
     return { path, expected, got, fix: `A payment of version ${got} goes to /v${got}.` };
   }
-  return { path: 'x402Version', expected: `${got}, as in the payload`, got: envelope.x402Version };
+  const outer = envelope.x402Version;
+  return { path: 'x402Version', ...numberOf(outer, `${got}, as in the payload`), got: outer };
+}
+
+/** A version that came as text reads like the number that is expected. */
+function numberOf(got: unknown, expected: string): Pick<Finding, 'expected' | 'fix'> {
+  return typeof got === 'string'
+    ? { expected: `the number ${expected}`, fix: 'It came as text: send it without quotes.' }
+    : { expected };
 }
 
 function schemeFinding(envelope: PaymentEnvelope): Finding {
