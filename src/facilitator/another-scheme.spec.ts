@@ -107,7 +107,11 @@ describe('another scheme', () => {
     const service = new VerifyService({
       ...{ verifier, store: { look: () => Promise.resolve(look) } },
       archived: new ArchivedPayments(NO_ARCHIVE, verifier),
-      finder: { until: () => 0, isUsed: () => Promise.resolve(false) },
+      finder: {
+        until: () => 0,
+        isUsed: () => Promise.resolve(false),
+        userOf: () => Promise.resolve(undefined),
+      },
       chains: { served: () => undefined },
     });
     const payment = aNotePayment();

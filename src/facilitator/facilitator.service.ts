@@ -1,9 +1,10 @@
 import { BadRequestException } from '@nestjs/common';
 import { type PinoLogger } from 'nestjs-pino';
+import type { Hex } from 'viem';
 import { type ChainRegistry } from '../platform/chain/chain-registry.js';
 import { type AppConfig } from '../platform/config/app-config.js';
 import { addressGroup } from '../platform/rate-limit/address-group.js';
-import { explain } from '../protocol/diagnosis/diagnosis.js';
+import { explain, explainPaidElsewhere } from '../protocol/diagnosis/diagnosis.js';
 import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
 import { identityOf } from '../protocol/payment/identity.js';
 import {
@@ -84,11 +85,11 @@ export class FacilitatorService {
     const begun = performance.now();
     const { request, subject } = this.#read(body, versions, 'verify');
     const { parsed } = request;
-    const reason = await this.#reasonAgainst(parsed, idempotencyKey);
+    const { reason, paidBy } = await this.#reasonAgainst(parsed, idempotencyKey);
     this.parts.observer.verified(subject, reason, performance.now() - begun);
     const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
     if (reason === undefined) return { isValid: true, ...payer };
-    const { message, extensions } = this.#refusal(reason, request);
+    const { message, extensions } = this.#refusal(reason, request, paidBy);
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
@@ -96,16 +97,16 @@ export class FacilitatorService {
   async #reasonAgainst(
     parsed: ParsedPayment,
     idempotencyKey: ScopedKey,
-  ): Promise<Reason | undefined> {
-    if (!parsed.ok) return parsed.reason;
+  ): Promise<{ readonly reason?: Reason; readonly paidBy?: Hex }> {
+    if (!parsed.ok) return { reason: parsed.reason };
     const { payment } = parsed;
     try {
       const keyTag = tagOfKey(idempotencyKey, payment);
       const outcome = await this.parts.verifier.verify(payment, keyTag);
-      return outcome.isValid ? undefined : outcome.reason;
+      return outcome.isValid ? {} : outcome;
     } catch (error) {
       this.parts.logger.error({ err: error }, 'verify failed');
-      return 'unexpected_verify_error';
+      return { reason: 'unexpected_verify_error' };
     }
   }
 
@@ -157,7 +158,7 @@ export class FacilitatorService {
   #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
     const { errorReason } = answer.body;
     if (errorReason === undefined) return answer;
-    const { message, extensions } = this.#refusal(errorReason, request);
+    const { message, extensions } = this.#refusal(errorReason, request, answer.paidBy);
     return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
@@ -200,8 +201,12 @@ export class FacilitatorService {
   }
 
   /** The reason is the answer: a fault of ours in saying more of it must not take it away. */
-  #refusal(reason: Reason, request: ReadRequest): Refused {
+  #refusal(reason: Reason, request: ReadRequest, paidBy?: Hex): Refused {
     try {
+      if (paidBy !== undefined) {
+        const { message, diagnosis } = explainPaidElsewhere(reason, paidBy);
+        return { message, extensions: { diagnosis } };
+      }
       const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
       return refusalOf(reason, request, chainIds);
     } catch (error) {

@@ -120,10 +120,7 @@ const explained = object({ diagnosis: schemaRef('Diagnosis') }, ['diagnosis'], {
 const ANSWERS = {
   Diagnosis: object(
     {
-      path: {
-        type: 'string',
-        description: 'Where in the body; absent where no field is at fault.',
-      },
+      path: { type: 'string', description: 'Where in the body; absent if no field is at fault.' },
       expected: text,
       got: {
         type: 'string',
@@ -133,6 +130,7 @@ const ANSWERS = {
       fault: oneText(['buyer', 'seller', 'facilitator', 'chain']),
       retry: oneText(['never', 'same', 'new-payment', 'later']),
       docs: text,
+      transaction: { type: 'string', description: 'Of somebody else, that paid exactly this.' },
     },
     ['fault', 'retry', 'docs'],
     { additionalProperties: false },
@@ -269,11 +267,13 @@ const ANSWERS = {
     {
       source: { type: 'string', const: 'chain' },
       used: { type: 'boolean' },
+      paid: { type: 'boolean' },
+      payment: object({ payTo: text, amount: atomicUnits }),
       method,
       transaction: hash,
       block: object({ number: atomicUnits }),
     },
-    ['source', 'used'],
+    ['source', 'used', 'paid'],
     {
       additionalProperties: false,
       description: 'What the chain says of an authorization that the ledger does not know.',

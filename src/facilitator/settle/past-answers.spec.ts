@@ -56,12 +56,14 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   let reason: Reason | undefined;
   let isUsed: boolean;
   let found: Hex | undefined;
+  let isPaid: boolean;
   let match: Match;
   let signature: 'good' | 'bad';
 
   beforeEach(() => {
     archive = new FakeArchive();
     store = new MemorySettlementStore(() => Date.now(), 60_000);
+    isPaid = false;
     [reason, isUsed, found, match, signature] = [USED, true, FOUND, { kind: 'same' }, 'good'];
   });
 
@@ -97,7 +99,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
         finder: {
           until: () => 0,
           isUsed: () => Promise.resolve(isUsed),
-          userOf: () => Promise.resolve(found),
+          userOf: () => Promise.resolve(found && { transaction: found, isPaid }),
         },
         archived: new ArchivedPayments(archive, verifier),
         lostClaims: { adopt: () => Promise.resolve(undefined) },
@@ -187,6 +189,15 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     add(sold({ state: 'open', requester: undefined, soldKeyTag: undefined }));
     found = undefined;
     expect(await told()).toMatchObject({ success: false, errorReason: USED, transaction: TX });
+  });
+
+  it('is no reason to pay again where a stranger’s transaction paid exactly this', async () => {
+    isPaid = true;
+    expect(await settle()).toMatchObject({
+      ...{ paidBy: FOUND, body: { success: false, errorReason: USED, transaction: FOUND } },
+    });
+    isPaid = false;
+    expect(await settle()).not.toHaveProperty('paidBy');
   });
 
   it('is used, with the hash that the chain knows, where the archive does not know it', async () => {

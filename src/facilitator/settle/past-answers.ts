@@ -59,16 +59,16 @@ export class PastAnswers {
     const past = await this.#archived(context, isUsed);
     if (past.kind === 'answer') return past.answer;
     if (!isUsed) return refused;
-    const transaction = await finder.userOf(request.payment, chain, until);
+    const use = await finder.userOf(request.payment, chain, until);
     const adopted = context.lost && (await this.#adopt(context, context.lost));
     if (adopted !== undefined) return adopted;
     // It may have been sold to this key, or be done: that cannot be told now, and is not denied.
     const mayBeSuccess = request.keyTag !== '' || isRepeatable;
     if (past.kind === 'away' && mayBeSuccess) return answers.failure('network_unavailable');
-    return answers.failure(
-      reasons.used,
-      transaction ?? (past.kind === 'nothing' ? past.transaction : undefined),
-    );
+    const transaction =
+      use?.transaction ?? (past.kind === 'nothing' ? past.transaction : undefined);
+    const answer = answers.failure(reasons.used, transaction);
+    return use?.isPaid === true ? { ...answer, paidBy: use.transaction } : answer;
   }
 
   async #archived(context: SettleContext, isUsed: boolean): Promise<FromArchive> {

@@ -27,6 +27,8 @@ export interface SettleAnswer {
   /** The certainty at which this answer speaks. */
   readonly finality: Finality;
   readonly retryAfterSeconds?: number;
+  /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
+  readonly paidBy?: Hex;
   /** What becomes of what the request carried beside the payment. */
   readonly extensionResponses?: string;
   /** Present when the answer sells: to be called when the response closes before it is finished. */

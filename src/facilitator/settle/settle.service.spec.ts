@@ -144,7 +144,10 @@ describe('SettleService', () => {
         finder: {
           until: () => 0,
           isUsed: () => Promise.resolve(usedBy !== undefined),
-          userOf: () => Promise.resolve(usedBy?.transaction),
+          userOf: () =>
+            Promise.resolve(
+              usedBy?.transaction && { transaction: usedBy.transaction, isPaid: false },
+            ),
         },
         archived: new ArchivedPayments(NO_ARCHIVE, verifier),
         lostClaims: {

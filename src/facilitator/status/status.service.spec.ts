@@ -140,18 +140,22 @@ describe('a look-up of what the ledger does not know', () => {
     [
       'used by EIP-3009',
       { usedBy: 'eip3009' },
-      { used: true, method: 'eip3009', transaction: TX, block: { number: '7' } },
+      { used: true, paid: false, method: 'eip3009', transaction: TX, block: { number: '7' } },
     ],
-    ['used by Permit2', { usedBy: 'permit2' }, { used: true, method: 'permit2', transaction: TX }],
+    [
+      'used by Permit2',
+      { usedBy: 'permit2' },
+      { used: true, paid: false, method: 'permit2', transaction: TX },
+    ],
     [
       'used by a transaction that is not found',
       { usedBy: 'eip3009', use: undefined },
-      { used: true, method: 'eip3009' },
+      { used: true, paid: false, method: 'eip3009' },
     ],
     [
       'used, with logs that nobody has',
       { usedBy: 'eip3009', search: 'fails' },
-      { used: true, method: 'eip3009' },
+      { used: true, paid: false, method: 'eip3009' },
     ],
   ])('asks the chain: %s', async (_, world, expected) => {
     const answer = await aStatus({}, aUseChain(world)).byAuthorization(QUERY);
@@ -178,7 +182,11 @@ describe('a look-up of what the ledger does not know', () => {
   });
 
   it('of a chain that is not served knows no use', async () => {
-    expect(await aStatus({}).byAuthorization(QUERY)).toEqual({ source: 'chain', used: false });
+    expect(await aStatus({}).byAuthorization(QUERY)).toEqual({
+      source: 'chain',
+      used: false,
+      paid: false,
+    });
   });
 });
 
@@ -189,7 +197,7 @@ describe('a payment that is refused', () => {
   const find = async (payment: Payment, reason: Reason, { chain }: UseChain) => {
     const until = finder.until();
     const isUsed = await finder.isUsed(payment, reason, chain, until);
-    return isUsed ? finder.userOf(payment, chain, until) : 'unused';
+    return isUsed ? (await finder.userOf(payment, chain, until))?.transaction : 'unused';
   };
   const eip3009 = anEip3009Payment().payment;
   const permit2 = aPermit2Payment().payment;

@@ -23,6 +23,9 @@ import {
 export interface ChainStatus {
   readonly source: 'chain';
   readonly used: boolean;
+  /** Whether its transaction shows that it moved what was signed, and what it moved. */
+  readonly paid: boolean;
+  readonly payment?: { readonly payTo: Address; readonly amount: string };
   readonly method?: TransferMethod;
   readonly transaction?: string;
   readonly block?: { readonly number: string };
@@ -103,7 +106,7 @@ export class StatusService {
     const chain = this.chains.get(query.chainId);
     const use = chain && (await onChain(chain, query));
     if (use === undefined && claims instanceof ArchiveUnavailableError) throw claims;
-    return use ?? { source: 'chain', used: false };
+    return use ?? { source: 'chain', used: false, paid: false };
   }
 
   get #chainIds(): readonly number[] {
@@ -134,7 +137,11 @@ async function onChain(
     return {
       source: 'chain',
       used: true,
+      paid: use?.moved !== undefined,
       method,
+      ...(use?.moved && {
+        payment: { payTo: use.moved.payTo, amount: use.moved.amount.toString() },
+      }),
       ...(use !== undefined && {
         transaction: use.transaction,
         block: { number: use.blockNumber.toString() },

@@ -16,6 +16,13 @@ const PATIENCE_MS = 1500;
 /** Between two attempts to ask for it. */
 const AGAIN_MS = 50;
 
+/** Who used an authorization. */
+export interface Use {
+  readonly transaction: Hex;
+  /** Whether it moved exactly the payment that is asked about. */
+  readonly isPaid: boolean;
+}
+
 /**
  * Names the transaction that used an authorization which the ledger does not know: this service never
  * saw it, or has archived it, or its ledger was lost.
@@ -37,7 +44,7 @@ export class UsedAuthorizationFinder {
   }
 
   /** @returns `undefined` where it is not found in time. */
-  async userOf(payment: Payment, chain: EvmChain, until: number): Promise<Hex | undefined> {
+  async userOf(payment: Payment, chain: EvmChain, until: number): Promise<Use | undefined> {
     const ref = refOfPayment(payment);
     return ref && retryUntil(until, () => search(chain, ref));
   }
@@ -69,9 +76,12 @@ async function isHiddenUse(
   });
 }
 
-async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Hex | undefined> {
+async function search(chain: EvmChain, ref: AuthorizationRef): Promise<Use | undefined> {
   const outcome = await chain.uses.find(ref, await chain.recentBlocks(LOOK_BACK_BLOCKS));
-  return outcome.kind === 'found' ? outcome.use.transaction : undefined;
+  if (outcome.kind !== 'found') return undefined;
+  const { transaction, moved } = outcome.use;
+  const isPaid = moved !== undefined && moved.payTo === ref.payTo && moved.amount === ref.amount;
+  return { transaction, isPaid };
 }
 
 /** `undefined` for a payment no wallet can have signed. */

@@ -70,6 +70,7 @@ async function verify({
     finder: {
       until: () => 0,
       isUsed: () => Promise.resolve(reason === BY_CHAIN || world.isHiddenUse === true),
+      userOf: () => Promise.resolve(undefined),
     },
     chains: { served: () => aUseChain().chain },
   });

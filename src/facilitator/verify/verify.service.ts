@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -16,7 +17,13 @@ import type { UsedAuthorizationFinder } from '../status/used-authorization-finde
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
-  { readonly isValid: true } | { readonly isValid: false; readonly reason: Reason };
+  | { readonly isValid: true }
+  | {
+      readonly isValid: false;
+      readonly reason: Reason;
+      /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
+      readonly paidBy?: Hex;
+    };
 
 const VALID: VerifyOutcome = { isValid: true };
 const invalid = (reason: Reason): VerifyOutcome => ({ isValid: false, reason });
@@ -25,7 +32,7 @@ export interface VerifyServiceParts {
   readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>;
   readonly store: Pick<SettlementStore, 'look'>;
   readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>;
-  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed'>;
+  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
   readonly chains: Pick<ChainRegistry, 'served'>;
 }
 
@@ -58,11 +65,22 @@ export class VerifyService {
       const past = isUnknown
         ? await this.#judgeArchived(payment, identity, keyTag, verdict.reason)
         : undefined;
-      return past ?? invalid(verdict.reason);
+      return past ?? (await this.#refusedFor(verdict.reason, payment));
     } catch (error) {
       if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
       throw error;
     }
+  }
+
+  /** Of what is used it matters whether the payee has been paid: its buyer would pay twice. */
+  async #refusedFor(reason: Reason, payment: Payment): Promise<VerifyOutcome> {
+    const chain = this.parts.chains.served(payment.requirements.chainId);
+    if (chain === undefined || reason !== actionOf(payment.claim).reasons.used) {
+      return invalid(reason);
+    }
+    const { finder } = this.parts;
+    const use = await finder.userOf(payment, chain, finder.until());
+    return { isValid: false, reason, ...(use?.isPaid === true && { paidBy: use.transaction }) };
   }
 
   /** Without the ledger the chain alone decides. */

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
@@ -74,4 +74,6 @@ export interface AuthorizationUse {
   readonly blockHash: Hex;
   /** Index of the `Transfer` it made for exactly this payment, where its calldata shows that it did. */
   readonly logIndex: number | undefined;
+  /** What it moved by this authorization, where its receipt shows that. */
+  readonly moved?: { readonly payTo: Address; readonly amount: bigint };
 }

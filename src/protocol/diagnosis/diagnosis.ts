@@ -14,6 +14,8 @@ export interface Diagnosis {
   readonly retry: Retry;
   /** The reason in the project's documentation. */
   readonly docs: string;
+  /** By which the payee was paid exactly this, though not by this service. */
+  readonly transaction?: string;
 }
 
 export interface Explanation {
@@ -37,6 +39,18 @@ export function explain(reason: Reason, finding?: Finding): Explanation {
   return {
     message: whole.length <= MESSAGE_MAX_CHARACTERS ? whole : bounded(what),
     diagnosis: { path, expected, ...(got !== undefined && { got }), ...general },
+  };
+}
+
+/**
+ * Says of an authorization that was used elsewhere that its payee has been paid: who pays once more pays twice. Whether
+ * anything was delivered for it only the seller knows.
+ */
+export function explainPaidElsewhere(reason: Reason, transaction: string): Explanation {
+  const { docs } = diagnosisOf(reason);
+  return {
+    message: `The payee was paid exactly this by transaction ${transaction}, which this facilitator did not send. Do not pay again: the seller looks up whether it has delivered for it.`,
+    diagnosis: { fault: 'seller', retry: 'never', docs, transaction },
   };
 }
 

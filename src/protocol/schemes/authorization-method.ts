@@ -53,4 +53,6 @@ export interface AuthorizationMethod {
   searchTopics(ref: AuthorizationRef): LogTopics;
   /** Whether logs name this authorization as used or cancelled. */
   isNamedIn(logs: readonly ReceiptLog[], ref: AuthorizationRef): boolean;
+  /** Whether logs name this authorization as executed, and not as cancelled. */
+  isExecutedIn(logs: readonly ReceiptLog[], ref: AuthorizationRef): boolean;
 }

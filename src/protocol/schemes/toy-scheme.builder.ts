@@ -57,6 +57,7 @@ export const NOTES: AuthorizationMethod = {
     `0x${addressWord(payer)}`,
     `0x${uintWord(nonce)}`,
   ],
+  isExecutedIn: () => false,
   isNamedIn: (logs, { payer, nonce }) =>
     logs.some(
       ({ topics }) =>

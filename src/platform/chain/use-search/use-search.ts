@@ -1,7 +1,6 @@
 import type { Hex } from 'viem';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
-import { isTransferLog } from '../../../protocol/evm/logs.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
 import { methodNamed } from '../../../protocol/schemes/registry.js';
@@ -9,9 +8,9 @@ import type { Claim, Question } from '../agreement.js';
 import type { AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import { isPresent } from '../endpoint-health.js';
-import type { Receipt } from '../receipt.js';
 import { BlockIndex, isSameAuthorization } from './block-index.js';
 import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
+import { movedBy, transferOf } from './moved.js';
 import { type BlockRange, scan, type Scanned } from './scan.js';
 
 /** What a search has shown; both kinds hold for two endpoints where there are two. */
@@ -219,9 +218,12 @@ export class UseSearch {
           ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
       const logIndex = transferOf(ref, receipt, presented);
-      const value = isUser ? { transaction: hash, blockNumber, blockHash, logIndex } : undefined;
-      const key = `${blockHash} ${blockNumber} ${isUser} ${logIndex ?? ''}`;
-      return { value, key, subject: blockHash };
+      const moved = movedBy(ref, receipt, presented);
+      const value = isUser
+        ? { transaction: hash, blockNumber, blockHash, logIndex, ...(moved && { moved }) }
+        : undefined;
+      const said = [blockHash, blockNumber, isUser, logIndex, moved?.payTo, moved?.amount];
+      return { value, key: said.join(' '), subject: blockHash };
     };
     const use = await this.chain.agree({ what: 'receipt', read });
     if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');
@@ -243,27 +245,6 @@ export class UseSearch {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
   }
-}
-
-/**
- * The transfer that a transaction made for exactly this payment. Several of the same payer, payee and
- * amount stand in the order in which their authorizations were presented.
- */
-function transferOf(
-  ref: AuthorizationRef,
-  { isSuccess, logs }: Receipt,
-  presented: ReturnType<typeof presentedAuthorizations>,
-): number | undefined {
-  const { asset, payer, payTo, amount, method } = ref;
-  if (!isSuccess || payTo === undefined || amount === undefined) return undefined;
-  const alike = presented.filter(
-    (one) => one.token === asset && one.from === payer && one.to === payTo && one.amount === amount,
-  );
-  const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
-  if (place < 0) return undefined;
-  const sought = { asset, payer, payTo, amount };
-  const transfers = logs.filter((log) => isTransferLog(log, sought));
-  return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
 }
 
 function covers(kept: Kept, range: BlockRange): boolean {

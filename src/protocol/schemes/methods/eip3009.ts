@@ -2,8 +2,12 @@ import type { Hex } from 'viem';
 import { addressWord, uintWord } from '../../evm/abi-words.js';
 import { decodeBoolean } from '../../evm/call-results.js';
 import { authorizationStateCall } from '../../evm/calls.js';
-import { AUTHORIZATION_CANCELED_TOPIC, AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
-import type { AuthorizationMethod } from '../authorization-method.js';
+import {
+  AUTHORIZATION_CANCELED_TOPIC,
+  AUTHORIZATION_USED_TOPIC,
+  type ReceiptLog,
+} from '../../evm/logs.js';
+import type { AuthorizationMethod, AuthorizationRef } from '../authorization-method.js';
 
 const USE_EVENTS: readonly Hex[] = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC];
 
@@ -20,12 +24,20 @@ export const EIP3009: AuthorizationMethod = {
     `0x${addressWord(payer)}`,
     `0x${uintWord(nonce)}`,
   ],
-  isNamedIn: (logs, { asset, payer, nonce }) =>
-    logs.some(
-      ({ address, topics: [event, by, used] }) =>
-        address === asset &&
-        (event === AUTHORIZATION_USED_TOPIC || event === AUTHORIZATION_CANCELED_TOPIC) &&
-        by === `0x${addressWord(payer)}` &&
-        used === `0x${uintWord(nonce)}`,
-    ),
+  isNamedIn: (logs, ref) => logs.some((log) => isNamed(log, ref, USE_EVENTS)),
+  isExecutedIn: (logs, ref) => logs.some((log) => isNamed(log, ref, [AUTHORIZATION_USED_TOPIC])),
 };
+
+function isNamed(
+  { address, topics: [event, by, nonce] }: ReceiptLog,
+  ref: AuthorizationRef,
+  events: readonly Hex[],
+): boolean {
+  return (
+    address === ref.asset &&
+    event !== undefined &&
+    events.includes(event) &&
+    by === `0x${addressWord(ref.payer)}` &&
+    nonce === `0x${uintWord(ref.nonce)}`
+  );
+}

@@ -24,4 +24,5 @@ export const PERMIT2_METHOD: AuthorizationMethod = {
     payTo === undefined ? null : `0x${addressWord(payTo)}`,
   ],
   isNamedIn: () => false,
+  isExecutedIn: () => false,
 };

@@ -1,0 +1,47 @@
+import { isTransferLog } from '../../../protocol/evm/logs.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import type { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
+import { methodNamed } from '../../../protocol/schemes/registry.js';
+import type { AuthorizationUse } from '../authorization-use.js';
+import type { Receipt } from '../receipt.js';
+import { isSameAuthorization } from './block-index.js';
+
+/**
+ * The transfer that a transaction made for exactly this payment. Several of the same payer, payee and
+ * amount stand in the order in which their authorizations were presented.
+ */
+export function transferOf(
+  ref: AuthorizationRef,
+  { isSuccess, logs }: Receipt,
+  presented: ReturnType<typeof presentedAuthorizations>,
+): number | undefined {
+  const { asset, payer, payTo, amount, method } = ref;
+  if (!isSuccess || payTo === undefined || amount === undefined) return undefined;
+  const alike = presented.filter(
+    (one) => one.token === asset && one.from === payer && one.to === payTo && one.amount === amount,
+  );
+  const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
+  if (place < 0) return undefined;
+  const sought = { asset, payer, payTo, amount };
+  const transfers = logs.filter((log) => isTransferLog(log, sought));
+  return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
+}
+
+/**
+ * What a transaction moved by an authorization. It may have been presented by a contract whose calldata nobody can read:
+ * a token that names the authorization as executed has paid whom its payer signed for.
+ */
+export function movedBy(
+  { payTo, amount, ...ref }: AuthorizationRef,
+  { logs }: Receipt,
+  presented: ReturnType<typeof presentedAuthorizations>,
+): AuthorizationUse['moved'] {
+  const read = presented.find((one) => isSameAuthorization(one, ref));
+  const signed = payTo === undefined || amount === undefined ? undefined : { payTo, amount };
+  const isExecuted = methodNamed(ref.method).isExecutedIn(logs, ref);
+  const moved = read === undefined ? isExecuted && signed : { payTo: read.to, amount: read.amount };
+  if (!moved) return undefined;
+  const { asset, payer } = ref;
+  const isShown = logs.some((log) => isTransferLog(log, { asset, payer, ...moved }));
+  return isShown ? moved : undefined;
+}
