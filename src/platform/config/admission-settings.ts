@@ -1,5 +1,11 @@
 import type { z } from 'zod';
-import { addressSetting, amountsByAssetSetting, assetSetting, flagSetting, listOf } from './settings.js';
+import {
+  addressSetting,
+  amountsByAssetSetting,
+  assetSetting,
+  flagSetting,
+  listOf,
+} from './settings.js';
 
 export const ADMISSION_SETTINGS = {
   MIN_AMOUNTS: amountsByAssetSetting.default(new Map()),

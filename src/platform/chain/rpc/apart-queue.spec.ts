@@ -64,14 +64,11 @@ describe('calls that are kept apart', () => {
 
   it('have their whole time once more when they are asked alone', async () => {
     const spent = 60;
-    const slow = new ApartQueue(
-      async (calls) => {
-        if (calls.length === 1) return [RESULT];
-        await new Promise((resolve) => setTimeout(resolve, spent));
-        return calls.map(() => SILENCE);
-      },
-      options(),
-    );
+    const slow = new ApartQueue(async (calls) => {
+      if (calls.length === 1) return [RESULT];
+      await new Promise((resolve) => setTimeout(resolve, spent));
+      return calls.map(() => SILENCE);
+    }, options());
     const waited = ['a', 'b'].map(
       (subject) =>
         new Promise<RpcOutcome>((resolve) => {
