@@ -170,7 +170,6 @@ function purchaseOf(entry) {
 
 function cardOf(entry, known) {
   const { serviceName, toolName, method, description, network, payTo, otherPayees } = entry;
-  const { source } = entry;
   const offers = (Array.isArray(entry.accepts) ? entry.accepts : []).slice(0, 8);
   const title = serviceName ?? toolName ?? entry.resource;
   const paid = timeOf(entry.lastUpdated);
@@ -189,10 +188,7 @@ function cardOf(entry, known) {
       ),
       row('Network', code(network, 64)),
       row('Payee', code(payTo, 64)),
-      source === undefined
-        ? undefined
-        : row('Catalogue', said(source, 64), '. Nothing of it was paid here.'),
-      paid === undefined ? undefined : row(source === undefined ? 'Last paid' : 'Updated', paid),
+      paid === undefined ? undefined : row('Last paid', paid),
       otherPayees > 0
         ? row('Beware', `Others were paid for the same place: ${plain(otherPayees, 12)}.`)
         : undefined,

@@ -5,7 +5,6 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
-import { SafeFetch } from '../platform/fetch/safe-fetch.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
@@ -21,9 +20,6 @@ import {
 import { Discovery } from './asking/discovery.js';
 import type { ValidationRules } from './asking/validation.js';
 import { DiscoveryPageController } from './discovery-page.controller.js';
-import { Federation } from './federation/federation.js';
-import { ANSWER_MAX_BYTES } from './federation/source.js';
-import { sourceLog } from './federation/source-log.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
@@ -34,7 +30,6 @@ import { Reports } from './operators/reports.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
-import { PostgresOwnPlaces } from './postgres/postgres-own-places.js';
 import { standingRefusals } from './postgres/postgres-refusals.js';
 import { PostgresReports } from './postgres/postgres-reports.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
@@ -68,51 +63,16 @@ const RULES = provide(
   },
 );
 
-const SOURCE_FETCH = Symbol('SOURCE_FETCH');
-
-/** `undefined` where no other catalogue is asked. */
-type SourceFetch = SafeFetch | undefined;
-
-const SOURCE_FETCHER = provide(
-  SOURCE_FETCH,
-  { config: AppConfig },
-  ({ config: { sources } }: { readonly config: AppConfig }): SourceFetch =>
-    sources &&
-    new SafeFetch({
-      ...{ userAgent: 'x402-catalogue', maxBytes: ANSWER_MAX_BYTES, allow: sources.allow },
-    }),
-);
-
-interface DiscoveryModuleParts {
-  readonly config: AppConfig;
-  readonly databases: Databases;
-  readonly fetcher: SourceFetch;
-  readonly logger: PinoLogger;
-}
-
-function federationOf(parts: DiscoveryModuleParts): Federation | undefined {
-  const { config, databases, fetcher, logger } = parts;
-  if (config.sources === undefined || fetcher === undefined) return undefined;
-  return new Federation({
-    ...{ sources: config.sources.sources, fetcher, clock: systemClock },
-    places: databases.reading && new PostgresOwnPlaces(databases.reading.db),
-    observer: sourceLog(logger),
-  });
-}
-
 const DISCOVERY = provide(
   Discovery,
-  { config: AppConfig, databases: DATABASES, fetcher: SOURCE_FETCH, logger: PinoLogger },
-  (parts: DiscoveryModuleParts) => {
-    const { config, databases } = parts;
-    return new Discovery({
+  { config: AppConfig, databases: DATABASES },
+  ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
+    new Discovery({
       reader: databases.reading && new PostgresCatalogueReader(databases.reading.db),
-      federation: federationOf(parts),
       allow: config.history?.catalogue?.allow ?? new Set(),
       expiryMs: config.history?.catalogue?.expiryMs ?? 0,
       now: () => systemClock.now(),
-    });
-  },
+    }),
 );
 
 const REPORTS = provide(
@@ -200,7 +160,6 @@ export class DiscoveryModule implements OnModuleDestroy {
             };
           },
         },
-        SOURCE_FETCHER,
         ...(isApi ? [RULES, DISCOVERY, STATEMENTS, REPORTS, DECLARED, JsonBodyReader] : []),
         ...(isApi
           ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
@@ -214,14 +173,11 @@ export class DiscoveryModule implements OnModuleDestroy {
     };
   }
 
-  constructor(
-    @Inject(DATABASES) private readonly databases: Databases,
-    @Inject(SOURCE_FETCH) private readonly fetcher: SourceFetch,
-  ) {}
+  constructor(@Inject(DATABASES) private readonly databases: Databases) {}
 
   async onModuleDestroy(): Promise<void> {
     const { reading, writing } = this.databases;
-    await Promise.all([reading?.db.destroy(), writing?.db.destroy(), this.fetcher?.close()]);
+    await Promise.all([reading?.db.destroy(), writing?.db.destroy()]);
   }
 }
 

@@ -14,7 +14,6 @@ import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson, sendJsonText } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
-import { OWN_ONLY } from '../federation/source.js';
 import { Statements } from '../owned/statements.js';
 import { type Answer, type AskedVersion, Discovery } from './discovery.js';
 import { pageText } from './page-text.js';
@@ -38,14 +37,12 @@ abstract class DiscoveryController {
 
   @Get('resources')
   async resources(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const isAsked = this.#isAskedByCatalogue(request, response);
-    send(request, response, await this.discovery.list(request.query, this.version, isAsked));
+    send(request, response, await this.discovery.list(request.query, this.version));
   }
 
   @Get('search')
   async search(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const isAsked = this.#isAskedByCatalogue(request, response);
-    send(request, response, await this.discovery.search(request.query, this.version, isAsked));
+    send(request, response, await this.discovery.search(request.query, this.version));
   }
 
   @Get('merchant')
@@ -76,13 +73,6 @@ abstract class DiscoveryController {
   async state(@Req() request: Request, @Res() response: Response): Promise<void> {
     const body = await this.bodies.json(request, response);
     sendJson(response, 200, await this.statements.accept(body));
-  }
-
-  /** One that we ask too would ask us again, and so on, where only its parameter was lost on the way. */
-  #isAskedByCatalogue(request: Request, response: Response): boolean {
-    if (!this.discovery.readsOthers) return false;
-    response.vary(OWN_ONLY.header);
-    return request.headers[OWN_ONLY.header] === OWN_ONLY.value;
   }
 }
 

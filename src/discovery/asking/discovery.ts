@@ -5,27 +5,22 @@ import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueFilter, CatalogueReader, Standing } from '../catalogue.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
-import type { FederatedQuestion, Federation } from '../federation/federation.js';
-import { itemOf, itemOfSource, shownProbe } from './item.js';
+import { itemOf, shownProbe } from './item.js';
 import {
   type AskedFilter,
   type AskedList,
   type AskedSearch,
-  badCursor,
   cursorOf,
   offsetCursorOf,
   readList,
   readMerchant,
   readSearch,
   readStatus,
-  sourcesCursorOf,
 } from './query.js';
 
 export interface DiscoveryParts {
   /** `undefined` where there is no catalogue. */
   readonly reader: CatalogueReader | undefined;
-  /** Catalogues of others; `undefined` where none is asked. */
-  readonly federation?: Federation | undefined;
   readonly allow: ReadonlySet<string>;
   readonly expiryMs: number;
   readonly now: () => number;
@@ -47,16 +42,6 @@ const ALIVE_MS = 7 * 86_400_000;
 
 const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
 
-/** What other catalogues add to a page. */
-interface Theirs {
-  readonly items: readonly Answer[];
-  readonly nextCursor: string | undefined;
-  /** `undefined` where none is asked. */
-  readonly isPartial: boolean | undefined;
-}
-
-const NOT_ASKED: Theirs = { items: [], nextCursor: undefined, isPartial: undefined };
-
 /**
  * What the catalogue answers. Without one every list is empty, which is true, and which clients that ask several
  * facilitators can read.
@@ -66,30 +51,18 @@ const NOT_ASKED: Theirs = { items: [], nextCursor: undefined, isPartial: undefin
 export class Discovery {
   constructor(private readonly parts: DiscoveryParts) {}
 
-  /** Whether an answer may differ by the header that asks for our own entries alone. */
-  get readsOthers(): boolean {
-    return this.parts.federation !== undefined;
-  }
-
-  /** @param isAskedByCatalogue - which asks for our own entries alone. */
-  async list(query: unknown, version: AskedVersion, isAskedByCatalogue = false): Promise<Answer> {
+  async list(query: unknown, version: AskedVersion): Promise<Answer> {
     const asked = readList(query);
-    const { entries, total, nextCursor } = await this.#page(asked, version);
-    // Who steps past the end by offsets would be shown the first of theirs again and again.
-    const isPastEnd = entries.length === 0 && 'offset' in asked.start && asked.start.offset > 0;
-    const hasEnded = nextCursor === undefined && !isPastEnd && !isAskedByCatalogue;
-    const room = asked.limit - entries.length;
-    const theirs = hasEnded ? await this.#theirs(asked, version, room) : NOT_ASKED;
+    const { entries, ...rest } = await this.#page(asked, version);
     return {
-      ...{ x402Version: version, items: [...entries.map(itemOf), ...theirs.items] },
-      ...(theirs.isPartial !== undefined && { partialResults: theirs.isPartial }),
-      pagination: paginationOf(asked, { total, nextCursor: nextCursor ?? theirs.nextCursor }),
+      x402Version: version,
+      items: entries.map(itemOf),
+      pagination: paginationOf(asked, rest),
     };
   }
 
   async merchant(query: unknown, version: AskedVersion): Promise<Answer> {
     const { payTo, ...asked } = readMerchant(query);
-    if ('sources' in asked.start) throw badCursor();
     const { entries, ...rest } = await this.#page(asked, version);
     return {
       ...{ x402Version: version, payTo, resources: entries.map(itemOf) },
@@ -97,23 +70,16 @@ export class Discovery {
     };
   }
 
-  /** @param isAskedByCatalogue - which asks for our own entries alone. */
-  async search(query: unknown, version: AskedVersion, isAskedByCatalogue = false): Promise<Answer> {
+  async search(query: unknown, version: AskedVersion): Promise<Answer> {
     const asked = readSearch(query);
     const { text, limit, start } = asked;
     // Without words it is a list, the newest first.
     const { entries, method } = await this.#found(asked, version);
-    const shown = entries.slice(0, limit);
-    const hasEnded = entries.length <= limit && !isAskedByCatalogue;
-    const room = limit - shown.length;
-    const theirs = hasEnded ? await this.#theirs(asked, version, room, text) : NOT_ASKED;
-    const next =
-      entries.length > limit && 'offset' in start
-        ? offsetCursorOf(start.offset + limit)
-        : theirs.nextCursor;
+    const next = entries.length > limit ? offsetCursorOf(start.offset + limit) : undefined;
     return {
-      ...{ x402Version: version, resources: [...shown.map(itemOf), ...theirs.items] },
-      partialResults: theirs.isPartial ?? false,
+      x402Version: version,
+      resources: entries.slice(0, limit).map(itemOf),
+      partialResults: false,
       searchMethod: text === '' ? 'text' : method,
       pagination: { limit, cursor: next ?? null },
     };
@@ -134,9 +100,7 @@ export class Discovery {
 
   async #found({ filter, text, limit, start }: AskedSearch, version: AskedVersion) {
     const { reader } = this.parts;
-    if (reader === undefined || filter === undefined || 'sources' in start) {
-      return { entries: [], method: 'text' };
-    }
+    if (reader === undefined || filter === undefined) return { entries: [], method: 'text' };
     const whole = this.#filterOf(filter, version);
     // One more says whether there is another page.
     return text === ''
@@ -149,10 +113,7 @@ export class Discovery {
     if (reader === undefined || filter === undefined) return NOTHING;
     const whole = this.#filterOf(filter, version);
     const [found, count] = await asked(
-      Promise.all([
-        'sources' in start ? [] : reader.page(whole, start, limit + 1),
-        reader.count(whole),
-      ]),
+      Promise.all([reader.page(whole, start, limit + 1), reader.count(whole)]),
     );
     const entries = found.slice(0, limit);
     const last = entries.at(-1);
@@ -161,33 +122,6 @@ export class Discovery {
       // Counted beside the page: something may have been listed in between.
       total: found.length === 0 ? count : Math.max(count, offset + found.length),
       nextCursor: last === undefined || found.length <= limit ? undefined : cursorOf(last.position),
-    };
-  }
-
-  /** Behind the last of our own; nothing of it is counted. */
-  async #theirs(
-    { filter, start, isOwnOnly }: AskedList | AskedSearch,
-    version: AskedVersion,
-    room: number,
-    text?: string,
-  ): Promise<Theirs> {
-    const { federation } = this.parts;
-    if (federation === undefined) {
-      if ('sources' in start) throw badCursor();
-      return NOT_ASKED;
-    }
-    if (filter === undefined || isOwnOnly) return NOT_ASKED;
-    const begin = 'sources' in start ? start.sources : federation.beginning;
-    if (room === 0) {
-      return { items: [], nextCursor: sourcesCursorOf(begin), isPartial: false };
-    }
-    const question: FederatedQuestion = { filter: this.#filterOf(filter, version), text };
-    const page = await asked(federation.page(question, begin, room));
-    if (page === undefined) throw badCursor();
-    return {
-      items: page.entries.map(itemOfSource),
-      nextCursor: page.next === undefined ? undefined : sourcesCursorOf(page.next),
-      isPartial: page.isPartial,
     };
   }
 

@@ -3,7 +3,6 @@ import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
 import type { Probe } from '../alive/probe.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
-import type { MarkedEntry } from '../federation/federation.js';
 import { type Quality, thousandths } from '../quality/quality.js';
 
 type Item = Readonly<Record<string, unknown>>;
@@ -41,28 +40,6 @@ function written(entry: CatalogueEntry): Item {
   };
 }
 
-/**
- * An entry of another catalogue, in the same words and marked as theirs. Nothing of it was paid here, so that it
- * has nothing that we count: no quality, no first payment.
- */
-export function itemOfSource({ source, listing, offers, updatedAt }: MarkedEntry): Item {
-  const { type, x402Version, resource, bazaar } = listing;
-  const [first] = offers;
-  return {
-    ...{ resource, type, x402Version, source },
-    accepts: offers.map(({ chainId, payTo, amount, ...offer }) => {
-      const of = { ...offer, amount: amount.toString() };
-      const entry = { chainId, payTo, listing };
-      return x402Version === 1 ? offerOfV1(of, entry) : offerOfV2(of, entry);
-    }),
-    lastUpdated: updatedAt.toISOString(),
-    ...wordsOf(listing),
-    extensions: { bazaar },
-    discoveryInfo: bazaar.info,
-    ...(first && { network: caip2Of(first.chainId), payTo: checksumAddress(first.payTo) }),
-  };
-}
-
 /** As exact as entries are ordered by it. */
 function shownQuality(quality: Quality): Quality {
   return { ...quality, score: thousandths(quality.score) / 1000 };
@@ -97,13 +74,10 @@ function wordsOf(listing: Listing): Words {
   };
 }
 
-/** Whose offer it is, and of what. */
-type Offering = Pick<CatalogueEntry, 'chainId' | 'payTo' | 'listing'>;
-
 /** Seconds; some clients take no offer without them. */
 const TIMEOUT = 60;
 
-function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offering): Item {
+function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
   return {
     ...{ scheme, network: caip2Of(entry.chainId), amount },
     ...{ asset: checksumAddress(asset), payTo: checksumAddress(entry.payTo) },
@@ -112,7 +86,7 @@ function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offe
   };
 }
 
-function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: Offering): Item {
+function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
   const { chainId, payTo, listing } = entry;
   const { input, output } = listing.bazaar.info;
   return {

@@ -53,8 +53,6 @@ const FILTER = {
     .transform(BigInt)
     .optional(),
   extensions: z.string(TEXT).max(64, 'must be at most 64 characters').optional(),
-  /** `own` leaves out other catalogues. */
-  sources: z.enum(['own', 'all'], { error: 'must be own or all' }).optional(),
   alive: z.enum(['true'], { error: 'must be true' }).optional(),
 };
 
@@ -89,22 +87,16 @@ interface Asked {
   /** `undefined` for what no entry can be. */
   readonly filter: AskedFilter | undefined;
   readonly limit: number;
-  readonly isOwnOnly: boolean;
-}
-
-/** Behind our own entries: where the other catalogues go on, in their cursor's words. */
-export interface SourceStart {
-  readonly sources: string;
 }
 
 export interface AskedList extends Asked {
   readonly offset: number;
-  readonly start: PageStart | SourceStart;
+  readonly start: PageStart;
 }
 
 export interface AskedSearch extends Asked {
   readonly text: string;
-  readonly start: { readonly offset: number } | SourceStart;
+  readonly start: { readonly offset: number };
 }
 
 /** @throws CodedError `invalid_query`, here and below. */
@@ -120,9 +112,10 @@ export function readMerchant(query: unknown): AskedList & { readonly payTo: Addr
 export function readSearch(query: unknown): AskedSearch {
   const { query: text, limit: most, cursor, ...asked } = read(SEARCH, query);
   return {
-    ...{ text: text.trim(), limit: most, filter: filterOf(asked) },
-    isOwnOnly: isOwnOnly(asked),
-    start: cursor === undefined ? { offset: 0 } : (readSources(cursor) ?? readOffset(cursor)),
+    text: text.trim(),
+    limit: most,
+    filter: filterOf(asked),
+    start: cursor === undefined ? { offset: 0 } : readOffset(cursor),
   };
 }
 
@@ -131,13 +124,8 @@ export function readStatus(query: unknown): z.output<typeof STATUS> {
 }
 
 function listOf({ limit: most, offset, cursor, ...asked }: z.output<typeof LIST>): AskedList {
-  const start = cursor === undefined ? { offset } : (readSources(cursor) ?? readCursor(cursor));
-  return { filter: filterOf(asked), limit: most, offset, start, isOwnOnly: isOwnOnly(asked) };
-}
-
-/** What other catalogues list was not asked for here: nothing of it was seen alive. */
-function isOwnOnly({ sources, alive }: z.output<z.ZodObject<typeof FILTER>>): boolean {
-  return sources === 'own' || alive !== undefined;
+  const start = cursor === undefined ? { offset } : readCursor(cursor);
+  return { filter: filterOf(asked), limit: most, offset, start };
 }
 
 function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | undefined {
@@ -163,7 +151,7 @@ function read<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
   throw invalidQuery(`${[...new Set(problems)].join('; ')}.`);
 }
 
-export const badCursor = (): CodedError =>
+const badCursor = (): CodedError =>
   invalidQuery('cursor: must be a cursor of an answer to this query.');
 
 const POSITION = /^(\d{1,9})\.(\d{1,16})\.([0-9a-f]{64})$/;
@@ -178,15 +166,6 @@ function readCursor(cursor: string): PageStart {
   if (score === undefined || at === undefined || id === undefined || Number(at) > 8.64e15)
     throw badCursor();
   return { after: { score: Number(score), paidAt: Number(at), id } };
-}
-
-export function sourcesCursorOf(sources: string): string {
-  return Buffer.from(`s${sources}`).toString('base64url');
-}
-
-function readSources(cursor: string): SourceStart | undefined {
-  const text = textOf(cursor);
-  return text.startsWith('s') ? { sources: text.slice(1) } : undefined;
 }
 
 const textOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();

@@ -44,33 +44,6 @@ describe('AppConfig', () => {
     ]);
   });
 
-  it('asks the other catalogues that it is told of, and only safely', () => {
-    expect(configOf({}).sources).toBeUndefined();
-    const named = 'near=http://LocalHost:4022, https://api.example.com/x402/';
-    const allowed = { DISCOVERY_SOURCES_ALLOW: 'LOCALHOST:4022' };
-    expect(configOf({ DISCOVERY_SOURCES: named, ...allowed }).sources).toEqual({
-      sources: [
-        { name: 'near', url: 'http://localhost:4022' },
-        { name: 'api.example.com', url: 'https://api.example.com/x402' },
-      ],
-      allow: new Set(['localhost:4022']),
-    });
-    const nine = Array.from({ length: 9 }, (_, n) => `https://c${n}.example.com`).join(',');
-    for (const faulty of [
-      ...[
-        named,
-        nine,
-        'https://a.example.com,https://a.example.com/b',
-        'a b=https://a.example.com',
-      ],
-      ...['https://me:secret@a.example.com', 'https://a.example.com?key=1', 'ftp://a.example.com'],
-    ]) {
-      const problems = problemsOf({ ...base, DISCOVERY_SOURCES: faulty });
-      expect(problems).toEqual([expect.stringMatching(/^DISCOVERY_SOURCES: must /)]);
-      expect(problems.join()).not.toContain('secret');
-    }
-  });
-
   it('knows the proxies of the schemes, and which signers are to be taken out', () => {
     const signer = `0x${'Ab'.repeat(20)}`;
     const proxy = `0x${'cD'.repeat(20)}`;

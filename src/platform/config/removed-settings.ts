@@ -3,6 +3,9 @@ import type { GivenSettings } from './settings.js';
 /** Settings of earlier versions, without the suffix of a chain: what to do now that they are gone. */
 const REMOVED: Readonly<Record<string, string>> = {
   LEDGER_PARTITIONS: 'the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
+  DISCOVERY_SOURCES:
+    'no other catalogue is read. Remove the setting; an agent wallet is given another catalogue by WALLET_CATALOGUE_URL',
+  DISCOVERY_SOURCES_ALLOW: 'no other catalogue is read. Remove the setting',
 };
 
 /**
