@@ -16,6 +16,8 @@ class TestRunner {
   runs: HeldLane[] = [];
   end: (error?: unknown) => void = () => undefined;
   isPaused = false;
+  hangingIn: string | undefined;
+  resyncingMs = 0;
 
   constructor(
     readonly lane: string,
@@ -34,6 +36,11 @@ class TestRunner {
 
   stop(): void {
     this.end();
+  }
+
+  abandon(): void {
+    this.hangingIn = undefined;
+    this.end(new LeaseLostError(this.lane));
   }
 
   notifyWork(): void {
@@ -195,6 +202,28 @@ describe('LaneLeases', () => {
       await turns();
       expect(leases.heldLanes).toEqual([LANE]);
     });
+  });
+
+  it('gives the lease of a lane up whose work does not come round, says so once, and others can take it', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    runner.hangingIn = 'sending';
+    await leases.renewHeld();
+    await turns();
+    expect(told.filter((one) => one === 'failed')).toHaveLength(1);
+    expect(leases.heldLanes).toEqual([]);
+    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+  });
+
+  it('says once that a lane has been resyncing for long, and again when it happens anew', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    for (const ms of [30_000, 30_001, 31_000, 0, 40_000]) {
+      runner.resyncingMs = ms;
+      await leases.renewHeld();
+    }
+    expect(told.filter((one) => one === 'failed')).toHaveLength(2);
+    expect(leases.heldLanes).toEqual([LANE]);
   });
 
   it('takes its lane anew when the ledger went back', async () => {

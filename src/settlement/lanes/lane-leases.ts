@@ -22,6 +22,8 @@ const SHARE_OUT_INTERVAL_MS = 2000;
 const ORPHANS_MOST = 16;
 /** A process that holds its share lets others come first by waiting this many rounds. */
 const MODESTY_ROUNDS = 4;
+/** A lane that is not opened in this time is worth a line of the log. */
+const RESYNC_IS_LONG_MS = 30_000;
 
 /** Holds the lanes of this process: takes free ones, keeps their leases, and hands them over. */
 export class LaneLeases {
@@ -224,6 +226,12 @@ export class LaneLeases {
   async #renew(slot: LaneSlot): Promise<void> {
     const { held, runner } = slot;
     if (held === undefined) return;
+    const hangingIn = runner.hangingIn;
+    if (hangingIn !== undefined) {
+      await this.#giveUpHanging(slot, held, hangingIn);
+      return;
+    }
+    this.#tellOfResync(slot);
     try {
       await this.options.store.renew(held, this.options.leaseMs);
     } catch (error) {
@@ -238,6 +246,35 @@ export class LaneLeases {
         this.#report(runner.lane, 'renew', error);
       }
     }
+  }
+
+  /**
+   * Another process may get on with a lane whose work does not come round here; so may this one, from anew. What hangs
+   * writes with the lease that is given up, and so writes nothing more.
+   */
+  async #giveUpHanging(slot: LaneSlot, held: HeldLane, hangingIn: string): Promise<void> {
+    const { lane } = slot.runner;
+    this.options.observer.failed(
+      lane,
+      'hanging',
+      new Error(`its ${hangingIn} has not come round for a minute: the lease is given up`),
+    );
+    await this.#release(held);
+    if (slot.held === held) slot.runner.abandon();
+  }
+
+  /** Once for each time that a lane cannot be opened for long. */
+  #tellOfResync(slot: LaneSlot): void {
+    const { lane, resyncingMs } = slot.runner;
+    const isLong = resyncingMs > RESYNC_IS_LONG_MS;
+    if (isLong && !slot.isResyncTold) {
+      const seconds = Math.round(resyncingMs / 1000);
+      const error = new Error(
+        `it has not been opened for ${seconds} s, and sends nothing meanwhile`,
+      );
+      this.options.observer.failed(lane, 'resync', error);
+    }
+    slot.isResyncTold = isLong;
   }
 
   /** Redis may be away for a moment; everything else somebody has to look at. */

@@ -84,6 +84,8 @@ const REST_MS = 500;
 const LOOK_FOR_WORK_MS = 1000;
 /** After a look that did not settle what it saw: a second endpoint needs a moment for a new block. */
 const LOOK_AGAIN_MS = 50;
+/** A lane whose work does not come round in this time waits for something that will not answer. */
+export const HANGS_AFTER_MS = 60_000;
 
 /**
  * One lane, worked on by the process that holds its lease: takes ready settlements, sends them with
@@ -100,6 +102,12 @@ export class LaneRunner {
   readonly #readiness: LaneReadiness;
   readonly #rate: InclusionRate;
   #isRunning = false;
+  /** Which run this is: one that was given up may go on when what it waits for answers after all. */
+  #run = 0;
+  #giveUp: (error: Error) => void = () => undefined;
+  /** When each of its loops last came round. */
+  readonly #roundAt = new Map<string, number>();
+  #resyncingSince: number | undefined;
 
   constructor(private readonly options: LaneRunnerOptions) {
     const { lane, address: signer, clock, events, chain, windowMax, reader, treasury } = options;
@@ -174,52 +182,94 @@ export class LaneRunner {
    */
   async run(held: HeldLane): Promise<void> {
     this.#isRunning = true;
+    this.#run += 1;
+    this.#resyncingSince = this.options.clock.steady();
+    const isGoing = this.#goingOn();
+    const givenUp = new Promise<never>((_, reject) => {
+      this.#giveUp = reject;
+    });
     const stopListening = this.options.heads.onHead(() => {
       this.state.news.notify();
       if (this.#sending.isWaiting) this.state.work.notify();
     });
     try {
-      do await this.#workUntilTrouble(held);
-      while (this.#isGoing());
+      do await Promise.race([this.#workUntilTrouble(held, isGoing), givenUp]);
+      while (isGoing());
     } finally {
       this.#isRunning = false;
+      this.#roundAt.clear();
       stopListening();
     }
   }
 
-  #isGoing(): boolean {
-    return this.#isRunning;
+  /** Whether the run that has begun goes on. */
+  #goingOn(): () => boolean {
+    const run = this.#run;
+    return () => this.#isRunning && this.#run === run;
   }
 
-  async #workUntilTrouble(held: HeldLane): Promise<void> {
+  /**
+   * What it is at since it last came round: opening the lane, or one of its loops.
+   *
+   * @returns `undefined` while it comes round.
+   */
+  get hangingIn(): string | undefined {
+    const before = this.options.clock.steady() - HANGS_AFTER_MS;
+    return [...this.#roundAt].find(([, at]) => at < before)?.[0];
+  }
+
+  /** For how long it has tried to open the lane, ms. */
+  get resyncingMs(): number {
+    const since = this.#resyncingSince;
+    return since === undefined || !this.#isRunning ? 0 : this.options.clock.steady() - since;
+  }
+
+  /** Ends a run that does not come round. Its lease has to be given up before: with that it can write nothing. */
+  abandon(): void {
+    this.#run += 1;
+    this.#giveUp(new LeaseLostError(this.lane));
+  }
+
+  #cameRound(loop: string): void {
+    this.#roundAt.set(loop, this.options.clock.steady());
+  }
+
+  async #workUntilTrouble(held: HeldLane, isGoing: () => boolean): Promise<void> {
     const { observer, clock } = this.options;
     try {
-      const head = await this.#firstHead();
+      this.#roundAt.clear();
+      const head = await this.#firstHead(isGoing);
       this.#sending.reset();
       this.#following.reset();
-      await this.#opening.open(held, head, () => this.#isRunning);
-      await this.#runLoops(held);
+      await this.#opening.open(held, head, isGoing);
+      if (!isGoing()) return;
+      this.#roundAt.clear();
+      this.#resyncingSince = undefined;
+      await this.#runLoops(held, isGoing);
     } catch (error) {
       if (error instanceof LeaseLostError || isEpochChange(error)) throw error;
       if (!isPassing(error)) observer.failed(this.lane, 'run', error);
+      if (!isGoing()) return;
+      this.#resyncingSince ??= clock.steady();
       this.state.trouble = 'resyncing';
-      if (this.#isRunning) await clock.sleep(REST_MS);
+      await clock.sleep(REST_MS);
     }
   }
 
-  async #firstHead(): Promise<Head> {
+  async #firstHead(isGoing: () => boolean): Promise<Head> {
     for (;;) {
+      this.#cameRound('opening');
       const head = this.options.heads.current;
       if (head !== undefined) return head;
-      if (!this.#isRunning) throw new ReopenLane('it was stopped');
+      if (!isGoing()) throw new ReopenLane('it was stopped');
       await this.state.news.wait(REST_MS);
     }
   }
 
   /** Both loops, until one of them cannot go on and the other has come to a stop too. */
-  async #runLoops(held: HeldLane): Promise<void> {
+  async #runLoops(held: HeldLane, isRunning: () => boolean): Promise<void> {
     const failures: unknown[] = [];
-    const isGoing = (): boolean => this.#isRunning && failures.length === 0;
+    const isGoing = (): boolean => isRunning() && failures.length === 0;
     const loops = [this.#followLoop(held, isGoing)];
     if (this.hasKey) loops.push(this.#sendLoop(held, isGoing));
     await Promise.all(
@@ -238,6 +288,7 @@ export class LaneRunner {
 
   async #sendLoop(held: HeldLane, isGoing: () => boolean): Promise<void> {
     while (isGoing()) {
+      this.#cameRound('sending');
       await this.state.work.wait(LOOK_FOR_WORK_MS);
       if (isGoing()) await this.#sending.sendReady(held, isGoing);
     }
@@ -245,6 +296,7 @@ export class LaneRunner {
 
   async #followLoop(held: HeldLane, isGoing: () => boolean): Promise<void> {
     while (isGoing()) {
+      this.#cameRound('following');
       await this.state.news.wait(LOOK_FOR_WORK_MS);
       const head = this.options.heads.current;
       if (!this.hasKey && !this.#following.isWaiting) {

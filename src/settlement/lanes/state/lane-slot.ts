@@ -10,8 +10,14 @@ export interface LaneSlot {
   passed: number;
   /** It is above the share of this process: its lease is given back as soon as it has come to a stop. */
   isHandedOver: boolean;
+  /** The log says that it has been resyncing for long. */
+  isResyncTold: boolean;
 }
 
 export function slotFor(runner: LaneRunner): LaneSlot {
-  return { runner, held: undefined, running: undefined, passed: 0, isHandedOver: false };
+  return {
+    ...{ runner, held: undefined, running: undefined, passed: 0 },
+    isHandedOver: false,
+    isResyncTold: false,
+  };
 }
