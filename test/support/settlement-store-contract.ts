@@ -19,6 +19,7 @@ import {
   type ClaimRef,
   type ClaimResult,
   type SettlementStore,
+  RESTATE_MS,
   UNSURE_MS,
 } from '../../src/settlement/ledger/settlement-store.js';
 
@@ -443,6 +444,27 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
       expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
       expect(await store.restate({ ref, requester: second, isHandedOut: false })).toBe(false);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+    });
+
+    it('sells nothing older before every process that lived has said again what it told', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const [late, other] = [`late${first.id}`, `other${first.id}`];
+      const speak = (processId: string, hasSaid: boolean) =>
+        store.speak(CHAIN_ID, processId, () => hasSaid);
+      await Promise.all([speak(late, true), speak(other, true)]);
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await store.redeem(ref, first, 'included');
+      // Longer ago than what is waited for in any case.
+      await world.goBackBeforeSale(ref, 2 * RESTATE_MS);
+      await speak(other, true);
+      await speak(late, false);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
+      expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
+      await speak(late, true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
 

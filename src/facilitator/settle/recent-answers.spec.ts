@@ -36,6 +36,50 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(waits).toBeLessThanOrEqual(30);
   });
 
+  it('are said again after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
+    let now = 0;
+    const said: string[] = [];
+    const sales = new RecentAnswers<MadeSale>(
+      ({ ref: { id } }) => {
+        said.push(id);
+        return Promise.resolve(true);
+      },
+      () => undefined,
+      () => now,
+    );
+    sales.note(aSale('before'));
+    sales.heard(56, (now = 60_000));
+    now = 3_600_000;
+    sales.note(aSale('after'));
+    await sales.restate(56);
+    expect(said).toEqual(['before', 'after']);
+    sales.heard(56, 120_001);
+    await sales.restate(56);
+    expect(said).toEqual(['before', 'after', 'after']);
+  });
+
+  it('are not called said before the ledger has heard each of them', async () => {
+    let isAway = true;
+    const steps: string[] = [];
+    const sales = new RecentAnswers<MadeSale>(
+      ({ ref: { id } }) => {
+        steps.push(id);
+        return isAway ? Promise.reject(new Error('away')) : Promise.resolve(false);
+      },
+      () => undefined,
+      () => 0,
+      () => {
+        isAway = steps.length < 40;
+        return Promise.resolve();
+      },
+    );
+    sales.note(aSale('a'));
+    await sales.restate(56, () => steps.push('said'));
+    // However often it could not be reached; then it goes on with what the ledger may learn of later.
+    expect(steps.indexOf('said')).toBe(41);
+    expect(steps.filter((step) => step === 'said')).toEqual(['said']);
+  });
+
   it('are said again as a whole when the ledger goes back once more', async () => {
     let begun = 0;
     let go = (): void => undefined;

@@ -1,7 +1,7 @@
 import { delay } from '../../platform/concurrency/timing.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 
-/** What was told is said again to a ledger that went back within this time. */
+/** What was told is remembered until the ledger has shown itself, as it was, for so long after it. */
 const KEPT_MS = 120_000;
 const KEPT_MAX = 10_000;
 /** Said again together, so that a ledger that has just come back is not flooded. */
@@ -20,6 +20,8 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
   /** How often the ledger of a chain went back. */
   readonly #rounds = new Map<number, number>();
   readonly #answers = new Map<string, { readonly answer: T; readonly at: number }>();
+  /** When the ledger of a chain last showed itself as it was. */
+  readonly #heardAt = new Map<number, number>();
 
   /** @param say - tells the ledger. Says whether it knows then; if not, it may learn of the claim later. */
   constructor(
@@ -33,35 +35,63 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
     const key = answer.ref.id;
     this.#answers.delete(key);
     this.#answers.set(key, { answer, at: this.now() });
-    for (const [oldest, { at }] of this.#answers) {
-      if (this.#answers.size <= KEPT_MAX && this.now() - at <= KEPT_MS) break;
+    for (const [oldest, kept] of this.#answers) {
+      if (this.#answers.size <= KEPT_MAX && !this.#isOver(kept)) break;
       this.#answers.delete(oldest);
     }
+  }
+
+  /**
+   * The ledger of a chain has answered, and has not gone back. While it is away nothing is forgotten, however long
+   * that takes: it may come back without what was told last.
+   *
+   * @param at - when it was asked.
+   */
+  heard(chainId: number, at: number): void {
+    this.#heardAt.set(chainId, at);
+  }
+
+  #isOver({ answer, at }: { readonly answer: T; readonly at: number }): boolean {
+    const heardAt = this.#heardAt.get(answer.ref.chainId);
+    return heardAt !== undefined && heardAt - at > KEPT_MS;
   }
 
   takenBack(id: string): void {
     this.#answers.delete(id);
   }
 
-  /** The ledger of a chain went back: it is told what was answered on it, also of what it learns of later. */
-  async restate(chainId: number): Promise<void> {
+  /**
+   * The ledger of a chain went back: it is told what was answered on it, also of what it learns of later.
+   *
+   * @param onSaid - told once it has heard everything, whether it knew the claims or not.
+   */
+  async restate(chainId: number, onSaid: () => void = () => undefined): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
     this.#rounds.set(chainId, round);
     const isNewest = (): boolean => this.#rounds.get(chainId) === round;
     let missing = [...this.#answers.values()]
-      .filter(({ answer, at }) => answer.ref.chainId === chainId && this.now() - at <= KEPT_MS)
+      .filter((kept) => kept.answer.ref.chainId === chainId && !this.#isOver(kept))
       .map(({ answer }) => answer);
-    for (let tries = 0; tries < TRIES && missing.length > 0; tries += 1) {
+    let hasSaid = false;
+    for (let tries = 0; !hasSaid || (tries < TRIES && missing.length > 0); tries += 1) {
       if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
       // It went back once more: what follows that says everything again.
       if (!isNewest()) return;
-      missing = await this.#restateAll(missing, isNewest);
+      const said = await this.#restateAll(missing, isNewest);
+      missing = said.missing;
+      if (hasSaid || said.hasFailed || !isNewest()) continue;
+      hasSaid = true;
+      onSaid();
     }
   }
 
-  /** @returns those that the ledger does not have. */
-  async #restateAll(answers: readonly T[], isNewest: () => boolean): Promise<T[]> {
+  /** @returns those that the ledger does not have, and whether some did not reach it. */
+  async #restateAll(
+    answers: readonly T[],
+    isNewest: () => boolean,
+  ): Promise<{ readonly missing: T[]; readonly hasFailed: boolean }> {
     const missing: T[] = [];
+    let hasFailed = false;
     for (let from = 0; from < answers.length && isNewest(); from += TOGETHER) {
       await Promise.all(
         answers.slice(from, from + TOGETHER).map(async (answer) => {
@@ -72,10 +102,11 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
           } catch (error) {
             this.onTrouble(error);
             missing.push(answer);
+            hasFailed = true;
           }
         }),
       );
     }
-    return missing;
+    return { missing, hasFailed };
   }
 }

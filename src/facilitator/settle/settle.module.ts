@@ -10,6 +10,7 @@ import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { QUEUE_REDIS, SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { queuePrefix } from '../../platform/redis/redis-connection.js';
+import { whileStarting } from '../../platform/redis/while-starting.js';
 import { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import {
@@ -139,9 +140,15 @@ function queueLog(logger: PinoLogger, chainId: number): QueueLog {
   };
 }
 
-function settleService({ processes, config, logger, archive, ...shared }: Injected): SettleService {
+async function settleService({
+  processes,
+  config,
+  logger,
+  archive,
+  ...shared
+}: Injected): Promise<SettleService> {
   const { store, laneQueries } = shared;
-  return new SettleService(
+  const service = new SettleService(
     {
       ...shared,
       admission: new Admission(laneQueries, config.headMaxAgeMs),
@@ -154,4 +161,7 @@ function settleService({ processes, config, logger, archive, ...shared }: Inject
     },
     { processId: processes.processId, waitMs: config.settleWaitMs },
   );
+  const chainIds = config.networks.map(({ chainId }) => chainId);
+  await whileStarting('REDIS_URL', () => service.start(chainIds));
+  return service;
 }

@@ -19,6 +19,7 @@ import { Claiming, type ClaimingParts } from './claiming.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding, type KeyResult } from './key-binding.js';
 import { OwedSteps } from './owed-steps.js';
 import { PastAnswers, type PastAnswersParts } from './past-answers.js';
+import { Presence } from './presence.js';
 import { RecentAnswers } from './recent-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
@@ -46,6 +47,7 @@ export class SettleService {
   readonly #owed: OwedSteps;
   readonly #sales: RecentAnswers<MadeSale>;
   readonly #withdrawals: RecentAnswers<ToldWithdrawal>;
+  readonly #presence: Presence;
   readonly #claiming: Claiming;
   readonly #past: PastAnswers;
 
@@ -77,10 +79,24 @@ export class SettleService {
     };
     this.#claiming = new Claiming(parts, own);
     this.#past = new PastAnswers(parts, own);
-    parts.store.onEpochChange((chainId) => {
-      void this.#sales.restate(chainId);
-      void this.#withdrawals.restate(chainId);
+    this.#presence = new Presence({
+      store: parts.store,
+      processId: options.processId,
+      answers: [this.#sales, this.#withdrawals],
+      onTrouble: (error) => {
+        parts.onTrouble('showing that this process lives', error);
+      },
     });
+  }
+
+  /** Before the first request: a ledger of these chains that goes back waits for what this process has told. */
+  start(chainIds: readonly number[]): Promise<void> {
+    return this.#presence.start(chainIds);
+  }
+
+  /** For Nest. */
+  onModuleDestroy(): void {
+    this.#presence.stop();
   }
 
   /** @returns `undefined` when the client hung up: there is nobody to answer. */

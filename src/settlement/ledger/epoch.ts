@@ -7,11 +7,17 @@ import {
   RedisUnavailableError,
   StartError,
 } from '../../protocol/errors.js';
-import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1 } from './keys.js';
+import { epochKey, FORMAT, formatKey, KEYS_OF_VERSION_1, speakersKeys } from './keys.js';
 import { asText, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
 
 const OPEN_EPOCH = loadScript('open_epoch');
+
+/**
+ * After a ledger went back each process that lived before is waited for this long, until it has said again what it
+ * told. One that is silent for this long is forgotten.
+ */
+export const AWAITED_MS = 20_000;
 
 type Listener = (chainId: number) => void;
 
@@ -113,9 +119,9 @@ export class LedgerEpochs {
     const reading = this.#runIds.get(redis) ?? this.#readRunId(redis);
     this.#runIds.set(redis, reading);
     const runId = await reading;
-    const keys = [epochKey(chainId), formatKey(chainId)];
+    const keys = [epochKey(chainId), formatKey(chainId), ...speakersKeys(chainId)];
     const [epoch = '', found = ''] = asTexts(
-      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT]),
+      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT, AWAITED_MS]),
     );
     if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.

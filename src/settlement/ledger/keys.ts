@@ -14,6 +14,8 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * |---|---|---|---|
  * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2` |
  * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms): see `epoch.ts` |
+ * | `speakers` | hash | always | processes that tell requesters what became of their payments, and when each showed itself, ms |
+ * | `awaited` | set | 20 s at most after the ledger went back | those of them that have not said again yet what they told |
  * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |
  * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
  * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
@@ -72,6 +74,11 @@ const ledgerKey = (chainId: number, rest: string): string =>
   `${PREFIX}{${ledgerTag(chainId)}}:${rest}`;
 
 export const epochKey = (chainId: number): string => ledgerKey(chainId, 'epoch');
+/** Processes that tell requesters what became of their payments, and those of them that a ledger which went back waits for. */
+export const speakersKeys = (chainId: number): readonly [speakers: string, awaited: string] => [
+  ledgerKey(chainId, 'speakers'),
+  ledgerKey(chainId, 'awaited'),
+];
 export const formatKey = (chainId: number): string => ledgerKey(chainId, 'format');
 export const recordKey = (chainId: number, id: string): string => ledgerKey(chainId, `s:${id}`);
 export const authorizationKey = (chainId: number, authorizationId: string): string =>

@@ -10,7 +10,7 @@ import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/ide
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
-import type { LedgerEpochs } from './epoch.js';
+import { AWAITED_MS, type LedgerEpochs } from './epoch.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { readInFlight } from './queries/in-flight.js';
@@ -235,6 +235,18 @@ export class RedisSettlementStore implements SettlementStore {
     const { tombstoneSeconds, retentionSeconds } = this.limits;
     const args = [reason, tombstoneSeconds, retentionSeconds];
     return (await this.#runOn(REQUESTER_SCRIPTS.restateWithdrawal, ref, args)) === 1;
+  }
+
+  async speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
+    const epoch = await this.epochs.of(chainId);
+    await this.#scripts.runAt(
+      { chainId, epoch },
+      {
+        script: REQUESTER_SCRIPTS.speak,
+        keys: keys.speakersKeys(chainId),
+        args: [processId, hasSaid() ? '1' : '', AWAITED_MS],
+      },
+    );
   }
 
   async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {

@@ -10,6 +10,7 @@ export const REQUESTER_SCRIPTS = {
   leave: loadScript('leave'),
   restate: loadScript('restate_sale'),
   restateWithdrawal: loadScript('restate_withdrawal'),
+  speak: loadScript('speak'),
   adopt: loadScript('adopt'),
   bind: loadScript('bind_key'),
   takeOver: loadScript('rebind_key'),

@@ -197,6 +197,16 @@ export interface SettlementStore {
    */
   restateWithdrawal(told: ToldWithdrawal): Promise<boolean>;
 
+  /**
+   * Shows that a process lives which tells requesters what became of their payments. After a ledger went back
+   * nothing older is sold or taken by a lane before every process that lived has said again what it told, or has been
+   * awaited for long enough.
+   *
+   * @param hasSaid - whether it has said everything. Asked once it is known which state of the ledger this is.
+   * @throws LedgerEpochChangedError when the ledger went back meanwhile.
+   */
+  speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void>;
+
   /** @returns `undefined` where the ledger has another claim of this authorization. */
   adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined>;
 
@@ -228,7 +238,7 @@ export const WAITER_LIVES_MS = 5000;
  * lost may have been sent for its authorization.
  */
 export const UNSURE_MS = 10_000;
-/** After a ledger went back nothing older is sold for this long. */
+/** After a ledger went back nothing older is sold for this long in any case: it may not know of every process that lived. */
 export const RESTATE_MS = 3000;
 /** A claim is made within this time of the binding of its idempotency key. */
 export const BINDING_RENEWED_MS = 100_000;

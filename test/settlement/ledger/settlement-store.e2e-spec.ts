@@ -1,5 +1,19 @@
-import { afterAll } from '@jest/globals';
-import { describeSettlementStore } from '../../support/settlement-store-contract.js';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { AWAITED_MS } from '../../../src/settlement/ledger/epoch.js';
+import {
+  authorizationKey,
+  epochKey,
+  inFlightKey,
+  recordKey,
+  speakersKeys,
+} from '../../../src/settlement/ledger/keys.js';
+import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
+import {
+  aPayment,
+  aRequester,
+  CHAIN_ID,
+  describeSettlementStore,
+} from '../../support/settlement-store-contract.js';
 import { LedgerWorld } from './ledger-world.js';
 
 let world: LedgerWorld | undefined;
@@ -14,4 +28,88 @@ describeSettlementStore('RedisSettlementStore', async () => {
 describeSettlementStore('RedisSettlementStore with an outbox', async () => {
   archived ??= await LedgerWorld.start(undefined, true);
   return archived.asStoreWorld();
+});
+
+it('an older claim that comes back and is withdrawn again leaves reserved what a newer claim has in flight', async () => {
+  world ??= await LedgerWorld.start();
+  const { store, redis } = world;
+  const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+  const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
+  const claim = async (requester: typeof first): Promise<ClaimRef> => {
+    const claimed = await store.claim(requester, { ...made, means, isHandedOut: false });
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+    return { chainId: CHAIN_ID, id: claimed.id };
+  };
+  const inFlight = async (): Promise<bigint> => {
+    const { identity, payment } = aPayment();
+    const { asset, authorization } = payment;
+    const payer = { chainId: CHAIN_ID, asset, payer: authorization.from };
+    return (await store.look(identity, payer)).inFlight.balanceNeeded;
+  };
+  const before = await inFlight();
+  const older = await claim(first);
+  const record = await redis.dumpBuffer(recordKey(CHAIN_ID, older.id));
+  await redis.del(recordKey(CHAIN_ID, older.id));
+  await store.speak(CHAIN_ID, 'p', () => true);
+  // The newer claim was made on a ledger that knew of the withdrawal.
+  await redis.del(authorizationKey(CHAIN_ID, made.identity.authorizationId));
+  const { asset, authorization } = made.payment;
+  await redis.hdel(inFlightKey(CHAIN_ID, asset, authorization.from), made.identity.authorizationId);
+  const newer = await claim(second);
+  await world.broadcast(newer, `0x${'6e'.repeat(32)}`);
+  const reserved = await inFlight();
+  expect(reserved).toBeGreaterThan(before);
+  await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
+  const told = { ref: older, reason: 'settlement_not_sent' } as const;
+  expect(await store.restateWithdrawal(told)).toBe(true);
+  expect(await inFlight()).toBe(reserved);
+});
+
+describe('a lane of a ledger that went back', () => {
+  it('takes what is newer, and what is older once the process that told of it has spoken', async () => {
+    const store = (world ??= await LedgerWorld.start()).store;
+    const held = await world.lane();
+    const claim = async (): Promise<ClaimRef> => {
+      const [requester, { payment, identity }] = [aRequester(), aPayment()];
+      const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
+      const made = { payment, identity, means, isHandedOut: false };
+      const claimed = await store.claim(requester, made);
+      if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+      return { chainId: CHAIN_ID, id: claimed.id };
+    };
+    const taken = async (): Promise<readonly string[]> => {
+      const ids = (await world?.lanes.take(held, 100))?.map(({ id }) => id) ?? [];
+      await world?.lanes.giveBack(held, ids);
+      return ids;
+    };
+    await store.speak(CHAIN_ID, 'late', () => true);
+    const older = await claim();
+    await world.goBackBeforeSale(older, 2 * RESTATE_MS);
+    const again = await world.lanes.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
+    if (again === undefined) throw new Error('the lane is not free');
+    Object.assign(held, again);
+    const newer = await claim();
+    await world.lanes.ready(CHAIN_ID, [older.id, newer.id]);
+    expect(await taken()).toEqual([newer.id]);
+    const told = { ref: older, reason: 'settlement_not_sent' } as const;
+    expect(await store.restateWithdrawal(told)).toBe(true);
+    const other = await claim();
+    await world.lanes.ready(CHAIN_ID, [other.id]);
+    await store.speak(CHAIN_ID, 'late', () => true);
+    expect(new Set(await taken())).toEqual(new Set([newer.id, other.id]));
+  });
+
+  it('takes what is older once a process that is silent was awaited for long enough', async () => {
+    world ??= await LedgerWorld.start();
+    const [, awaited] = speakersKeys(CHAIN_ID);
+    await world.store.speak(CHAIN_ID, 'dead', () => true);
+    const before = await world.epochs.of(CHAIN_ID);
+    await world.redis.hset(epochKey(CHAIN_ID), 'run', 'a third server');
+    world.epochs.forget(CHAIN_ID, before);
+    await world.epochs.of(CHAIN_ID);
+    expect(await world.redis.smembers(awaited)).toContain('dead');
+    const left = await world.redis.pttl(awaited);
+    expect(left).toBeGreaterThan(AWAITED_MS - 5000);
+    expect(left).toBeLessThanOrEqual(AWAITED_MS);
+  });
 });

@@ -7,6 +7,7 @@ import type { Finality, SettlementView } from '../../model/settlement.js';
 import { isFinishedStage, type SettlementEvent } from '../../model/settlement-machine.js';
 import { sponsoredMost } from '../../model/sponsoring-machine.js';
 import type { Binding, BoundPayment } from '../binding.js';
+import { AWAITED_MS } from '../epoch.js';
 import type { Requester } from '../requester.js';
 import {
   type Adoption,
@@ -48,6 +49,8 @@ export class MemorySettlementStore implements SettlementStore {
   readonly #listeners = new Set<(chainId: number) => void>();
   /** Every chain that anything was claimed on. */
   readonly #chainIds = new Set<number>();
+  readonly #speakers = new Map<string, number>();
+  #awaited = new Set<string>();
   /** While it is away every step fails; `lost` steps are taken all the same. */
   outage: 'none' | 'away' | 'replies_lost' = 'none';
   queueMax = 1000;
@@ -73,6 +76,7 @@ export class MemorySettlementStore implements SettlementStore {
   /** The ledger went back, so many milliseconds ago: other processes and this one are told. */
   goBack(agoMs = 0): void {
     this.#settlements.epochAt = this.now() - agoMs;
+    this.#awaited = new Set(this.#speakers.keys());
     for (const chainId of this.#chainIds) {
       for (const listener of [...this.#listeners]) listener(chainId);
     }
@@ -222,7 +226,8 @@ export class MemorySettlementStore implements SettlementStore {
         return answer(this.#settlements.isPastGrace(record) ? 'lost' : 'not_eligible');
       }
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
-      if (this.#settlements.isJustBack(record, RESTATE_MS)) return answer('not_yet');
+      const awaitedMs = this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
+      if (this.#settlements.isJustBack(record, awaitedMs)) return answer('not_yet');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');
@@ -270,6 +275,16 @@ export class MemorySettlementStore implements SettlementStore {
 
   restateWithdrawal(told: ToldWithdrawal): Promise<boolean> {
     return this.#step(() => this.#settlements.withdrawAgain(told));
+  }
+
+  speak(_chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
+    return this.#step(() => {
+      for (const [other, at] of this.#speakers) {
+        if (this.now() - at > AWAITED_MS) this.#speakers.delete(other);
+      }
+      this.#speakers.set(processId, this.now());
+      if (hasSaid()) this.#awaited.delete(processId);
+    });
   }
 
   adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {

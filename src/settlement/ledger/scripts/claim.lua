@@ -26,7 +26,7 @@ local needs_nothing = ARGV[10] ~= ''
 local fields_end = 11 + tonumber(ARGV[11])
 local record = {}
 for i = 12, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
-local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s')
+local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s', authorization)
 local function fits(in_flight, limit)
   if (in_flight or '0') == '0' then return true end
   return limit ~= '' and not decimal_less(limit, decimal_add(in_flight, record.amount))
@@ -51,7 +51,7 @@ local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
   payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
   hashes = '', tx = '', claimed_at = at, early = table.concat(ARGV, ',', fields_end + 1),
-  totals = { totals[1], totals[2], totals[3] }, is_first = not index[3],
+  totals = totals, is_first = not index[3],
   handed_out = is_handed_out }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',

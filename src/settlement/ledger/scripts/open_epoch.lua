@@ -1,7 +1,7 @@
 -- Learns the epoch of a chain's ledger, and begins a new one where Redis is another server than the one it
 -- was begun on, or holds nothing of it any more.
--- KEYS[1] epoch, KEYS[2] format
--- ARGV[1] run id of the Redis server, ARGV[2] format version
+-- KEYS[1] epoch, KEYS[2] format, KEYS[3] speakers, KEYS[4] awaited
+-- ARGV[1] run id of the Redis server, ARGV[2] format version, ARGV[3] ms for which a process is awaited
 -- Returns {epoch id, when it began (ms)}, or {'format', version found}.
 local format = redis.call('GET', KEYS[2])
 if format and format ~= ARGV[2] then return { 'format', format } end
@@ -13,4 +13,8 @@ local id = ARGV[1] .. '.' .. t[1] .. string.format('%06d', t[2])
 redis.call('SET', KEYS[2], ARGV[2])
 -- Where nothing was there before, nothing is known to be lost.
 redis.call('HSET', KEYS[1], 'run', ARGV[1], 'id', id, 'at', at, 'back', format and '1' or '')
+-- What the processes told that lived before may be missing here: they are waited for.
+redis.call('DEL', KEYS[4])
+for _, process in ipairs(redis.call('HKEYS', KEYS[3])) do redis.call('SADD', KEYS[4], process) end
+redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return { id, tostring(at) }

@@ -3,7 +3,7 @@
 -- The compare-and-set that comes before any answer of success, or of 202.
 -- KEYS[1] epoch, KEYS[2] record
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `included`, `finalized` or `async` (a 202),
--- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold,
+-- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold in any case,
 -- ARGV[7..] its credentials
 -- Returns {'sold' | 'lost' (sold to another, or kept for its key) | 'unpaid' | 'not_eligible' | 'not_yet' | 'over' (ended unpaid), view} |
 -- {'gone'}.
@@ -33,8 +33,7 @@ if r.key ~= '' and r.key ~= key then
   return answer(is_past_grace(r, grace_ms) and 'lost' or 'not_eligible')
 end
 if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
-local since = since_went_back(r)
-if since and since < tonumber(ARGV[6]) then return answer('not_yet') end
+if is_before_epoch(r.claimed_at) and is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 r.handed_out = r.handed_out or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
   is_async and '1' or (r.async and '1' or ''))

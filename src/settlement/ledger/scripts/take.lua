@@ -4,16 +4,15 @@
 -- lane may send and what any lane may are one round.
 -- KEYS[1] epoch, KEYS[2] lane
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it,
--- ARGV[5] ms after a ledger went back in which nothing is taken: what was told withdrawn is said again meanwhile,
+-- ARGV[5] ms after a ledger went back in which nothing older is taken in any case: what was told withdrawn is
+-- said again meanwhile,
 -- ARGV[6] places that are free, ARGV[7..] of the others: asset, how many it has, ...
 -- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
 -- tries, how often it was collected again.
 if is_paused() then return {} end
-if epoch[3] == '1' then
-  local since = now() - tonumber(epoch[2])
-  -- Below zero where the clock was set back meanwhile.
-  if since >= 0 and since < tonumber(ARGV[5]) then return {} end
-end
+-- What is older waits, and what is newer goes past it: so many at most are looked at for that.
+local PASSED_MOST = 256
+local awaits, passed = is_awaiting(tonumber(ARGV[5])), {}
 local most, bases = tonumber(ARGV[3]), { lane_key .. ':', lane_key .. ':' .. OWN }
 if ARGV[4] ~= '1' and not is_retiring() then
   bases[3], bases[4] = prefix, prefix .. OWN
@@ -50,15 +49,18 @@ end
 
 local out, count = {}, 0
 local turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
-while count < most do
+while count < most and #passed < PASSED_MOST do
   local served = first_in_turn()
   if not served then break end
   local payee, payees = served.payee, served.base .. 'payees'
   local ready = served.base .. 'ready:' .. payee
-  local id = redis.call('ZPOPMIN', ready)[1]
+  local id, deadline = unpack(redis.call('ZPOPMIN', ready))
   local key = id and record_key(id)
-  local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again', 'kind', 'approval')
-  if f and f[1] == 'ready' then
+  local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again', 'kind', 'approval',
+    't_claimed')
+  if f and f[1] == 'ready' and awaits and is_before_epoch(tonumber(f[9] or '0')) then
+    passed[#passed + 1] = { payees = payees, payee = payee, ready = ready, deadline = deadline, id = id }
+  elseif f and f[1] == 'ready' then
     local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
       approval = f[8], is_popped = true }
     advance(r, 'taken', 'lane', lane)
@@ -81,5 +83,12 @@ while count < most do
     redis.call('ZREM', payees, payee)
   end
 end
-if count > 0 then redis.call('SET', prefix .. 'turn', string.format('%.0f', turn)) end
+for _, one in ipairs(passed) do
+  redis.call('ZADD', one.ready, one.deadline, one.id)
+  if not redis.call('ZSCORE', one.payees, one.payee) then
+    turn = turn + 1
+    redis.call('ZADD', one.payees, turn, one.payee)
+  end
+end
+if count > 0 or #passed > 0 then redis.call('SET', prefix .. 'turn', string.format('%.0f', turn)) end
 return out

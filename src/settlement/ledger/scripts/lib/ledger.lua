@@ -29,6 +29,21 @@ local function now()
   return clock
 end
 
+-- Whether the ledger went back, and processes that lived before may still have to say again what they told. `ms` is
+-- for those that it does not know of any more.
+local function is_awaiting(ms)
+  if epoch[3] ~= '1' then return false end
+  local since = now() - tonumber(epoch[2])
+  -- Below zero where the clock was set back meanwhile.
+  if since >= 0 and since < ms then return true end
+  return redis.call('EXISTS', prefix .. 'awaited') == 1
+end
+
+-- Whether a claim is older than the last time the ledger went back.
+local function is_before_epoch(claimed_at)
+  return claimed_at < tonumber(epoch[2] or '0')
+end
+
 local function split(text, separator)
   local parts, from = {}, 1
   if text == '' then return parts end
@@ -164,10 +179,19 @@ local function reserve(r)
     '_s', tonumber(f[3] or '0') + (r.kind == 's' and 1 or 0))
 end
 
+-- Whether what is reserved for an authorization is of a newer claim of it: an older one may have come back with a ledger
+-- that went back.
+local function is_of_another(r)
+  local live = redis.call('HGET', index_key(r.auth), 'live')
+  if not live or live == r.id then return false end
+  local f = redis.call('HMGET', record_key(live), 'stage', 't_finished')
+  return f[1] and f[1] ~= 'included' and not f[2]
+end
+
 local function release(r)
   local key = in_flight_key(r)
   local entry = redis.call('HGET', key, r.auth)
-  if not entry then return end
+  if not entry or is_of_another(r) then return end
   if string.sub(entry, 1, 1) == 'a' and redis.call('GET', own_transaction_key(r.payer)) == r.auth then
     redis.call('DEL', own_transaction_key(r.payer))
   end
@@ -551,9 +575,3 @@ local function is_unsure(r, ms)
   return r.claimed_at < from
 end
 
--- How long ago the ledger went back to what it holds of this record; nil where it did not.
-local function since_went_back(r)
-  local at = tonumber(epoch[2] or '0')
-  if r.claimed_at >= at then return nil end
-  return now() - at
-end

@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { Presence } from './presence.js';
+
+const CHAIN_ID = 56;
+
+function aWorld() {
+  const spoken: boolean[] = [];
+  const heard: number[] = [];
+  const says: (() => void)[] = [];
+  const trouble: unknown[] = [];
+  let goBack: (chainId: number) => void = () => undefined;
+  const world = { isAway: false, now: 0 };
+  const presence = new Presence({
+    store: {
+      speak: (_chainId, _processId, hasSaid) => {
+        if (world.isAway) return Promise.reject(new RedisUnavailableError('speak', 'away'));
+        spoken.push(hasSaid());
+        return Promise.resolve();
+      },
+      onEpochChange: (listener) => {
+        goBack = listener;
+        return () => undefined;
+      },
+    },
+    processId: 'p',
+    answers: [0, 1].map(() => ({
+      restate: (_chainId: number, onSaid: () => void = () => undefined) => {
+        says.push(onSaid);
+        return Promise.resolve();
+      },
+      heard: (_chainId: number, at: number) => heard.push(at),
+    })),
+    onTrouble: (error) => trouble.push(error),
+    now: () => world.now,
+  });
+  return {
+    ...{ world, presence, spoken, heard, says, trouble },
+    goBack: () => {
+      goBack(CHAIN_ID);
+    },
+  };
+}
+
+describe('a process that tells requesters what became of their payments', () => {
+  it('shows a ledger that it lives before it tells anything', async () => {
+    const { presence, spoken } = aWorld();
+    await presence.start([CHAIN_ID]);
+    presence.stop();
+    expect(spoken).toEqual([true]);
+  });
+
+  it('is awaited by a ledger that went back until all of what it told was said again', async () => {
+    const { presence, spoken, says, goBack } = aWorld();
+    goBack();
+    await presence.speak(CHAIN_ID);
+    says[0]?.();
+    await presence.speak(CHAIN_ID);
+    expect(spoken).toEqual([false, false]);
+    says[1]?.();
+    expect(spoken).toEqual([false, false, true]);
+  });
+
+  it('is awaited anew when the ledger goes back once more meanwhile', async () => {
+    const { presence, spoken, says, goBack } = aWorld();
+    goBack();
+    goBack();
+    says[0]?.();
+    says[1]?.();
+    await presence.speak(CHAIN_ID);
+    expect(spoken).toEqual([false]);
+    says[2]?.();
+    says[3]?.();
+    expect(spoken).toEqual([false, true]);
+  });
+
+  it('forgets nothing of what it told while the ledger is away or was not told of it again', async () => {
+    const { world, presence, heard, says, trouble, goBack } = aWorld();
+    world.now = 1;
+    await presence.speak(CHAIN_ID);
+    world.isAway = true;
+    world.now = 2;
+    await presence.speak(CHAIN_ID);
+    world.isAway = false;
+    goBack();
+    world.now = 3;
+    await presence.speak(CHAIN_ID);
+    expect(heard).toEqual([1, 1]);
+    for (const say of says) say();
+    expect(trouble).toEqual([]);
+  });
+});
