@@ -37,6 +37,7 @@ import type { AppConfig } from './platform/config/app-config.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import { reconcilesDaily } from './platform/config/reconcile-config.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
+import { HttpModule } from './platform/http/http.module.js';
 import { OpsModule } from './platform/http/ops.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
@@ -65,6 +66,7 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         LoggerModule.forRoot(logging(config)),
+        HttpModule,
         RedisModule,
         // Guards run in this order: what there is, then who asks and how often.
         OpsModule,

@@ -5,10 +5,10 @@ import { directPosts } from './facilitator/direct-posts.js';
 import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { AccessPolicy } from './platform/http/access.js';
+import { noteArrival } from './platform/http/arrival.js';
 import { cors } from './platform/http/cors.js';
 import { answerDirectly } from './platform/http/direct-routes.js';
 import { pageHeaders } from './platform/http/page-headers.js';
-import { noteArrival } from './platform/http/request-body.js';
 import { limitServer } from './platform/http/server-limits.js';
 import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
@@ -48,6 +48,6 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get(SINGLE_PAGES, pageHeaders);
   const server: Server = app.getHttpServer();
-  limitServer(server);
   if (posts !== undefined) answerDirectly(server, { posts, steps: [...steps, noteArrival] });
+  limitServer(server);
 }

@@ -6,7 +6,6 @@ import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
-import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
 import { DECLARATION_NOTES } from '../settlement/ledger/ledger.module.js';
@@ -160,7 +159,7 @@ export class DiscoveryModule implements OnModuleDestroy {
             };
           },
         },
-        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, REPORTS, DECLARED, JsonBodyReader] : []),
+        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, REPORTS, DECLARED] : []),
         ...(isApi
           ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
           : []),

@@ -14,9 +14,10 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js';
+import { arrivalOf } from '../platform/http/arrival.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { sendJson } from '../platform/http/json.js';
-import { arrivalOf, JsonBodyReader } from '../platform/http/request-body.js';
+import { JsonBodyReader } from '../platform/http/request-body.js';
 import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
 import { describeEndpoint } from './self-description.js';
 import {

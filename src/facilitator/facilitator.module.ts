@@ -4,7 +4,6 @@ import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
-import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
 import type { LabelStore } from '../settlement/ledger/label-store.js';
@@ -67,7 +66,6 @@ export class FacilitatorModule {
             }),
         },
         ...[SettlementLookUp, VerifyErrorFilter, SettleErrorFilter],
-        JsonBodyReader,
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {
           provide: StatusService,

@@ -21,7 +21,7 @@ class FakeResponse extends EventEmitter {
   body = '';
   destroyed = false;
   writableFinished = false;
-  socket: { writable: boolean } | null = { writable: true };
+  socket: { writable: boolean; destroyed: boolean } | null = { writable: true, destroyed: false };
 
   setHeader(name: string, value: unknown): this {
     this.headers.set(name.toLowerCase(), value);
@@ -129,10 +129,23 @@ describe('an answer that sells', () => {
     expect(count()).toBe(1);
   });
 
+  // Node 20 finishes what waits when its connection breaks.
+  it('is taken back when its connection broke while it waited to be read', () => {
+    const { response, count } = sell();
+    const { socket } = response;
+    response.writableFinished = true;
+    if (socket !== null) socket.destroyed = true;
+    response.emit('close');
+    expect(count()).toBe(1);
+  });
+
   it.each<[string, (response: FakeResponse) => void]>([
     ['is destroyed', (response) => (response.destroyed = true)],
     ['has no socket', (response) => (response.socket = null)],
-    ['cannot be written to', (response) => (response.socket = { writable: false })],
+    [
+      'cannot be written to',
+      (response) => (response.socket = { writable: false, destroyed: false }),
+    ],
   ])('is taken back, and not said, when the response %s', (_, change) => {
     const { response, count } = sell(change);
     expect([count(), response.body, response.headers.size]).toEqual([1, '', 0]);
@@ -166,6 +179,12 @@ describe('the headers of an answer', () => {
 });
 
 describe('the connection of a requester', () => {
+  it('is closed for who asks after its client has hung up', async () => {
+    const response = new FakeResponse();
+    response.destroyed = true;
+    await expect(connectionOf(response.asResponse).closed).resolves.toBeUndefined();
+  });
+
   it('is closed when its client hangs up, not when it was answered', async () => {
     const [answered, hungUp] = [new FakeResponse(), new FakeResponse()];
     const first = Promise.race([
@@ -183,7 +202,7 @@ describe('the connection of a requester', () => {
     const response = new FakeResponse();
     const connection = connectionOf(response.asResponse);
     expect(connection.isWritable).toBe(true);
-    response.socket = { writable: false };
+    response.socket = { writable: false, destroyed: false };
     expect(connection.isWritable).toBe(false);
   });
 });

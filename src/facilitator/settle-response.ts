@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../platform/http/json.js';
+import { isHandedOver, whenOver } from '../platform/http/response-end.js';
 import { StatedProblem } from '../platform/http/stated-problem.js';
 import { REASONS } from '../protocol/reasons.js';
 import type { Finality } from '../settlement/model/settlement.js';
@@ -9,7 +10,7 @@ import type { SettleAnswer } from './settle/settle-answer.js';
 /** The client's side of a settle request, as its socket shows it. */
 export function connectionOf(response: ServerResponse): Connection {
   const closed = new Promise<void>((resolve) => {
-    response.on('close', () => {
+    whenOver(response, () => {
       if (!response.writableFinished) resolve();
     });
   });
@@ -33,8 +34,9 @@ export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer)
       void takeBack();
       return;
     }
-    response.on('close', () => {
-      if (!response.writableFinished) void takeBack();
+    const { socket } = response;
+    whenOver(response, () => {
+      if (!isHandedOver(response, socket)) void takeBack();
     });
   }
   if (settlementId !== undefined) response.setHeader('Settlement-Id', settlementId);

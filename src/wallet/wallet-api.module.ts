@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
-import { JsonBodyReader } from '../platform/http/request-body.js';
 import { provide } from '../platform/nest/provide.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
@@ -175,7 +174,6 @@ interface PolicySurroundings {
       (parts: OwnerAnswersParts) => new OwnerAnswers(parts),
     ),
     ...OAUTH_STORES,
-    JsonBodyReader,
     WalletBody,
     ApprovalService,
   ],

@@ -2,7 +2,6 @@ import { Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
@@ -22,7 +21,6 @@ const HEADERS_MAX_BYTES = 65_536;
   imports: [VerificationModule],
   controllers: [DoctorV2Controller, DoctorPageController],
   providers: [
-    JsonBodyReader,
     {
       provide: SafeFetch,
       inject: [AppConfig],

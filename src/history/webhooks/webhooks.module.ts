@@ -11,7 +11,6 @@ import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { PayeeAccess } from '../../platform/http/payee-access.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
 import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
@@ -126,7 +125,7 @@ export class WebhooksModule implements OnModuleDestroy {
       controllers: isApi ? [WebhooksV2Controller] : [],
       providers: [
         ...[DATABASE_PROVIDER, SECRETS],
-        ...(isApi ? [STORE, JsonBodyReader] : []),
+        ...(isApi ? [STORE] : []),
         ...(delivers ? [FETCH, JOBS, HEALTH, LANE_WATCH] : []),
       ],
       exports: delivers ? [WebhookHealth] : [],

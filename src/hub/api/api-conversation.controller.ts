@@ -56,15 +56,11 @@ export class ApiConversationController {
       sendJson(response, 200, found.length === 0 ? null : found.map((one) => one.name));
       return;
     }
-    const release = this.limits.takeStream(request);
-    try {
-      await sendJsonPieces(
-        response,
-        this.hub.conversation({ owner, id: name }, page, caller.signer === owner),
-      );
-    } finally {
-      release();
-    }
+    this.limits.takeStream(request, response);
+    await sendJsonPieces(
+      response,
+      this.hub.conversation({ owner, id: name }, page, caller.signer === owner),
+    );
   }
 }
 

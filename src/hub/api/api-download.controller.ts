@@ -138,7 +138,7 @@ export class ApiDownloadController {
     // All of it is read before a payment is settled.
     const isLong =
       price.object.size > LONG_BYTES && request.headers['payment-signature'] !== undefined;
-    const release = isLong ? this.limits.takeStream(request) : () => undefined;
+    const release = isLong ? this.limits.takeStream(request, response) : () => undefined;
     let object: StoredObject | undefined;
     try {
       object = await this.sales.open(request, response, { price, assertServed }, body);
@@ -153,14 +153,10 @@ export class ApiDownloadController {
 
   async #send(request: Request, response: Response, object: StoredObject): Promise<void> {
     // Short ones are out of memory before the next request comes.
-    const release = object.size > LONG_BYTES ? this.limits.takeStream(request) : () => undefined;
-    try {
-      await sendPayload(request, response, object, (from, length) =>
-        this.hub.read(object, from, length),
-      );
-    } finally {
-      release();
-    }
+    if (object.size > LONG_BYTES) this.limits.takeStream(request, response);
+    await sendPayload(request, response, object, (from, length) =>
+      this.hub.read(object, from, length),
+    );
   }
 }
 

@@ -39,14 +39,10 @@ export class ApiSharedController {
     if (!isOfContent(link, object.sha256))
       throw HubRefusal.gone('the file is not the one that was shared');
     this.hub.assertServed(named, object);
-    const release = this.limits.takeStream(request);
-    try {
-      const read = (from: number, length: number): AsyncGenerator<Uint8Array> =>
-        this.#bytes(link, object, from, length);
-      await sendPayload(request, response, object, read, link.once);
-    } finally {
-      release();
-    }
+    this.limits.takeStream(request, response);
+    const read = (from: number, length: number): AsyncGenerator<Uint8Array> =>
+      this.#bytes(link, object, from, length);
+    await sendPayload(request, response, object, read, link.once);
   }
 
   /** Takes back `link`, or every link of the signer where none is named. Signed by the owner. */

@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Redis } from 'ioredis';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { BodyShare } from '../../platform/http/byte-budget.js';
+import { BodyShare, LONG_BODIES } from '../../platform/http/byte-budget.js';
+import { whenOver } from '../../platform/http/response-end.js';
 import { addressGroup, customerGroup } from '../../platform/rate-limit/address-group.js';
 import {
   limitHeaders,
@@ -15,7 +16,6 @@ import { setUpOf } from '../../platform/redis/redis-watch.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
 import { type NewObject, StorageProvider } from '../storage/storage-provider.js';
-import { longBodies } from '../wire/body-reader.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Headroom } from './headroom.js';
 import { Reservation } from './reservation.js';
@@ -78,13 +78,15 @@ export class HubLimits {
   }
 
   /**
-   * A place among the long answers under way.
+   * A place among the long answers under way, until this one is read or its client has gone.
    *
-   * @returns gives it back.
+   * @returns gives it back before that.
    * @throws HubRefusal when there is none.
    */
-  takeStream(request: Request): () => void {
-    return this.#streams.take(customerGroup(request.ip));
+  takeStream(request: Request, response: Response): () => void {
+    const release = this.#streams.take(customerGroup(request.ip));
+    whenOver(response, release);
+    return release;
   }
 
   /**
@@ -101,7 +103,7 @@ export class HubLimits {
         disk: this.#disk,
         index: this.#index,
         entryBytes: ENTRY_BYTES + (versions > 0 ? VERSION_BYTES : 0),
-        memory: new BodyShare(longBodies),
+        memory: new BodyShare(LONG_BODIES),
         heldOf: (bytes) => this.storage.heldOf(bytes),
         assertQuota: (whose, bytes) => this.#assertQuota(whose, bytes),
         assertCount: (object, others) => this.#assertCount(object, others),

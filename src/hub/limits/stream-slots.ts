@@ -14,9 +14,13 @@ export class StreamSlots {
   readonly #byAddress = new Map<string, number>();
   #all = 0;
 
+  get taken(): number {
+    return this.#all;
+  }
+
   /**
    * @param address - of the reader, by the group it belongs to.
-   * @returns gives the place back; to be called once.
+   * @returns gives the place back, once.
    * @throws HubRefusal when too many are under way.
    */
   take(address: string): () => void {
@@ -25,7 +29,10 @@ export class StreamSlots {
     if (this.#all >= ALL_MAX) throw HubRefusal.unavailable('too many downloads; try again');
     this.#all += 1;
     this.#byAddress.set(address, own + 1);
+    let isHeld = true;
     return () => {
+      if (!isHeld) return;
+      isHeld = false;
       this.#all -= 1;
       const left = (this.#byAddress.get(address) ?? 0) - 1;
       if (left > 0) this.#byAddress.set(address, left);

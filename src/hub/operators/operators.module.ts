@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { TakedownsController } from './takedowns.controller.js';
 import { Takedowns } from './takedowns.service.js';
 
 /** Imported only where API keys are in use: without them the routes are not there rather than open. */
-@Module({ controllers: [TakedownsController], providers: [Takedowns, JsonBodyReader] })
+@Module({ controllers: [TakedownsController], providers: [Takedowns] })
 export class HubOperatorsModule {}

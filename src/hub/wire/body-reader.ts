@@ -1,13 +1,12 @@
 import type { Request } from 'express';
-import { BodyShare, ByteBudget } from '../../platform/http/byte-budget.js';
+import { BodyShare, LONG_BODIES } from '../../platform/http/byte-budget.js';
+import { whenOver } from '../../platform/http/response-end.js';
 import { HubRefusal } from './hub-refusal.js';
 import { Pace } from './pace.js';
 
 /** Bytes of a form that asks for something. */
 export const FORM_MAX_BYTES = 65_536;
 export const CROWD_RETRY_SECONDS = 1;
-/** Of long bodies that are in memory at a time, until they are answered. */
-export const longBodies = new ByteBudget(67_108_864);
 /** How far beyond the limit a body is read and thrown away, so that its sender reads the answer. */
 const DRAIN_FACTOR = 4;
 const SLOW_STATUS = 408;
@@ -68,10 +67,8 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
-    const share = new BodyShare(longBodies);
-    request.res?.on('close', () => {
-      share.release();
-    });
+    const share = new BodyShare(LONG_BODIES);
+    const { res: response } = request;
     const pace = new Pace();
     const wait = (): void => {
       pace.wait(() => {
@@ -125,6 +122,11 @@ export function readBody(request: Request, maxBytes: number): Promise<Buffer> {
     };
     wait();
     request.on('data', take).on('end', end).on('close', broken).on('error', broken);
+    if (response !== undefined) {
+      whenOver(response, () => {
+        share.release();
+      });
+    }
     // It may have broken off before anybody looked.
     if (request.destroyed && !request.complete) broken();
   });

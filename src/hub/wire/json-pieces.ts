@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
+import { whenOver } from '../../platform/http/response-end.js';
 import { limitSilence } from './slow-reader.js';
 
 /** Small pieces go out together. */
@@ -23,6 +24,9 @@ export async function sendJsonPieces(
 
 async function sendAll(response: Response, pieces: AsyncGenerator<string>): Promise<void> {
   let gathered = '';
+  const closed = new Promise<void>((resolve) => {
+    whenOver(response, resolve);
+  });
   const begin = (): void => {
     if (response.headersSent) return;
     response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
@@ -35,7 +39,7 @@ async function sendAll(response: Response, pieces: AsyncGenerator<string>): Prom
     begin();
     const isTaken = response.write(gathered);
     gathered = '';
-    if (!isTaken) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!isTaken) await Promise.race([once(response, 'drain'), closed]);
   }
   begin();
   response.end(gathered);

@@ -5,7 +5,6 @@ import { OperatorHistoryModule } from '../../history/operators/operator-history.
 import { SettlementPasts } from '../../history/operators/settlement-past.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { provide } from '../../platform/nest/provide.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import {
@@ -31,7 +30,6 @@ import { type LifeParts, SettlementLives } from './settlement-life.js';
     ...[AdminPageController, AdminHistoryController, AdminCatalogueController, AdminController],
   ],
   providers: [
-    JsonBodyReader,
     provide(
       AdminService,
       {

@@ -12,6 +12,10 @@ export class ByteBudget {
     this.#left = maxBytes;
   }
 
+  get left(): number {
+    return this.#left;
+  }
+
   /** @returns `false`, and takes nothing, where there are not that many left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false;
@@ -24,30 +28,34 @@ export class ByteBudget {
   }
 }
 
+/** Of all doors of this process together, until the requests are answered. */
+export const LONG_BODIES = new ByteBudget(67_108_864);
+
 /** The part of a budget that one body takes as it arrives. */
 export class BodyShare {
   #size = 0;
   #taken = 0;
+  #isOver = false;
 
-  constructor(private readonly budget: ByteBudget) {}
+  constructor(
+    private readonly budget: ByteBudget,
+    private readonly freeBytes = FREE_BODY_BYTES,
+  ) {}
 
-  /** @returns whether there is room for a piece of the body. */
+  /** @returns whether there is room for a piece of the body; never once it was released. */
   add(bytes: number): boolean {
+    if (this.#isOver) return false;
     this.#size += bytes;
-    const more = Math.max(0, this.#size - FREE_BODY_BYTES) - this.#taken;
+    const more = Math.max(0, this.#size - this.freeBytes) - this.#taken;
     if (more <= 0) return true;
     if (!this.budget.take(more)) return false;
     this.#taken += more;
     return true;
   }
 
-  /** @returns whether there is room for a body of so many bytes in all. */
-  grow(bytes: number): boolean {
-    return bytes <= this.#size || this.add(bytes - this.#size);
-  }
-
   /** To be called when the body, and what was made of it, is out of use. */
   release(): void {
+    this.#isOver = true;
     this.budget.giveBack(this.#taken);
     this.#taken = 0;
   }

@@ -1,32 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import {
   BadRequestException,
   HttpException,
   HttpStatus,
   Injectable,
+  PayloadTooLargeException,
   RequestTimeoutException,
+  UnsupportedMediaTypeException,
 } from '@nestjs/common';
-import { raw, type Request, type RequestHandler, type Response } from 'express';
 import { AppConfig } from '../config/app-config.js';
-import { BodyShare, ByteBudget } from './byte-budget.js';
-import type { Step } from './step.js';
-
-/** The moment a request began to arrive, noted before its body is read. */
-const ARRIVED_AT = Symbol('arrivedAt');
-
-interface TimedRequest extends IncomingMessage {
-  [ARRIVED_AT]?: number;
-}
-
-export const noteArrival: Step = (request: TimedRequest, _response, next) => {
-  request[ARRIVED_AT] = Date.now();
-  next();
-};
-
-/** Milliseconds since the epoch. */
-export function arrivalOf(request: IncomingMessage): number {
-  return (request as TimedRequest)[ARRIVED_AT] ?? Date.now();
-}
+import { BodyShare, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
+import { hasFewBrackets } from './json-brackets.js';
+import { whenOver } from './response-end.js';
 
 /**
  * Milliseconds a body may take to arrive. The largest takes a tenth of it on a slow line; who sends it
@@ -34,31 +21,43 @@ export function arrivalOf(request: IncomingMessage): number {
  */
 const BODY_TIMEOUT_MS = 10_000;
 
-/** Of long bodies at a time, and of what is made of them, until they are answered. */
-const LONG_BODIES_BYTES = 67_108_864;
-
 const CROWD_RETRY_SECONDS = 1;
+
+/** Nothing that is sent to a facilitator or a wallet comes near them. */
+const BRACKETS = { maxDepth: 64, maxCount: 20_000 } as const;
+/** Brackets in so few bytes cost less than what every body costs. */
+const FEW_BYTES = 16_384;
+
+/** How a compressed body is read: by the name of its encoding. */
+const INFLATERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+/** What a decompressor takes for itself. */
+const INFLATER_BYTES = 65_536;
+/** What a compressed body may become, in times of what was sent; a short one becomes what it is. */
+const INFLATED_TIMES_MAX = 32;
 
 /** Reads x402 bodies. Guards have run by then: nothing is read for who may not ask. */
 @Injectable()
 export class JsonBodyReader {
-  readonly #read: RequestHandler;
-
   readonly #maxBytes: number;
-  readonly #budget: ByteBudget;
 
   constructor({ bodyMaxBytes }: AppConfig) {
     this.#maxBytes = bodyMaxBytes;
-    this.#budget = new ByteBudget(Math.max(LONG_BODIES_BYTES, bodyMaxBytes));
-    // Of any content type: clients that name another one than JSON still send JSON.
-    this.#read = raw({ type: () => true, limit: bodyMaxBytes });
   }
 
   /** @throws HttpException when the body is not JSON, is too large or does not come. */
   async json(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
-    const body = await this.#arrive(request as Request, response as Response);
-    if (!Buffer.isBuffer(body) || body.length === 0) {
+    const body = await this.#arrive(request, response);
+    if (body.length === 0) {
       throw new BadRequestException('The body is empty; a JSON object is expected.');
+    }
+    if (body.length > FEW_BYTES && !hasFewBrackets(body, BRACKETS)) {
+      throw new BadRequestException(
+        'The body is nested too deep, or has too many objects and lists.',
+      );
     }
     try {
       return JSON.parse(body.toString('utf8')) as unknown;
@@ -67,69 +66,156 @@ export class JsonBodyReader {
     }
   }
 
-  #arrive(request: Request, response: Response): Promise<unknown> {
-    const share = new BodyShare(this.#budget);
-    response.on('close', () => {
-      share.release();
-    });
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        leave(new RequestTimeoutException('The body did not arrive in time.'));
-      }, BODY_TIMEOUT_MS);
-      const refuse = (error: unknown): void => {
-        clearTimeout(timer);
-        reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
-      };
-      /** What still comes belongs to no request. */
-      const leave = (error: HttpException): void => {
-        if (!response.headersSent) response.setHeader('Connection', 'close');
-        refuse(error);
-      };
-      const refuseCrowd = (): void => {
-        request.pause();
-        if (!response.headersSent) response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
-        leave(new HttpException('Too many long bodies at once.', HttpStatus.TOO_MANY_REQUESTS));
-      };
-      const done = (error?: unknown, body?: unknown): void => {
-        clearTimeout(timer);
-        if (error !== undefined) refuse(error);
-        // One that was sent compressed takes what it is without that.
-        else if (Buffer.isBuffer(body) && !share.grow(body.length)) refuseCrowd();
-        else resolve(body);
-      };
-      if (isPlain(request, this.#maxBytes)) readPlain(request, done);
-      else {
-        void this.#read(request, response, (error?: unknown) => {
-          done(error, request.body);
-        });
-      }
-      request.on('data', (piece: Buffer) => {
-        if (!share.add(piece.length)) refuseCrowd();
-      });
-    });
+  #arrive(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+    const makeInflater = inflaterFor(request);
+    if (Number(request.headers['content-length'] ?? 0) > this.#maxBytes) {
+      throw new PayloadTooLargeException();
+    }
+    const body = new ArrivingBody(request, response, this.#maxBytes);
+    return makeInflater === undefined ? body.plain() : body.inflated(makeInflater);
   }
 }
 
-/** Of a length that is told and allowed, and as it is: nearly all there are. */
-function isPlain({ headers }: IncomingMessage, maxBytes: number): boolean {
-  const length = headers['content-length'];
-  return (
-    length !== undefined &&
-    Number(length) <= maxBytes &&
-    headers['content-encoding'] === undefined &&
-    headers['transfer-encoding'] === undefined
+/** One body on its way in. It ends once: whole, refused, or with its connection. */
+class ArrivingBody {
+  readonly #timer: NodeJS.Timeout;
+  readonly #outcome: Promise<Buffer>;
+  readonly #chunks: Buffer[] = [];
+  #resolve: (body: Buffer) => void = () => undefined;
+  #reject: (error: HttpException) => void = () => undefined;
+  #isEnded = false;
+  #inflater: Transform | undefined;
+  /** Bytes as they came, and as they are kept. */
+  #received = 0;
+  #size = 0;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly maxBytes: number,
+  ) {
+    this.#outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#timer = setTimeout(() => {
+      this.#leave(new RequestTimeoutException('The body did not arrive in time.'));
+    }, BODY_TIMEOUT_MS);
+    request.on('error', () => {
+      this.#refuse(cutOff());
+    });
+  }
+
+  plain(): Promise<Buffer> {
+    const share = this.#share(FREE_BODY_BYTES);
+    this.request
+      .on('data', (chunk: Buffer) => {
+        this.#take(chunk, share);
+      })
+      .on('end', () => {
+        this.#end();
+      });
+    return this.#outcome;
+  }
+
+  /** All of it counts: its client has hardly sent anything for it. */
+  inflated(makeInflater: () => Transform): Promise<Buffer> {
+    const share = this.#share(0);
+    if (this.#isEnded) return this.#outcome;
+    if (!share.add(INFLATER_BYTES)) {
+      this.#refuseCrowd();
+      return this.#outcome;
+    }
+    this.request.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length;
+    });
+    this.#inflater = makeInflater()
+      .on('data', (chunk: Buffer) => {
+        const isTooMuch =
+          this.#size + chunk.length > FREE_BODY_BYTES + this.#received * INFLATED_TIMES_MAX;
+        if (isTooMuch) this.#refuse(inflatesTooMuch());
+        else this.#take(chunk, share);
+      })
+      .on('end', () => {
+        this.#end();
+      })
+      .on('error', () => {
+        this.#refuse(new BadRequestException('The body is not what its Content-Encoding says.'));
+      });
+    this.request.pipe(this.#inflater);
+    return this.#outcome;
+  }
+
+  /** A part of the budget, until the request is answered or its connection closed. */
+  #share(freeBytes: number): BodyShare {
+    const share = new BodyShare(LONG_BODIES, freeBytes);
+    whenOver(this.response, () => {
+      this.#refuse(cutOff());
+      share.release();
+    });
+    return share;
+  }
+
+  #take(chunk: Buffer, share: BodyShare): void {
+    if (this.#isEnded) return;
+    this.#size += chunk.length;
+    if (this.#size > this.maxBytes) this.#refuse(new PayloadTooLargeException());
+    else if (share.add(chunk.length)) this.#chunks.push(chunk);
+    else this.#refuseCrowd();
+  }
+
+  #end(): void {
+    if (this.#isEnded) return;
+    this.#stop();
+    const [first] = this.#chunks;
+    const isOne = this.#chunks.length === 1 && first !== undefined;
+    this.#resolve(isOne ? first : Buffer.concat(this.#chunks));
+  }
+
+  #refuse(error: HttpException): void {
+    if (this.#isEnded) return;
+    this.#stop();
+    this.#chunks.length = 0;
+    this.#reject(error);
+  }
+
+  /** What still comes belongs to no request. */
+  #leave(error: HttpException): void {
+    if (!this.response.headersSent) this.response.setHeader('Connection', 'close');
+    this.#refuse(error);
+  }
+
+  #refuseCrowd(): void {
+    if (!this.response.headersSent) this.response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
+    this.#leave(new HttpException('Too many long bodies at once.', HttpStatus.TOO_MANY_REQUESTS));
+    this.request.pause();
+  }
+
+  #stop(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    if (this.#inflater === undefined) return;
+    // What is left of the body is read on and thrown away, so that the connection can be used again.
+    this.request.unpipe(this.#inflater).resume();
+    this.#inflater.destroy();
+  }
+}
+
+function cutOff(): BadRequestException {
+  return new BadRequestException('The body was cut off.');
+}
+
+function inflatesTooMuch(): BadRequestException {
+  return new BadRequestException(
+    `The body inflates to more than ${INFLATED_TIMES_MAX} times its size.`,
   );
 }
 
-/** Node lets through as many bytes as were told, and closes the request when there are fewer. */
-function readPlain(request: IncomingMessage, done: (error?: unknown, body?: Buffer) => void): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    const [first] = chunks;
-    done(undefined, chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
-  });
-  request.on('error', () => {
-    done(new BadRequestException('The body was cut off.'));
-  });
+/** @throws UnsupportedMediaTypeException */
+function inflaterFor({ headers }: IncomingMessage): (() => Transform) | undefined {
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding === 'identity') return undefined;
+  const inflater = Object.hasOwn(INFLATERS, encoding) ? INFLATERS[encoding] : undefined;
+  if (inflater === undefined) throw new UnsupportedMediaTypeException();
+  return inflater;
 }

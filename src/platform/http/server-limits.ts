@@ -1,4 +1,6 @@
 import type { Server } from 'node:http';
+import { answerInTurn } from './answer-in-turn.js';
+import { limitUnread } from './unread-answers.js';
 
 /** From the first byte of a request to the last of its headers. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -9,11 +11,17 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** How often Node looks for connections that have taken too long; half a minute when not set. */
 const CHECK_INTERVAL_MS = 2000;
 
-/** Times after which a slow client has to go. To be set before the server listens. */
+/**
+ * What one connection may cost, the same for every server: times after which a slow client has to go, one
+ * answer at a time, and a bound on answers that are not read. To be called before the server listens and when it
+ * has its listeners.
+ */
 export function limitServer(server: Server): void {
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   // An option of createServer, which Nest calls; the server reads it when it begins to listen.
   Object.assign(server, { connectionsCheckingInterval: CHECK_INTERVAL_MS });
+  answerInTurn(server);
+  limitUnread(server);
 }

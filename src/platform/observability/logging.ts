@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Params, PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../config/app-config.js';
+import { isHandedOver } from '../http/response-end.js';
 import { routeOf } from '../http/route.js';
 import type { Step } from '../http/step.js';
 import { describeError } from './error-description.js';
@@ -68,10 +69,10 @@ export function requestLog(logger: PinoLogger, observer: ResponseObserver): Step
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     response.setHeader('X-Request-Id', id);
     const begun = performance.now();
-    const { method } = request;
+    const { method, socket } = request;
     const path = pathOf(request);
     response.on('close', () => {
-      const status = response.writableFinished ? response.statusCode : undefined;
+      const status = isHandedOver(response, socket) ? response.statusCode : undefined;
       observer.responded(routeOf(request), status);
       const line = {
         requestId: id,

@@ -1,4 +1,5 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { isHandedOver } from '../http/response-end.js';
 import { routeOf } from '../http/route.js';
 import type { Step } from '../http/step.js';
 import { contextOf, traceparentOf, tracer } from './tracer.js';
@@ -15,6 +16,7 @@ export const traceRequests: Step = (request, response, next) => {
   const own = trace.setSpan(parent, span);
   const said = traceparentOf(own);
   if (said !== undefined) response.setHeader('traceparent', said);
+  const { socket } = request;
   response.once('close', () => {
     const route = routeOf(request);
     if (route !== undefined) span.updateName(`${method} ${route}`);
@@ -22,7 +24,7 @@ export const traceRequests: Step = (request, response, next) => {
     span.setAttributes({
       'http.request.method': method,
       ...(route !== undefined && { 'http.route': route }),
-      ...(response.writableFinished && { 'http.response.status_code': response.statusCode }),
+      ...(isHandedOver(response, socket) && { 'http.response.status_code': response.statusCode }),
       ...(typeof settlementId === 'string' && { 'x402.settlement.id': settlementId }),
     });
     // By the conventions of OpenTelemetry what the caller did wrong is no error of the server.

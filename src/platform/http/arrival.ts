@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import type { Step } from './step.js';
+
+const ARRIVED_AT = Symbol('arrivedAt');
+
+interface TimedRequest extends IncomingMessage {
+  [ARRIVED_AT]?: number;
+}
+
+/** Notes the moment a request began to arrive; one that waited for its turn has it noted already. */
+export function markArrival(request: TimedRequest): void {
+  request[ARRIVED_AT] = arrivalOf(request);
+}
+
+export const noteArrival: Step = (request, _response, next) => {
+  markArrival(request);
+  next();
+};
+
+/** Milliseconds since the epoch. */
+export function arrivalOf(request: IncomingMessage): number {
+  return (request as TimedRequest)[ARRIVED_AT] ?? Date.now();
+}

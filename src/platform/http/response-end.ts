@@ -1,0 +1,18 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Calls once when a response is answered or its connection closed, at once where it is already. */
+export function whenOver(response: ServerResponse, release: () => void): void {
+  if (response.destroyed) release();
+  else response.once('close', release);
+}
+
+/**
+ * Whether the last byte of a response that has closed was handed to the system. By `writableFinished` alone Node
+ * 20 says so of all that waits when the connection breaks.
+ *
+ * @param socket - that of the response before it closed.
+ */
+export function isHandedOver(response: ServerResponse, socket: Socket | null): boolean {
+  return response.writableFinished && socket?.destroyed === false;
+}
