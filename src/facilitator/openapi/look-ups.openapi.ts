@@ -94,8 +94,8 @@ export const LOOK_UPS: Record<string, JsonObject> = {
       summary:
         'Settlements of a transaction or a payment identifier, the one of an authorization, or a seller’s list',
       description:
-        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: what neither the ledger nor the ' +
-        'archive knows the chain is asked for. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`. ' +
+        'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: for what neither the ledger nor the ' +
+        'archive knows the chain is asked. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`. ' +
         'Without any of these it lists what was paid to the payees of an API key with the scope `history`, ' +
         'newest first, from the history in PostgreSQL.',
       security: KEY_IF_IN_USE,

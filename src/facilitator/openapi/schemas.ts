@@ -268,7 +268,7 @@ const ANSWERS = {
       source: { type: 'string', const: 'chain' },
       used: { type: 'boolean' },
       paid: { type: 'boolean' },
-      payment: object({ payTo: text, amount: atomicUnits }),
+      payment: { type: 'object', additionalProperties: text },
       method,
       transaction: hash,
       block: object({ number: atomicUnits }),
@@ -281,7 +281,10 @@ const ANSWERS = {
   ),
   Settlements: object(
     {
-      settlements: { type: 'array', items: schemaRef('Settlement') },
+      settlements: {
+        type: 'array',
+        items: { anyOf: [schemaRef('Settlement'), schemaRef('ChainUse')] },
+      },
       nextCursor: { ...text, description: 'Of a list: where its next page begins.' },
     },
     ['settlements'],

@@ -124,10 +124,8 @@ function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleCont
       const answers = past.view === undefined ? blank : blank.of(past.view.id);
       return say(answers.failure('duplicate_settlement', past.view?.transaction));
     }
-    case 'failed': {
-      const { id, reason, transaction } = past.view;
-      return say(blank.of(id).failure(reason ?? reasons.transactionFailed, transaction));
-    }
+    case 'failed':
+      return say(blank.of(past.view.id).failed(past.view, reasons.transactionFailed));
     case 'paid': {
       const { view } = past;
       const answers = blank.of(view.id);

@@ -247,10 +247,9 @@ export class RequesterWait {
 
   #failed(view: SettlementView): Waited {
     const { answers, unknownFailure, withdrawals } = this.options;
-    const reason = view.reason ?? unknownFailure;
     const isOver = view.state === 'withdrawn';
-    if (isOver) withdrawals.note({ ref: this.ref, reason });
-    return answered(answers.failure(reason, view.transaction), isOver);
+    if (isOver) withdrawals.note({ ref: this.ref, reason: view.reason ?? unknownFailure });
+    return answered(answers.failed(view, unknownFailure), isOver);
   }
 
   #isOfAnother(view: SettlementView): boolean {

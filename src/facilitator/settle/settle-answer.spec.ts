@@ -46,6 +46,20 @@ describe('the answer to a settle', () => {
     expect(hashes).toEqual([TX, TX, TX, TX]);
   });
 
+  it('to a payment that a stranger presented says by which transaction its payee was paid', () => {
+    const foreign = aSettlementView({
+      state: 'foreign',
+      isPaid: false,
+      transaction: TX,
+      logIndex: 3,
+    });
+    const used = 'permit2_invalid_nonce';
+    expect(answersTo().failed(foreign, used)).toMatchObject({ paidBy: TX });
+    for (const other of [{ logIndex: undefined }, { state: 'reverted' as const }]) {
+      expect(answersTo().failed({ ...foreign, ...other }, used)).not.toHaveProperty('paidBy');
+    }
+  });
+
   it('names no payer that could not be read, and the claim once there is one', () => {
     const answers = new SettleAnswers(
       { networkAsSent: '', payerAsSent: undefined },

@@ -62,6 +62,19 @@ export class SettleAnswers {
     );
   }
 
+  /**
+   * Of a settlement that has failed.
+   *
+   * @param unknown - where it is not known why.
+   */
+  failed({ state, reason, transaction, logIndex }: SettlementView, unknown: Reason): SettleAnswer {
+    const answer = this.failure(reason ?? unknown, transaction);
+    const isPaidElsewhere = state === 'foreign' && logIndex !== undefined;
+    return isPaidElsewhere && transaction !== undefined
+      ? { ...answer, paidBy: transaction }
+      : answer;
+  }
+
   /** Non-terminal: a transaction was sent, its outcome is not known yet. */
   pending(transaction: Hex): SettleAnswer {
     return this.failure('settlement_pending', transaction);

@@ -232,8 +232,7 @@ export class SettleService {
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
     if (isFailure(known)) {
-      const reason = known.reason ?? reasons.transactionFailed;
-      return { answer: answers.failure(reason, known.transaction) };
+      return { answer: answers.failed(known, reasons.transactionFailed) };
     }
     const { chainId, amount } = request.payment.requirements;
     if (known.settledAmount !== undefined && known.settledAmount !== amount) {

@@ -31,7 +31,7 @@ import { markSimulated, simulationAsked } from '../simulation/simulation-request
 import { LookUpErrorFilter } from './look-up-error.filter.js';
 import { readSettlementQuery, type SettlementQuery } from './settlement-query.js';
 import { SettlementWaits, WAIT_SECONDS_MAX } from './settlement-waits.js';
-import { authorizationIdsOf, StatusService } from './status.service.js';
+import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
 @Controller('v2/settlements')
@@ -121,9 +121,15 @@ export class SettlementsV2Controller {
   }
 
   /** The hash itself says whether it is one of a transaction that never was. */
-  async #byTransaction(hash: Hex, response: Response): Promise<readonly SettlementStatus[]> {
+  async #byTransaction(
+    hash: Hex,
+    response: Response,
+  ): Promise<readonly (SettlementStatus | ChainUse)[]> {
     const id = simulatedIdOfHash(hash);
-    if (id === undefined) return this.status.byTransaction(hash);
+    if (id === undefined) {
+      const carried = await this.status.byTransaction(hash);
+      return carried.length > 0 ? carried : this.status.usesIn(hash);
+    }
     markSimulated(response);
     const played = await this.simulated.byId(id);
     return played === undefined ? [] : [played];

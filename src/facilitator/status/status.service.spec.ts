@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
+import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
+import { settlementCall } from '../../protocol/evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
+import {
+  AUTHORIZATION_CANCELED_TOPIC,
+  AUTHORIZATION_USED_TOPIC,
+  TRANSFER_TOPIC,
+} from '../../protocol/evm/logs.js';
+import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
@@ -187,6 +196,54 @@ describe('a look-up of what the ledger does not know', () => {
       used: false,
       paid: false,
     });
+  });
+});
+
+describe('a look-up by a transaction that carries no settlement', () => {
+  const authorization = anEip3009Authorization();
+  const { from, nonce, to, value } = authorization;
+  const transfer = {
+    ...{ address: TOKEN, data: `0x${uintWord(value)}`, logIndex: 1 },
+    topics: [TRANSFER_TOPIC, `0x${addressWord(from)}`, `0x${addressWord(to)}`],
+  };
+  const used = (topic: Hex) => ({
+    ...{
+      address: TOKEN,
+      data: '0x',
+      logIndex: 0,
+      topics: [topic, `0x${addressWord(from)}`, nonce],
+    },
+  });
+  const uses = (logs: readonly object[], isSuccess = true) => {
+    const view = {
+      receipt: () => Promise.resolve({ isSuccess, blockNumber: 7n, logs }),
+      transaction: () =>
+        Promise.resolve({ to: TOKEN, input: settlementCall(authorization, TOKEN).data }),
+    };
+    const chain = {
+      ...{ chainId: 56, schemeContracts: DEFAULT_SCHEME_CONTRACTS },
+      withView: (work: (one: typeof view) => unknown) => work(view),
+    };
+    const chains = { all: [{ chainId: 56 }], get: () => chain } as unknown as ChainRegistry;
+    return new StatusService({} as SettlementQueries, chains, labels).usesIn(TX);
+  };
+
+  it('names what a stranger presented, and whether the payee was paid', async () => {
+    const use = {
+      ...{ source: 'chain', used: true, method: 'eip3009', transaction: TX },
+      block: { number: '7' },
+      payment: {
+        ...{ network: 'eip155:56', asset: TOKEN, payer: from, payTo: to },
+        ...{ amount: value.toString(), nonce: BigInt(nonce).toString() },
+      },
+    };
+    const paid = [used(AUTHORIZATION_USED_TOPIC), transfer];
+    expect(await uses(paid)).toEqual([{ ...use, paid: true }]);
+    expect(await uses([used(AUTHORIZATION_CANCELED_TOPIC), transfer])).toEqual([
+      { ...use, paid: false },
+    ]);
+    expect(await uses([used(AUTHORIZATION_USED_TOPIC)])).toEqual([{ ...use, paid: false }]);
+    expect(await uses([], false)).toEqual([]);
   });
 });
 

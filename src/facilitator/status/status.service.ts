@@ -5,11 +5,14 @@ import {
 } from '../../platform/chain/authorization-use.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { movedBy } from '../../platform/chain/use-search/moved.js';
 import { within } from '../../platform/concurrency/timing.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { presentedAuthorizations } from '../../protocol/schemes/presented.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
@@ -25,10 +28,15 @@ export interface ChainStatus {
   readonly used: boolean;
   /** Whether its transaction shows that it moved what was signed, and what it moved. */
   readonly paid: boolean;
-  readonly payment?: { readonly payTo: Address; readonly amount: string };
+  readonly payment?: Readonly<Record<string, string>>;
   readonly method?: TransferMethod;
   readonly transaction?: string;
   readonly block?: { readonly number: string };
+}
+
+/** An authorization that a transaction used which is not ours. */
+export interface ChainUse extends ChainStatus {
+  readonly payment: Readonly<Record<string, string>>;
 }
 
 export interface AuthorizationQuery {
@@ -65,6 +73,20 @@ export class StatusService {
       return found.length === 0 ? undefined : found;
     });
     return carried.flatMap(({ found }) => found).map(statusOf);
+  }
+
+  /**
+   * The authorizations that a transaction used which carries no settlement, as the chains show them: a stranger's may have
+   * paid the payee.
+   *
+   * @throws ChainUnavailableError
+   */
+  async usesIn(transaction: Hex): Promise<readonly ChainUse[]> {
+    const used = await onAnyChain(this.#chainIds, async (chainId) => {
+      const chain = this.chains.get(chainId);
+      return chain && usesIn(chain, transaction);
+    });
+    return used.flatMap(({ found }) => found);
   }
 
   /**
@@ -149,6 +171,34 @@ async function onChain(
     };
   }
   return undefined;
+}
+
+/** More are not listed: a transaction of a stranger may carry any number. */
+const USES_MAX = 64;
+
+/** `undefined` where the chain does not have the transaction. */
+async function usesIn(chain: EvmChain, hash: Hex): Promise<readonly ChainUse[] | undefined> {
+  const [receipt, transaction] = await chain.withView((view) =>
+    Promise.all([view.receipt(hash), view.transaction(hash)]),
+  );
+  if (receipt?.isSuccess !== true || transaction === undefined) return undefined;
+  const presented = presentedAuthorizations(
+    transaction.to,
+    transaction.input,
+    chain.schemeContracts,
+  ).slice(0, USES_MAX);
+  return presented.map(({ method, token: asset, from: payer, to: payTo, amount, nonce }) => {
+    const ref = { method, asset, payer, nonce, payTo, amount };
+    return {
+      ...{ source: 'chain', used: true, method, transaction: hash },
+      paid: movedBy(ref, receipt, presented) !== undefined,
+      block: { number: receipt.blockNumber.toString() },
+      payment: {
+        ...{ network: caip2Of(chain.chainId), asset, payer, payTo },
+        ...{ amount: amount.toString(), nonce: nonce.toString() },
+      },
+    };
+  });
 }
 
 /** Who used it, as far as it can be told within the patience of a look-up. */

@@ -75,5 +75,5 @@ export interface AuthorizationUse {
   /** Index of the `Transfer` it made for exactly this payment, where its calldata shows that it did. */
   readonly logIndex: number | undefined;
   /** What it moved by this authorization, where its receipt shows that. */
-  readonly moved?: { readonly payTo: Address; readonly amount: bigint };
+  readonly moved?: { readonly payTo: Address; readonly amount: bigint; readonly logIndex: number };
 }

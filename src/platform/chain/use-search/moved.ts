@@ -33,15 +33,17 @@ export function transferOf(
  */
 export function movedBy(
   { payTo, amount, ...ref }: AuthorizationRef,
-  { logs }: Receipt,
+  { logs }: Pick<Receipt, 'logs'>,
   presented: ReturnType<typeof presentedAuthorizations>,
 ): AuthorizationUse['moved'] {
   const read = presented.find((one) => isSameAuthorization(one, ref));
+  const { useEvents, isExecutedIn } = methodNamed(ref.method);
+  const isNamed = useEvents.length > 0;
+  if (isNamed && !isExecutedIn(logs, ref)) return undefined;
   const signed = payTo === undefined || amount === undefined ? undefined : { payTo, amount };
-  const isExecuted = methodNamed(ref.method).isExecutedIn(logs, ref);
-  const moved = read === undefined ? isExecuted && signed : { payTo: read.to, amount: read.amount };
+  const moved = read === undefined ? isNamed && signed : { payTo: read.to, amount: read.amount };
   if (!moved) return undefined;
   const { asset, payer } = ref;
-  const isShown = logs.some((log) => isTransferLog(log, { asset, payer, ...moved }));
-  return isShown ? moved : undefined;
+  const shown = logs.find((log) => isTransferLog(log, { asset, payer, ...moved }));
+  return shown && { ...moved, logIndex: shown.logIndex };
 }

@@ -10,7 +10,7 @@ import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../../protocol/payment/accepted-payment.builder.js';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
+import { callOf, transferOf } from '../../../protocol/payment/payment-facts.js';
 import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
@@ -290,6 +290,30 @@ describe('ChainOutcomeResolver', () => {
           reason: 'invalid_exact_evm_nonce_already_used',
         },
       });
+    });
+
+    it('before the broadcast, by one that paid exactly this: it is refused, with the log that shows it', async () => {
+      const { payTo, amount } = transferOf(payment);
+      const ending = async (moved: AuthorizationUse['moved']): Promise<unknown> => {
+        const use = {
+          transaction: OTHER,
+          blockNumber: 5n,
+          blockHash: OTHER,
+          logIndex: undefined,
+        };
+        search = (from) =>
+          from > SENT_AT
+            ? NOT_FOUND(from)
+            : { kind: 'found', use: { ...use, ...(moved && { moved }) } };
+        return resolver.judge('a', payment, tracked(), mined(), finalized());
+      };
+      const unpaid = { id: 'a', state: 'foreign', isPaid: false, transaction: OTHER };
+      expect(await ending({ payTo, amount, logIndex: 4 })).toMatchObject({
+        ending: { ...unpaid, logIndex: 4 },
+      });
+      for (const moved of [undefined, { payTo, amount: amount + 1n, logIndex: 4 }]) {
+        expect(await ending(moved)).not.toHaveProperty('ending.logIndex');
+      }
     });
 
     it('before the broadcast, too, for as long as it takes', async () => {

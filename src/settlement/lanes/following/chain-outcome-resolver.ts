@@ -11,7 +11,12 @@ import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
+import {
+  callOf,
+  gasCapOf,
+  isExpiredAt,
+  transferOf,
+} from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
@@ -200,7 +205,12 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    return ended({ id, state: 'foreign', isPaid: false, ...place, reason: reasons.used });
+    // Presented elsewhere before ours was sent. That its payee was paid by it all the same is told with the refusal.
+    const { payTo, amount } = transferOf(payment);
+    const { moved } = use ?? {};
+    const isMoved = moved !== undefined && moved.payTo === payTo && moved.amount === amount;
+    const evidence = { ...place, ...(isMoved && { logIndex: moved.logIndex }) };
+    return ended({ id, state: 'foreign', isPaid: false, ...evidence, reason: reasons.used });
   }
 
   /**
