@@ -83,7 +83,8 @@ class Doors {
       return Promise.resolve();
     };
     response.prependOnceListener('finish', () => {
-      if (response.socket?.destroyed === false) void end();
+      const { socket } = response;
+      if (socket !== null && !socket.destroyed && socket.errored === null) void end();
     });
     sendSettleAnswer(response, {
       ...{ status: 200, body: { success: true }, settlementId: 'claim', finality: 'included' },

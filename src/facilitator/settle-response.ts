@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../platform/http/json.js';
-import { isHandedOver, whenOver } from '../platform/http/response-end.js';
+import { whenAnswered, whenOver } from '../platform/http/response-end.js';
 import { StatedProblem } from '../platform/http/stated-problem.js';
 import { REASONS } from '../protocol/reasons.js';
 import type { Finality } from '../settlement/model/settlement.js';
@@ -34,9 +34,8 @@ export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer)
       void takeBack();
       return;
     }
-    const { socket } = response;
-    whenOver(response, () => {
-      if (!isHandedOver(response, socket)) void takeBack();
+    whenAnswered(response, (isHandedOver) => {
+      if (!isHandedOver) void takeBack();
     });
   }
   if (settlementId !== undefined) response.setHeader('Settlement-Id', settlementId);

@@ -89,7 +89,7 @@ export class Reservation {
 
   #hold(bytes: number): void {
     const { memory } = this.rooms;
-    if (bytes < this.#held) memory.release();
+    if (bytes < this.#held) memory.empty();
     else if (!memory.add(bytes - this.#held)) throw HubRefusal.tooMany(CROWD_RETRY_SECONDS);
     this.#held = bytes;
   }

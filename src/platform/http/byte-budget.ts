@@ -53,10 +53,16 @@ export class BodyShare {
     return true;
   }
 
+  /** What came so far is out of memory; more may come. */
+  empty(): void {
+    this.budget.giveBack(this.#taken);
+    this.#taken = 0;
+    this.#size = 0;
+  }
+
   /** To be called when the body, and what was made of it, is out of use. */
   release(): void {
     this.#isOver = true;
-    this.budget.giveBack(this.#taken);
-    this.#taken = 0;
+    this.empty();
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { answerInTurn } from './answer-in-turn.js';
 import { aRequest, aServer, connected, ended, listening, until } from './raw-client.builder.js';
-import { isHandedOver, whenOver } from './response-end.js';
+import { whenAnswered, whenOver } from './response-end.js';
 
 const LONG = 'x'.repeat(16 * 1_048_576);
 
@@ -15,8 +15,7 @@ describe('the end of a response', () => {
   const serve = (answer: (response: ServerResponse) => void): Promise<number> => {
     ends.length = 0;
     server = aServer((_, response) => {
-      const { socket } = response;
-      whenOver(response, () => ends.push(isHandedOver(response, socket)));
+      whenAnswered(response, (isHandedOver) => ends.push(isHandedOver));
       answer(response);
     });
     answerInTurn(server);

@@ -8,7 +8,26 @@ export function whenOver(response: ServerResponse, release: () => void): void {
 }
 
 /**
- * Whether the last byte of a response that has closed was handed to the system. By `writableFinished` alone Node
+ * Tells once, when a response is over, whether its last byte was handed to the system. That is known for certain at the
+ * moment it finishes: a connection may end between that and the close of the response.
+ */
+export function whenAnswered(
+  response: ServerResponse,
+  tell: (isHandedOver: boolean) => void,
+): void {
+  const { socket } = response;
+  let isHandedOver = false;
+  response.prependOnceListener('finish', () => {
+    // Node 20 finishes what a broken connection could not take.
+    isHandedOver = socket !== null && !socket.destroyed && socket.errored === null;
+  });
+  whenOver(response, () => {
+    tell(isHandedOver);
+  });
+}
+
+/**
+ * About, for logs: whether the last byte of a response that has closed was handed to the system. By `writableFinished` alone Node
  * 20 says so of all that waits when the connection breaks.
  *
  * @param socket - that of the response before it closed.
