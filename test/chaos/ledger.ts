@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
-import { listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
+import { idempotencyKey, listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import type { ClusterGroup } from '../support/cluster-group.js';
 import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
@@ -133,6 +133,12 @@ export class Ledger {
     const key = listKey(this.chainId, 'cooling');
     const ids = await this.#redis.zrangebyscore(key, '-inf', beforeMs);
     for (const id of ids) await this.#redis.zadd(key, 'XX', 1, id);
+    // And as if its keys had been bound long ago.
+    for (const bound of await this.#redis.keys(idempotencyKey('*'))) {
+      const value = (await this.#redis.get(bound)) ?? '';
+      const at = Number(/\d+$/.exec(value)?.[0] ?? beforeMs);
+      if (at < beforeMs) await this.#redis.set(bound, value.replace(/\d+$/, '1'), 'KEEPTTL');
+    }
   }
 
   /** The hash tags of its ledger. */

@@ -22,7 +22,15 @@ import {
   rollingDeploy,
   skewedClocks,
 } from './of-processes.js';
-import { crashRedis, failOver, loseRedis, stallOne, stallRedis, swallowReply } from './of-redis.js';
+import {
+  crashRedis,
+  failOver,
+  failOverAsleep,
+  loseRedis,
+  stallOne,
+  stallRedis,
+  swallowReply,
+} from './of-redis.js';
 import { fatBatch, hostileTokens } from './of-tokens.js';
 
 export type { Fault } from './fault.js';
@@ -51,6 +59,8 @@ const WEIGHTS: readonly (readonly [number, (stage: Stage, random: SeededRandom) 
   [1, (_, random) => stallOne(random.pick(['api', 'worker']))],
   [5, (stage, random) => swallowReply(stepOf(stage, random), random.pick([0, 0, 400, 2500]))],
   [4, (stage, random) => failOver(momentOf(stage, random))],
+  // Longer than three seconds are waited in any case, and shorter than a process is awaited.
+  [2, (stage, random) => failOverAsleep(momentOf(stage, random), random.between(4000, 9000))],
   [1, () => loseRedis],
   [3, (_, random) => rpcFault(random.pick(RPC_FAULTS), random.chance(0.4))],
   [7, anyLie],
@@ -97,7 +107,11 @@ function drawOne(stage: Stage, random: SeededRandom): Fault {
 
 /** Two of a kind only disturb each other, and so do two that put Redis or settings in order again. */
 const ALONE: readonly (readonly string[])[] = [
-  [crashRedis.kind, loseRedis.kind, stallRedis.kind, 'a replica that missed the newest writes'],
+  [
+    ...[crashRedis.kind, loseRedis.kind, stallRedis.kind],
+    'a replica that missed the newest writes',
+    'a process late after a replica that missed the newest writes',
+  ],
   [keyRemoved.kind, networkRemoved.kind, budget.kind, skewedClocks.kind, rollingDeploy.kind],
   [reorg.kind, reorgAfterDeath.kind, 'a block is replaced and one node does not show it'],
 ];

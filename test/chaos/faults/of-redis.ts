@@ -1,7 +1,11 @@
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { delay, within } from '../client.js';
 import { describeMoment, type Moment } from '../fleet.js';
 import type { Role } from '../slot.js';
+import type { Stage } from '../stage.js';
 import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+
+const MISSED_THE_NEWEST = 'a replica that missed the newest writes';
 
 export const crashRedis: Fault = {
   kind: 'Redis killed and restarted',
@@ -68,20 +72,42 @@ export const swallowReply = (step: string, silentMs: number): Fault => ({
  * since is lost, and every process lives on.
  */
 export const failOver = (moment: Moment): Fault => ({
-  kind: 'a replica that missed the newest writes',
+  kind: MISSED_THE_NEWEST,
   name: `a replica promoted that was cut off ${describeMoment(moment)}`,
+  run: (stage, random) => promoteOneThatMissed(stage, random, moment),
+});
+
+/** The same, and a process that has told of what is lost now sleeps meanwhile: it is late at the new primary. */
+export const failOverAsleep = (moment: Moment, ms: number): Fault => ({
+  kind: 'a process late after a replica that missed the newest writes',
+  name: `a replica promoted that was cut off ${describeMoment(moment)}, one api asleep for ${ms} ms`,
   run: async (stage, random) => {
-    const { ledger, fleet } = stage;
-    const replica = await ledger.replica();
-    let cutAt: number | undefined;
-    const cut = async (): Promise<void> => {
-      cutAt ??= Date.now();
-      await replica.cutOff();
-    };
-    await within(MOMENT_PATIENCE_MS, fleet.at(moment, cut));
-    fleet.disarm();
-    if (cutAt === undefined) await cut();
-    await delay(random.between(0, 700));
-    await stage.failOver(replica, cutAt ?? Date.now(), random.between(0, 800));
+    const sleeper = random.pick(stage.fleet.of('api'));
+    await promoteOneThatMissed(stage, random, moment, () => {
+      sleeper.freeze();
+    });
+    await delay(ms);
+    sleeper.thaw();
   },
 });
+
+async function promoteOneThatMissed(
+  stage: Stage,
+  random: SeededRandom,
+  moment: Moment,
+  before: () => void = () => undefined,
+): Promise<void> {
+  const { ledger, fleet } = stage;
+  const replica = await ledger.replica();
+  let cutAt: number | undefined;
+  const cut = async (): Promise<void> => {
+    cutAt ??= Date.now();
+    await replica.cutOff();
+  };
+  await within(MOMENT_PATIENCE_MS, fleet.at(moment, cut));
+  fleet.disarm();
+  if (cutAt === undefined) await cut();
+  await delay(random.between(0, 700));
+  before();
+  await stage.failOver(replica, cutAt ?? Date.now(), random.between(0, 800));
+}

@@ -9,6 +9,8 @@ export interface Bought {
   readonly from: string;
   readonly transaction: string;
   readonly run: string;
+  /** When it was known to be bought. */
+  readonly at: number;
 }
 
 export interface Known {

@@ -1,3 +1,4 @@
+import { eip3009Body } from '../../support/payments.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { ask, delay, newCallerAddress } from '../client.js';
 import type { Stage } from '../stage.js';
@@ -12,19 +13,22 @@ const ASK_AGAIN = new Set(['network_unavailable', 'queue_full', 'rate_limited'])
 
 /**
  * Payments of earlier runs are presented once more, some of which have left the ledger: who bought one hears the
- * same again, and nobody else does, whatever goes wrong meanwhile.
+ * same again, and nobody else does, whatever goes wrong meanwhile. Its key is not taken by another payment.
  */
 export async function revisit(
   stage: Stage,
   random: SeededRandom,
   bought: readonly Bought[],
+  isWholeSince: number,
 ): Promise<readonly string[]> {
   const chosen = random.some(bought, AT_ONCE_MOST);
   const starts = chosen.map(() => random.between(200, 2000));
   const found = await Promise.all(
     chosen.map(async (one, index) => {
       await delay(starts[index] ?? 0);
-      return [...(await asStranger(stage, one)), ...(await asBuyer(stage, one))];
+      // Of a ledger that was lost since the key may be free.
+      const another = one.at > isWholeSince ? await asAnotherOrder(stage, one) : [];
+      return [...another, ...(await asStranger(stage, one)), ...(await asBuyer(stage, one))];
     }),
   );
   return found.flat();
@@ -46,6 +50,21 @@ async function asBuyer(stage: Stage, one: Bought): Promise<readonly string[]> {
     await delay(RETRY_MS);
   }
   return [`bought in ${run} by ${transaction}, and nobody says so any more`];
+}
+
+/** The key with a new payment of the same payer, as a seller would that gives one key to two orders. */
+async function asAnotherOrder(stage: Stage, one: Bought): Promise<readonly string[]> {
+  const { payer, payTo } = one.payment;
+  const account = stage.payers.find(({ address }) => address.toLowerCase() === payer.toLowerCase());
+  if (account === undefined) return [];
+  const { chainId, usd: token } = stage.world;
+  const body = await eip3009Body({ payer: account, payTo, chainId, token });
+  const payment = { ...one.payment, body };
+  const { from, key } = one;
+  const answer = await present(stage, { ...one, payment }, { from, key, count: 0 });
+  return answer?.json['success'] === true
+    ? [`another payment sold under the key of what was bought in ${one.run}`]
+    : [];
 }
 
 async function asStranger(stage: Stage, one: Bought): Promise<readonly string[]> {

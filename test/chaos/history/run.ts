@@ -40,6 +40,10 @@ export async function playHistoryRun(
   await history.listen(stage);
   const since = await lastWrite(history.database);
   const startedAt = Date.now();
+  const mayLoseKeys = faults.some(
+    ({ kind, expectations }) =>
+      expectations?.isLedgerWhole === false || kind.includes('missed the newest writes'),
+  );
   // The chain has a clock of its own.
   const { timestamp } = await stage.world.client.getBlock();
   const [{ deals, violations }, revisited] = await Promise.all([
@@ -49,7 +53,8 @@ export async function playHistoryRun(
       // How fast is for the mode without a history.
       expectations: { isUndisturbed: false },
     }),
-    revisit(stage, random, memory.bought),
+    // What this run may lose of the ledger may be a key.
+    revisit(stage, random, memory.bought, mayLoseKeys ? Infinity : memory.isWholeSince),
   ]);
   const allowances: Allowances = {
     isLedgerWhole:
@@ -147,7 +152,7 @@ function remember(memory: Memory, { name, deals, rows, isOver }: Remembered): vo
     if (order.key === undefined || row?.transaction === undefined || !isOver) continue;
     const { payment, from } = order.options;
     const { transaction } = row;
-    memory.bought.push({ payment, key: order.key, from, transaction, run: name });
+    memory.bought.push({ payment, key: order.key, from, transaction, run: name, at: Date.now() });
   }
 }
 
