@@ -3,6 +3,7 @@ import { paymentFinding } from '../protocol/diagnosis/payment-finding.js';
 import { requestFinding, unreadSignatureFinding } from '../protocol/diagnosis/request-findings.js';
 import type { ParsedPayment, PaymentEnvelope } from '../protocol/payment/parse-payment.js';
 import type { Reason } from '../protocol/reasons.js';
+import { INVALID_SIGNATURE } from '../protocol/schemes/reason-groups.js';
 
 /** A request as far as it could be read. */
 export interface ReadRequest {
@@ -20,11 +21,6 @@ export interface Refused {
   readonly extensions: { readonly diagnosis: Diagnosis };
 }
 
-const OF_SIGNATURE: ReadonlySet<Reason> = new Set<Reason>([
-  'invalid_exact_evm_signature',
-  'invalid_permit2_signature',
-]);
-
 /**
  * Explains a refusal: where the request is wrong, what was expected and what came.
  *
@@ -38,7 +34,7 @@ export function refusalOf(
   now = Math.floor(Date.now() / 1000),
 ): Refused {
   const finding = parsed.ok
-    ? ((OF_SIGNATURE.has(reason) ? unreadSignatureFinding(envelope) : undefined) ??
+    ? ((INVALID_SIGNATURE.has(reason) ? unreadSignatureFinding(envelope) : undefined) ??
       paymentFinding(reason, parsed.payment, now))
     : requestFinding(reason, envelope, { versions, chainIds });
   const { message, diagnosis } = explain(reason, finding);

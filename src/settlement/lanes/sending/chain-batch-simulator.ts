@@ -19,6 +19,7 @@ import {
   settlementOf,
 } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
+import { NOT_YET_VALID } from '../../../protocol/schemes/reason-groups.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
 import type { AssetSuspension } from './asset-suspension.js';
@@ -223,7 +224,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
     // It was in time when it was accepted: this node shows an older block.
-    if ('reason' in checked && NOT_YET.has(checked.reason)) {
+    if ('reason' in checked && NOT_YET_VALID.has(checked.reason)) {
       return { groups: [], refusals: [], undecided: [item] };
     }
     return 'gas' in checked
@@ -333,12 +334,6 @@ function reasonOf<T extends Sendable>(
     ({ item, reason }) => reason === actionOf(item.payment.authorization).reasons.used,
   )?.reason;
 }
-/** What tokens and proxies say of a payment for which the newest block is too old. */
-const NOT_YET: ReadonlySet<Reason> = new Set<Reason>([
-  'invalid_exact_evm_payload_authorization_valid_after',
-  'permit2_payment_too_early',
-  'permit2_not_yet_valid',
-]);
 
 /** What was judged one by one, in one. */
 function joined<T extends Sendable>(parts: readonly Looked<T>[]): Looked<T> {
