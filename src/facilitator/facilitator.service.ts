@@ -62,6 +62,14 @@ export interface SettleTerms {
   readonly connection: Connection;
 }
 
+/** What was found out of a refusal beyond its reason. */
+interface Found {
+  /** The payee was paid exactly this by a transaction of somebody else. */
+  readonly paidBy?: Hex;
+  /** A sentence. */
+  readonly cause?: string;
+}
+
 /** What requests go through. */
 export interface FacilitatorParts {
   readonly config: AppConfig;
@@ -85,11 +93,12 @@ export class FacilitatorService {
     const begun = performance.now();
     const { request, subject } = this.#read(body, versions, 'verify');
     const { parsed } = request;
-    const { reason, paidBy } = await this.#reasonAgainst(parsed, idempotencyKey);
+    const found = await this.#reasonAgainst(parsed, idempotencyKey);
+    const { reason } = found;
     this.parts.observer.verified(subject, reason, performance.now() - begun);
     const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
     if (reason === undefined) return { isValid: true, ...payer };
-    const { message, extensions } = this.#refusal(reason, request, paidBy);
+    const { message, extensions } = this.#refusal(reason, request, found);
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
@@ -97,7 +106,7 @@ export class FacilitatorService {
   async #reasonAgainst(
     parsed: ParsedPayment,
     idempotencyKey: ScopedKey,
-  ): Promise<{ readonly reason?: Reason; readonly paidBy?: Hex }> {
+  ): Promise<{ readonly reason?: Reason } & Found> {
     if (!parsed.ok) return { reason: parsed.reason };
     const { payment } = parsed;
     try {
@@ -158,7 +167,7 @@ export class FacilitatorService {
   #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
     const { errorReason } = answer.body;
     if (errorReason === undefined) return answer;
-    const { message, extensions } = this.#refusal(errorReason, request, answer.paidBy);
+    const { message, extensions } = this.#refusal(errorReason, request, answer);
     return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
@@ -201,14 +210,14 @@ export class FacilitatorService {
   }
 
   /** The reason is the answer: a fault of ours in saying more of it must not take it away. */
-  #refusal(reason: Reason, request: ReadRequest, paidBy?: Hex): Refused {
+  #refusal(reason: Reason, request: ReadRequest, { paidBy, cause }: Found): Refused {
     try {
       if (paidBy !== undefined) {
         const { message, diagnosis } = explainPaidElsewhere(reason, paidBy);
         return { message, extensions: { diagnosis } };
       }
       const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
-      return refusalOf(reason, request, chainIds);
+      return refusalOf(reason, request, chainIds, undefined, cause);
     } catch (error) {
       this.parts.logger.error({ err: error, reason }, 'a refusal could not be explained');
       const { message, diagnosis } = explain(reason);

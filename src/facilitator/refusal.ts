@@ -26,17 +26,19 @@ export interface Refused {
  *
  * @param chainIds - of the networks served here.
  * @param now - Unix seconds.
+ * @param cause - a sentence on what was found out beyond the reason.
  */
 export function refusalOf(
   reason: Reason,
   { envelope, versions, parsed }: ReadRequest,
   chainIds: readonly number[],
   now = Math.floor(Date.now() / 1000),
+  cause?: string,
 ): Refused {
   const finding = parsed.ok
     ? ((INVALID_SIGNATURE.has(reason) ? unreadSignatureFinding(envelope) : undefined) ??
       paymentFinding(reason, parsed.payment, now))
     : requestFinding(reason, envelope, { versions, chainIds });
-  const { message, diagnosis } = explain(reason, finding);
+  const { message, diagnosis } = explain(reason, finding, cause);
   return { message, extensions: { diagnosis } };
 }

@@ -29,6 +29,8 @@ export interface SettleAnswer {
   readonly retryAfterSeconds?: number;
   /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
   readonly paidBy?: Hex;
+  /** A sentence on what was found out beyond the reason of a refusal. */
+  readonly cause?: string;
   /** What becomes of what the request carried beside the payment. */
   readonly extensionResponses?: string;
   /** Present when the answer sells: to be called when the response closes before it is finished. */

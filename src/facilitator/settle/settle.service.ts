@@ -171,7 +171,8 @@ export class SettleService {
     // signature that its payer has changed the code for since was good when it counted.
     const [{ known: again }] = await this.#look(context, identity);
     if (again !== undefined && hasMoved(known, again) && !isReopened(again)) return 'again';
-    return { answer: answers.failure(verdict.reason) };
+    const { reason, cause } = verdict;
+    return { answer: { ...answers.failure(reason), ...(cause !== undefined && { cause }) } };
   }
 
   /** A claim no wallet can have signed is refused somewhere along the checks. */

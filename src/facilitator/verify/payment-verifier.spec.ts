@@ -186,9 +186,9 @@ describe('a payment that is valid from now on', () => {
     const validAfter = now();
     world.chain.effects = [REVERTED];
     world.chain.newestTimes = [validAfter + more];
-    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toMatch(
-      /simulation_failed$/,
-    );
+    const judged = await world.verifier.judge(make(validAfter), BLANK_RECORD);
+    expect(reasonOf(judged)).toMatch(/simulation_failed$/);
+    expect(judged).toMatchObject({ cause: 'The call reverts and does not say why.' });
     expect(world.chain.simulated).toHaveLength(2);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Hex } from 'viem';
 import {
   ChainUnavailableError,
   type FacilitatorError,
@@ -19,6 +20,7 @@ import type { SettlementView } from '../../settlement/model/settlement.js';
 import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { aUseChain } from '../status/use-chain.builder.js';
+import type { Use } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
@@ -38,6 +40,8 @@ interface World {
   readonly reason?: Reason;
   /** Whether the chain calls it used, where the judge gives another reason. */
   readonly isHiddenUse?: boolean;
+  /** Who used it, as far as the chain shows that. */
+  readonly use?: Use;
 }
 
 /** @returns `valid` or the reason, and what the judge was told of the payer. */
@@ -49,7 +53,11 @@ async function verify({
   archive = NO_ARCHIVE,
   reason = BY_CHAIN,
   ...world
-}: World): Promise<{ readonly told: string; readonly record: PayerRecord | undefined }> {
+}: World): Promise<{
+  readonly told: string;
+  readonly record: PayerRecord | undefined;
+  readonly paidBy: Hex | undefined;
+}> {
   const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
   let record: PayerRecord | undefined;
   const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'> = {
@@ -70,12 +78,13 @@ async function verify({
     finder: {
       until: () => 0,
       isUsed: () => Promise.resolve(reason === BY_CHAIN || world.isHiddenUse === true),
-      userOf: () => Promise.resolve(undefined),
+      userOf: () => Promise.resolve(world.use),
     },
     chains: { served: () => aUseChain().chain },
   });
   const outcome = await service.verify(anEip3009Payment().payment, keyTag);
-  return { told: outcome.isValid ? 'valid' : outcome.reason, record };
+  const paidBy = outcome.isValid ? undefined : outcome.paidBy;
+  return { told: outcome.isValid ? 'valid' : outcome.reason, record, paidBy };
 }
 
 const SOLD = { state: 'sold', soldKeyTag: 'k', boundKeyTag: 'k' } as const;
@@ -209,6 +218,31 @@ describe('verify of a payment that has left the ledger', () => {
     const ledger = new RedisUnavailableError('look', undefined);
     expect((await verify({ archive, ledger, keyTag: 'k' })).told).toBe(BY_CHAIN);
     expect(archive.asked).toEqual([]);
+  });
+});
+
+describe('verify of a payment that a stranger has presented', () => {
+  const transaction: Hex = `0x${'5f'.repeat(32)}`;
+  const POOR: Reason = 'permit2_simulation_failed';
+
+  it.each<[string, Partial<World>, string, Hex | undefined]>([
+    ['which paid', { use: { transaction, isPaid: true } }, BY_CHAIN, transaction],
+    ['which did not pay', { use: { transaction, isPaid: false } }, BY_CHAIN, undefined],
+    ['by whom nobody can say', {}, BY_CHAIN, undefined],
+    [
+      'which paid, and hides behind another reason',
+      { use: { transaction, isPaid: true }, reason: POOR, isHiddenUse: true },
+      POOR,
+      transaction,
+    ],
+    [
+      'which is not what it is refused for',
+      { use: { transaction, isPaid: true }, reason: POOR },
+      POOR,
+      undefined,
+    ],
+  ])('%s', async (_, world, told, paidBy) => {
+    expect(await verify(world)).toMatchObject({ told, paidBy });
   });
 });
 

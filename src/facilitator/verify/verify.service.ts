@@ -5,6 +5,7 @@ import { identityOf, type PaymentIdentity } from '../../protocol/payment/identit
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
+import type { Refusal } from '../../protocol/schemes/verdict.js';
 import { started } from '../../protocol/started.js';
 import {
   BLANK_RECORD,
@@ -23,10 +24,15 @@ export type VerifyOutcome =
       readonly reason: Reason;
       /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
       readonly paidBy?: Hex;
+      /** A sentence on what was found out beyond the reason. */
+      readonly cause?: string;
     };
 
 const VALID: VerifyOutcome = { isValid: true };
-const invalid = (reason: Reason): VerifyOutcome => ({ isValid: false, reason });
+const invalid = (reason: Reason): { readonly isValid: false; readonly reason: Reason } => ({
+  isValid: false,
+  reason,
+});
 
 export interface VerifyServiceParts {
   readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>;
@@ -65,7 +71,7 @@ export class VerifyService {
       const past = isUnknown
         ? await this.#judgeArchived(payment, identity, keyTag, verdict.reason)
         : undefined;
-      return past ?? (await this.#refusedFor(verdict.reason, payment));
+      return past ?? (await this.#refusedFor(verdict, payment));
     } catch (error) {
       if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
       throw error;
@@ -73,14 +79,15 @@ export class VerifyService {
   }
 
   /** Of what is used it matters whether the payee has been paid: its buyer would pay twice. */
-  async #refusedFor(reason: Reason, payment: Payment): Promise<VerifyOutcome> {
+  async #refusedFor({ reason, cause }: Refusal, payment: Payment): Promise<VerifyOutcome> {
+    const refused = { ...invalid(reason), ...(cause !== undefined && { cause }) };
     const chain = this.parts.chains.served(payment.requirements.chainId);
-    if (chain === undefined || reason !== actionOf(payment.claim).reasons.used) {
-      return invalid(reason);
-    }
+    if (chain === undefined) return refused;
     const { finder } = this.parts;
-    const use = await finder.userOf(payment, chain, finder.until());
-    return { isValid: false, reason, ...(use?.isPaid === true && { paidBy: use.transaction }) };
+    const until = finder.until();
+    if (!(await finder.isUsed(payment, reason, chain, until))) return refused;
+    const use = await finder.userOf(payment, chain, until);
+    return use?.isPaid === true ? { ...refused, paidBy: use.transaction } : refused;
   }
 
   /** Without the ledger the chain alone decides. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Reason, REASONS } from '../reasons.js';
-import { diagnosisOf, explain, MESSAGE_MAX_CHARACTERS } from './diagnosis.js';
+import { diagnosisOf, explain, explainPaidElsewhere, MESSAGE_MAX_CHARACTERS } from './diagnosis.js';
 import type { Finding } from './finding.js';
 
 const REASON = 'permit2_amount_mismatch';
@@ -16,6 +16,22 @@ const whereOf = (finding: Finding): string => {
 describe('the explanation of a refusal', () => {
   it('is the meaning of the reason where no place is known', () => {
     expect(explain(REASON)).toEqual({ message: MEANING, diagnosis: GENERAL });
+  });
+
+  it('says what was found out beyond the reason', () => {
+    const cause = 'The call reverts with InvalidNonce.';
+    expect(explain(REASON, undefined, cause)).toEqual({
+      message: `${MEANING} ${cause}`,
+      diagnosis: GENERAL,
+    });
+  });
+
+  it('of a payment that was made elsewhere names its transaction, and advises no other payment', () => {
+    const hash = `0x${'5f'.repeat(32)}`;
+    const { message, diagnosis } = explainPaidElsewhere(REASON, hash);
+    expect(message).toContain(hash);
+    expect(message.length).toBeLessThanOrEqual(MESSAGE_MAX_CHARACTERS);
+    expect(diagnosis).toEqual({ ...GENERAL, fault: 'seller', retry: 'never', transaction: hash });
   });
 
   it('names the place, what was expected and what came', () => {

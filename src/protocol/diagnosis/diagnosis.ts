@@ -26,9 +26,15 @@ export interface Explanation {
 
 export const MESSAGE_MAX_CHARACTERS = 300;
 
-/** Says what is wrong with one payment. @param finding - where, if that is known. */
-export function explain(reason: Reason, finding?: Finding): Explanation {
-  const { meaning }: ReasonFacts = REASONS[reason];
+/**
+ * Says what is wrong with one payment.
+ *
+ * @param finding - where, if that is known.
+ * @param cause - a sentence on what was found out beyond the reason.
+ */
+export function explain(reason: Reason, finding?: Finding, cause?: string): Explanation {
+  const facts: ReasonFacts = REASONS[reason];
+  const meaning = cause === undefined ? facts.meaning : `${facts.meaning} ${cause}`;
   const general = diagnosisOf(reason);
   if (finding === undefined) return { message: bounded(meaning), diagnosis: general };
   const { path, expected, fix } = finding;

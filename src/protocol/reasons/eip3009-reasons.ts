@@ -81,8 +81,7 @@ export const EIP3009_REASONS = {
   invalid_exact_evm_transaction_simulation_failed: {
     fault: 'chain',
     retry: 'later',
-    meaning:
-      'The transfer would revert, or not bring the payee its money, for a cause that is none of the others.',
+    meaning: 'The transfer would revert, or not bring the payee its money.',
   },
   eip6492_factory_not_allowed: {
     fault: 'buyer',

@@ -61,7 +61,7 @@ export const PERMIT2_REASONS = {
   permit2_simulation_failed: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The settlement would revert; most often the Permit2 nonce is used.',
+    meaning: 'The settlement would revert, or not bring the payee its money.',
   },
   permit2_2612_amount_mismatch: {
     fault: 'buyer',

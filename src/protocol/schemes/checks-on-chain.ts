@@ -6,6 +6,7 @@ import type { Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
 import type { Deployment } from '../evm/erc6492.js';
 import type { Requirements } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
+import { inWords } from './revert-reason.js';
 import type { FailedSimulation } from './scheme.js';
 import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
 
@@ -53,6 +54,9 @@ export interface SettlingCall {
   readonly earliest: { readonly time: bigint; readonly reason: Reason };
 }
 
+/** More than the newest block of a chain that is settled on is behind the clock. */
+const BLOCKS_BEHIND_SECONDS = 120n;
+
 /** They name no cause. */
 const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_transaction_simulation_failed',
@@ -95,14 +99,17 @@ export async function refuseFailed(
   diagnose: (failed: FailedSimulation) => Promise<Reason | undefined>,
 ): Promise<Refusal> {
   const { chain } = context;
+  const { earliest } = settling;
   const settlement = settlementOf(settling, requirements, context);
   const again = (): Promise<Effect> => chain.simulate(settlement);
+  // Contracts go by the time of the newest block, which is behind the clock by which the payment is in time. It is read
+  // before the last simulation: the next block may come between the two.
+  const isNew = earliest.time > BigInt(context.now) - BLOCKS_BEHIND_SECONDS;
+  const newestTime = isNew ? await chain.newestTime() : undefined;
   const reason = await diagnose({ failure, again });
   if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
-  const { earliest } = settling;
-  // Contracts go by the time of the newest block, which is behind the clock by which the payment is in time.
-  if (UNEXPLAINED.has(reason) && (await chain.newestTime()) < earliest.time) {
-    return { ...refuseByState(earliest.reason), validFrom: earliest.time };
-  }
-  return refuseByState(reason);
+  if (!UNEXPLAINED.has(reason)) return refuseByState(reason);
+  return newestTime !== undefined && newestTime < earliest.time
+    ? { ...refuseByState(earliest.reason), validFrom: earliest.time }
+    : { ...refuseByState(reason), cause: inWords(failure) };
 }

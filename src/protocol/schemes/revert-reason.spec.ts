@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeErrorResult, type Hex, parseAbi } from 'viem';
-import { reasonOfRevert } from './revert-reason.js';
+import { inWords, reasonOfRevert } from './revert-reason.js';
 
 const text = (message: string): Hex =>
   encodeErrorResult({
@@ -51,5 +51,24 @@ describe('reasonOfRevert', () => {
 
   it('knows nothing without data', () => {
     expect(reasonOfRevert(undefined, 'eip3009')).toBeUndefined();
+  });
+});
+
+describe('what a failed simulation shows', () => {
+  it.each<[Hex | undefined, string]>([
+    [undefined, 'and does not say why'],
+    ['0x', 'and does not say why'],
+    ['0x756688fe', 'with InvalidNonce'],
+    ['0xdeadbeef', 'with the error 0xdeadbeef'],
+    [`0xdeadbeef${'11'.repeat(64)}`, 'with the error 0xdeadbeef'],
+    [text('FiatTokenV2: invalid signature'), 'with a text that means InvalidSignature'],
+    [text('Visit my shop'), 'with a text (0x08c379a0) that is not known here'],
+  ])('is said in words of ours: %s', (data, said) => {
+    expect(inWords({ status: 'reverted', data })).toBe(`The call reverts ${said}.`);
+  });
+
+  it('may be that nothing is paid, or that no gas is left', () => {
+    expect(inWords({ status: 'unpaid' })).toMatch(/does not grow/);
+    expect(inWords({ status: 'halted' })).toMatch(/uses up its gas/);
   });
 });

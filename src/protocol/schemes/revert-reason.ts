@@ -1,4 +1,5 @@
 import { decodeErrorResult, type Hex, parseAbi } from 'viem';
+import type { FailedEffect } from '../evm/chain-reader.js';
 import type { TransferMethod } from '../evm/transfer-method.js';
 import type { Reason } from '../reasons.js';
 
@@ -97,6 +98,29 @@ export function reasonOfRevert(data: Hex | undefined, method: TransferMethod): R
       : decoded?.errorName;
   if (name === undefined) return undefined;
   return BY_NAME[name]?.[method === 'eip3009' ? 0 : 1] ?? OF_UPTO[name];
+}
+
+/** What a simulation that failed shows, in a sentence of ours: nothing of a contract's text is repeated. */
+export function inWords(failure: FailedEffect): string {
+  switch (failure.status) {
+    case 'unpaid':
+      return 'The call succeeds, and the balance of the payee does not grow by the amount.';
+    case 'halted':
+      return 'The call uses up its gas, or breaks off.';
+    case 'reverted':
+      return `The call reverts ${saying(failure.data)}.`;
+  }
+}
+
+function saying(data: Hex | undefined): string {
+  if (data === undefined || data.length < 10) return 'and does not say why';
+  const decoded = decode(data);
+  if (decoded === undefined) return `with the error ${data.slice(0, 10)}`;
+  if (decoded.errorName !== 'Error') return `with ${decoded.errorName}`;
+  const known = BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1];
+  return known === undefined
+    ? `with a text (${data.slice(0, 10)}) that is not known here`
+    : `with a text that means ${known}`;
 }
 
 function decode(

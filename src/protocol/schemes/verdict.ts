@@ -51,6 +51,8 @@ export interface Refusal {
   readonly isFromChainState: boolean;
   /** Unix seconds: refused for no more than that the newest block is older than this. */
   readonly validFrom?: bigint;
+  /** What the contracts said, where the reason names no cause: a sentence in words of ours. */
+  readonly cause?: string;
 }
 
 export type Verdict = GoodVerdict | Refusal;

@@ -37,9 +37,9 @@ export function movedBy(
   presented: ReturnType<typeof presentedAuthorizations>,
 ): AuthorizationUse['moved'] {
   const read = presented.find((one) => isSameAuthorization(one, ref));
-  const { useEvents, isExecutedIn } = methodNamed(ref.method);
-  const isNamed = useEvents.length > 0;
-  if (isNamed && !isExecutedIn(logs, ref)) return undefined;
+  const method = methodNamed(ref.method);
+  const isNamed = method.useEvents.length > 0;
+  if (isNamed && !method.isExecutedIn(logs, ref)) return undefined;
   const signed = payTo === undefined || amount === undefined ? undefined : { payTo, amount };
   const moved = read === undefined ? isNamed && signed : { payTo: read.to, amount: read.amount };
   if (!moved) return undefined;

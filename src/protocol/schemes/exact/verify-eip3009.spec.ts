@@ -173,7 +173,7 @@ describe('an EIP-3009 payment that would not pay', () => {
     const chain = new JudgingChain();
     chain.effects = [effect];
     change(chain);
-    expect(await judge({}, chain)).toEqual({
+    expect(await judge({}, chain)).toMatchObject({
       isValid: false,
       reason: expected,
       isFromChainState: true,

@@ -105,7 +105,11 @@ describe('a Permit2 payment', () => {
       const chain = new JudgingChain();
       chain.effects = [{ status: 'reverted', data: undefined }];
       change(chain);
-      expect(await judge({}, chain)).toEqual({ isValid: false, reason, isFromChainState: true });
+      expect(await judge({}, chain)).toMatchObject({
+        isValid: false,
+        reason,
+        isFromChainState: true,
+      });
     },
   );
 
@@ -179,7 +183,7 @@ describe('a Permit2 payment that brings its approval', () => {
     const extensions = sponsoredBy({ signature: '0x1234' });
     const chain = new JudgingChain();
     chain.allowance = 0n;
-    expect(await judge({ extensions }, chain)).toEqual({
+    expect(await judge({ extensions }, chain)).toMatchObject({
       isValid: false,
       reason: 'permit2_allowance_required',
       isFromChainState: true,

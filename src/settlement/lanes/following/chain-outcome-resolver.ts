@@ -208,7 +208,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     // Presented elsewhere before ours was sent. That its payee was paid by it all the same is told with the refusal.
     const { payTo, amount } = transferOf(payment);
     const { moved } = use ?? {};
-    const isMoved = moved !== undefined && moved.payTo === payTo && moved.amount === amount;
+    const isMoved = moved?.payTo === payTo && moved.amount === amount;
     const evidence = { ...place, ...(isMoved && { logIndex: moved.logIndex }) };
     return ended({ id, state: 'foreign', isPaid: false, ...evidence, reason: reasons.used });
   }
