@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { ABILITIES } from '../../platform/chain/refusals.js';
 import type { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { TreasuryStatus } from '../../settlement/model/refill.js';
 import type { DeploymentReport } from '../health/deployment-report.js';
@@ -90,7 +91,7 @@ function networkGauges(gauge: GaugeMaker): (network: NetworkHealth) => void {
   );
   const cannotAnswer = gauge(
     'x402_rpc_endpoint_cannot_answer',
-    'What an endpoint has proved that it cannot answer, by error after error: 1 each.',
+    'Whether an endpoint has proved, by error after error, that it cannot answer this: 1 or 0.',
     ['network', 'endpoint', 'what'],
   );
   return ({ network, canSettle: can, code, headAgeMs, endpoints }) => {
@@ -102,7 +103,9 @@ function networkGauges(gauge: GaugeMaker): (network: NetworkHealth) => void {
       const isDown = endpointCode === 'unreachable' || endpointCode === 'wrong_chain';
       up.set(labels, isDown ? 0 : 1);
       lag.set(labels, lagBlocks);
-      for (const what of abilities ?? []) cannotAnswer.set({ ...labels, what }, 1);
+      for (const what of ABILITIES) {
+        cannotAnswer.set({ ...labels, what }, abilities?.includes(what) === true ? 1 : 0);
+      }
     }
   };
 }

@@ -1,12 +1,9 @@
-/** What an endpoint is asked as a witness. */
-export type Ability =
-  | 'receipts'
-  /** Blocks by their numbers. */
-  | 'blocks'
-  /** Accounts and calls at one block. */
-  | 'state'
-  /** Calls at the newest block. */
-  | 'calls';
+/**
+ * What an endpoint is asked as a witness: receipts, blocks by their numbers, accounts and calls at one block (`state`),
+ * calls at the newest block.
+ */
+export const ABILITIES = ['receipts', 'blocks', 'state', 'calls'] as const;
+export type Ability = (typeof ABILITIES)[number];
 
 /** Refusals in a row that are proof, over so much time. */
 const REFUSALS = 5;
