@@ -173,6 +173,19 @@ describe('a payment that is valid from now on', () => {
     expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe('valid');
   });
 
+  it.each(cases)(
+    'is judged by the block that came while it was looked at: %s',
+    async (_, make, more) => {
+      for (const seen of [more - 1n, more]) {
+        const world = new World();
+        const validAfter = now();
+        world.chain.effects = [REVERTED, PAID];
+        world.chain.newestTimes = [validAfter + seen];
+        expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe('valid');
+      }
+    },
+  );
+
   it.each(cases)('is called too early where none comes: %s', async (_, make, more, reason) => {
     const world = new World();
     const validAfter = now();

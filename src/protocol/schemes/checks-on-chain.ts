@@ -107,9 +107,14 @@ export async function refuseFailed(
   const isNew = earliest.time > BigInt(context.now) - BLOCKS_BEHIND_SECONDS;
   const newestTime = isNew ? await chain.newestTime() : undefined;
   const reason = await diagnose({ failure, again });
-  if (reason === undefined) throw new ChainUnavailableError(chain.chainId, 'twice the same');
+  const tooEarly = { ...refuseByState(earliest.reason), validFrom: earliest.time };
+  if (reason === undefined) {
+    // The block that takes it has just come: it is judged by that one.
+    if (isNew) return tooEarly;
+    throw new ChainUnavailableError(chain.chainId, 'twice the same');
+  }
   if (!UNEXPLAINED.has(reason)) return refuseByState(reason);
   return newestTime !== undefined && newestTime < earliest.time
-    ? { ...refuseByState(earliest.reason), validFrom: earliest.time }
+    ? tooEarly
     : { ...refuseByState(reason), cause: inWords(failure) };
 }
