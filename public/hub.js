@@ -242,7 +242,8 @@ on('take-back', 'click', async () => {
   byId('link').textContent = '';
   made.clear();
   showMade();
-  say('They are taken back.');
+  // A clock may be that much ahead: a link of that time may have been made before.
+  say('They are taken back. Links that you make in the next five minutes do not work.');
 });
 
 on('one-link', 'submit', async () => {
