@@ -7,6 +7,7 @@ import {
   SafeFetch,
 } from '../../platform/fetch/safe-fetch.js';
 import { WalletError } from '../wallet-error.js';
+import { withContentType } from './typed-request.js';
 
 /** Fetches for an agent; what goes wrong is said as the wallet says it. */
 export class WalletFetch {
@@ -18,7 +19,7 @@ export class WalletFetch {
 
   /** @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after. */
   fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
-    return said(() => this.#safe.fetch(wanted, signal));
+    return said(() => this.#safe.fetch(withContentType(wanted), signal));
   }
 
   /**
@@ -31,7 +32,7 @@ export class WalletFetch {
     header: readonly [name: string, value: string],
     signal: AbortSignal,
   ): Promise<FetchAnswer> {
-    return said(() => this.#safe.present(wanted, header, signal));
+    return said(() => this.#safe.present(withContentType(wanted), header, signal));
   }
 
   /**
@@ -46,7 +47,7 @@ export class WalletFetch {
     signal: AbortSignal,
   ): Promise<OpenAnswer> {
     return said(async () => {
-      const answer = await this.#safe.open(wanted, headers, signal);
+      const answer = await this.#safe.open(withContentType(wanted), headers, signal);
       return { ...answer, start: () => said(answer.start) };
     });
   }

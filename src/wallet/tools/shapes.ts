@@ -27,7 +27,11 @@ export const PayInput = z.strictObject({
   url,
   method: z.enum(FETCH_METHODS).default('GET'),
   headers,
-  body: z.string().max(262_144).optional().describe('Request body'),
+  body: z
+    .string()
+    .max(262_144)
+    .optional()
+    .describe('Request body; sent as JSON where it is JSON and no header names another type'),
   maxAmount: z
     .string()
     .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
