@@ -18,8 +18,8 @@ import { credentialsOf, type Requester } from '../../src/settlement/ledger/reque
 import {
   type ClaimRef,
   type ClaimResult,
-  type SettlementStore,
   RESTATE_MS,
+  type SettlementStore,
   UNSURE_MS,
 } from '../../src/settlement/ledger/settlement-store.js';
 

@@ -30,8 +30,8 @@ export class WalletDirectory {
   #losses = 1;
   #restoredLosses = 0;
   /** Which wallet the journal says is whose, and whose is which. A provider has only said so. */
-  #owners = new Map<Address, string | undefined>();
-  #ownerOf = new Map<string, Address>();
+  readonly #owners = new Map<Address, string | undefined>();
+  readonly #ownerOf = new Map<string, Address>();
 
   constructor(private readonly parts: WalletDirectoryParts) {}
 

@@ -4,7 +4,7 @@ import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
 import type { CustodialWallet } from '../provider/wallet-provider.js';
-import { Sessions, type SessionParts } from './sessions.js';
+import { type SessionParts, Sessions } from './sessions.js';
 
 const OWNER: Address = '0x00000000000000000000000000000000000000aa';
 const WALLET: CustodialWallet = { id: 'w', address: '0x00000000000000000000000000000000000000bb' };

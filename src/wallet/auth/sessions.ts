@@ -5,11 +5,11 @@ import { redisCall } from '../../platform/redis/redis-scripts.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
+import type { IssuedToken } from '../audit/journal-state.js';
 import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
-import type { IssuedToken } from '../audit/journal-state.js';
 import type { IssuedTokens } from './issued-tokens.js';
 import { invalidToken, type TokenIssuer } from './token.js';
 

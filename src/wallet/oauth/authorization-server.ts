@@ -19,8 +19,8 @@ import type { ClientDocuments } from './client-documents.js';
 import { keepKnown, problemOf } from './client-metadata.js';
 import type { GrantBook } from './grant-book.js';
 import type { GrantEnding } from './grant-ending.js';
-import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
 import { useOurNames, withOurNames } from './named-requests.js';
+import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
 import type { OAuthRecords } from './oauth-records.js';
 import type { RegisteredClients } from './registered-clients.js';
 

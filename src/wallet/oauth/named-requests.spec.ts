@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { useOurNames, withOurNames } from './named-requests.js';
 

@@ -98,7 +98,7 @@ export class PaymentRecords {
           : Promise.resolve(viewOf(id, one.intent)),
       ),
     );
-    return views.map(({ body: _body, bodyEncoding, isCutOff, contentType, ...view }) => view);
+    return views.map(({ body, bodyEncoding, isCutOff, contentType, ...view }) => view);
   }
 
   /** What the owner is asked for an intent, where nothing was charged for it since. */
