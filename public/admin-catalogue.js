@@ -20,12 +20,11 @@ import {
 } from './admin-common.js';
 
 /** The places of this part. */
-export const CATALOGUE_ROOMS = ['entries', 'reports', 'denials'];
+export const CATALOGUE_ROOMS = ['entries', 'denials'];
 
 const EFFECTS = {
   deny: 'On every network, at once: it hides what there is and refuses what comes. Payments are settled as before.',
   allow: 'What was not forgotten meanwhile is shown again, and the next payments are listed.',
-  dismiss: 'The entry stays as it is, and may be reported again tomorrow.',
 };
 
 // ------------------------------------------------------------------ what is decided
@@ -62,12 +61,6 @@ function judge(what, { kind, value }) {
   const name = `${what === 'deny' ? 'Deny' : 'Allow'} the ${kind} `;
   const title = [element('span', {}, name), element('code', {}, value)];
   decide(what, { title, effect: EFFECTS[what], verdict: { kind, value } });
-}
-
-function dismiss({ id, call, resource, count }) {
-  const name = count === 1 ? 'Dismiss a report of ' : `Dismiss ${count} reports of `;
-  const title = [element('span', {}, name), element('code', {}, `${call} ${resource}`)];
-  decide('dismiss', { title, effect: EFFECTS.dismiss, verdict: { id } });
 }
 
 const decisionOf = (isDenied, kind, value) =>
@@ -127,50 +120,6 @@ function entries(fields, known = [], after = undefined) {
   });
 }
 
-function reportRow(reported) {
-  const { count, counts, call, resource, network, payTo, host, newest } = reported;
-  const kinds = Object.entries(counts).map(([kind, number]) => `${kind}: ${number}`);
-  return row(
-    numberCell(String(count)),
-    longCell(kinds.join(', ')),
-    ...cells(moment(reported.lastAt), network),
-    longCell(`${call} ${resource}`),
-    ...cells(code(payTo)),
-    longCell(
-      element(
-        'div',
-        {},
-        ...newest
-          .filter(({ words }) => words !== '')
-          .map(({ kind, words, at }) => element('p', {}, `${moment(at)} ${kind}: ${words}`)),
-      ),
-    ),
-    ...cells(
-      element(
-        'div',
-        {},
-        button('Dismiss', () => dismiss(reported)),
-        decisionOf(false, 'payee', payTo),
-        decisionOf(false, 'host', host),
-      ),
-    ),
-  );
-}
-
-function reports() {
-  return inside(
-    'reports',
-    () => ask('catalogue/reports'),
-    (room, { reports: found }) => {
-      const columns = [
-        ...['Reports', 'Kinds', 'Last (UTC)', 'Network', 'Resource', 'Payee'],
-        ...['Words of strangers', ''],
-      ];
-      listIn(room, table(columns, found.map(reportRow), 'Nothing is reported.'));
-    },
-  );
-}
-
 function denialRow({ kind, value, reason, by, at }) {
   return row(
     ...cells(moment(at), by === '' ? 'by hand' : by, kind),
@@ -215,7 +164,6 @@ byId('verdict-leave').addEventListener('click', () => byId('verdict').close());
 /** As the forms stand. */
 export function showCatalogue() {
   for (const [id, show] of Object.entries(FORMS)) void show(fieldsOf(byId(id)));
-  void reports();
 }
 
 /** Nothing stays of what a key has shown. */

@@ -5,7 +5,6 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
-import { ClientAddresses } from '../platform/http/client-address.js';
 import { provide } from '../platform/nest/provide.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
 import { DECLARATION_NOTES } from '../settlement/ledger/ledger.module.js';
@@ -24,13 +23,10 @@ import { KnownRefusals } from './learning/known-refusals.js';
 import { Learner } from './learning/learner.js';
 import { DATABASES, type Databases, LEARNING, learnsListings } from './learning/learning.module.js';
 import { CatalogueFigures } from './operators/catalogue-figures.js';
-import { ReportsController } from './operators/reports.controller.js';
-import { Reports } from './operators/reports.js';
 import { signedBy } from './owned/signed-by.js';
 import { Statements } from './owned/statements.js';
 import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js';
 import { standingRefusals } from './postgres/postgres-refusals.js';
-import { PostgresReports } from './postgres/postgres-reports.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 import { Rater } from './quality/rater.js';
 
@@ -68,18 +64,6 @@ const DISCOVERY = provide(
   ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
     new Discovery({
       reader: databases.reading && new PostgresCatalogueReader(databases.reading.db),
-      allow: config.history?.catalogue?.allow ?? new Set(),
-      expiryMs: config.history?.catalogue?.expiryMs ?? 0,
-      now: () => systemClock.now(),
-    }),
-);
-
-const REPORTS = provide(
-  Reports,
-  { config: AppConfig, databases: DATABASES },
-  ({ config, databases }: { readonly config: AppConfig; readonly databases: Databases }) =>
-    new Reports({
-      store: databases.reading && new PostgresReports(databases.reading.db),
       allow: config.history?.catalogue?.allow ?? new Set(),
       expiryMs: config.history?.catalogue?.expiryMs ?? 0,
       now: () => systemClock.now(),
@@ -144,7 +128,6 @@ export class DiscoveryModule implements OnModuleDestroy {
             DiscoveryRootController,
             DiscoveryV1Controller,
             DiscoveryV2Controller,
-            ReportsController,
           ]
         : [],
       providers: [
@@ -159,10 +142,7 @@ export class DiscoveryModule implements OnModuleDestroy {
             };
           },
         },
-        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, REPORTS, DECLARED] : []),
-        ...(isApi
-          ? [{ provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) }]
-          : []),
+        ...(isApi ? [RULES, DISCOVERY, STATEMENTS, DECLARED] : []),
         ...(learns ? LEARNING : []),
       ],
       exports: [

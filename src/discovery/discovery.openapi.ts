@@ -14,7 +14,6 @@ import {
 import { REASONS } from '../protocol/reasons.js';
 import { ALIVE, PROBE_SCHEMAS } from './alive/probes.openapi.js';
 import { MEANINGS } from './codes.js';
-import { REPORT_SCHEMAS, reportOperation } from './operators/reports.openapi.js';
 import { STATEMENT_SCHEMAS, statementOperation } from './owned/statements.openapi.js';
 
 const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
@@ -116,7 +115,6 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ['valid', 'code', 'message', 'x402Version'],
   ),
   ...STATEMENT_SCHEMAS,
-  ...REPORT_SCHEMAS,
   PaymentRequired: object(
     {
       x402Version: version,
@@ -268,9 +266,6 @@ function pathsAt(prefix: string): OpenApiPart['paths'] {
     [`${prefix}/discovery/validate`]: { post: named('validateDeclaration', VALIDATE) },
     [`${prefix}/discovery/statements`]: {
       post: named('stateOfEntry', statementOperation({ ...BODY_REFUSALS, 429: LIMITED })),
-    },
-    [`${prefix}/discovery/reports`]: {
-      post: named('reportEntry', reportOperation(BODY_REFUSALS)),
     },
   };
 }

@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { NOON, PAYEE, RESOURCE } from '../../src/discovery/lesson.builder.js';
 import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
 import { moderationContract } from '../../src/discovery/operators/moderation-contract.builder.js';
 import type { Denial } from '../../src/discovery/operators/moderation-store.js';
-import { type Report, REPORT_BOUNDS } from '../../src/discovery/operators/report-store.js';
-import { reportsContract } from '../../src/discovery/operators/reports-contract.builder.js';
-import { entryIdNamed } from '../../src/discovery/postgres/entry-rows.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { PostgresModeration } from '../../src/discovery/postgres/postgres-moderation.js';
-import { PostgresReports } from '../../src/discovery/postgres/postgres-reports.js';
 import { auditRows } from '../../src/history/postgres/audit-rows.js';
 import { freshDatabase } from '../support/fresh-database.js';
 
@@ -30,47 +25,6 @@ moderationContract('in PostgreSQL', () =>
     audit,
   }),
 );
-
-reportsContract('in PostgreSQL', () =>
-  Promise.resolve({
-    reports: new PostgresReports(database.current.db),
-    store: new PostgresModeration(database.current.db),
-    writer: new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 }),
-    audit,
-  }),
-);
-
-describe('reports in PostgreSQL', () => {
-  const report = (reporter: number, at = NOON): Report => ({
-    entry: { chainId: 56, payTo: PAYEE, type: 'http', resource: RESOURCE, call: 'GET' },
-    ...{ kind: 'malware', words: '', at: new Date(at), reporter: Buffer.from([reporter]) },
-  });
-  const count = async (what: string): Promise<unknown> => {
-    const text = `select count(*)::int as count from x402.catalogue_reports where ${what}`;
-    return (await database.current.pool.query<{ count: number }>(text)).rows[0]?.count;
-  };
-
-  it('are no more than they may be, however many come at once', async () => {
-    const reports = new PostgresReports(database.current.db);
-    const bounds = { ...REPORT_BOUNDS, ofEntry: 3 };
-    const outcomes = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => reports.add(report(index), bounds)),
-    );
-    expect(outcomes.filter((one) => one === 'added')).toHaveLength(3);
-    expect(await count('true')).toBe(3);
-  });
-
-  it('forget who reported once the day is over, and the oldest that are closed', async () => {
-    const reports = new PostgresReports(database.current.db);
-    await reports.add(report(1), REPORT_BOUNDS);
-    await reports.add(report(1, NOON + 86_400_000), REPORT_BOUNDS);
-    expect(await count('reporter is null')).toBe(1);
-    const id = entryIdNamed(report(1).entry).toString('hex');
-    const dismissal = { id, reason: 'nothing found', by: 'night-shift', at: new Date() };
-    expect(await reports.dismiss(dismissal, { ...REPORT_BOUNDS, closed: 1 })).toBe(2);
-    expect(await count('true')).toBe(1);
-  });
-});
 
 describe('moderation in PostgreSQL', () => {
   const denial: Denial = {

@@ -91,8 +91,6 @@ describe('the catalogue for operators', () => {
       ['catalogue/denials', undefined],
       ['catalogue/deny', verdict],
       ['catalogue/allow', verdict],
-      ['catalogue/reports', undefined],
-      ['catalogue/dismiss', { id: 'a'.repeat(64), reason: 'nothing found' }],
     ] as const) {
       expect([path, (await admin(path, body, '')).status]).toEqual([path, 401]);
       expect([path, (await admin(path, body, shop.key)).status]).toEqual([path, 403]);
@@ -138,38 +136,6 @@ describe('the catalogue for operators', () => {
     expect(String(answer.body['error'])).toContain(name);
   });
 
-  it('takes a report of anybody once, shows it to operators alone, and closes it', async () => {
-    const report = { resource: RESOURCE, kind: 'misleading', words: 'It <i>snows</i>' };
-    const send = (body: unknown) => post(`${service.url}/v2/discovery/reports`, body);
-    const described = ({ status, body }: Answer) =>
-      api.problemsOf('post', '/v2/discovery/reports', status, body);
-    const first = await send(report);
-    expect([first.status, described(first)]).toEqual([202, []]);
-    const second = await send(report);
-    expect([second.status, second.body['code'], described(second)]).toEqual([
-      ...[409, 'already_reported', []],
-    ]);
-    const unknown = await send({ ...report, resource: 'https://b.example.org/' });
-    expect([unknown.status, unknown.body['code']]).toEqual([404, 'entry_unknown']);
-    const wrong = await send({ ...report, kind: 'spam' });
-    expect([wrong.status, described(wrong)]).toEqual([400, []]);
-    const [reported] = await listed('catalogue/reports', 'reports');
-    expect(reported).toMatchObject({
-      ...{ resource: RESOURCE, host: HOST, count: 1, counts: { misleading: 1 } },
-      newest: [{ kind: 'misleading', words: 'It snows' }],
-    });
-    const shown = await get(`${service.url}/discovery/resources`);
-    expect(JSON.stringify(shown.body)).not.toContain('snows');
-    const dismissal = { id: reported?.['id'], reason: 'it rains' };
-    expect((await admin('catalogue/dismiss', dismissal)).body).toMatchObject({ closed: 1 });
-    expect((await admin('catalogue/dismiss', dismissal)).body).toMatchObject({ closed: 0 });
-    expect(await listed('catalogue/reports', 'reports')).toEqual([]);
-    const actions = await listed(`audit?subject=entry:${String(reported?.['id'])}`, 'actions');
-    expect(actions).toMatchObject([
-      { by: 'night-shift', action: 'catalogue_reports_dismissed', reason: 'it rains' },
-    ]);
-  });
-
   const inBrowser = Browser.isThere() ? describe : describe.skip;
   inBrowser('on the page, in a real browser', () => {
     let browser: Browser;
@@ -182,10 +148,6 @@ describe('the catalogue for operators', () => {
       );
       await query(
         `update x402.catalogue_entries set listing = jsonb_set(listing::jsonb, '{description}', to_jsonb($1::text))::text`,
-        [HOSTILE],
-      );
-      await query(
-        `update x402.catalogue_reports set closed_at = null, closed_by = null, outcome = null, words = $1`,
         [HOSTILE],
       );
       browser = await Browser.start(1200, 1000);
@@ -216,7 +178,6 @@ describe('the catalogue for operators', () => {
     it('shows what strangers and operators wrote as text', async () => {
       await untilIn('entries', SHOWN);
       await untilIn('denials', SHOWN);
-      await untilIn('reports', SHOWN);
       const markup = `#catalogue img, #catalogue [onerror], #verdict img`;
       expect(await browser.evaluate(`document.querySelectorAll('${markup}').length`)).toBe(0);
       await press('denials', 'Allow host');
@@ -233,13 +194,6 @@ describe('the catalogue for operators', () => {
       expect(await browser.evaluate(`document.getElementById('verdict').open`)).toBe(true);
       await press('verdict', 'Cancel');
       expect(await codeOf(RESOURCE)).toBe('listed');
-    });
-
-    it('dismisses what was reported, with a reason', async () => {
-      await press('reports', 'Dismiss');
-      await untilIn('verdict', `Dismiss a report of GET ${RESOURCE}`);
-      await confirm('nothing found');
-      await untilIn('reports', 'Nothing is reported.');
     });
 
     it('denies by a button and a reason, and allows again', async () => {
@@ -267,7 +221,7 @@ describe('the catalogue for operators', () => {
 
     it('leaves nothing when the key is forgotten', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
-      for (const id of ['entries', 'reports', 'denials', 'verdict-title']) {
+      for (const id of ['entries', 'denials', 'verdict-title']) {
         const text = `document.getElementById('${id}').textContent`;
         expect([id, await browser.evaluate(text)]).toEqual([id, '']);
       }

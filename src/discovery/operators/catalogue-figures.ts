@@ -7,7 +7,6 @@ export interface CatalogueCounts {
   /** Entries that anybody is shown, by chain. */
   readonly listed: ReadonlyMap<number, number>;
   readonly denials: Readonly<Record<DenialKind, number>>;
-  readonly openReports: number;
 }
 
 export interface CatalogueFiguresParts {

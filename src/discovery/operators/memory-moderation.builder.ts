@@ -1,6 +1,5 @@
 import type { MemoryCatalogue } from '../memory-catalogue.builder.js';
-import type { EntryName } from '../owned/statement.js';
-import { callOf, entryIdNamed, hostOf, searchedOf } from '../postgres/entry-rows.js';
+import { hostOf, searchedOf } from '../postgres/entry-rows.js';
 import type {
   Denial,
   DenialFilter,
@@ -9,17 +8,6 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from './moderation-store.js';
-import {
-  type Dismissal,
-  NEWEST_MOST,
-  type Report,
-  type ReportBounds,
-  type ReportedEntry,
-  type ReportedPlace,
-  type ReportKind,
-  type ReportOutcome,
-  type ReportStore,
-} from './report-store.js';
 
 /** What was done, as the audit has it. */
 export interface Noted {
@@ -30,10 +18,9 @@ export interface Noted {
 }
 
 /** A store in memory, which keeps the contract of the one in PostgreSQL. */
-export class MemoryModeration implements ModerationStore, ReportStore {
+export class MemoryModeration implements ModerationStore {
   readonly audit: Noted[] = [];
   readonly #denials = new Map<string, Denial>();
-  readonly #reports: { readonly id: string; readonly report: Report; isOpen: boolean }[] = [];
 
   constructor(private readonly catalogue: MemoryCatalogue) {}
 
@@ -79,11 +66,6 @@ export class MemoryModeration implements ModerationStore, ReportStore {
     if (known === undefined && this.#denials.size >= most) return Promise.resolve('full');
     this.#denials.set(nameOf(denial), denial);
     this.catalogue.denied.add(denial.value);
-    for (const one of this.#reports) {
-      const { payTo, resource } = one.report.entry;
-      const denied = denial.kind === 'host' ? hostOf(resource) : payTo;
-      if (denied === denial.value) one.isOpen = false;
-    }
     this.#note('catalogue_denied', denial);
     return Promise.resolve('denied');
   }
@@ -93,61 +75,6 @@ export class MemoryModeration implements ModerationStore, ReportStore {
     this.catalogue.denied.delete(denial.value);
     this.#note('catalogue_allowed', denial);
     return Promise.resolve('allowed');
-  }
-
-  async entriesAt(
-    { resource, payTo, chainId }: ReportedPlace,
-    since: Date,
-    most: number,
-  ): Promise<readonly EntryName[]> {
-    const found = await this.catalogue.page({ since, payTo, chainId }, { offset: 0 }, Infinity);
-    return found
-      .filter(({ listing }) => [listing.resource, listing.exampleUrl].includes(resource))
-      .sort((a, b) => b.lastPaidAt.getTime() - a.lastPaidAt.getTime())
-      .slice(0, most)
-      .map(({ chainId: of, payTo: payee, listing }) => ({
-        ...{ chainId: of, payTo: payee, type: listing.type, resource: listing.resource },
-        call: callOf(listing),
-      }));
-  }
-
-  add(report: Report, bounds: ReportBounds): Promise<ReportOutcome> {
-    const id = entryIdNamed(report.entry).toString('hex');
-    const mine = this.#reports.filter((one) => one.report.reporter.equals(report.reporter));
-    const open = this.#reports.filter(({ isOpen }) => isOpen);
-    if (mine.some((one) => one.id === id)) return Promise.resolve('again');
-    if (mine.length >= bounds.ofReporter) return Promise.resolve('reporter_full');
-    if (open.filter((one) => one.id === id).length >= bounds.ofEntry) {
-      return Promise.resolve('entry_full');
-    }
-    if (open.length >= bounds.open) return Promise.resolve('full');
-    this.#reports.push({ id, report, isOpen: true });
-    return Promise.resolve('added');
-  }
-
-  open(most: number): Promise<readonly ReportedEntry[]> {
-    const open = this.#reports.filter(({ isOpen }) => isOpen);
-    const ids = [...new Set(open.map(({ id }) => id))];
-    const reported = ids.map((id) => {
-      const newestFirst = open.filter((one) => one.id === id).reverse();
-      return reportedOf(
-        id,
-        newestFirst.map(({ report }) => report),
-      );
-    });
-    const byCount = (a: ReportedEntry, b: ReportedEntry): number =>
-      b.count - a.count || b.lastAt.getTime() - a.lastAt.getTime();
-    return Promise.resolve(reported.sort(byCount).slice(0, most));
-  }
-
-  dismiss({ id, by, reason }: Dismissal): Promise<number> {
-    const open = this.#reports.filter((one) => one.isOpen && one.id === id);
-    for (const one of open) one.isOpen = false;
-    if (open.length > 0) {
-      const action = 'catalogue_reports_dismissed';
-      this.audit.push({ by, action, subject: `entry:${id}`, reason });
-    }
-    return Promise.resolve(open.length);
   }
 
   #note(action: string, denial: Denial): void {
@@ -183,15 +110,3 @@ export class MemoryModeration implements ModerationStore, ReportStore {
 }
 
 const nameOf = ({ kind, value }: DenialName): string => `${kind}:${value}`;
-
-function reportedOf(id: string, newestFirst: readonly Report[]): ReportedEntry {
-  const [last] = newestFirst;
-  if (last === undefined) throw new Error('nothing was reported');
-  const counts: Partial<Record<ReportKind, number>> = {};
-  for (const { kind } of newestFirst) counts[kind] = (counts[kind] ?? 0) + 1;
-  return {
-    ...{ id, entry: last.entry, host: hostOf(last.entry.resource), counts },
-    ...{ count: newestFirst.length, firstAt: newestFirst.at(-1)?.at ?? last.at, lastAt: last.at },
-    newest: newestFirst.slice(0, NEWEST_MOST).map(({ kind, words, at }) => ({ kind, words, at })),
-  };
-}

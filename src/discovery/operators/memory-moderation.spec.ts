@@ -1,22 +1,12 @@
 import { MemoryCatalogue } from '../memory-catalogue.builder.js';
 import { MemoryModeration } from './memory-moderation.builder.js';
 import { moderationContract } from './moderation-contract.builder.js';
-import { reportsContract } from './reports-contract.builder.js';
 
 moderationContract('in memory', () => {
   const catalogue = new MemoryCatalogue();
   const store = new MemoryModeration(catalogue);
   return Promise.resolve({
     ...{ store, writer: catalogue, reader: catalogue },
-    audit: () => Promise.resolve(store.audit),
-  });
-});
-
-reportsContract('in memory', () => {
-  const catalogue = new MemoryCatalogue();
-  const store = new MemoryModeration(catalogue);
-  return Promise.resolve({
-    ...{ reports: store, store, writer: catalogue },
     audit: () => Promise.resolve(store.audit),
   });
 });

@@ -35,8 +35,7 @@ const limit = z
   .transform(Number)
   .default(ROWS_USUAL);
 const kind = z.enum(['payee', 'host'], { error: 'must be payee or host' });
-const ENTRY_ID = /^[0-9a-f]{64}$/;
-const entryId = z.string().regex(ENTRY_ID, 'must be `next` of the page before');
+const entryId = z.string().regex(/^[0-9a-f]{64}$/, 'must be `next` of the page before');
 
 export const ENTRIES_QUERY = z.strictObject({
   ...{ text: words.optional(), payTo: address.optional(), host: hostQuery.optional() },
@@ -67,8 +66,6 @@ export const DENIALS_QUERY = z.strictObject({
     .optional(),
 });
 
-export const REPORTS_QUERY = z.strictObject({ limit });
-
 /** What an operator wants to deny or allow, and why. */
 export interface Verdict extends DenialName {
   readonly reason: string;
@@ -88,14 +85,6 @@ export function readVerdict(body: unknown): Verdict {
     );
   }
   return { ...name, reason: readReason(reason) };
-}
-
-/** @throws CodedError `invalid_request`, naming the field that is wrong. */
-export function readDismissal(body: unknown): { readonly id: string; readonly reason: string } {
-  const { id, reason, ...others } = isJsonObject(body) ? body : {};
-  if (Object.keys(others).length > 0) throw wrong('A field is not known here.');
-  if (typeof id !== 'string' || !ENTRY_ID.test(id)) throw wrong('id must be the id of an entry.');
-  return { id, reason: readReason(reason) };
 }
 
 /** @throws CodedError `invalid_request` */

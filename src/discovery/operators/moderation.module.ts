@@ -7,7 +7,6 @@ import {
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { PostgresModeration } from '../postgres/postgres-moderation.js';
-import { PostgresReports } from '../postgres/postgres-reports.js';
 import { Moderation } from './moderation.js';
 
 interface Connected {
@@ -40,7 +39,6 @@ const MODERATING: ConnectionUse = {
       useFactory: ({ history }: AppConfig, { database }: Connected) =>
         new Moderation({
           store: database && new PostgresModeration(database.db),
-          reports: database && new PostgresReports(database.db),
           expiryMs: history?.catalogue?.expiryMs ?? 0,
           now: () => systemClock.now(),
         }),

@@ -2,21 +2,12 @@ import { ArchiveError } from '../../history/archive.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import {
-  DENIALS_QUERY,
-  ENTRIES_QUERY,
-  readDismissal,
-  readVerdict,
-  REPORTS_QUERY,
-} from './moderation-request.js';
+import { DENIALS_QUERY, ENTRIES_QUERY, readVerdict } from './moderation-request.js';
 import type { Denial, ModeratedEntry, ModerationStore } from './moderation-store.js';
-import { REPORT_BOUNDS, type ReportedEntry, type ReportStore } from './report-store.js';
 
 export interface ModerationParts {
   /** `undefined` where there is no catalogue. */
   readonly store: ModerationStore | undefined;
-  /** Likewise. */
-  readonly reports: ReportStore | undefined;
   /** After this time without a payment an entry is not shown any more, ms. */
   readonly expiryMs: number;
   readonly now: () => number;
@@ -78,28 +69,6 @@ export class Moderation {
     return { outcome, kind, value };
   }
 
-  /** What is open about entries, those with the most reports first. */
-  async reports(query: unknown): Promise<View> {
-    const reports = this.#reports();
-    const { limit } = readQuery(REPORTS_QUERY, query);
-    return { reports: (await told(reports.open(limit))).map(reportedView) };
-  }
-
-  /** @param by - id of the API key. */
-  async dismiss(body: unknown, by: string): Promise<View> {
-    const reports = this.#reports();
-    const dismissal = { ...readDismissal(body), by, at: new Date(this.parts.now()) };
-    const closed = await told(reports.dismiss(dismissal, REPORT_BOUNDS));
-    return { outcome: closed === 0 ? 'unchanged' : 'dismissed', closed };
-  }
-
-  #reports(): ReportStore {
-    this.#store();
-    const { reports } = this.parts;
-    if (reports === undefined) throw new Error('there is a catalogue without reports');
-    return reports;
-  }
-
   /** @throws CodedError `catalogue_off` */
   #store(): ModerationStore {
     const { store } = this.parts;
@@ -122,11 +91,6 @@ export class Moderation {
       ...{ serviceName, description, lastPaidAt, denials },
     };
   }
-}
-
-function reportedView({ entry, ...reported }: ReportedEntry): View {
-  const { chainId, ...named } = entry;
-  return { ...reported, network: caip2Of(chainId), ...named };
 }
 
 /** One more than is shown says whether there is another page, which begins after the last one shown. */

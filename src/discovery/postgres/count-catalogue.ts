@@ -7,16 +7,12 @@ import { isDenied } from './postgres-catalogue-reader.js';
 /** @throws ArchiveError */
 export async function countCatalogue(db: Kysely<Tables>, since: Date): Promise<CatalogueCounts> {
   const { rows } = await asked(
-    sql<{ readonly what: 'listed' | 'payee' | 'host' | 'reports'; of: string; count: string }>`
+    sql<{ readonly what: 'listed' | 'payee' | 'host'; of: string; count: string }>`
       select 'listed' as what, chain_id::text as of, count(*) as count
       from x402.catalogue_entries entry
       where last_paid_at >= ${since} and not ${isDenied(sql`entry`)} group by chain_id
       union all
-      select kind, '', count(*) from x402.catalogue_denials group by kind
-      union all
-      select 'reports', '', count(*) from x402.catalogue_reports where closed_at is null`.execute(
-      db,
-    ),
+      select kind, '', count(*) from x402.catalogue_denials group by kind`.execute(db),
   );
   const numberOf = (what: string): number =>
     Number(rows.find((row) => row.what === what)?.count ?? 0);
@@ -27,6 +23,5 @@ export async function countCatalogue(db: Kysely<Tables>, since: Date): Promise<C
       ),
     ),
     denials: { payee: numberOf('payee'), host: numberOf('host') },
-    openReports: numberOf('reports'),
   };
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Hex } from 'viem';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
@@ -14,8 +13,6 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from '../operators/moderation-store.js';
-import { REPORT_BOUNDS } from '../operators/report-store.js';
-import { forgetClosed } from './postgres-reports.js';
 
 interface EntryRow {
   readonly id: Buffer;
@@ -119,7 +116,6 @@ export class PostgresModeration implements ModerationStore {
           .values({ kind, value, ...said })
           .onConflict((conflict) => conflict.columns(['kind', 'value']).doUpdateSet(said))
           .execute();
-        await closeReports(transaction, denial);
         await note(transaction, 'catalogue_denied', denial);
         return 'denied';
       }),
@@ -173,24 +169,6 @@ async function isFull(transaction: Transaction<Tables>, most: number): Promise<b
     .select(({ fn }) => fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count) >= most;
-}
-
-/** What was said against what is denied has been looked at. */
-async function closeReports(
-  transaction: Transaction<Tables>,
-  { kind, value, by, at }: Denial,
-): Promise<void> {
-  await transaction
-    .updateTable('catalogue_reports')
-    .set({ closed_at: at, closed_by: by, outcome: 'denied' })
-    .where('closed_at', 'is', null)
-    .where(
-      kind === 'host'
-        ? sql<boolean>`host = ${value}`
-        : sql<boolean>`pay_to = ${bytesOf(value as Hex)}`,
-    )
-    .execute();
-  await forgetClosed(transaction, REPORT_BOUNDS.closed);
 }
 
 /** In the transaction of what is done: neither is there without the other. */

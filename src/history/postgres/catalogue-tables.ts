@@ -71,24 +71,6 @@ export interface CatalogueTables {
     readonly created_at: Generated<Date>;
     readonly denied_by: Generated<string>;
   };
-  readonly catalogue_reports: {
-    /** Larger than a number can be, and read as text. */
-    readonly id: GeneratedAlways<string>;
-    readonly entry_id: Buffer;
-    readonly chain_id: number;
-    readonly pay_to: Buffer;
-    readonly type: string;
-    readonly resource: string;
-    readonly call: string;
-    readonly host: string;
-    readonly kind: string;
-    readonly words: string;
-    readonly reported_at: Date;
-    readonly reporter: Buffer | null;
-    readonly closed_at: Generated<Date | null>;
-    readonly closed_by: Generated<string | null>;
-    readonly outcome: Generated<'dismissed' | 'denied' | null>;
-  };
   readonly catalogue_hosts: {
     readonly host: string;
     readonly visited_at: Date | null;

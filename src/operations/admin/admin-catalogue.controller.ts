@@ -47,18 +47,4 @@ export class AdminCatalogueController {
     this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: allow');
     sendPrivate(response, done);
   }
-
-  @Get('reports')
-  async reports(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.moderation.reports(query));
-  }
-
-  @Post('dismiss')
-  @HttpCode(200)
-  async dismiss(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const by = callerOf(request) ?? '';
-    const done = await this.moderation.dismiss(await this.bodies.json(request, response), by);
-    this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: dismiss');
-    sendPrivate(response, done);
-  }
 }

@@ -1,6 +1,5 @@
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
 import { REASON_MAX } from '../../discovery/operators/moderation-request.js';
-import { NEWEST_MOST, REPORT_KINDS } from '../../discovery/operators/report-store.js';
 import {
   type Json,
   jsonAnswer,
@@ -26,7 +25,6 @@ function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
 
 const value: JsonObject = { ...text, description: 'An address or a host, in lower case.' };
 
-const reportKind: JsonObject = { type: 'string', enum: [...REPORT_KINDS] };
 const reason: JsonObject = {
   ...{ ...text, minLength: 1, maxLength: REASON_MAX, description: 'It is kept for ever.' },
 };
@@ -74,29 +72,6 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       description: '`unchanged`: it was not denied.',
     },
     ...{ kind, value },
-  }),
-  CatalogueReports: object({
-    reports: listOf(
-      object({
-        ...{ id: text, network: text, payTo: text, host: text, resource: text, call: text },
-        type: { type: 'string', enum: ['http', 'mcp'] },
-        ...{ count, firstAt: moment, lastAt: moment },
-        counts: { type: 'object', additionalProperties: count, description: 'By kind.' },
-        newest: {
-          ...listOf(object({ kind: reportKind, words: text, at: moment })),
-          description: `At most ${NEWEST_MOST}. Words of strangers.`,
-        },
-      }),
-    ),
-  }),
-  CatalogueDismissal: object({ id: { ...text, description: 'Of the entry.' }, reason }),
-  CatalogueDismissed: object({
-    outcome: {
-      type: 'string',
-      enum: ['dismissed', 'unchanged'],
-      description: '`unchanged`: nothing was open.',
-    },
-    closed: count,
   }),
 };
 
@@ -214,18 +189,5 @@ export const ADMIN_CATALOGUE_PATHS: Readonly<Record<string, JsonObject>> = {
     description: 'What was not forgotten meanwhile is shown again. What operators did has it.',
     body: 'CatalogueVerdict',
     answer: 'CatalogueAllowed',
-  }),
-  '/admin/api/catalogue/reports': read({
-    id: 'catalogueReports',
-    summary: 'Entries with open reports, those with the most first',
-    query: ['limit'],
-    answer: 'CatalogueReports',
-  }),
-  '/admin/api/catalogue/dismiss': act({
-    id: 'dismissReports',
-    summary: 'Closes the open reports of an entry',
-    description: 'The entry stays as it is. A denial of its payee or host closes them too.',
-    body: 'CatalogueDismissal',
-    answer: 'CatalogueDismissed',
   }),
 };

@@ -11,7 +11,6 @@ const PATIENCE_MS = 2000;
 export class CatalogueGauges implements Sampler {
   readonly #entries: Gauge<'network'>;
   readonly #denials: Gauge<'kind'>;
-  readonly #reports: Gauge;
   readonly #lag: Gauge<'network'>;
 
   constructor(
@@ -31,11 +30,6 @@ export class CatalogueGauges implements Sampler {
       labelNames: ['kind'],
       registers,
     });
-    this.#reports = new Gauge({
-      name: 'x402_catalogue_open_reports',
-      help: 'Reports of entries that no operator has closed; beyond 1000 none is taken.',
-      registers,
-    });
     this.#lag = new Gauge({
       name: 'x402_catalogue_lag_seconds',
       help: 'Since this process has learnt all that was to be learnt.',
@@ -46,19 +40,16 @@ export class CatalogueGauges implements Sampler {
 
   async refresh(): Promise<void> {
     for (const gauge of [this.#entries, this.#denials, this.#lag]) gauge.reset();
-    // Without a label a reset leaves a zero behind.
-    this.#reports.remove();
     for (const [chainId, ms] of this.figures.lags()) {
       this.#lag.set({ network: caip2Of(chainId) }, ms / 1000);
     }
     const counted = await within(PATIENCE_MS, this.figures.counts()).catch(() => undefined);
     if (counted?.inTime !== true) return;
-    const { listed, denials, openReports } = counted.value;
+    const { listed, denials } = counted.value;
     // A chain that is learnt from and has no entry has 0 of them.
     for (const chainId of new Set([...this.figures.lags().keys(), ...listed.keys()])) {
       this.#entries.set({ network: caip2Of(chainId) }, listed.get(chainId) ?? 0);
     }
     for (const [kind, count] of Object.entries(denials)) this.#denials.set({ kind }, count);
-    this.#reports.set(openReports);
   }
 }
