@@ -30,8 +30,9 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply (sealed) |
  * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was (sealed) |
  * | `x402:wl:oa:<kind>:<tag>` | string | as the kind | what the authorization server keeps: a code, a token, a request that is being answered (sealed) |
- * | `x402:wl:oc:<tag>` | string | a day; half a year once an owner let it in | a registered client (sealed) |
- * | `x402:wl:ow` | zset | newest 10 000 | tags of clients that no owner let in yet, by time, seconds |
+ * | `x402:wl:oc:<tag>` | string | a day; half a year once an owner let it in | the network a client registered from, a space, and the client (sealed) |
+ * | `x402:wl:ow` | zset | 10 000 at most | tags of clients that no owner let in yet, by the time until which they are needed, seconds |
+ * | `x402:wl:own:<network>` | zset | 100 at most | those of them that came from one network |
  * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
  * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
  * | `x402:wl:a:<ask>` | string | until it is over, and a day | a payment the owner is asked about: its state, the charge that used it, and the ask (sealed) |
@@ -61,6 +62,7 @@ export const oauthRecordKey = (kind: string, id: string): string =>
   `${WALLET_PREFIX}oa:${kind}:${tagOf(id)}`;
 export const oauthClientKey = (tag: string): string => `${WALLET_PREFIX}oc:${tag}`;
 export const waitingClientsKey = (): string => `${WALLET_PREFIX}ow`;
+export const waitingClientsOfKey = (network: string): string => `${WALLET_PREFIX}own:${network}`;
 export const grantKey = (tag: string): string => `${WALLET_PREFIX}og:${tag}`;
 export const grantsOfKey = (owner: string): string => `${WALLET_PREFIX}ol:${owner}`;
 export const newPasskeyKey = (name: string): string => `${WALLET_PREFIX}pkn:${name}`;

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort } from '../../sandbox/processes.js';
 import { newAccount } from '../support/payments.js';
@@ -69,7 +70,7 @@ describe('the wallet over OAuth', () => {
     resource = `${issuer}/mcp`;
     const trust = { NODE_EXTRA_CA_CERTS: certificate.certFile };
     const own = { WALLET_OAUTH: 'true', WALLET_OAUTH_FETCH_ALLOW: '127.0.0.1' };
-    const settings = { ...own, WALLET_PUBLIC_URL: issuer, ...trust };
+    const settings = { ...own, WALLET_PUBLIC_URL: issuer, TRUST_PROXY: '1', ...trust };
     wallets = await WalletWorld.start(settings, undefined, port);
   });
   afterAll(async () => {
@@ -691,6 +692,25 @@ describe('the wallet over OAuth', () => {
       expect(late.body['error']).toBe('invalid_grant');
       expect((await ask((await letIn(owner)).access)).status).toBe(200);
     });
+  });
+
+  it.each([
+    ['from a network', 'x402:wl:own:203.0.113.0/24', 100, 429],
+    ['by anybody', 'x402:wl:ow', 10_000, 503],
+  ])('registers no more clients %s than it keeps, and says so', async (_, key, most, status) => {
+    const redis = new Redis(wallets.world.redis.url);
+    const needed = Math.ceil(Date.now() / 1000) + 600;
+    const others = Array.from({ length: most }, (__, at) => [needed, `other ${at}`]);
+    await redis.zadd(key, ...others.flat());
+    const response = await fetch(`${issuer}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' },
+      body: JSON.stringify(METADATA),
+    });
+    await redis.zrem(key, ...others.map(([, name]) => String(name)));
+    redis.disconnect();
+    expect([response.status, response.headers.get('retry-after')]).toEqual([status, '60']);
+    expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' });
   });
 
   it('keeps no code, token or signature where somebody else reads it', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressGroup, customerGroup } from './address-group.js';
+import { addressGroup, customerGroup, siteGroup } from './address-group.js';
 
 describe('addressGroup', () => {
   it.each([
@@ -31,5 +31,17 @@ describe('customerGroup', () => {
     [undefined, 'unknown'],
   ])('%s', (address, group) => {
     expect(customerGroup(address)).toBe(group);
+  });
+});
+
+describe('siteGroup', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.0/24'],
+    ['::ffff:203.0.113.250', '203.0.113.0/24'],
+    ['2001:db8:1:2ff::1', '2001:db8:1:0::/48'],
+    ['2001:db8:2::', '2001:db8:2:0::/48'],
+    [undefined, 'unknown'],
+  ])('%s', (address, group) => {
+    expect(siteGroup(address)).toBe(group);
   });
 });

@@ -19,9 +19,13 @@ export function customerGroup(address: string | undefined): string {
   return groupOf(address, 56);
 }
 
-/** The same by /48: what a site is given (RFC 6177), for what one hand must not fill from many networks. */
+/**
+ * The same by /48, what a site is given (RFC 6177), and by /24 of IPv4: for what one hand must not fill from
+ * many networks.
+ */
 export function siteGroup(address: string | undefined): string {
-  return groupOf(address, 48);
+  const group = groupOf(address, 48);
+  return isIP(group) === 4 ? `${group.slice(0, group.lastIndexOf('.'))}.0/24` : group;
 }
 
 function groupOf(address: string | undefined, bits: 48 | 56 | 64): string {

@@ -8,6 +8,7 @@ import type {
   Configuration,
   errors as ErrorsOfProvider,
   JWK,
+  KoaContextWithOIDC,
 } from 'oidc-provider';
 import type { Address } from 'viem';
 import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
@@ -36,6 +37,8 @@ const INTERACTION_SECONDS = 600;
 /** Each request begins without one; it ends with the answer. */
 const SESSION_SECONDS = 60;
 const HOUR_SECONDS = 3600;
+/** A place for another client comes free when an owner has answered, or did not. */
+const REGISTRATION_RETRY_SECONDS = 60;
 
 type Errors = typeof ErrorsOfProvider;
 
@@ -85,7 +88,7 @@ function configurationOf(
   const scope = scopes.join(' ');
   const accessSeconds = Math.min(HOUR_SECONDS, tokenTtlSeconds);
   return {
-    adapter: (kind) => new KindOfRecord(kind, parts, errors),
+    adapter: (kind) => new KindOfRecord(kind, parts, errors, () => Server.ctx),
     clientAuthMethods: [...CLIENT_AUTH_METHODS],
     clientBasedCORS: () => true,
     clientDefaults: {
@@ -140,9 +143,8 @@ function configurationOf(
     },
     // Of the URLs a client may name, one alone is fetched: its own name. The others are left out before.
     fetch: (input) => {
-      const asker = Server.ctx?.req as { readonly ip?: string } | undefined;
       const url = String(input instanceof Request ? input.url : input);
-      return parts.documents.fetch(url, siteGroup(asker?.ip));
+      return parts.documents.fetch(url, networkOf(Server.ctx));
     },
     findAccount: (_, owner, token) => findAccount(parts, owner, token?.grantId),
     interactions: { url: (_, { uid }) => `${publicUrl}${OAUTH_PATHS.consent}/${uid}` },
@@ -190,16 +192,35 @@ class KindOfRecord implements Adapter {
     private readonly kind: string,
     private readonly parts: ServerParts,
     private readonly errors: Errors,
+    private readonly contextNow: () => KoaContextWithOIDC | undefined,
   ) {}
 
   async upsert(id: string, payload: AdapterPayload, seconds = HOUR_SECONDS): Promise<void> {
     // Nobody stays signed in.
     if (this.kind === 'Session') return;
     if (this.kind === 'Client') {
-      await this.parts.clients.add(id, payload);
+      await this.#register(id, payload);
       return;
     }
+    const clientId = payload.params?.['client_id'];
+    if (this.kind === 'Interaction' && typeof clientId === 'string') {
+      await this.parts.clients.need(clientId, seconds);
+    }
     await this.parts.records.put(this.kind, id, payload, seconds);
+  }
+
+  async #register(id: string, payload: AdapterPayload): Promise<void> {
+    const context = this.contextNow();
+    const registration = await this.parts.clients.add(id, payload, networkOf(context));
+    if (registration === 'added') return;
+    context?.set('Retry-After', String(REGISTRATION_RETRY_SECONDS));
+    const isNetworks = registration === 'network_full';
+    const whose = isNetworks ? 'from your network' : 'here';
+    const error = new this.errors.TemporarilyUnavailable(
+      `too many clients ${whose} wait for their owners`,
+    );
+    error.status = error.statusCode = isNetworks ? 429 : 503;
+    throw error;
   }
 
   find(id: string): Promise<AdapterPayload | undefined> {
@@ -236,6 +257,12 @@ class KindOfRecord implements Adapter {
   findByUserCode(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
+}
+
+function networkOf(context: KoaContextWithOIDC | undefined): string {
+  // The request of Express, whose address the settings let be known.
+  const asker = context?.req as { readonly ip?: string } | undefined;
+  return siteGroup(asker?.ip);
 }
 
 /** Of a code or refresh token, the owner whose grant still stands; elsewhere whoever has just signed. */

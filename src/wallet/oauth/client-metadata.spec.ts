@@ -47,6 +47,7 @@ describe('what a client says of itself', () => {
     const many = Array.from({ length: 11 }, (_, at) => `https://app.example/${at}`);
     expect(registering(...many)).toMatch(/at most 10/);
     expect(problemOf({ redirect_uris: [], client_name: 'x'.repeat(4096) })).toMatch(/4096/);
+    expect(problemOf({ redirect_uris: [], client_name: '名'.repeat(1400) })).toMatch(/4096/);
     expect(problemOf({})).toMatch(/redirect_uris/);
   });
 

@@ -1,7 +1,7 @@
 /** What strangers say of their client, and what is believed of it. */
 
 /** Beside the redirects there is a name and little else: see {@link keepKnown}. */
-const METADATA_MAX_CHARACTERS = 4096;
+const METADATA_MAX_BYTES = 4096;
 const REDIRECTS_MAX = 10;
 const REDIRECT_MAX_CHARACTERS = 512;
 const NAME_MAX_CHARACTERS = 64;
@@ -61,8 +61,8 @@ export function keepKnownFields(metadata: Record<string, unknown>): void {
 
 /** @returns what is wrong with it; `undefined` for what may be registered. */
 export function problemOf(metadata: Readonly<Record<string, unknown>>): string | undefined {
-  if (JSON.stringify(metadata).length > METADATA_MAX_CHARACTERS) {
-    return `the metadata must be at most ${METADATA_MAX_CHARACTERS} characters`;
+  if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_MAX_BYTES) {
+    return `the metadata must be at most ${METADATA_MAX_BYTES} bytes`;
   }
   const redirects = metadata['redirect_uris'];
   if (!Array.isArray(redirects) || redirects.length > REDIRECTS_MAX) {
