@@ -6,26 +6,49 @@ import tseslint from 'typescript-eslint';
 /** What the pages use of the browser. */
 const BROWSER = Object.fromEntries(
   [
-    ...[
-      'document',
-      'fetch',
-      'location',
-      'sessionStorage',
-      'setInterval',
-      'setTimeout',
-      'window',
-      'confirm',
-    ],
-    ...['clearInterval', 'clearTimeout', 'navigator', 'URL', 'URLSearchParams'],
-    ...['TextEncoder', 'addEventListener', 'FormData', 'getComputedStyle'],
-    ...['atob', 'btoa', 'crypto'],
+    'document',
+    'fetch',
+    'location',
+    'sessionStorage',
+    'setInterval',
+    'setTimeout',
+    'window',
+    'confirm',
+    'clearInterval',
+    'clearTimeout',
+    'navigator',
+    'URL',
+    'URLSearchParams',
+    'TextEncoder',
+    'addEventListener',
+    'FormData',
+    'getComputedStyle',
+    'atob',
+    'btoa',
+    'crypto',
   ].map((name) => [name, 'readonly']),
 );
+
+/** A spread reads as an override. Properties and elements are written where they belong. */
+const NO_SPREAD_OF_A_LITERAL = [
+  {
+    selector: 'SpreadElement > ObjectExpression',
+    message: 'Write the properties in the object itself.',
+  },
+  {
+    selector: 'SpreadElement > ArrayExpression',
+    message: 'Write the elements in the list itself.',
+  },
+];
 
 export default defineConfig(
   {
     ignores: [
-      ...['dist', 'coverage', '**/*.mjs', '!scripts/*.mjs', '.sandbox'],
+      'dist',
+      'coverage',
+      '**/*.mjs',
+      '!scripts/*.mjs',
+      '.sandbox',
       // Checked by its test, beside the types it needs.
       'test/clients/typescript',
     ],
@@ -48,6 +71,7 @@ export default defineConfig(
       '@typescript-eslint/max-params': ['error', { max: 5 }],
       'no-restricted-syntax': [
         'error',
+        ...NO_SPREAD_OF_A_LITERAL,
         {
           selector: "MemberExpression[object.name='process'][property.name='env']",
           message: 'Read settings through AppConfig.',
@@ -69,7 +93,7 @@ export default defineConfig(
       'bench/**',
       'test/**',
     ],
-    rules: { 'no-restricted-syntax': 'off' },
+    rules: { 'no-restricted-syntax': ['error', ...NO_SPREAD_OF_A_LITERAL] },
   },
   {
     // Nest takes options as plain objects, whatever its types say.
@@ -86,6 +110,7 @@ export default defineConfig(
     files: ['public/*.js'],
     languageOptions: { sourceType: 'module', globals: BROWSER },
     rules: {
+      'no-restricted-syntax': ['error', ...NO_SPREAD_OF_A_LITERAL],
       eqeqeq: 'error',
       'no-var': 'error',
       'prefer-const': 'error',

@@ -70,8 +70,13 @@ async function measure(
   const bodies = stage.factory.make('eip3009', count);
   const ends = watchProcessors({ it: [pidOf(service)] });
   const result: LoadResult = await runLoad({
-    ...{ url: service.url, path: '/verify', headers: { 'X-API-Key': key } },
-    ...{ concurrency, bodies, seconds, problemOf: verifyProblem },
+    url: service.url,
+    path: '/verify',
+    headers: { 'X-API-Key': key },
+    concurrency,
+    bodies,
+    seconds,
+    problemOf: verifyProblem,
   });
   const { it: cores } = ends();
   const { perSecond, completed, seconds: elapsed, latencies, failed } = result;
@@ -141,7 +146,10 @@ try {
   const runsOf = (setting: Setting, concurrency: number): readonly AccessRun[] =>
     noted.get(`${concurrency} ${setting}`) ?? [];
   const report: AccessReport = {
-    ...{ name: 'access', at: new Date().toISOString(), seed: options.seed, machine },
+    name: 'access',
+    at: new Date().toISOString(),
+    seed: options.seed,
+    machine,
     rounds: options.rounds,
     keyCheckMicros: await keyCheckMicros(),
     cells: LEVELS.flatMap((level) =>

@@ -119,7 +119,10 @@ async function measure(side: Side, service: Service, work: Work): Promise<BuildR
     redis: [pidOf(side === 'this' ? stage.redis : redis)],
   });
   const result = await runLoad({
-    ...{ url: service.url, path, concurrency, bodies },
+    url: service.url,
+    path,
+    concurrency,
+    bodies,
     ...(seconds !== undefined && { seconds }),
     problemOf: isSettle ? settleProblem : verifyProblem,
     onAnswer: (answer) => answers.push(answer),
@@ -161,8 +164,14 @@ try {
     buildRow(nameOf(work), runs.get(`${index} this`) ?? [], runs.get(`${index} other`) ?? []),
   );
   const report: BuildsReport = {
-    ...{ name: 'builds', at: new Date().toISOString(), seed: options.seed, machine },
-    ...{ against, rounds: options.rounds, rows, problems },
+    name: 'builds',
+    at: new Date().toISOString(),
+    seed: options.seed,
+    machine,
+    against,
+    rounds: options.rounds,
+    rows,
+    problems,
   };
   printBuildsReport(report);
   options.save(report);

@@ -55,7 +55,10 @@ async function redisCommands(): Promise<{ readonly scripts: number; readonly ins
 async function costOf({ path, concurrency, count }: Case, url: string): Promise<Cost> {
   const answers: Answered[] = [];
   const load: LoadOptions = {
-    ...{ url, path, concurrency, bodies: stage.factory.make('eip3009', count) },
+    url,
+    path,
+    concurrency,
+    bodies: stage.factory.make('eip3009', count),
     problemOf: path === '/verify' ? verifyProblem : settleProblem,
     onAnswer: (answer) => answers.push(answer),
   };
@@ -69,7 +72,9 @@ async function costOf({ path, concurrency, count }: Case, url: string): Promise<
   const transactions = new Set(path === '/settle' ? answers.map(transactionOf) : []).size;
   const each = (value: number): number => value / count;
   return {
-    ...{ path, concurrency, seconds },
+    path,
+    concurrency,
+    seconds,
     redisScripts: each(after.scripts - before.scripts),
     redisCommands: each(after.inside - before.inside),
     rpcRequests: each(rpc.requests),
@@ -94,12 +99,16 @@ try {
   const costs: Cost[] = [];
   for (const one of CASES) costs.push(await costOf(one, service.url));
   const report: CostReport = {
-    ...{ name: 'cost', at: new Date().toISOString(), seed: options.seed, machine },
+    name: 'cost',
+    at: new Date().toISOString(),
+    seed: options.seed,
+    machine,
     idle: {
       redisCommands: (idleAfter.inside - idleBefore.inside) / IDLE_SECONDS,
       rpcRequests: idleRpc.requests / IDLE_SECONDS,
     },
-    ...{ costs, problems },
+    costs,
+    problems,
   };
   printCostReport(report);
   options.save(report);

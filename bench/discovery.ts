@@ -79,14 +79,19 @@ try {
   const beside = await settleBeside(readings);
 
   const report: CatalogueReport = {
-    ...{ name: 'discovery', at: new Date().toISOString(), seed, machine },
+    name: 'discovery',
+    at: new Date().toISOString(),
+    seed,
+    machine,
     postgres: await versionOf(pool),
     filled: { entries, calls: catalogue.calls, ...filled },
     reads: read.cells.map((cell) => {
       const targetMs = targets.get(cell.what);
       return { ...cell, ...(targetMs !== undefined && { targetMs }) };
     }),
-    ...{ ratings, beside, problems },
+    ratings,
+    beside,
+    problems,
   };
   printCatalogueReport(report);
   options.save(report);
@@ -114,7 +119,8 @@ async function versionOf(database: pg.Pool): Promise<string> {
 async function rateSome(): Promise<readonly Rated[]> {
   const failures: unknown[] = [];
   const rater = new Rater({
-    ...{ calls: new PostgresCalls(db), clock: systemClock },
+    calls: new PostgresCalls(db),
+    clock: systemClock,
     observer: { troubled: (error) => failures.push(error), recovered: () => undefined },
   });
   const timed = async (what: string, order: string, count: number): Promise<Rated> => {
@@ -151,7 +157,10 @@ async function settleBeside(readings: readonly Reading[]): Promise<Beside> {
   const service = await stage.ours({ ROLES: 'api,worker,history', DATABASE_URL: postgres.url });
   const settle = async (count: number, pacePerSecond?: number): Promise<LoadResult> => {
     const result = await runLoad({
-      ...{ url: service.url, path: '/settle', concurrency: CONCURRENCY, problemOf: settleProblem },
+      url: service.url,
+      path: '/settle',
+      concurrency: CONCURRENCY,
+      problemOf: settleProblem,
       bodies: stage.factory.make('eip3009', count),
       ...(pacePerSecond !== undefined && { pacePerSecond }),
     });
@@ -166,8 +175,10 @@ async function settleBeside(readings: readonly Reading[]): Promise<Beside> {
     const { perSecond, latencies, failed } = await settle(sizes.settlements, pace);
     const sorted = ascending(latencies);
     return {
-      ...{ perSecond, failed },
-      ...{ p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) },
+      perSecond,
+      failed,
+      p50: percentile(sorted, 0.5),
+      p99: percentile(sorted, 0.99),
     };
   };
   const seconds = sizes.settlements / pace;

@@ -82,7 +82,9 @@ try {
   const keysFile = join(folder, 'keys.json');
   writeFileSync(keysFile, JSON.stringify({ version: 1, keys: sellers.records }));
   const api = await stage.ours({
-    ...{ ROLES: 'api', DATABASE_URL: postgres.url, API_KEYS_FILE: keysFile },
+    ROLES: 'api',
+    DATABASE_URL: postgres.url,
+    API_KEYS_FILE: keysFile,
   });
   const readings = await readingsOf(history, sellers, postgres.url, sizes.requests);
   const server = pidOf(postgres);
@@ -99,15 +101,25 @@ try {
   );
 
   const report: HistoryReport = {
-    ...{ name: 'history', at: new Date().toISOString(), seed, machine },
+    name: 'history',
+    at: new Date().toISOString(),
+    seed,
+    machine,
     postgres: /^\S+/.exec(version[0]?.server_version ?? '')?.[0] ?? 'unknown',
-    ...{ settled, drains: [quiet, busy], reconciled, archivedSizes, sizes: largeSizes },
+    settled,
+    drains: [quiet, busy],
+    reconciled,
+    archivedSizes,
+    sizes: largeSizes,
     filled: { rows: history.rows, seconds: filled.seconds, months: MONTHS + 1 },
     reads: read.cells.map((cell) => {
       const targetMs = targets.get(cell.what);
       return { ...cell, ...(targetMs !== undefined && { targetMs }) };
     }),
-    ...{ totals, exports, books, problems },
+    totals,
+    exports,
+    books,
+    problems,
   };
   printHistoryReport(report);
   options.save(report);

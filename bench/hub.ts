@@ -147,9 +147,14 @@ async function main(): Promise<void> {
   const [hubDir, plainDir] = [join(folder, 'hub'), mkdtempSync(join(folder, 'plain-'))];
   const redis = await startRedis(await freePort());
   const hub = await startService(await freePort(), {
-    ...{ ROLES: 'hub', REDIS_URL: redis.url, HUB_DATA_DIR: hubDir, LOG_LEVEL: 'warn' },
+    ROLES: 'hub',
+    REDIS_URL: redis.url,
+    HUB_DATA_DIR: hubDir,
+    LOG_LEVEL: 'warn',
     // One busy address, which stores more than strangers may.
-    ...{ RATE_LIMIT_HUB: '0', HUB_QUOTA_BYTES: '0', HUB_MAX_OBJECTS: '0' },
+    RATE_LIMIT_HUB: '0',
+    HUB_QUOTA_BYTES: '0',
+    HUB_MAX_OBJECTS: '0',
   });
   const plainPort = await freePort();
   const plain: Started = await startProgram(

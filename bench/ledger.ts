@@ -45,7 +45,10 @@ async function settle(
   const audit = await beginAudit(client, factory, 'eip3009', [address]);
   const answers: Answered[] = [];
   const { failed, failures } = await runLoad({
-    ...{ url, path: '/settle', concurrency, bodies: factory.make('eip3009', count) },
+    url,
+    path: '/settle',
+    concurrency,
+    bodies: factory.make('eip3009', count),
     problemOf: settleProblem,
     onAnswer: (answer) => answers.push(answer),
   });
@@ -158,8 +161,15 @@ try {
   const median = (rounds: readonly (readonly number[])[]): number =>
     percentile(ascending(rounds.flat()), 0.5);
   const report: LedgerReport = {
-    ...{ name: 'ledger', at: new Date().toISOString(), seed: options.seed, machine },
-    ...{ settlements, tombstones, tombstoneBytes, points, problems },
+    name: 'ledger',
+    at: new Date().toISOString(),
+    seed: options.seed,
+    machine,
+    settlements,
+    tombstones,
+    tombstoneBytes,
+    points,
+    problems,
     finishedBytes: (perTenThousand(({ redisMiB }) => redisMiB) * 2 ** 20) / 10_000,
     liveRecordBytes: live.sampled === 0 ? 0 : live.bytes / live.sampled,
     detailsBytes: await meanBytesOf(small, `x402:{${CHAIN_ID}:0}:d:`),

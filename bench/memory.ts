@@ -56,7 +56,10 @@ try {
   const sample = async (): Promise<void> => {
     const [cooling, waiting] = await coolingAndWaiting();
     samples.push({
-      ...{ seconds: (performance.now() - begun) / 1000, settled: answers.length, cooling, waiting },
+      seconds: (performance.now() - begun) / 1000,
+      settled: answers.length,
+      cooling,
+      waiting,
       redisMiB: (await usedBytes(redis)) / 2 ** 20,
       serviceMiB: memoryMiBOf(pidOf(service)) ?? 0,
     });
@@ -65,9 +68,12 @@ try {
   const slice = sizes.pace * SLICE_SECONDS;
   for (let done = 0; done < sizes.settlements; done += slice) {
     const { failed, failures } = await runLoad({
-      ...{ url: service.url, path: '/settle', concurrency: CONCURRENCY },
+      url: service.url,
+      path: '/settle',
+      concurrency: CONCURRENCY,
       bodies: stage.factory.make('eip3009', Math.min(slice, sizes.settlements - done)),
-      ...{ pacePerSecond: sizes.pace, problemOf: settleProblem },
+      pacePerSecond: sizes.pace,
+      problemOf: settleProblem,
       onAnswer: (answer) => answers.push(answer),
     });
     if (failed > 0) problems.push(`${failed} failed ${JSON.stringify(failures)}`);
@@ -79,9 +85,15 @@ try {
   problems.push(...(await audit.findings(answers)));
 
   const report: MemoryReport = {
-    ...{ name: 'memory', at: new Date().toISOString(), seed, machine },
-    ...{ hotMinutes: sizes.minutes, perSecond: sizes.pace, samples },
-    ...{ rest: await restOf(before), problems },
+    name: 'memory',
+    at: new Date().toISOString(),
+    seed,
+    machine,
+    hotMinutes: sizes.minutes,
+    perSecond: sizes.pace,
+    samples,
+    rest: await restOf(before),
+    problems,
   };
   const { archived, cooling } = report.rest;
   if (archived !== answers.length) problems.push(`${archived} of ${answers.length} were archived`);
@@ -105,7 +117,10 @@ async function restOf(redisMiBBefore: number): Promise<Rest> {
     [cooling, waiting] = await coolingAndWaiting();
   }
   return {
-    ...{ seconds: seconds(), cooling, redisMiBBefore, keys: await redis.dbsize() },
+    seconds: seconds(),
+    cooling,
+    redisMiBBefore,
+    keys: await redis.dbsize(),
     redisMiB: (await usedBytes(redis)) / 2 ** 20,
     archived: await finalInArchive(),
   };

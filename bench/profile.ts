@@ -46,7 +46,11 @@ try {
   const report: ProfileReport = {
     name: 'profile',
     at: new Date().toISOString(),
-    ...{ seed: options.seed, machine, kind, perSecond: result.perSecond, shares },
+    seed: options.seed,
+    machine,
+    kind,
+    perSecond: result.perSecond,
+    shares,
     functions: functions.slice(0, SHOWN_FUNCTIONS),
   };
   console.log(`\n${path} ${kind} at ${concurrency}: ${result.perSecond.toFixed(0)}/s\n`);

@@ -48,7 +48,11 @@ async function costOf({ concurrency, count }: Level, url: string): Promise<Cost>
   const bodies = stage.factory.make('eip3009', count);
   const before = await Promise.all([processorMs(stage.redis), processorMs(queue)]);
   const { failed, failures, perSecond } = await runLoad({
-    ...{ url, path: '/settle', concurrency, bodies, problemOf: settleProblem },
+    url,
+    path: '/settle',
+    concurrency,
+    bodies,
+    problemOf: settleProblem,
   });
   if (failed > 0) throw new Error(`${failed} failed: ${JSON.stringify(failures)}`);
   const after = await Promise.all([processorMs(stage.redis), processorMs(queue)]);

@@ -87,7 +87,11 @@ async function settle(
   const answers: Answered[] = [];
   const ends = watchProcessors(programs);
   const result = await runLoad({
-    ...{ url, path: PATH, concurrency, bodies, problemOf: settleProblem },
+    url,
+    path: PATH,
+    concurrency,
+    bodies,
+    problemOf: settleProblem,
     onAnswer: (answer) => answers.push(answer),
   });
   const cores = ends();
@@ -196,8 +200,12 @@ async function gasUse(): Promise<readonly GasUse[]> {
       const gas = full.reduce((sum, one) => sum + one.gas, 0);
       if (full.length === 0) problems.push(`gas, ${method}: no batch of ${FULL_BATCH} came about`);
       uses.push({
-        ...{ method, payees, single, batched: gas / items },
-        ...{ batches: full.length, items: items / full.length },
+        method,
+        payees,
+        single,
+        batched: gas / items,
+        batches: full.length,
+        items: items / full.length,
       });
     }
   }

@@ -41,20 +41,16 @@ function note(what: string, { failed, failures }: LoadResult): void {
 try {
   const service = await stage.ours();
   const verifying = {
-    ...{
-      url: service.url,
-      path: '/verify',
-      concurrency: VERIFY_CONCURRENCY,
-      problemOf: verifyProblem,
-    },
+    url: service.url,
+    path: '/verify',
+    concurrency: VERIFY_CONCURRENCY,
+    problemOf: verifyProblem,
   };
   const settling = {
-    ...{
-      url: service.url,
-      path: '/settle',
-      concurrency: SETTLE_CONCURRENCY,
-      problemOf: settleProblem,
-    },
+    url: service.url,
+    path: '/settle',
+    concurrency: SETTLE_CONCURRENCY,
+    problemOf: settleProblem,
   };
   // The ceiling of both together, as the soak is both together.
   await runLoad({ ...verifying, bodies: factory.make('eip3009', 2000) });
@@ -83,7 +79,9 @@ try {
     const [verified, settled] = await Promise.all([
       runLoad({ ...verifying, bodies: bodies(verifyRate), pacePerSecond: verifyRate }),
       runLoad({
-        ...{ ...settling, bodies: bodies(settleRate), pacePerSecond: settleRate },
+        ...settling,
+        bodies: bodies(settleRate),
+        pacePerSecond: settleRate,
         onAnswer: (answer) => answers.push(answer),
       }),
     ]);
@@ -112,8 +110,15 @@ try {
   const growth = (read: (sample: Sample) => number): number =>
     slopeOf(secondHalf.map((sample) => [sample.minute, read(sample)]));
   const report: SoakReport = {
-    ...{ name: 'soak', at: new Date().toISOString(), seed: options.seed, machine, minutes },
-    ...{ verifyRate, settleRate, samples, problems },
+    name: 'soak',
+    at: new Date().toISOString(),
+    seed: options.seed,
+    machine,
+    minutes,
+    verifyRate,
+    settleRate,
+    samples,
+    problems,
     slopes: {
       'service memory, MiB': growth(({ serviceMiB }) => serviceMiB),
       'Redis memory, MiB': growth(({ redisMiB }) => redisMiB),

@@ -67,7 +67,12 @@ async function measure(
   const bodies = factory.make(kind, count, { facilitator });
   const ends = watchProcessors(programs);
   const result = await runLoad({
-    ...{ url, path: PATH, concurrency, bodies, seconds, problemOf: verifyProblem },
+    url,
+    path: PATH,
+    concurrency,
+    bodies,
+    seconds,
+    problemOf: verifyProblem,
   });
   const cores = ends();
   rates.set(rateKey, Math.max(rates.get(rateKey) ?? 0, result.perSecond));
@@ -82,7 +87,10 @@ async function refuseForgeries(): Promise<readonly string[]> {
   const results = await Promise.all(
     Object.entries(urls).map(async ([name, url]) => {
       const { completed } = await runLoad({
-        ...{ url, path: PATH, concurrency: 4, bodies: forged },
+        url,
+        path: PATH,
+        concurrency: 4,
+        bodies: forged,
         problemOf: (_, { isValid }) => (isValid === false ? undefined : 'accepted'),
       });
       return completed === FORGED ? [] : [`${name} accepted forged signatures`];

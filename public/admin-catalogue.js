@@ -109,8 +109,14 @@ function entries(fields, known = [], after = undefined) {
   return inside('entries', load, (room, { entries: found, next }) => {
     const all = [...known, ...found];
     const columns = [
-      ...['State', 'Last paid (UTC)', 'Network', 'Resource', 'Words'],
-      ...['Payee', 'Other payees', ''],
+      'State',
+      'Last paid (UTC)',
+      'Network',
+      'Resource',
+      'Words',
+      'Payee',
+      'Other payees',
+      '',
     ];
     listIn(
       room,

@@ -165,8 +165,15 @@ export function stateOf(state, reason) {
 }
 
 const SETTLEMENT_COLUMNS = [
-  ...['Claimed (UTC)', 'Id', 'State', 'Sale', 'Network'],
-  ...['Payer', 'Paid to', 'Amount', 'Transaction'],
+  'Claimed (UTC)',
+  'Id',
+  'State',
+  'Sale',
+  'Network',
+  'Payer',
+  'Paid to',
+  'Amount',
+  'Transaction',
 ];
 
 /** @param open - shows the life of the settlement of an id. */

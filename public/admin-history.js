@@ -127,8 +127,17 @@ function deliveries(webhook, known = [], before = undefined) {
   return inside('deliveries', load, (room, { deliveries: found, next }) => {
     const all = [...known, ...found];
     const columns = [
-      ...['Happened (UTC)', 'Event', 'Id', '', 'State', 'Attempts', 'Last', 'Next', 'Status'],
-      ...['Problem', 'Answer'],
+      'Happened (UTC)',
+      'Event',
+      'Id',
+      '',
+      'State',
+      'Attempts',
+      'Last',
+      'Next',
+      'Status',
+      'Problem',
+      'Answer',
     ];
     const shown = table(columns, all.map(deliveryRow), 'Nothing was to be told.');
     listIn(
@@ -174,8 +183,15 @@ function runs(fields, known = [], before = undefined) {
   return inside('runs', load, (room, { runs: found, next }) => {
     const all = [...known, ...found];
     const columns = [
-      ...['Finished (UTC)', 'Network', 'Started by', 'Time', 'Blocks', 'Settlements'],
-      ...['Differences', 'By name', ''],
+      'Finished (UTC)',
+      'Network',
+      'Started by',
+      'Time',
+      'Blocks',
+      'Settlements',
+      'Differences',
+      'By name',
+      '',
     ];
     listIn(
       room,

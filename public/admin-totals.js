@@ -32,7 +32,9 @@ export function showTotals(room, { totals }, { value, fields }) {
   const rows = totals.map(totalRow);
   const columns = ['Day (UTC)', 'Network', 'Asset', 'Payments', 'Amount (atomic)', 'By state'];
   const chart = linesOf(totals, {
-    ...{ from: fields.from, to: lastDay(fields.to), valueOf: VALUES[value] },
+    from: fields.from,
+    to: lastDay(fields.to),
+    valueOf: VALUES[value],
   });
   box.setAttribute('aria-label', `${value} a day; the table below has the numbers`);
   room.replaceChildren(

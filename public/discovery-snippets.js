@@ -55,7 +55,10 @@ function termsOf(entry) {
   if (offer === undefined) return undefined;
   const { scheme, network, asset, amount, maxAmountRequired } = offer;
   return {
-    ...{ version, isUpto: scheme === 'upto', network: textOf(network), asset: textOf(asset) },
+    version,
+    isUpto: scheme === 'upto',
+    network: textOf(network),
+    asset: textOf(asset),
     amount: textOf(amount ?? maxAmountRequired),
   };
 }
@@ -82,7 +85,9 @@ function requestOf(entry) {
   const isText = input.bodyType === 'text';
   const body = isText ? textOf(input.body ?? '') : (JSON.stringify(input.body ?? {}) ?? '{}');
   return {
-    ...{ url: url.href, method, isForm },
+    url: url.href,
+    method,
+    isForm,
     ...(takesBody && !isForm && body.length <= JSON_MAX && { body }),
     type: isText ? 'text/plain' : 'application/json',
   };

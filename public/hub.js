@@ -160,7 +160,10 @@ async function openFile(name) {
   byId('link').textContent = '';
   byId('price').textContent = await priceOf(name);
   const lines = versions.map(({ CreatedAt, Size, ContentType, Sha256 }) => [
-    ...[timeOf(CreatedAt), sizeOf(Size), ContentType, Sha256],
+    timeOf(CreatedAt),
+    sizeOf(Size),
+    ContentType,
+    Sha256,
   ]);
   const names = ['stored', 'size', 'type', 'SHA-256'];
   byId('versions').replaceChildren(table(names, lines));
@@ -170,7 +173,10 @@ async function openFile(name) {
 /** Of this visit: what the link opens, until when, and how it is taken back. */
 function showMade() {
   const lines = [...made].map(([link, { name, until, once }]) => [
-    ...[name, new Date(until * 1000).toLocaleString(), once ? 'one answer only' : '', link],
+    name,
+    new Date(until * 1000).toLocaleString(),
+    once ? 'one answer only' : '',
+    link,
     buttonOf('Take back', () => takeBack(link)),
   ]);
   const names = ['file', 'until', '', 'link', ''];

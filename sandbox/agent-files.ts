@@ -93,9 +93,13 @@ async function offer(
   const owner = new HubOwner(filesUrl, filesHub, seller);
   await owner.store(name, bytes);
   await owner.price({
-    ...{ file: name, network: `eip155:${chainId}`, asset: usd },
-    ...{ amount: parseUnits(PRICE, 18).toString(), accessSeconds: 86_400 },
-    ...{ contentType: 'application/octet-stream', extra: { name: USD_NAME, version: USD_VERSION } },
+    file: name,
+    network: `eip155:${chainId}`,
+    asset: usd,
+    amount: parseUnits(PRICE, 18).toString(),
+    accessSeconds: 86_400,
+    contentType: 'application/octet-stream',
+    extra: { name: USD_NAME, version: USD_VERSION },
   });
   const path = `/api/download/${seller.address.toLowerCase()}/${name}`;
   // A catalogue lists what was paid.

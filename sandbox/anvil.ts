@@ -28,9 +28,22 @@ export async function startAnvil({
   const started = await startProgram(
     anvilBinary(),
     [
-      ...['--host', host, '--port', String(port), '--chain-id', String(chainId)],
-      ...['--slots-in-an-epoch', '1', '--accounts', '20', '--gas-price', '50000000'],
-      ...['--block-base-fee-per-gas', '0', '--gas-limit', '140000000'],
+      '--host',
+      host,
+      '--port',
+      String(port),
+      '--chain-id',
+      String(chainId),
+      '--slots-in-an-epoch',
+      '1',
+      '--accounts',
+      '20',
+      '--gas-price',
+      '50000000',
+      '--block-base-fee-per-gas',
+      '0',
+      '--gas-limit',
+      '140000000',
       // Else it writes every old state into the home folder, and leaves it there when it is killed.
       ...(statesMost === undefined
         ? ['--max-persisted-states', '0']

@@ -49,13 +49,37 @@ export async function startGeth(options: GethOptions): Promise<SandboxChain> {
   const started = await startProgram(
     binary,
     [
-      ...['--dev', '--datadir', dir, '--dev.period', String(Math.ceil(blockTime ?? 0))],
-      ...['--http', '--http.addr', '127.0.0.1', '--http.port', String(port)],
-      ...['--http.api', 'eth,net,web3,txpool,debug', '--authrpc.port', String(authPort)],
-      ...['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable'],
+      '--dev',
+      '--datadir',
+      dir,
+      '--dev.period',
+      String(Math.ceil(blockTime ?? 0)),
+      '--http',
+      '--http.addr',
+      '127.0.0.1',
+      '--http.port',
+      String(port),
+      '--http.api',
+      'eth,net,web3,txpool,debug',
+      '--authrpc.port',
+      String(authPort),
+      '--nodiscover',
+      '--maxpeers',
+      '0',
+      '--port',
+      '0',
+      '--ipcdisable',
       // A tip of nothing is taken, as anvil takes it; and as many of one account as a burst holds.
-      ...['--txpool.pricelimit', '1', '--miner.gasprice', '1', '--rpc.txfeecap', '0'],
-      ...['--txpool.accountslots', '256', '--txpool.accountqueue', '512'],
+      '--txpool.pricelimit',
+      '1',
+      '--miner.gasprice',
+      '1',
+      '--rpc.txfeecap',
+      '0',
+      '--txpool.accountslots',
+      '256',
+      '--txpool.accountqueue',
+      '512',
     ],
     (output) => output.includes('HTTP server started'),
   );
@@ -105,10 +129,16 @@ function genesisOf(chainId: number, alloc: Record<string, object>): object {
     config: {
       chainId,
       ...Object.fromEntries(forks.map((fork) => [`${fork}Block`, 0])),
-      ...{ shanghaiTime: 0, cancunTime: 0, pragueTime: 0, terminalTotalDifficulty: 0 },
+      shanghaiTime: 0,
+      cancunTime: 0,
+      pragueTime: 0,
+      terminalTotalDifficulty: 0,
       blobSchedule: { cancun: blob, prague: blob },
     },
-    ...{ difficulty: '0x0', gasLimit: '0x8583b00', baseFeePerGas: '0x0', alloc },
+    difficulty: '0x0',
+    gasLimit: '0x8583b00',
+    baseFeePerGas: '0x0',
+    alloc,
   };
 }
 
@@ -119,9 +149,21 @@ function gethClient(url: string): SandboxClient {
   const refuse = (name: string) => () =>
     Promise.reject(new Error(`${name} is a cheat of anvil: this spec does not run with GETH`));
   const cheats = [
-    ...['dropTransaction', 'dumpState', 'impersonateAccount', 'increaseTime', 'loadState'],
-    ...['revert', 'setAutomine', 'setCode', 'setIntervalMining', 'setNextBlockTimestamp'],
-    ...['setNextBlockBaseFeePerGas', 'setNonce', 'setStorageAt', 'snapshot', 'mine'],
+    'dropTransaction',
+    'dumpState',
+    'impersonateAccount',
+    'increaseTime',
+    'loadState',
+    'revert',
+    'setAutomine',
+    'setCode',
+    'setIntervalMining',
+    'setNextBlockTimestamp',
+    'setNextBlockBaseFeePerGas',
+    'setNonce',
+    'setStorageAt',
+    'snapshot',
+    'mine',
   ];
   return client.extend(() => ({
     ...Object.fromEntries(cheats.map((name) => [name, refuse(name)])),
@@ -133,7 +175,10 @@ function gethClient(url: string): SandboxClient {
       if (missing === 0n) return;
       if (missing > parseEther('9000')) throw new Error('more than the rich account has');
       const hash = await client.sendTransaction({
-        ...{ account: rich, chain: null, to: address, value: missing },
+        account: rich,
+        chain: null,
+        to: address,
+        value: missing,
       });
       await client.waitForTransactionReceipt({ hash, timeout: 20_000 });
     },

@@ -45,7 +45,12 @@ function readOptions() {
     const [url = '', method = 'GET', body] = positionals;
     if (!/^https?:\/\//.test(url)) throw new Misused('A URL is expected.');
     return {
-      ...{ url, method, body, host: values.host, networks: values.network, junit: values.junit },
+      url,
+      method,
+      body,
+      host: values.host,
+      networks: values.network,
+      junit: values.junit,
       port: wholeNumber('port', values.port, 65_535),
       patienceMs: wholeNumber('patience', values.patience, 600) * 1000,
       waitMs: wholeNumber('wait', values.wait, 3600) * 1000,
@@ -61,7 +66,9 @@ const options = readOptions();
 const SILENT_MORE_MS = 5000;
 
 const facilitator = new GradeFacilitator({
-  ...{ port: options.port, host: options.host, networks: options.networks },
+  port: options.port,
+  host: options.host,
+  networks: options.networks,
   silentMs: options.patienceMs + SILENT_MORE_MS,
 });
 const buyer = new GradeBuyer(options, facilitator.chainIds, options.patienceMs);

@@ -23,21 +23,26 @@ export class HubOwner {
   async store(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const now = Math.floor(Date.now() / 1000);
     const link = {
-      ...{ owner: this.account.address, name, maxBytes: bytes.length, contentType: '' },
-      ...{
-        sha256: sha256Of(bytes),
-        issuedAt: now,
-        until: now + MINUTES_SECONDS,
-        nonce: newNonce(),
-      },
+      owner: this.account.address,
+      name,
+      maxBytes: bytes.length,
+      contentType: '',
+      sha256: sha256Of(bytes),
+      issuedAt: now,
+      until: now + MINUTES_SECONDS,
+      nonce: newNonce(),
     };
     const message = {
-      ...{ ...link, maxBytes: BigInt(link.maxBytes) },
-      ...{ issuedAt: BigInt(link.issuedAt), until: BigInt(link.until) },
+      ...link,
+      maxBytes: BigInt(link.maxBytes),
+      issuedAt: BigInt(link.issuedAt),
+      until: BigInt(link.until),
     };
     const signature = await this.account.signTypedData({
       domain: strictDomain(this.hub),
-      ...{ types: UPLOAD_TYPES, primaryType: 'HubUpload', message },
+      types: UPLOAD_TYPES,
+      primaryType: 'HubUpload',
+      message,
     });
     const text = Buffer.from(JSON.stringify({ ...link, signature })).toString('base64url');
     await this.#ask('PUT', `/api/incoming?link=${text}`, bytes, {});
@@ -50,7 +55,8 @@ export class HubOwner {
     const terms = { owner, bodySha256: sha256Of(body), nonce: newNonce() };
     const signature = await this.account.signTypedData({
       domain: strictDomain(this.hub),
-      ...{ types: STRICT_TYPES, primaryType: 'HubRequest' },
+      types: STRICT_TYPES,
+      primaryType: 'HubRequest',
       message: { ...terms, method: 'PUT', path, expiry: BigInt(expiry) },
     });
     const text = Buffer.from(JSON.stringify({ ...terms, expiry, signature })).toString('base64url');

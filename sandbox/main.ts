@@ -158,12 +158,17 @@ async function start(): Promise<void> {
     await step('private file hub for agents, and a line to it that breaks', async () => {
       keepServer(await startFlakyLine(filesUrl, ports.flaky));
       return startService(ports.files, {
-        ...{ ROLES: 'hub', HUB_MODE: 'private', HUB_ADDRESS: FILES_HUB.address },
+        ROLES: 'hub',
+        HUB_MODE: 'private',
+        HUB_ADDRESS: FILES_HUB.address,
         // One hub in a database of Redis.
-        ...{ REDIS_URL: `${redis.url}/1`, HUB_DATA_DIR: join(walletDir, 'files') },
-        ...{ HUB_SALES: 'true', HUB_SALES_SECRET: randomBytes(32).toString('hex') },
+        REDIS_URL: `${redis.url}/1`,
+        HUB_DATA_DIR: join(walletDir, 'files'),
+        HUB_SALES: 'true',
+        HUB_SALES_SECRET: randomBytes(32).toString('hex'),
         HUB_COMPACT_AFTER_SECONDS: '86400',
-        ...{ HUB_FACILITATOR_URL: service.url, HUB_PUBLIC_URL: `${flakyUrl}/api` },
+        HUB_FACILITATOR_URL: service.url,
+        HUB_PUBLIC_URL: `${flakyUrl}/api`,
       });
     }),
   );
@@ -181,9 +186,16 @@ async function start(): Promise<void> {
   writeAgentToken(wallet.token);
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
   writeState({
-    ...{ facilitatorUrl: service.url, sellerUrl, rpcUrl: anvil.url },
-    ...{ usd, coin, walletFactory, chainId: CHAIN_ID },
-    ...{ filesUrl, flakyUrl, filesHub: FILES_HUB.address },
+    facilitatorUrl: service.url,
+    sellerUrl,
+    rpcUrl: anvil.url,
+    usd,
+    coin,
+    walletFactory,
+    chainId: CHAIN_ID,
+    filesUrl,
+    flakyUrl,
+    filesHub: FILES_HUB.address,
   });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`

@@ -68,9 +68,15 @@ async function run({ port, dir, password, settings }: Place): Promise<SandboxPos
   const started = await startProgram(
     serverProgram('postgres'),
     [
-      ...['-D', join(dir, 'data'), '-p', String(port), '-h', '127.0.0.1'],
+      '-D',
+      join(dir, 'data'),
+      '-p',
+      String(port),
+      '-h',
+      '127.0.0.1',
       // No socket file: nobody but us knows the port.
-      ...['-k', ''],
+      '-k',
+      '',
       // Of two of one name the later counts.
       ...[...SETTINGS, ...settings].flatMap((one) => ['-c', one]),
     ],
@@ -84,7 +90,9 @@ async function run({ port, dir, password, settings }: Place): Promise<SandboxPos
     ...started,
     port,
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`,
-    ...{ dir, settings, crash },
+    dir,
+    settings,
+    crash,
     stop: async (signal = 'SIGINT') => {
       await started.stop(
         signal === 'SIGKILL' ? 'SIGQUIT' : signal === 'SIGTERM' ? 'SIGINT' : signal,
@@ -134,8 +142,19 @@ function createCluster({ dir, password }: Place): void {
   const { status, stderr, error } = spawnSync(
     serverProgram('initdb'),
     [
-      ...['-D', join(dir, 'data'), '-U', USER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
-      ...['--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
+      '-D',
+      join(dir, 'data'),
+      '-U',
+      USER,
+      '--pwfile',
+      passwordFile,
+      '--auth',
+      'scram-sha-256',
+      '--encoding',
+      'UTF8',
+      '--locale',
+      'C',
+      '--no-sync',
     ],
     { cwd: dir, encoding: 'utf8', ...user },
   );

@@ -33,7 +33,10 @@ export async function smartWallet(
   const args = [owner.address, salt] as const;
   const abi = FACTORY_ABI;
   const address = await client.readContract({
-    ...{ abi, args, address: factory, functionName: 'addressOf' },
+    abi,
+    args,
+    address: factory,
+    functionName: 'addressOf',
   });
   const data = encodeFunctionData({ abi, args, functionName: 'createAccount' });
   const isDeployed = async (): Promise<boolean> =>

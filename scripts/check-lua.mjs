@@ -14,8 +14,19 @@ const GENERATED = {
   sponsoring: 'local SPONSORING, BLAMELESS, PLACE_MS',
 };
 const KNOWN = new Set([
-  ...['KEYS', 'ARGV', 'redis', 'cjson', 'string', 'table', 'math'],
-  ...['tonumber', 'tostring', 'ipairs', 'pairs', 'unpack', 'next'],
+  'KEYS',
+  'ARGV',
+  'redis',
+  'cjson',
+  'string',
+  'table',
+  'math',
+  'tonumber',
+  'tostring',
+  'ipairs',
+  'pairs',
+  'unpack',
+  'next',
 ]);
 
 function expand(path, included = new Set()) {

@@ -107,7 +107,11 @@ function installFromDebian(name) {
   if (process.getuid?.() !== 0 || !hasCommand('apt-get')) return false;
   setUp('package lists (apt-get update)', 'apt-get', ['update', '-q']);
   setUp(`${name} (apt-get install)`, 'apt-get', [
-    ...['install', '-y', '-q', '--no-install-recommends', name],
+    'install',
+    '-y',
+    '-q',
+    '--no-install-recommends',
+    name,
   ]);
   return hasCommand(name);
 }
@@ -295,7 +299,9 @@ function run(command, commandArgs, env = {}) {
 /** The built service in one file, from which processes start in a third of the time. */
 function packService() {
   return setUp('the service in one file', process.execPath, [
-    ...['--import', 'tsx', 'test/support/pack-service.ts'],
+    '--import',
+    'tsx',
+    'test/support/pack-service.ts',
   ]).trim();
 }
 
@@ -334,7 +340,10 @@ async function testAll(SERVICE_MAIN) {
   out.write(`\nFAILED beside others, played again alone:\n  ${failed.join('\n  ')}\n`);
   const again = await jestWith(
     { SERVICE_MAIN },
-    ...['--maxWorkers=1', '--forceExit', '--runTestsByPath', ...failed],
+    '--maxWorkers=1',
+    '--forceExit',
+    '--runTestsByPath',
+    ...failed,
   );
   const verdict =
     again === 0 ? 'PASSED ALONE, failed beside others' : 'FAILED AGAIN ALONE, all or some';
@@ -367,8 +376,14 @@ const TASKS = {
   mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
   test: {
     needs: [
-      ...[installAnvil, findRedis, findPostgres, findFaketime, findPromtool],
-      ...[findKubectl, findPython, build],
+      installAnvil,
+      findRedis,
+      findPostgres,
+      findFaketime,
+      findPromtool,
+      findKubectl,
+      findPython,
+      build,
     ],
     run: async () => {
       const code = await testAll(packService());
@@ -380,7 +395,9 @@ const TASKS = {
   },
   chaos: {
     needs: [
-      ...[installAnvil, findRedis, findFaketime],
+      installAnvil,
+      findRedis,
+      findFaketime,
       ...(args.includes('--history') ? [findPostgres] : []),
       build,
     ],
@@ -395,7 +412,10 @@ const TASKS = {
     run: () =>
       jestWith(
         { TEST_CONTAINERS: '1' },
-        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/deploy'],
+        '--selectProjects',
+        'e2e',
+        '--testPathPatterns',
+        'test/deploy',
       ),
   },
   rust: {
@@ -403,7 +423,10 @@ const TASKS = {
     run: () =>
       jestWith(
         { TEST_RUST: '1' },
-        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/examples/rust'],
+        '--selectProjects',
+        'e2e',
+        '--testPathPatterns',
+        'test/examples/rust',
       ),
   },
   fuzz: {
@@ -415,7 +438,10 @@ const TASKS = {
           FUZZ_DECLARATIONS: args[0] ?? '10000',
           TEST_SEED: args[1] ?? String(randomInt(2 ** 31)),
         },
-        ...['--selectProjects', 'e2e', '--testPathPatterns', 'test/fuzz'],
+        '--selectProjects',
+        'e2e',
+        '--testPathPatterns',
+        'test/fuzz',
       ),
   },
   node: { needs: [installAnvil, findRedis, build], run: () => testWithNode(...args) },

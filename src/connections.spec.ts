@@ -87,7 +87,10 @@ class Doors {
       if (socket !== null && !socket.destroyed && socket.errored === null) void end();
     });
     sendSettleAnswer(response, {
-      ...{ status: 200, body: { success: true }, settlementId: 'claim', finality: 'included' },
+      status: 200,
+      body: { success: true },
+      settlementId: 'claim',
+      finality: 'included',
       takeBack: end,
     } as never);
   }
@@ -153,7 +156,8 @@ describe(`whatever ${CONNECTIONS} connections do, seed ${TEST_SEED}`, () => {
   const held = async (): Promise<unknown> => ({
     bodies: LONG_BODIES.left,
     places: doors.slots.taken,
-    ...{ waiting: doors.waiting, sales: doors.open },
+    waiting: doors.waiting,
+    sales: doors.open,
     connections: await new Promise((resolve) => {
       server.getConnections((_, count) => {
         resolve(count);

@@ -56,7 +56,8 @@ export function accessCell(
   const latencies = ascending(runs.flatMap((run) => run.latencies));
   const [processorMs, openMs] = [processorMsOf(runs), processorMsOf(open)];
   return {
-    ...{ setting, concurrency },
+    setting,
+    concurrency,
     perSecond: spreadOf(runs.map(({ perSecond }) => perSecond)),
     timesOpen: spreadOf(
       runs.map(({ perSecond }, round) => perSecond / (open[round]?.perSecond ?? NaN)),
@@ -73,16 +74,30 @@ export function accessCell(
 export function accessTable({ cells }: AccessReport): Table {
   return [
     [
-      ...['service', 'at once', 'per second', 'spread', 'times open', 'spread'],
-      ...['CPU ms each', 'times open', 'p50 ms', 'p99 ms', 'failed'],
+      'service',
+      'at once',
+      'per second',
+      'spread',
+      'times open',
+      'spread',
+      'CPU ms each',
+      'times open',
+      'p50 ms',
+      'p99 ms',
+      'failed',
     ],
     cells.map((cell) => [
-      ...[cell.setting, String(cell.concurrency)],
-      ...[figure(cell.perSecond.median), rangeOf(cell.perSecond)],
-      ...[figure(cell.timesOpen.median), rangeOf(cell.timesOpen)],
+      cell.setting,
+      String(cell.concurrency),
+      figure(cell.perSecond.median),
+      rangeOf(cell.perSecond),
+      figure(cell.timesOpen.median),
+      rangeOf(cell.timesOpen),
       cell.processorMs?.toFixed(3) ?? '?',
       cell.processorTimesOpen?.toFixed(2) ?? '?',
-      ...[figure(cell.p50), figure(cell.p99), String(cell.failed)],
+      figure(cell.p50),
+      figure(cell.p99),
+      String(cell.failed),
     ]),
   ];
 }

@@ -60,7 +60,10 @@ function prepared(body: string): {
     if (authorization === undefined) throw new Error('the factory made no authorization');
     const name = String(tokenName);
     const digest = eip3009Digest(authorization, {
-      ...{ name, version: String(tokenVersion), chainId, token: asset },
+      name,
+      version: String(tokenVersion),
+      chainId,
+      token: asset,
     });
     return { digest, signature, call: settlementCall(authorization, asset) };
   }

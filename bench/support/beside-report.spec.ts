@@ -2,9 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { besideRows, type BesideRun, besideTable } from './beside-report.js';
 
 const run = (who: string, more: Partial<BesideRun> = {}): BesideRun => ({
-  ...{ who, concurrency: 300, perSecond: 100, completed: 2, failed: 0, failures: {}, seconds: 1 },
-  ...{ latencies: [10, 20], processorSeconds: 0.004, redisSeconds: undefined },
-  ...{ residentMiB: 40, gas: 90_000 },
+  who,
+  concurrency: 300,
+  perSecond: 100,
+  completed: 2,
+  failed: 0,
+  failures: {},
+  seconds: 1,
+  latencies: [10, 20],
+  processorSeconds: 0.004,
+  redisSeconds: undefined,
+  residentMiB: 40,
+  gas: 90_000,
   ...more,
 });
 

@@ -73,7 +73,10 @@ export function besideRows(runs: readonly BesideRun[]): readonly BesideRow[] {
     const failed = sum(group.map((run) => run.failed));
     return [
       {
-        ...{ who: first.who, concurrency: first.concurrency, failed, asked: completed + failed },
+        who: first.who,
+        concurrency: first.concurrency,
+        failed,
+        asked: completed + failed,
         perSecond: spreadOf(group.map(({ perSecond }) => perSecond)),
         p50: percentile(latencies, 0.5),
         p99: percentile(latencies, 0.99),
@@ -102,13 +105,28 @@ function sum(values: readonly number[]): number {
 export function besideTable(rows: readonly BesideRow[]): Table {
   return [
     [
-      ...['at once', 'who', 'per second', 'spread', 'p50 ms', 'p99 ms', 'failed'],
-      ...['CPU s per 1000', 'Redis s per 1000', 'gas each', 'MiB'],
+      'at once',
+      'who',
+      'per second',
+      'spread',
+      'p50 ms',
+      'p99 ms',
+      'failed',
+      'CPU s per 1000',
+      'Redis s per 1000',
+      'gas each',
+      'MiB',
     ],
     rows.map((row) => [
-      ...[String(row.concurrency), row.who, figure(row.perSecond.median), rangeOf(row.perSecond)],
-      ...[figure(row.p50), figure(row.p99), `${row.failed} of ${row.asked}`],
-      ...[known(row.processorSeconds), known(row.redisSeconds)],
+      String(row.concurrency),
+      row.who,
+      figure(row.perSecond.median),
+      rangeOf(row.perSecond),
+      figure(row.p50),
+      figure(row.p99),
+      `${row.failed} of ${row.asked}`,
+      known(row.processorSeconds),
+      known(row.redisSeconds),
       row.gas === undefined ? '' : row.gas.toFixed(0),
       row.residentMiB === undefined ? '' : row.residentMiB.toFixed(0),
     ]),

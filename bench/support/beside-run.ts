@@ -58,7 +58,11 @@ export async function runBeside(
     const answers: Answered[] = [];
     const ends = watchProcessors({ it: pids, redis });
     const result = await runLoad({
-      ...{ url: who.url, path, concurrency, bodies, seconds: SECONDS[path] },
+      url: who.url,
+      path,
+      concurrency,
+      bodies,
+      seconds: SECONDS[path],
       problemOf: isSettle ? settleProblem : verifyProblem,
       onAnswer: (answer) => isSettle && answers.push(answer),
     });
@@ -74,7 +78,8 @@ export async function runBeside(
       known.length === 0 ? undefined : (busy[name] ?? NaN) * result.seconds;
     const memory = pids.map((pid) => memoryMiBOf(pid) ?? 0).reduce((sum, one) => sum + one, 0);
     return {
-      ...{ ...result, who: who.name },
+      ...result,
+      who: who.name,
       processorSeconds: used('it', pids),
       redisSeconds: used('redis', redis),
       residentMiB: pids.length === 0 ? undefined : memory,
@@ -87,12 +92,18 @@ export async function runBeside(
     const reference = await stage.reference();
     const contestants: Contestant[] = [
       {
-        ...{ name: 'ours', url: ours.url, signer: OUR_SIGNER.address, pids: [pidOf(ours)] },
+        name: 'ours',
+        url: ours.url,
+        signer: OUR_SIGNER.address,
+        pids: [pidOf(ours)],
         redis: [pidOf(stage.redis)],
       },
       {
-        ...{ name: 'reference', url: reference.url, signer: REFERENCE_SIGNER.address },
-        ...{ pids: [pidOf(reference)], redis: [] },
+        name: 'reference',
+        url: reference.url,
+        signer: REFERENCE_SIGNER.address,
+        pids: [pidOf(reference)],
+        redis: [],
       },
     ];
     for (const [index, option] of others.entries()) {
@@ -114,9 +125,16 @@ export async function runBeside(
       console.log(`  round ${round + 1} of ${options.rounds}`);
     }
     const report: BesideReport = {
-      ...{ name: 'beside', at: new Date().toISOString(), path, seed: options.seed, machine },
-      ...{ rounds: options.rounds, busyLoops: options.sizes.load, rows: besideRows(runs) },
-      ...{ notes, problems },
+      name: 'beside',
+      at: new Date().toISOString(),
+      path,
+      seed: options.seed,
+      machine,
+      rounds: options.rounds,
+      busyLoops: options.sizes.load,
+      rows: besideRows(runs),
+      notes,
+      problems,
     };
     printBesideReport(report);
     options.save(report);

@@ -67,7 +67,10 @@ export async function startBeside(
     },
   });
   return {
-    ...{ name, url: own, signer: account.address, pids: treeOf(pidOf(started)) },
+    name,
+    url: own,
+    signer: account.address,
+    pids: treeOf(pidOf(started)),
     stop: () => stopTree(started),
   };
 }

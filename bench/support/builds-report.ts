@@ -97,13 +97,17 @@ export function printBuildsReport(report: BuildsReport): void {
         'other',
       ],
       report.rows.map((row) => [
-        ...[row.work, figure(row.thisPerSecond.median), figure(row.otherPerSecond.median)],
-        ...[row.timesOther.median.toFixed(2), rangeOf(row.timesOther)],
+        row.work,
+        figure(row.thisPerSecond.median),
+        figure(row.otherPerSecond.median),
+        row.timesOther.median.toFixed(2),
+        rangeOf(row.timesOther),
         row.processorTimesOther?.toFixed(2) ?? '?',
         ...[row.processor.this, row.processor.other].map(
           ({ service, redis }) => `${service?.toFixed(2) ?? '?'}+${redis?.toFixed(2) ?? '?'}`,
         ),
-        ...[figure(row.p99.this), figure(row.p99.other)],
+        figure(row.p99.this),
+        figure(row.p99.other),
       ]),
     ),
   );

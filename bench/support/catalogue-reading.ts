@@ -56,11 +56,13 @@ export async function catalogueReadings(
   const largest = await largestPayee(pool);
   const word = (): string => WORDS[MIDDLE.from + below(MIDDLE.to - MIDDLE.from)] ?? '';
   const listed = (what: string, query: () => Query, isIt?: IsIt): Reading => ({
-    ...{ what: `list: ${what}`, targetMs: TARGET_MS },
+    what: `list: ${what}`,
+    targetMs: TARGET_MS,
     gets: many(() => asked('resources', 'items', query(), isIt)),
   });
   const found = (what: string, query: () => Query, isIt?: IsIt): Reading => ({
-    ...{ what: `search: ${what}`, targetMs: TARGET_MS },
+    what: `search: ${what}`,
+    targetMs: TARGET_MS,
     gets: many(() => asked('search', 'resources', { limit: String(FOUND), ...query() }, isIt)),
   });
   const ofPayee = (payTo: Address): IsIt => ({
@@ -111,25 +113,30 @@ export async function catalogueReadings(
     found('a word that nobody says', () => ({ query: `zzq${below(1e9)}kv` }), { least: 0 }),
     found('the word that all have', () => ({ query: COMMON_WORD }), { least: FOUND }),
     found('a word, tools alone', () => ({ query: word(), type: 'mcp' }), {
-      ...{ least: 0, isIt: ({ type }) => type === 'mcp' },
+      least: 0,
+      isIt: ({ type }) => type === 'mcp',
     }),
     {
-      ...{ what: 'merchant: the one with most entries', targetMs: TARGET_MS },
+      what: 'merchant: the one with most entries',
+      targetMs: TARGET_MS,
       gets: many(() => asked('merchant', 'resources', { payTo: largest }, ofPayee(largest))),
     },
     {
-      ...{ what: 'merchant: of any entry', targetMs: TARGET_MS },
+      what: 'merchant: of any entry',
+      targetMs: TARGET_MS,
       gets: many(() => {
         const { payTo } = any();
         return asked('merchant', 'resources', { payTo }, ofPayee(payTo));
       }),
     },
     {
-      ...{ what: 'status: of what is listed', targetMs: TARGET_MS },
+      what: 'status: of what is listed',
+      targetMs: TARGET_MS,
       gets: many(() => statusOf(any().listing.resource, 'listed')),
     },
     {
-      ...{ what: 'status: of what is not', targetMs: TARGET_MS },
+      what: 'status: of what is not',
+      targetMs: TARGET_MS,
       gets: many(() => statusOf(`https://nobody.example.com/${below(1e9)}`, 'unknown')),
     },
   ];

@@ -18,8 +18,12 @@ describe('what questions cost settles', () => {
     const reads = { what: 'x', concurrency: 8, requests: 1, perSecond: 1 };
     const times = { p50: 1, p99: 1, most: 1, processorMs: {} };
     const beside = {
-      ...{ ceiling: 200, pace: 100, asksPerSecond: 20, reads: { ...reads, ...times } },
-      ...{ alone: [at(100), at(99)], asked: [at(98), at(97)] },
+      ceiling: 200,
+      pace: 100,
+      asksPerSecond: 20,
+      reads: { ...reads, ...times },
+      alone: [at(100), at(99)],
+      asked: [at(98), at(97)],
     };
     const [head, rows] = besideTable({ beside });
     expect(head).toHaveLength(5);

@@ -71,7 +71,10 @@ export function catalogueTable({ reads }: Pick<CatalogueReport, 'reads'>): Table
 export function besideTable({ beside }: Pick<CatalogueReport, 'beside'>): Table {
   const rowsOf = (what: string, runs: readonly PacedSettles[]): string[][] =>
     runs.map((run, index) => [
-      ...[`${what}, run ${index + 1}`, figure(run.perSecond), figure(run.p50), figure(run.p99)],
+      `${what}, run ${index + 1}`,
+      figure(run.perSecond),
+      figure(run.p50),
+      figure(run.p99),
       String(run.failed),
     ]);
   return [

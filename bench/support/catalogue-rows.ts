@@ -111,7 +111,8 @@ export function madeEntry(catalogue: LargeCatalogue, nth: number): MadeEntry {
     scheme: random.chance(UPTO) ? 'upto' : 'exact',
     asset: assetOf(catalogue, bucket(random.roll(), ASSET_BOUNDS)),
     amount: String(random.between(1, 100) * 10 ** random.below(6)),
-    ...{ paidAt, score },
+    paidAt,
+    score,
     quality: random.chance(NOT_RATED) ? undefined : qualityOf(catalogue, rank, score, paidAt),
   };
 }
@@ -136,15 +137,25 @@ function listingOf(catalogue: LargeCatalogue, nth: number, random: SeededRandom)
   if (isTool) {
     const input = { type: 'mcp', toolName: `${name}_${path}`, inputSchema: schema };
     return {
-      ...{ x402Version: 2, type: 'mcp', resource: url, toolName: input.toolName, ...words },
-      ...{ bazaar: { info: { input } }, offer },
+      x402Version: 2,
+      type: 'mcp',
+      resource: url,
+      toolName: input.toolName,
+      ...words,
+      bazaar: { info: { input } },
+      offer,
     };
   }
   const input = { type: 'http', method: 'GET', queryParams: { [field]: name } };
   const output = { type: 'json', example: { [path]: said(1, 20).join(' '), total: nth } };
   return {
-    ...{ x402Version: 2, type: 'http', method: 'GET', resource: url, ...words },
-    ...{ bazaar: { info: { input, output }, schema: { properties: { input: schema } } }, offer },
+    x402Version: 2,
+    type: 'http',
+    method: 'GET',
+    resource: url,
+    ...words,
+    bazaar: { info: { input, output }, schema: { properties: { input: schema } } },
+    offer,
   };
 }
 
@@ -158,10 +169,14 @@ function qualityOf(
   const total = Math.max(1, Math.round(calls * part));
   const payers = Math.max(1, Math.round(total ** 0.8));
   return {
-    ...{ l30DaysTotalCalls: total, l30DaysUniquePayers: payers },
-    ...{ l30DaysRepeatPayers: Math.floor(payers / 3), l30DaysExcludedCalls: 0 },
-    ...{ l30DaysSuccessRate: 0.995, l30DaysMedianSettleMs: 640 },
-    ...{ lastCalledAt: paidAt.toISOString(), score: score / 1000 },
+    l30DaysTotalCalls: total,
+    l30DaysUniquePayers: payers,
+    l30DaysRepeatPayers: Math.floor(payers / 3),
+    l30DaysExcludedCalls: 0,
+    l30DaysSuccessRate: 0.995,
+    l30DaysMedianSettleMs: 640,
+    lastCalledAt: paidAt.toISOString(),
+    score: score / 1000,
   };
 }
 
@@ -267,7 +282,11 @@ export async function fillCatalogue(
 }
 
 const TABLES = [
-  ...['catalogue_entries', 'catalogue_offers', 'catalogue_calls', 'settlements', 'settlement_ids'],
+  'catalogue_entries',
+  'catalogue_offers',
+  'catalogue_calls',
+  'settlements',
+  'settlement_ids',
 ];
 
 function rowOf(catalogue: LargeCatalogue, nth: number): Readonly<Record<string, unknown>> {
@@ -276,16 +295,23 @@ function rowOf(catalogue: LargeCatalogue, nth: number): Readonly<Record<string, 
     `\\x${typeof value === 'string' ? value.slice(2) : value.toString('hex')}`;
   const rank = rankOfEntry(catalogue, nth);
   return {
-    ...{
-      id: bytes(entryIdOf({ chainId, payTo }, listing)),
-      chain_id: chainId,
-      pay_to: bytes(payTo),
-    },
-    ...{ place: bytes(placeOf(listing)), type: listing.type, x402_version: listing.x402Version },
-    ...{ resource: listing.resource, host: hostOf(listing.resource) },
-    ...{ listing: JSON.stringify(listing), at: made.paidAt, ...searchedOf(listing) },
-    ...{ score: made.score, rank, scheme: made.scheme, asset: bytes(made.asset) },
-    ...{ amount: made.amount, offer: JSON.stringify(listing.offer) },
+    id: bytes(entryIdOf({ chainId, payTo }, listing)),
+    chain_id: chainId,
+    pay_to: bytes(payTo),
+    place: bytes(placeOf(listing)),
+    type: listing.type,
+    x402_version: listing.x402Version,
+    resource: listing.resource,
+    host: hostOf(listing.resource),
+    listing: JSON.stringify(listing),
+    at: made.paidAt,
+    ...searchedOf(listing),
+    score: made.score,
+    rank,
+    scheme: made.scheme,
+    asset: bytes(made.asset),
+    amount: made.amount,
+    offer: JSON.stringify(listing.offer),
     quality: made.quality === undefined ? null : JSON.stringify(made.quality),
     due_in: (rank % 1000) / 1000,
   };

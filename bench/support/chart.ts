@@ -141,7 +141,10 @@ export function curvesOf(
     `<text x="${left}" y="24" font-size="15" font-weight="bold">${title}</text>`,
     `<text x="${left}" y="${top - 10}">${yAxis.title}</text>`,
     `<text x="${left + width / 2}" y="${top + height + 36}" text-anchor="middle">${xAxis.title}</text>`,
-    ...[...rows, ...ticks, ...lines, ...legend],
+    ...rows,
+    ...ticks,
+    ...lines,
+    ...legend,
     '</svg>',
     '',
   ].join('\n');

@@ -34,13 +34,24 @@ export interface CostReport {
 export function costTable({ costs }: CostReport): Table {
   return [
     [
-      ...['request', 'at once', 'Redis scripts', 'Redis commands', 'RPC requests', 'RPC calls'],
-      ...['transactions', 'gas'],
+      'request',
+      'at once',
+      'Redis scripts',
+      'Redis commands',
+      'RPC requests',
+      'RPC calls',
+      'transactions',
+      'gas',
     ],
     costs.map((cost) => [
-      ...[cost.path, String(cost.concurrency), figure(cost.redisScripts)],
-      ...[figure(cost.redisCommands), figure(cost.rpcRequests), figure(cost.rpcCalls)],
-      ...[figure(cost.transactions), cost.gas.toFixed(0)],
+      cost.path,
+      String(cost.concurrency),
+      figure(cost.redisScripts),
+      figure(cost.redisCommands),
+      figure(cost.rpcRequests),
+      figure(cost.rpcCalls),
+      figure(cost.transactions),
+      cost.gas.toFixed(0),
     ]),
   ];
 }

@@ -46,7 +46,10 @@ export class CountingProxy {
     this.#count(body);
     try {
       const answer = await this.#pool.request({
-        ...{ method: 'POST', path: '/', headers: JSON_HEADERS, body },
+        method: 'POST',
+        path: '/',
+        headers: JSON_HEADERS,
+        body,
       });
       response.writeHead(answer.statusCode, JSON_HEADERS).end(await answer.body.text());
     } catch {

@@ -45,7 +45,11 @@ export async function settleMany(
     const audit = await beginAudit(client, factory, kind, [OUR_SIGNER.address]);
     const answers: Answered[] = [];
     const result = await runLoad({
-      ...{ url, path: '/settle', concurrency, bodies, problemOf: settleProblem },
+      url,
+      path: '/settle',
+      concurrency,
+      bodies,
+      problemOf: settleProblem,
       onAnswer: (answer) => answers.push(answer),
     });
     if (result.failed > 0)
@@ -77,7 +81,9 @@ export async function drain(
   const gathered = await outboxOf(redis);
   const trickle = beside === 'settles' ? beginTrickle(stage, url) : undefined;
   const archiver = await stage.ours({
-    ...{ ROLES: 'history', SIGNER_KEYS: '', DATABASE_URL: postgres.url },
+    ROLES: 'history',
+    SIGNER_KEYS: '',
+    DATABASE_URL: postgres.url,
   });
   try {
     const first = await outboxWhen(redis, ({ oldest }) => oldest !== gathered.oldest);
@@ -96,7 +102,10 @@ export async function drain(
     await allFinal(stage.redis.url);
     await outboxWhen(redis, ({ waiting }) => waiting === 0);
     return {
-      ...{ beside, entries, seconds, cores },
+      beside,
+      entries,
+      seconds,
+      cores,
       settlements: Math.round((entries * settlements) / gathered.waiting),
     };
   } finally {
@@ -142,7 +151,10 @@ function beginTrickle(stage: BenchStage, url: string): { end(): Promise<readonly
   const run = async (): Promise<void> => {
     while (!isOver) {
       const { failed, failures } = await runLoad({
-        ...{ url, path: '/settle', concurrency: 2 * TRICKLE_PER_SECOND, problemOf: settleProblem },
+        url,
+        path: '/settle',
+        concurrency: 2 * TRICKLE_PER_SECOND,
+        problemOf: settleProblem,
         bodies: stage.factory.make('eip3009', TRICKLE_PER_SECOND),
         pacePerSecond: TRICKLE_PER_SECOND,
       });

@@ -117,14 +117,16 @@ export async function readingsOf(
       })),
     },
     {
-      ...{ what: 'look-up by id', targetMs: LOOK_UP_MS },
+      what: 'look-up by id',
+      targetMs: LOOK_UP_MS,
       gets: many(() => {
         const id = idOf(history, nth());
         return { path: `/v2/settlements/${id}`, problemOf: isOf('settlementId', id) };
       }),
     },
     {
-      ...{ what: 'look-up by transaction', targetMs: LOOK_UP_MS },
+      what: 'look-up by transaction',
+      targetMs: LOOK_UP_MS,
       gets: many(() => {
         const hash = transactionOf(history, nth());
         return {
@@ -134,38 +136,46 @@ export async function readingsOf(
       }),
     },
     {
-      ...{ what: 'look-up by authorization', targetMs: LOOK_UP_MS },
+      what: 'look-up by authorization',
+      targetMs: LOOK_UP_MS,
       gets: authorizations,
     },
     {
-      ...{ what: 'look-up of an id that there is not', targetMs: LOOK_UP_MS },
+      what: 'look-up of an id that there is not',
+      targetMs: LOOK_UP_MS,
       gets: many(() => ({
         path: `/v2/settlements/${randomBytes(32).toString('base64url')}`,
         problemOf: ({ status }) => (status === 404 ? undefined : `answered ${status}`),
       })),
     },
     {
-      ...{ what: 'page: largest payee, newest', targetMs: PAGE_MS },
+      what: 'page: largest payee, newest',
+      targetMs: PAGE_MS,
       gets: many(() => list(largest, {}), few),
     },
     {
-      ...{ what: 'page: largest payee, anywhere by cursor', targetMs: PAGE_MS },
+      what: 'page: largest payee, anywhere by cursor',
+      targetMs: PAGE_MS,
       gets: many(() => list(largest, before(largest)), few),
     },
     {
-      ...{ what: 'page: any payee, newest', targetMs: PAGE_MS },
+      what: 'page: any payee, newest',
+      targetMs: PAGE_MS,
       gets: many(() => list(any[Math.floor(random() * any.length)] ?? largest, {}, some), few),
     },
     {
-      ...{ what: 'page: a key of 100 payees, anywhere by cursor', targetMs: PAGE_MS },
+      what: 'page: a key of 100 payees, anywhere by cursor',
+      targetMs: PAGE_MS,
       gets: many(() => list(chain, before(chain), some), few),
     },
     {
-      ...{ what: 'page: largest payee, what was reverted', targetMs: PAGE_MS },
+      what: 'page: largest payee, what was reverted',
+      targetMs: PAGE_MS,
       gets: many(() => list(largest, { state: 'reverted' }, some), few),
     },
     {
-      ...{ what: 'page: largest payee, an asset of 2 %', targetMs: PAGE_MS },
+      what: 'page: largest payee, an asset of 2 %',
+      targetMs: PAGE_MS,
       gets: many(() => list(largest, { asset: assetOf(history, RARE_ASSET) }, 1), few),
     },
     {

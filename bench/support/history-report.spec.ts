@@ -12,7 +12,10 @@ import {
 import { cellOf } from './timed-gets.js';
 
 const drain: Drain = {
-  ...{ beside: 'nothing', entries: 8000, settlements: 2000, seconds: 0.5 },
+  beside: 'nothing',
+  entries: 8000,
+  settlements: 2000,
+  seconds: 0.5,
   cores: { archiver: 0.8 },
 };
 const sizes = {
@@ -23,15 +26,25 @@ const sizes = {
 };
 const cell = cellOf(
   {
-    ...{ what: 'look-up by id', concurrency: 8, seconds: 2 },
+    what: 'look-up by id',
+    concurrency: 8,
+    seconds: 2,
     processorMs: { service: 1.5, postgres: 0.5 },
   },
   Array.from({ length: 200 }, (_, nth) => nth / 10),
 );
 const report: HistoryReport = {
-  ...{ name: 'history', at: '2026-11-22T12:00:00Z', seed: 'one', postgres: '15.1' },
+  name: 'history',
+  at: '2026-11-22T12:00:00Z',
+  seed: 'one',
+  postgres: '15.1',
   machine: {
-    ...{ cpu: 'one', cores: 2, memoryGiB: 1, system: 'one', loadBefore: 0, versions: {} },
+    cpu: 'one',
+    cores: 2,
+    memoryGiB: 1,
+    system: 'one',
+    loadBefore: 0,
+    versions: {},
     commit: 'abc',
   },
   settled: { settlements: 4000, perSecond: 800, concurrency: 1000 },
@@ -44,7 +57,9 @@ const report: HistoryReport = {
     { ...cell, targetMs: 10 },
     { ...cell, targetMs: 50 },
   ],
-  ...{ totals: [], exports: [], problems: [] },
+  totals: [],
+  exports: [],
+  problems: [],
   books: { settlements: 10, seconds: 0.1, cell },
 };
 

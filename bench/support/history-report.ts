@@ -109,12 +109,25 @@ export function archivedPerSecond({ settlements, seconds }: Drain): number {
 export function readTable({ reads }: Pick<HistoryReport, 'reads'>): Table {
   return [
     [
-      ...['asked', 'at once', 'answers', 'per second', 'p50 ms', 'p99 ms', 'most ms'],
-      ...['CPU ms each: service', 'PostgreSQL', 'target of p99'],
+      'asked',
+      'at once',
+      'answers',
+      'per second',
+      'p50 ms',
+      'p99 ms',
+      'most ms',
+      'CPU ms each: service',
+      'PostgreSQL',
+      'target of p99',
     ],
     reads.map((cell) => [
-      ...[cell.what, String(cell.concurrency), String(cell.requests), figure(cell.perSecond)],
-      ...[figure(cell.p50), figure(cell.p99), figure(cell.most)],
+      cell.what,
+      String(cell.concurrency),
+      String(cell.requests),
+      figure(cell.perSecond),
+      figure(cell.p50),
+      figure(cell.p99),
+      figure(cell.most),
       ...['service', 'postgres'].map((name) => figure(cell.processorMs[name] ?? 0)),
       cell.targetMs === undefined
         ? ''
@@ -140,12 +153,20 @@ export function exportTable({ exports, totals }: Pick<HistoryReport, 'exports' |
     ['asked', 'settlements', 'seconds', 'settlements a second', 'MiB', 'first byte, ms'],
     [
       ...exports.map((one) => [
-        ...[`export, ${one.format}`, String(one.rows), figure(one.seconds)],
-        ...[figure(one.rows / one.seconds), figure(one.mebibytes), figure(one.firstMs)],
+        `export, ${one.format}`,
+        String(one.rows),
+        figure(one.seconds),
+        figure(one.rows / one.seconds),
+        figure(one.mebibytes),
+        figure(one.firstMs),
       ]),
       ...totals.map(({ what, settlements, ms }) => [
-        ...[`totals: ${what}`, String(settlements), figure(ms / 1000)],
-        ...[figure((settlements / ms) * 1000), '', ''],
+        `totals: ${what}`,
+        String(settlements),
+        figure(ms / 1000),
+        figure((settlements / ms) * 1000),
+        '',
+        '',
       ]),
     ],
   ];

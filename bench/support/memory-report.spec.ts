@@ -17,16 +17,29 @@ function sampleAt(seconds: number, leakMiB: number): MemorySample {
   const cooling = Math.min(settled, 60 * PACE);
   const leak = (Math.max(0, settled - cooling) / 10_000) * leakMiB;
   return {
-    ...{ seconds, settled, cooling, waiting: 5, serviceMiB: 200 },
+    seconds,
+    settled,
+    cooling,
+    waiting: 5,
+    serviceMiB: 200,
     redisMiB: 10 + (cooling * 1024) / MIB + leak,
   };
 }
 
 function reportOf(leakMiB: number): MemoryReport {
   return {
-    ...{ name: 'memory', at: '2026-11-22T12:00:00Z', seed: 'one', hotMinutes: 1, perSecond: PACE },
+    name: 'memory',
+    at: '2026-11-22T12:00:00Z',
+    seed: 'one',
+    hotMinutes: 1,
+    perSecond: PACE,
     machine: {
-      ...{ cpu: 'one', cores: 2, memoryGiB: 1, system: 'one', loadBefore: 0, versions: {} },
+      cpu: 'one',
+      cores: 2,
+      memoryGiB: 1,
+      system: 'one',
+      loadBefore: 0,
+      versions: {},
       commit: 'abc',
     },
     samples: Array.from({ length: 301 }, (_, nth) => sampleAt(nth * 2, leakMiB)),

@@ -103,8 +103,12 @@ export function memoryTable({ samples }: Pick<MemoryReport, 'samples'>): Table {
   return [
     ['settled', 'minute', 'Redis MiB', 'not gone yet', 'to be archived', 'process MiB'],
     shown.map((sample) => [
-      ...[String(sample.settled), figure(sample.seconds / 60), figure(sample.redisMiB)],
-      ...[String(sample.cooling), String(sample.waiting), figure(sample.serviceMiB)],
+      String(sample.settled),
+      figure(sample.seconds / 60),
+      figure(sample.redisMiB),
+      String(sample.cooling),
+      String(sample.waiting),
+      figure(sample.serviceMiB),
     ]),
   ];
 }
@@ -125,11 +129,14 @@ export function memoryChart(report: MemoryReport): string {
     },
     [
       {
-        ...{ name: 'memory in use', colour: '#0b6e4f' },
+        name: 'memory in use',
+        colour: '#0b6e4f',
         points: samples.map((sample) => [sample.settled, sample.redisMiB] as const),
       },
       {
-        ...{ name: 'as it grew before the first one left', colour: '#b5651d', isDashed: true },
+        name: 'as it grew before the first one left',
+        colour: '#b5651d',
+        isDashed: true,
         points: [
           [0, base],
           [end, base + (keptSlopeMiB * end) / PER],

@@ -54,17 +54,34 @@ export function boundOf(concurrency: number, blockTime: number): number {
 export function settleTable({ cells, blockTime }: SettleReport): Table {
   return [
     [
-      ...['payment', 'at once', 'who', 'per second', 'spread', 'bound', 'of bound'],
-      ...['p50 ms', 'p95 ms', 'p99 ms', 'failed', 'CPU ms each'],
+      'payment',
+      'at once',
+      'who',
+      'per second',
+      'spread',
+      'bound',
+      'of bound',
+      'p50 ms',
+      'p95 ms',
+      'p99 ms',
+      'failed',
+      'CPU ms each',
     ],
     cells.map((cell) => {
       const bound = boundOf(cell.concurrency, blockTime);
       return [
-        ...[cell.kind, String(cell.concurrency), cell.contestant],
-        ...[figure(cell.perSecond.median), rangeOf(cell.perSecond), figure(bound)],
+        cell.kind,
+        String(cell.concurrency),
+        cell.contestant,
+        figure(cell.perSecond.median),
+        rangeOf(cell.perSecond),
+        figure(bound),
         `${((cell.perSecond.median / bound) * 100).toFixed(0)} %`,
-        ...[figure(cell.p50), figure(cell.p95), figure(cell.p99)],
-        ...[String(cell.failed), known(cell.processorMs)],
+        figure(cell.p50),
+        figure(cell.p95),
+        figure(cell.p99),
+        String(cell.failed),
+        known(cell.processorMs),
       ];
     }),
   ];
@@ -74,8 +91,12 @@ export function gasTable(gas: readonly GasUse[]): Table {
   return [
     ['gas of a settlement', 'payees', 'alone', `in batches of ${FULL_BATCH}+`, 'part', 'mean size'],
     gas.map(({ method, payees, single, batched, items }) => [
-      ...[method, payees, single.toFixed(0), batched.toFixed(0)],
-      ...[`${((batched / single) * 100).toFixed(1)} %`, items.toFixed(1)],
+      method,
+      payees,
+      single.toFixed(0),
+      batched.toFixed(0),
+      `${((batched / single) * 100).toFixed(1)} %`,
+      items.toFixed(1),
     ]),
   ];
 }

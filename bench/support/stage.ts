@@ -46,7 +46,8 @@ export class BenchStage {
   ): Promise<BenchStage> {
     const anvil = await startAnvil({
       port: await freePort(),
-      ...{ chainId: CHAIN_ID, blockTime: BLOCK_TIME },
+      chainId: CHAIN_ID,
+      blockTime: BLOCK_TIME,
       ...(statesMost !== undefined && { statesMost }),
     });
     const redis = await startRedis(await freePort());
@@ -99,7 +100,10 @@ export class BenchStage {
 
   reference(): Promise<Server> {
     return this.#program('reference-server', 'Facilitator listening', [
-      ...[this.anvil.url, String(CHAIN_ID), V1_NETWORK, REFERENCE_SIGNER.key],
+      this.anvil.url,
+      String(CHAIN_ID),
+      V1_NETWORK,
+      REFERENCE_SIGNER.key,
     ]);
   }
 

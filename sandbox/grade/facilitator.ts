@@ -201,8 +201,12 @@ export class GradeFacilitator {
     const key = idempotencyKeyOf(request);
     const played = role === undefined || role.outcome === 'refused' ? 'reverted' : role.outcome;
     const answer = await this.#settles.settle(read, {
-      ...{ outcome: played, caller: CALLER, keyTag: key ?? '', isAsync: wantsAsync(request) },
-      ...{ finality: 'included', connection: connectionOf(response) },
+      outcome: played,
+      caller: CALLER,
+      keyTag: key ?? '',
+      isAsync: wantsAsync(request),
+      finality: 'included',
+      connection: connectionOf(response),
     });
     if (answer === undefined) {
       response.destroy();

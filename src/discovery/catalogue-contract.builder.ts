@@ -52,11 +52,15 @@ export function catalogueContract(
       const [entry, ...others] = await page();
       expect(others).toEqual([]);
       expect(entry).toMatchObject({
-        ...{ chainId: 56, payTo: PAYEE, otherPayees: 0 },
+        chainId: 56,
+        payTo: PAYEE,
+        otherPayees: 0,
         listing: 'listing' in lesson.declared ? lesson.declared.listing : undefined,
         offers: [
           {
-            ...{ scheme: 'exact', asset: TOKEN, amount: '1000' },
+            scheme: 'exact',
+            asset: TOKEN,
+            amount: '1000',
             offer: { maxTimeoutSeconds: 300, extra: { name: 'USD', version: '2' } },
           },
         ],
@@ -85,7 +89,10 @@ export function catalogueContract(
       const found = await page();
       expect(
         found.map(({ payTo, chainId, listing, otherPayees }) => [
-          ...[payTo, chainId, listing.description, otherPayees],
+          payTo,
+          chainId,
+          listing.description,
+          otherPayees,
         ]),
       ).toEqual([
         [PAYEE, 97, 'elsewhere', 1],
@@ -97,7 +104,8 @@ export function catalogueContract(
     it('tells calls of one URL apart', async () => {
       const tool = { type: 'mcp', resource: 'mcp://tool/a' } as const;
       await learn(
-        ...[aLesson(), aLesson({ method: 'POST' })],
+        aLesson(),
+        aLesson({ method: 'POST' }),
         aLesson({ ...tool, toolName: 'b' }, { payTo: OTHER_PAYEE }),
         aLesson({ ...tool, toolName: 'c' }, { payTo: OTHER_PAYEE }),
       );
@@ -183,8 +191,13 @@ export function catalogueContract(
       expect(await learn(refused)).toEqual({ listed: 0, refused: 1 });
       expect(await one.reader.standings({ resource: RESOURCE }, new Date(0))).toEqual([
         {
-          ...{ chainId: 56, payTo: PAYEE, resource: RESOURCE, call: undefined },
-          ...{ code: 'input_method', path: 'a.b', at: new Date(NOON + 1000) },
+          chainId: 56,
+          payTo: PAYEE,
+          resource: RESOURCE,
+          call: undefined,
+          code: 'input_method',
+          path: 'a.b',
+          at: new Date(NOON + 1000),
         },
       ]);
       await learn(aLesson({}, { at: NOON + 10 }));
@@ -208,7 +221,8 @@ export function catalogueContract(
       await learn(aLesson({ resource: at('a'), description: 'again' }, { at: NOON + 1 }));
       expect((await page())[0]?.listing.description).toBe('again');
       expect(await learn(aLesson({ resource: at('d') }, { payTo: OTHER_PAYEE }))).toEqual({
-        ...{ listed: 1, refused: 0 },
+        listed: 1,
+        refused: 0,
       });
     });
 
@@ -276,7 +290,10 @@ export function catalogueContract(
       it('knows no entry of another payee, chain, resource or call', async () => {
         await learn(aLesson());
         const others: readonly Partial<Statement>[] = [
-          ...[{ payTo: OTHER_PAYEE }, { chainId: 97 }, { resource: at('x') }, { call: 'POST' }],
+          { payTo: OTHER_PAYEE },
+          { chainId: 97 },
+          { resource: at('x') },
+          { call: 'POST' },
           { type: 'mcp' },
         ];
         for (const other of others) {
@@ -303,8 +320,15 @@ export function catalogueContract(
 /** Of the payee of {@link aLesson}, that it takes the entry back. */
 function aStatement(more: Partial<Statement> = {}): Statement {
   return {
-    ...{ chainId: 56, payTo: PAYEE, type: 'http', resource: RESOURCE, call: 'GET' },
-    ...{ action: 'remove', words: {}, issuedAt: NOON, endsAt: undefined },
+    chainId: 56,
+    payTo: PAYEE,
+    type: 'http',
+    resource: RESOURCE,
+    call: 'GET',
+    action: 'remove',
+    words: {},
+    issuedAt: NOON,
+    endsAt: undefined,
     ...more,
   };
 }

@@ -32,10 +32,16 @@ import { Rater } from './quality/rater.js';
 
 /** Somebody waits for the answer; payees write by it too. */
 const READING: ConnectionUse = {
-  ...{ name: 'x402-catalogue', most: 4, connectMs: 1000, statementMs: 3000 },
+  name: 'x402-catalogue',
+  most: 4,
+  connectMs: 1000,
+  statementMs: 3000,
 };
 const WRITING: ConnectionUse = {
-  ...{ name: 'x402-catalogue-writer', most: 2, connectMs: 3000, statementMs: 10_000 },
+  name: 'x402-catalogue-writer',
+  most: 2,
+  connectMs: 3000,
+  statementMs: 10_000,
 };
 
 interface NoteParts {
@@ -91,8 +97,11 @@ const STATEMENTS = provide(
 const DECLARED = provide(
   SETTLE_EXTENSION,
   {
-    ...{ config: AppConfig, notes: DECLARATION_NOTES, rules: VALIDATION_RULES },
-    ...{ databases: DATABASES, logger: PinoLogger },
+    config: AppConfig,
+    notes: DECLARATION_NOTES,
+    rules: VALIDATION_RULES,
+    databases: DATABASES,
+    logger: PinoLogger,
   },
   ({ config, notes, rules, databases: { reading }, logger }: NoteParts) =>
     new DeclaredListings({
@@ -101,7 +110,8 @@ const DECLARED = provide(
       refusals:
         reading &&
         new KnownRefusals({
-          ...{ read: () => standingRefusals(reading.db), clock: systemClock },
+          read: () => standingRefusals(reading.db),
+          clock: systemClock,
           onTrouble: (error) => {
             logger.debug({ err: error }, 'it is not known now what no payment lists');
           },

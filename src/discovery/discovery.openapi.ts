@@ -37,8 +37,16 @@ const pagination = object({ limit: count, offset: count, total: count, nextCurso
 
 const known = object(
   {
-    ...{ payTo: address, network: text, resource: text, call: text, listed: flag },
-    ...{ code, message: text, path: text, at: time, probe: schemaRef('DiscoveredProbe') },
+    payTo: address,
+    network: text,
+    resource: text,
+    call: text,
+    listed: flag,
+    code,
+    message: text,
+    path: text,
+    at: time,
+    probe: schemaRef('DiscoveredProbe'),
   },
   ['payTo', 'network', 'resource', 'listed', 'code', 'message', 'at'],
 );
@@ -58,24 +66,40 @@ const quality = object(
     score: { type: 'number', minimum: 0, description: 'What lists are ordered by.' },
   },
   [
-    ...['l30DaysTotalCalls', 'l30DaysUniquePayers', 'l30DaysRepeatPayers'],
-    ...['l30DaysExcludedCalls', 'score'],
+    'l30DaysTotalCalls',
+    'l30DaysUniquePayers',
+    'l30DaysRepeatPayers',
+    'l30DaysExcludedCalls',
+    'score',
   ],
 );
 
 const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   DiscoveredResource: object(
     {
-      ...{ resource: text, type, x402Version: version, accepts: { type: 'array', items: free } },
+      resource: text,
+      type,
+      x402Version: version,
+      accepts: { type: 'array', items: free },
       lastUpdated: time,
       exampleUrl: {
         ...text,
         description: 'A URL that `resource` stands for, where it is a template.',
       },
-      ...{ method: text, toolName: text, description: text, mimeType: text, serviceName: text },
-      ...{ tags: { type: 'array', items: text }, iconUrl: text, extensions: free },
-      ...{ discoveryInfo: free, network: text, payTo: address, firstPaid: time },
-      ...{ quality: schemaRef('DiscoveredQuality'), probe: schemaRef('DiscoveredProbe') },
+      method: text,
+      toolName: text,
+      description: text,
+      mimeType: text,
+      serviceName: text,
+      tags: { type: 'array', items: text },
+      iconUrl: text,
+      extensions: free,
+      discoveryInfo: free,
+      network: text,
+      payTo: address,
+      firstPaid: time,
+      quality: schemaRef('DiscoveredQuality'),
+      probe: schemaRef('DiscoveredProbe'),
       otherPayees: {
         ...count,
         description:
@@ -83,34 +107,57 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       },
     },
     [
-      ...['resource', 'type', 'x402Version', 'accepts', 'lastUpdated', 'extensions'],
-      ...['discoveryInfo', 'network', 'payTo'],
+      'resource',
+      'type',
+      'x402Version',
+      'accepts',
+      'lastUpdated',
+      'extensions',
+      'discoveryInfo',
+      'network',
+      'payTo',
     ],
   ),
-  ...{ DiscoveredQuality: quality, ...PROBE_SCHEMAS },
+  DiscoveredQuality: quality,
+  ...PROBE_SCHEMAS,
   DiscoveryList: object(
     {
-      ...{ x402Version: version, items: listOf('DiscoveredResource'), pagination },
+      x402Version: version,
+      items: listOf('DiscoveredResource'),
+      pagination,
     },
     ['x402Version', 'items', 'pagination'],
   ),
   DiscoveryMerchant: object({
-    ...{ x402Version: version, payTo: address, resources: listOf('DiscoveredResource') },
+    x402Version: version,
+    payTo: address,
+    resources: listOf('DiscoveredResource'),
     pagination,
   }),
   DiscoverySearch: object({
-    ...{ x402Version: version, resources: listOf('DiscoveredResource'), partialResults: flag },
+    x402Version: version,
+    resources: listOf('DiscoveredResource'),
+    partialResults: flag,
     searchMethod: { type: 'string', enum: ['text', 'text+trigram'] },
     pagination: object({ limit: count, cursor: { type: ['string', 'null'] } }),
   }),
   DiscoveryStatus: object({
-    ...{ resource: text, listed: flag, code, message: text },
+    resource: text,
+    listed: flag,
+    code,
+    message: text,
     known: { type: 'array', items: known },
   }),
   DiscoveryValidation: object(
     {
-      ...{ valid: flag, code, message: text, x402Version: version, path: text, expected: text },
-      ...{ notes: { type: 'array', items: text }, listing: free },
+      valid: flag,
+      code,
+      message: text,
+      x402Version: version,
+      path: text,
+      expected: text,
+      notes: { type: 'array', items: text },
+      listing: free,
     },
     ['valid', 'code', 'message', 'x402Version'],
   ),
@@ -146,7 +193,9 @@ const parametersOf = (
   required: readonly string[] = [],
 ): Json =>
   Object.entries(schemas).map(([name, schema]) => ({
-    ...{ name, in: 'query', schema },
+    name,
+    in: 'query',
+    schema,
     ...(required.includes(name) && { required: true }),
   }));
 
@@ -176,7 +225,10 @@ const question = (
   description = '',
 ): JsonObject => ({
   tags: ['Discovery'],
-  ...{ summary, ...(description !== '' && { description }), security: OPEN, parameters },
+  summary,
+  ...(description !== '' && { description }),
+  security: OPEN,
+  parameters,
   responses: {
     200: jsonAnswer('The answer, with an ETag.', answer, undefined, RATE),
     304: { description: 'The same as `If-None-Match` names.' },
@@ -238,7 +290,9 @@ function pathsAt(prefix: string): OpenApiPart['paths'] {
           'DiscoverySearch',
           parametersOf({
             query: { ...text, maxLength: 400 },
-            ...{ ...FILTERS, limit, cursor: text },
+            ...FILTERS,
+            limit,
+            cursor: text,
           }),
         ),
       ),

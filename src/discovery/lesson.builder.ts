@@ -13,15 +13,25 @@ export const NOON = 1_795_348_800_000;
 export function aPaid(more: Partial<Paid> & { readonly at?: number } = {}): Paid {
   const { at = NOON, ...rest } = more;
   return {
-    ...{ chainId: 56, payTo: PAYEE, scheme: 'exact', method: 'eip3009', asset: TOKEN },
-    ...{ amount: 1000n, isWorthless: false, claimedAt: new Date(at), paidAt: new Date(at + 1000) },
+    chainId: 56,
+    payTo: PAYEE,
+    scheme: 'exact',
+    method: 'eip3009',
+    asset: TOKEN,
+    amount: 1000n,
+    isWorthless: false,
+    claimedAt: new Date(at),
+    paidAt: new Date(at + 1000),
     ...rest,
   };
 }
 
 export function aListing(more: Partial<Listing> = {}): Listing {
   return {
-    ...{ x402Version: 2, type: 'http', method: 'GET', resource: RESOURCE },
+    x402Version: 2,
+    type: 'http',
+    method: 'GET',
+    resource: RESOURCE,
     bazaar: { info: { input: { type: 'http', method: 'GET' } } },
     offer: { maxTimeoutSeconds: 300, extra: { name: 'USD', version: '2' } },
     ...more,

@@ -144,8 +144,13 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
             ? 'expired'
             : 'listed';
         return {
-          ...{ chainId: kept.chainId, payTo: kept.payTo, resource: kept.listing.resource, code },
-          ...{ call: callOf(kept.listing), path: undefined, at: new Date(kept.lastPaidAt) },
+          chainId: kept.chainId,
+          payTo: kept.payTo,
+          resource: kept.listing.resource,
+          code,
+          call: callOf(kept.listing),
+          path: undefined,
+          at: new Date(kept.lastPaidAt),
           probe: this.probes.get(kept.id),
         };
       });
@@ -202,8 +207,14 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     }
     const [claimedAt, paidAt] = [paid.claimedAt.getTime(), paid.paidAt.getTime()];
     const kept: Kept = this.#entries.get(id) ?? {
-      ...{ id, chainId: paid.chainId, payTo: paid.payTo, listing, declaredAt: claimedAt },
-      ...{ firstPaidAt: paidAt, lastPaidAt: paidAt, offers: new Map() },
+      id,
+      chainId: paid.chainId,
+      payTo: paid.payTo,
+      listing,
+      declaredAt: claimedAt,
+      firstPaidAt: paidAt,
+      lastPaidAt: paidAt,
+      offers: new Map(),
     };
     kept.firstPaidAt = Math.min(kept.firstPaidAt, paidAt);
     kept.lastPaidAt = Math.max(kept.lastPaidAt, paidAt);
@@ -228,7 +239,12 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
   ): RefusalCode {
     const at = paidAt.getTime();
     this.#refusals.set(`${chainId} ${payTo} ${resource}`, {
-      ...{ chainId, payTo, resource, code, path, at },
+      chainId,
+      payTo,
+      resource,
+      code,
+      path,
+      at,
     });
     return code;
   }
@@ -256,11 +272,16 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
         ),
       )
       .map((kept) => ({
-        ...{ chainId: kept.chainId, payTo: kept.payTo, listing: kept.listing },
+        chainId: kept.chainId,
+        payTo: kept.payTo,
+        listing: kept.listing,
         offers: [...kept.offers.values()]
           .sort((a, b) => b.paidAt - a.paidAt)
           .map(({ scheme: ofScheme, asset: ofAsset, amount, offer }) => ({
-            ...{ scheme: ofScheme, asset: ofAsset, amount, offer },
+            scheme: ofScheme,
+            asset: ofAsset,
+            amount,
+            offer,
           })),
         firstPaidAt: new Date(kept.firstPaidAt),
         lastPaidAt: new Date(kept.lastPaidAt),
@@ -269,7 +290,8 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
         probe: this.probes.get(kept.id),
         position: {
           score: thousandths(this.ratings.get(kept.id)?.score ?? 0),
-          ...{ paidAt: kept.lastPaidAt, id: kept.id },
+          paidAt: kept.lastPaidAt,
+          id: kept.id,
         },
       }))
       .sort((a, b) => compare(a.position, b.position));

@@ -28,8 +28,13 @@ const anExactClaim: Eip3009Claim = { ...anEip3009Authorization(), hasValidChecks
 
 const aLane = (signer: Address): PublishedStatus =>
   ({
-    ...{ lane: `56:${signer}`, chainId: 56, signer, balanceWei: '7', gasPriceWei: '5' },
-    ...{ suspendedAssets: [], silentMs: 100 },
+    lane: `56:${signer}`,
+    chainId: 56,
+    signer,
+    balanceWei: '7',
+    gasPriceWei: '5',
+    suspendedAssets: [],
+    silentMs: 100,
   }) as unknown as PublishedStatus;
 
 /** The HTTP API, with a scheme that answers none of its questions as those that are served. */
@@ -101,11 +106,13 @@ describe('another scheme', () => {
     const known = { state: 'finalized', isPaid: true, sale: { state: 'sold', soldKeyTag: 'k' } };
     const look = { ...BLANK_RECORD, known, isWaitedFor: true } as unknown as Look;
     const verifier = {
-      ...{ refusalByLists: () => undefined, match: () => Promise.resolve({ kind: 'same' }) },
+      refusalByLists: () => undefined,
+      match: () => Promise.resolve({ kind: 'same' }),
       judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
     } as unknown as PaymentVerifier;
     const service = new VerifyService({
-      ...{ verifier, store: { look: () => Promise.resolve(look) } },
+      verifier,
+      store: { look: () => Promise.resolve(look) },
       archived: new ArchivedPayments(NO_ARCHIVE, verifier),
       finder: {
         until: () => 0,

@@ -49,9 +49,14 @@ export class FacilitatorModule {
         provide(
           FacilitatorService,
           {
-            ...{ config: AppConfig, chains: ChainRegistry, logger: PinoLogger },
-            ...{ verifier: VerifyService, settler: SettleService, observer: PaymentObserver },
-            ...{ extension: SETTLE_EXTENSION, simulated: SimulatedSettles },
+            config: AppConfig,
+            chains: ChainRegistry,
+            logger: PinoLogger,
+            verifier: VerifyService,
+            settler: SettleService,
+            observer: PaymentObserver,
+            extension: SETTLE_EXTENSION,
+            simulated: SimulatedSettles,
           },
           (parts: FacilitatorParts) => new FacilitatorService(parts),
         ),
@@ -65,7 +70,9 @@ export class FacilitatorModule {
               chainIds: () => chains.all.map(({ chainId }) => chainId),
             }),
         },
-        ...[SettlementLookUp, VerifyErrorFilter, SettleErrorFilter],
+        SettlementLookUp,
+        VerifyErrorFilter,
+        SettleErrorFilter,
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         {
           provide: StatusService,
@@ -82,7 +89,8 @@ export class FacilitatorModule {
             simulated: SimulatedSettles,
           ) =>
             new SettlementWaits({
-              ...{ news, now: () => performance.now() },
+              news,
+              now: () => performance.now(),
               look: (id) => (isSimulatedId(id) ? simulated.byId(id) : status.byId(id)),
             }),
         },

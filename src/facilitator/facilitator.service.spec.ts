@@ -79,7 +79,10 @@ describe('the facilitator', () => {
   });
 
   const terms = (more: Partial<SettleTerms> = {}): SettleTerms => ({
-    ...{ idempotencyKey: NO_KEY, address: '192.0.2.7', isAsync: false, finality: 'included' },
+    idempotencyKey: NO_KEY,
+    address: '192.0.2.7',
+    isAsync: false,
+    finality: 'included',
     arrivedAt: Date.now(),
     connection: { closed: new Promise(() => undefined), isWritable: true },
     ...more,

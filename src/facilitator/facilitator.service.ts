@@ -191,7 +191,11 @@ export class FacilitatorService {
       });
       const labelTag = labelTagOf(payment.label, scopeOf(idempotencyKey.caller, payment));
       return await this.parts.settler.settle({
-        ...{ ...rest, payment, keyTag, labelTag, credentials },
+        ...rest,
+        payment,
+        keyTag,
+        labelTag,
+        credentials,
         ...(carried && {
           beforeClaim: (ref) => {
             carried.beforeClaim(ref);

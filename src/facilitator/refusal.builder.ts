@@ -32,8 +32,12 @@ const requirementsV2 = {
 const eip3009 = {
   signature: SIGNATURE,
   authorization: {
-    ...{ from: PAYER, to: PAYEE, value: '1000', nonce: NONCE },
-    ...{ validAfter: '0', validBefore: String(NOW + 600) },
+    from: PAYER,
+    to: PAYEE,
+    value: '1000',
+    nonce: NONCE,
+    validAfter: '0',
+    validBefore: String(NOW + 600),
   },
 };
 export const permit2 = {
@@ -41,21 +45,33 @@ export const permit2 = {
   permit2Authorization: {
     from: PAYER,
     permitted: { token: TOKEN, amount: '1000' },
-    ...{ spender: PROXY, nonce: '7', deadline: String(NOW + 600) },
+    spender: PROXY,
+    nonce: '7',
+    deadline: String(NOW + 600),
     witness: { to: PAYEE, validAfter: '0' },
   },
 };
 const withPermit = {
   eip2612GasSponsoring: {
     info: {
-      ...{ from: PAYER, asset: TOKEN, spender: PERMIT2, amount: '1000', nonce: '0' },
-      ...{ deadline: String(NOW + 600), signature: SIGNATURE, version: '1' },
+      from: PAYER,
+      asset: TOKEN,
+      spender: PERMIT2,
+      amount: '1000',
+      nonce: '0',
+      deadline: String(NOW + 600),
+      signature: SIGNATURE,
+      version: '1',
     },
   },
   erc20ApprovalGasSponsoring: {
     info: {
-      ...{ from: PAYER, asset: TOKEN, spender: PERMIT2, amount: '1000' },
-      ...{ signedTransaction: '0x02', version: '1' },
+      from: PAYER,
+      asset: TOKEN,
+      spender: PERMIT2,
+      amount: '1000',
+      signedTransaction: '0x02',
+      version: '1',
     },
   },
 };

@@ -375,7 +375,15 @@ describe('what is said of fields and what is read of them', () => {
       // Without one of these there is no request.
       if (path.length === 1) continue;
       for (const bad of [
-        ...[undefined, null, 1.5, '', 'x', '-', {}, [], 'x'.repeat(300)],
+        undefined,
+        null,
+        1.5,
+        '',
+        'x',
+        '-',
+        {},
+        [],
+        'x'.repeat(300),
         // No text can be made of it.
         { toString: 1, valueOf: 1 },
       ]) {

@@ -51,7 +51,8 @@ class FakeResponse extends EventEmitter {
 const anAnswer = (overrides: Partial<SettleAnswer> = {}): SettleAnswer => ({
   status: 200,
   body: { success: true, transaction: '0x1', network: 'bsc' },
-  ...{ settlementId: 'claim', finality: 'included' },
+  settlementId: 'claim',
+  finality: 'included',
   ...overrides,
 });
 
@@ -85,8 +86,18 @@ describe('what a seller asks for in headers', () => {
   });
 
   it.each([
-    ...['undefined', 'null', 'NaN', 'None', 'nil', '<nil>', 'true', 'false', 'Null', ' undefined '],
-    ...['[object Object]', '[object Promise]'],
+    'undefined',
+    'null',
+    'NaN',
+    'None',
+    'nil',
+    '<nil>',
+    'true',
+    'false',
+    'Null',
+    ' undefined ',
+    '[object Object]',
+    '[object Promise]',
   ])('no key is what a program’s slip makes, and the refusal names it: %s', (sent) => {
     const read = (): unknown => idempotencyKeyOf(requestWith({ 'idempotency-key': sent }));
     expect(read).toThrow(StatedProblem);
@@ -169,7 +180,7 @@ describe('the headers of an answer', () => {
     const headers = headersOf(anAnswer({ retryAfterSeconds: 9 }));
     expect(
       ['settlement-id', 'settle-finality', 'retry-after'].map((one) => headers.get(one)),
-    ).toEqual([...['claim', 'included', 9]]);
+    ).toEqual(['claim', 'included', 9]);
     expect(headers.has('location')).toBe(false);
   });
 

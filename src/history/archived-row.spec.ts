@@ -24,7 +24,9 @@ describe('an archived settlement', () => {
       const { amount, payer, hashes } = read.details ?? {};
       const { details } = written;
       expect({ amount, payer, hashes }).toEqual({
-        ...{ amount: details?.amount, payer: details?.payer, hashes: details?.hashes },
+        amount: details?.amount,
+        payer: details?.payer,
+        hashes: details?.hashes,
       });
       expect(holdsAllOf(read, written)).toBe(true);
     },

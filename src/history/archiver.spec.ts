@@ -16,7 +16,10 @@ describe('the archiver', () => {
 
   const archiver = (processId = 'one', clock = new TestClock()) =>
     new Archiver({
-      ...{ outbox, archive, processId, clock },
+      outbox,
+      archive,
+      processId,
+      clock,
       chainIds: [56],
       evictor: { round: () => evict() },
       observer: {

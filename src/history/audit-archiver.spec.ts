@@ -5,8 +5,11 @@ import { ArchiveError } from './archive.js';
 import { AuditArchiver } from './audit-archiver.js';
 
 const anEntry = (last: number): AuditEntry => ({
-  ...{ id: `00000000-0000-0000-0000-00000000000${last}`, at: 1_700_000_000_000, by: 'ops' },
-  ...{ action: 'lane_paused', subject: '56:0xd4' },
+  id: `00000000-0000-0000-0000-00000000000${last}`,
+  at: 1_700_000_000_000,
+  by: 'ops',
+  action: 'lane_paused',
+  subject: '56:0xd4',
 });
 
 describe('the archiver of the audit', () => {

@@ -32,7 +32,9 @@ function startedAudit({ config, trail, logger }: AuditParts): AuditArchiver {
   if (config.history === undefined) throw new Error('there is no database to archive into');
   const { db } = connectDatabase(config.history.databaseUrl);
   const audit = new AuditArchiver({
-    ...{ trail, table: new PostgresAudit(db), chainIds: config.ledgerChainIds },
+    trail,
+    table: new PostgresAudit(db),
+    chainIds: config.ledgerChainIds,
     failed: (error) => {
       logger.error({ err: error }, 'what operators do is not archived now; it waits in Redis');
     },

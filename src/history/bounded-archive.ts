@@ -33,7 +33,8 @@ export class BoundedArchive implements SettlementArchive {
 
   constructor(private readonly options: BoundedArchiveOptions) {
     this.#breaker = new CircuitBreaker({
-      ...{ failuresMost: FAILURES_MOST, pauseMs: PAUSE_MS },
+      failuresMost: FAILURES_MOST,
+      pauseMs: PAUSE_MS,
       steady: () => options.clock.steady(),
     });
   }

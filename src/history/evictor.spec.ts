@@ -25,7 +25,9 @@ describe('what leaves the ledger', () => {
     isAway = false;
     told = [];
     evictor = new Evictor({
-      ...{ cooled, hotMs: 60_000, observer: { left: (_, result) => told.push(result) } },
+      cooled,
+      hotMs: 60_000,
+      observer: { left: (_, result) => told.push(result) },
       reader: {
         find: (query) => {
           if (isAway) return Promise.reject(new ArchiveError('database_unreachable', '57P01'));

@@ -12,7 +12,10 @@ function logged(): { readonly lines: string[]; readonly log: ReturnType<typeof h
       lines.push(`${level}: ${String(args.at(-1))}`);
     };
   const logger = {
-    ...{ info: line('info'), warn: line('warn'), error: line('error'), debug: () => undefined },
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+    debug: () => undefined,
   } as unknown as Parameters<typeof historyLog>[0];
   return { lines, log: historyLog(logger) };
 }

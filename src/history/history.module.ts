@@ -53,9 +53,12 @@ interface HealthParts {
 const ARCHIVER = provide(
   Archiver,
   {
-    ...{ config: AppConfig, outbox: OUTBOX, cooled: COOLED_SETTLEMENTS },
+    config: AppConfig,
+    outbox: OUTBOX,
+    cooled: COOLED_SETTLEMENTS,
     processes: ProcessRegistry,
-    ...{ observer: HistoryObserver, logger: PinoLogger },
+    observer: HistoryObserver,
+    logger: PinoLogger,
   },
   startedArchiver,
 );
@@ -68,7 +71,8 @@ const ARCHIVE: Provider = {
     if (history === undefined) throw new Error('there is no database to look anything up in');
     return new BoundedArchive({
       reader: new PostgresArchiveReader(connectReader(history.databaseUrl, LOOK_UP_MS)),
-      ...{ observer, clock: systemClock },
+      observer,
+      clock: systemClock,
     });
   },
 };
@@ -76,12 +80,18 @@ const ARCHIVE: Provider = {
 const HEALTH = provide(
   HistoryHealth,
   {
-    ...{ config: AppConfig, outbox: OUTBOX, redis: RedisWatch },
-    ...{ archive: BoundedArchive, modules: ModuleRef },
+    config: AppConfig,
+    outbox: OUTBOX,
+    redis: RedisWatch,
+    archive: BoundedArchive,
+    modules: ModuleRef,
   },
   ({ config, outbox, redis, archive, modules }: HealthParts) =>
     new HistoryHealth({
-      ...{ outbox, redis, chainIds: config.ledgerChainIds, clock: systemClock },
+      outbox,
+      redis,
+      chainIds: config.ledgerChainIds,
+      clock: systemClock,
       trouble: () =>
         (config.hasRole('history')
           ? modules.get(Archiver, { strict: false }).trouble
@@ -141,9 +151,15 @@ function startedArchiver(parts: ArchiverParts): Archiver {
     logger.error({ method, err: error }, 'an observer of the history failed');
   });
   const archiver = new Archiver({
-    ...{ outbox, observer, clock: systemClock, processId: processes.processId },
+    outbox,
+    observer,
+    clock: systemClock,
+    processId: processes.processId,
     archive: new PostgresArchive({
-      ...{ database, migrates, months, now: () => systemClock.now() },
+      database,
+      migrates,
+      months,
+      now: () => systemClock.now(),
       ...(config.webhooks !== undefined && { follower: new EventWriter(() => systemClock.now()) }),
     }),
     evictor: new Evictor({ cooled, hotMs, observer, reader: new PostgresArchiveReader(database) }),

@@ -32,8 +32,12 @@ interface LostParts {
 const LOST = provide(
   LostSettlements,
   {
-    ...{ config: AppConfig, ledger: LedgerConnections, outbox: OUTBOX, laneQueries: LANE_QUERIES },
-    ...{ observer: HistoryObserver, logger: PinoLogger },
+    config: AppConfig,
+    ledger: LedgerConnections,
+    outbox: OUTBOX,
+    laneQueries: LANE_QUERIES,
+    observer: HistoryObserver,
+    logger: PinoLogger,
   },
   started,
 );
@@ -63,7 +67,10 @@ function started({
   const { history, networks, webhooks } = config;
   if (history === undefined) throw new Error('there is no database to look for them in');
   const database = connectDatabase(history.databaseUrl, {
-    ...{ name: 'x402-lost', most: 2, connectMs: 3000, statementMs: 10_000 },
+    name: 'x402-lost',
+    most: 2,
+    connectMs: 3000,
+    statementMs: 10_000,
   });
   const now = (): number => systemClock.now();
   const follower =
@@ -71,7 +78,10 @@ function started({
   const unfinished = new PostgresUnfinished(database, follower);
   const books = new PostgresBooks(database.db);
   const archive = new PostgresArchive({
-    ...{ database, migrates: false, months: history.months, now },
+    database,
+    migrates: false,
+    months: history.months,
+    now,
   });
   const counted: LostObserver = {
     judged: (chainId, _, outcome) => {
@@ -80,7 +90,10 @@ function started({
     failed: () => undefined,
   };
   const lost = new LostSettlements({
-    ...{ unfinished, archive, outbox, clock: systemClock },
+    unfinished,
+    archive,
+    outbox,
+    clock: systemClock,
     chainIds: networks.map(({ chainId }) => chainId),
     held: (chainId, ids) => heldSettlements(ledger, chainId, ids),
     open: (chainId) => {

@@ -9,7 +9,8 @@ describeOutbox('an outbox in memory', () => {
   const outbox = new MemoryOutbox();
   const names = new Map<string, string>();
   return Promise.resolve({
-    ...{ outbox, chainId: CHAIN_ID },
+    outbox,
+    chainId: CHAIN_ID,
     broadcast: () => {
       const name = `s${names.size}`;
       names.set(idOf(name), name);
@@ -35,7 +36,8 @@ describeCooled('settlements in memory', () => {
   const cooled = new MemoryCooled();
   let count = 0;
   return Promise.resolve({
-    ...{ cooled, at: { chainId: CHAIN_ID, epoch: cooled.epoch } },
+    cooled,
+    at: { chainId: CHAIN_ID, epoch: cooled.epoch },
     end: () => {
       const name = `s${(count += 1)}`;
       cooled.put(idOf(name), aRecorded(name, 'finalized'));

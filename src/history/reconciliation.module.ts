@@ -31,8 +31,11 @@ interface DailyParts {
 const DAILY = provide(
   DailyReconciliation,
   {
-    ...{ config: AppConfig, ledger: LedgerConnections, outbox: OUTBOX },
-    ...{ processes: ProcessRegistry, logger: PinoLogger },
+    config: AppConfig,
+    ledger: LedgerConnections,
+    outbox: OUTBOX,
+    processes: ProcessRegistry,
+    logger: PinoLogger,
   },
   startedDaily,
 );
@@ -86,7 +89,10 @@ function startedDaily({
   const { db } = connectDatabase(history.databaseUrl);
   const books = new PostgresBooks(db);
   const daily = new DailyReconciliation({
-    ...{ networks, reconcilesAt: history.reconcilesAt, runs: books, clock: systemClock },
+    networks,
+    reconcilesAt: history.reconcilesAt,
+    runs: books,
+    clock: systemClock,
     processId: processes.processId,
     reconcile: async (network, task, signal) => {
       const { chainId } = network;

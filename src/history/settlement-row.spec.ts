@@ -13,9 +13,20 @@ describe('the row of a settlement', () => {
   it('holds hashes and addresses as bytes, amounts whole', () => {
     const row = rowOf(56, 2, change(aRecorded('a', 'finalized')));
     expect(row).toMatchObject({
-      ...{ chain_id: 56, epoch: 2, version_ms: 5, version_sequence: 1 },
-      ...{ state: 'finalized', is_paid: true, is_told: true, sale: 'sold', sold_to: 'process.1' },
-      ...{ block_number: '7', log_index: 3, batch_size: 1, scheme: 'exact', method: 'eip3009' },
+      chain_id: 56,
+      epoch: 2,
+      version_ms: 5,
+      version_sequence: 1,
+      state: 'finalized',
+      is_paid: true,
+      is_told: true,
+      sale: 'sold',
+      sold_to: 'process.1',
+      block_number: '7',
+      log_index: 3,
+      batch_size: 1,
+      scheme: 'exact',
+      method: 'eip3009',
       transaction: Buffer.alloc(32, 0xab),
       block_hash: Buffer.alloc(32, 0xcd),
       asset: Buffer.alloc(20, 0xa1),

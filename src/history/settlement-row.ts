@@ -45,8 +45,17 @@ export interface SettlementRow {
 
 /** What a payment is does not change: a record that was made without it does not erase it. */
 export const PAYMENT_COLUMNS = [
-  ...['scheme', 'method', 'asset', 'payer', 'pay_to', 'amount', 'authorization_nonce'],
-  ...['deadline', 'transactions', 'arrived_at', 'allocated_at'],
+  'scheme',
+  'method',
+  'asset',
+  'payer',
+  'pay_to',
+  'amount',
+  'authorization_nonce',
+  'deadline',
+  'transactions',
+  'arrived_at',
+  'allocated_at',
 ] as const satisfies readonly (keyof SettlementRow)[];
 
 const WORD = 32;

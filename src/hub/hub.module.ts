@@ -105,8 +105,13 @@ type SalesNeeds = [
     provide(
       HubService,
       {
-        ...{ config: AppConfig, storage: StorageProvider, index: HubIndex, listing: HubListing },
-        ...{ limits: HubLimits, stats: HubStats, logger: PinoLogger },
+        config: AppConfig,
+        storage: StorageProvider,
+        index: HubIndex,
+        listing: HubListing,
+        limits: HubLimits,
+        stats: HubStats,
+        logger: PinoLogger,
       },
       (parts: HubParts) => new HubService(parts),
     ),
@@ -123,8 +128,13 @@ type SalesNeeds = [
     provide(
       CompactionTurns,
       {
-        ...{ config: AppConfig, storage: StorageProvider, redis: HUB_REDIS, index: HubIndex },
-        ...{ listing: HubListing, stats: HubStats, logger: PinoLogger },
+        config: AppConfig,
+        storage: StorageProvider,
+        redis: HUB_REDIS,
+        index: HubIndex,
+        listing: HubListing,
+        stats: HubStats,
+        logger: PinoLogger,
       },
       (parts: CompactionParts) => new CompactionTurns(parts),
     ),
@@ -138,12 +148,22 @@ type SalesNeeds = [
     {
       provide: SalesService,
       inject: [
-        ...[AppConfig, HubAccess, HUB_REDIS, StorageProvider, PinoLogger, HubStats, HubService],
+        AppConfig,
+        HubAccess,
+        HUB_REDIS,
+        StorageProvider,
+        PinoLogger,
+        HubStats,
+        HubService,
         { token: PaymentGateway, optional: true },
       ],
       useFactory: (...[config, access, redis, storage, logger, stats, files, own]: SalesNeeds) => {
         const sales = createSales({
-          ...{ hub: config.hub, redis, storage, own, failed: gatewayLog(logger) },
+          hub: config.hub,
+          redis,
+          storage,
+          own,
+          failed: gatewayLog(logger),
           assertServed: (object) => files.assertBytesServed(object),
           settled: (how) => {
             stats.noteSale(how);

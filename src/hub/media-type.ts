@@ -23,9 +23,22 @@ export function mediaTypeIn(header: string | undefined): string | undefined {
 
 /** What browsers show without running anything of it. Not SVG and PDF: both may hold scripts. */
 const SHOWN: ReadonlySet<string> = new Set([
-  ...['image/avif', 'image/bmp', 'image/gif', 'image/jpeg', 'image/png', 'image/webp'],
-  ...['audio/flac', 'audio/mpeg', 'audio/ogg', 'audio/wav', 'audio/webm'],
-  ...['video/mp4', 'video/ogg', 'video/webm', 'text/plain', 'text/csv'],
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'audio/flac',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/webm',
+  'video/mp4',
+  'video/ogg',
+  'video/webm',
+  'text/plain',
+  'text/csv',
 ]);
 
 /** Whether bytes of this type may be shown in place, whoever stored them. Anything else is an attachment. */

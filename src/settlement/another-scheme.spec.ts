@@ -81,13 +81,16 @@ describe('a settlement of another scheme', () => {
     };
     const chain = {
       judgeByTwo: async (look: (from: unknown) => Promise<unknown>) => ({
-        ...{ value: await look(view), newestBlock: 1n },
+        value: await look(view),
+        newestBlock: 1n,
       }),
     } as unknown as EvmChain;
     const estimates = new LearnedGasEstimates(MAX_GAS);
     const simulator = new ChainBatchSimulator(chain, estimates, new AssetSuspension(), {
-      ...{ walletFactories: new Set<Address>() },
-      ...{ maxGas: MAX_GAS, onDecided: () => undefined, onError: () => undefined },
+      walletFactories: new Set<Address>(),
+      maxGas: MAX_GAS,
+      onDecided: () => undefined,
+      onError: () => undefined,
     });
     const rules = { maxItems: 9, safeAssets: new Set<string>(), optOut: new Set<Address>() };
     const recheck = async () => {
@@ -109,7 +112,10 @@ describe('a settlement of another scheme', () => {
     const ref = refOf(anAcceptedNote);
     expect(ref).toMatchObject({ payTo: TILL, amount: 900n, nonce: 7n });
     const block = truth.mine({
-      ...{ hash: hash32(5), to: call.to, input: call.data, logs: collectedLogs() },
+      hash: hash32(5),
+      to: call.to,
+      input: call.data,
+      logs: collectedLogs(),
     });
     truth.call = (at) => hash32(at >= block ? 1 : 0);
     truth.mine();
@@ -126,7 +132,8 @@ describe('a settlement of another scheme', () => {
   it('is done where a stranger has done it, and expires with its own reason', async () => {
     let isUsed = 1;
     const view = {
-      ...{ chainId: 56, transaction: () => Promise.resolve({ from: PAYEE }) },
+      chainId: 56,
+      transaction: () => Promise.resolve({ from: PAYEE }),
       call: () => Promise.resolve({ status: 'returned', data: `0x${uintWord(isUsed)}` }),
     };
     // Before the broadcast, and with no transfer: of exact that would be somebody else's use.
@@ -138,14 +145,18 @@ describe('a settlement of another scheme', () => {
     };
     const found: UseOutcome = { kind: 'found', use };
     const chain = {
-      ...{ chainId: 56, uses: { look: () => found } },
+      chainId: 56,
+      uses: { look: () => found },
       agree: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) =>
         (await read(view)).value,
       withView: (work: (from: unknown) => unknown) => work(view),
     } as unknown as EvmChain;
     const resolver = new ChainOutcomeResolver({
-      ...{ chain, store: new MemoryLaneStore(() => 0), maxGas: MAX_GAS },
-      ...{ onSearched: () => undefined, isOwnSigner: () => Promise.resolve(false) },
+      chain,
+      store: new MemoryLaneStore(() => 0),
+      maxGas: MAX_GAS,
+      onSearched: () => undefined,
+      isOwnSigner: () => Promise.resolve(false),
     });
     const finalized = { number: 20n, hash: hash32(20), timestamp: UNTIL };
     const block = { ...finalized, baseFeePerGas: 0n, gasLimit: 0n };
@@ -160,7 +171,8 @@ describe('a settlement of another scheme', () => {
     expect(isExpiredAt(anAcceptedNote, UNTIL)).toBe(false);
     expect(await ending(anAcceptedNote)).toBe('requeue');
     expect(await ending(anAcceptedNote, UNTIL + 1)).toMatchObject({
-      ...{ state: 'expired', reason: 'settlement_not_sent' },
+      state: 'expired',
+      reason: 'settlement_not_sent',
     });
     expect(expiryLua()).toContain("['toy note'] = 'settlement_not_sent'");
   });

@@ -94,8 +94,14 @@ interface PolicySurroundings {
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
   controllers: [
-    ...[WalletPagesController, SignInV1Controller, WalletsV1Controller, AsksV1Controller],
-    ...[TokensV1Controller, GrantsV1Controller, PasskeysV1Controller, McpController],
+    WalletPagesController,
+    SignInV1Controller,
+    WalletsV1Controller,
+    AsksV1Controller,
+    TokensV1Controller,
+    GrantsV1Controller,
+    PasskeysV1Controller,
+    McpController,
     FilesV1Controller,
   ],
   providers: [
@@ -113,8 +119,13 @@ interface PolicySurroundings {
     provide(
       PASSKEY_OWNERS,
       {
-        ...{ wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal, book: PasskeyBook },
-        ...{ journal: Journal, restorer: WalletRestorer, now: WALLET_CLOCK },
+        wallet: WALLET_SETTINGS,
+        redis: WALLET_REDIS,
+        seal: RecordSeal,
+        book: PasskeyBook,
+        journal: Journal,
+        restorer: WalletRestorer,
+        now: WALLET_CLOCK,
       },
       ({ wallet: { hasPasskeys, publicUrl }, ...parts }: PasskeySurroundings) => ({
         owners: hasPasskeys ? new PasskeyOwners({ ...parts, publicUrl }) : undefined,
@@ -123,8 +134,12 @@ interface PolicySurroundings {
     provide(
       SignIn,
       {
-        ...{ wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
-        ...{ recoverSigner: RECOVER_WALLET_SIGNER, chains: ChainRegistry, now: WALLET_CLOCK },
+        wallet: WALLET_SETTINGS,
+        redis: WALLET_REDIS,
+        seal: RecordSeal,
+        recoverSigner: RECOVER_WALLET_SIGNER,
+        chains: ChainRegistry,
+        now: WALLET_CLOCK,
         passkeys: PASSKEY_OWNERS,
       },
       ({ wallet, chains, passkeys, ...parts }: SignInSurroundings) =>
@@ -138,8 +153,13 @@ interface PolicySurroundings {
     provide(
       Sessions,
       {
-        ...{ wallet: WALLET_SETTINGS, mint: TokenIssuer, directory: WalletDirectory },
-        ...{ book: WalletStore, journal: Journal, redis: WALLET_REDIS, now: WALLET_CLOCK },
+        wallet: WALLET_SETTINGS,
+        mint: TokenIssuer,
+        directory: WalletDirectory,
+        book: WalletStore,
+        journal: Journal,
+        redis: WALLET_REDIS,
+        now: WALLET_CLOCK,
         issued: IssuedTokens,
       },
       ({ wallet, ...parts }: SessionSurroundings) =>
@@ -156,8 +176,12 @@ interface PolicySurroundings {
     provide(
       PolicyService,
       {
-        ...{ directory: WalletDirectory, book: WalletStore, journal: Journal, locks: RedisLock },
-        ...{ wallet: WALLET_SETTINGS, now: WALLET_CLOCK },
+        directory: WalletDirectory,
+        book: WalletStore,
+        journal: Journal,
+        locks: RedisLock,
+        wallet: WALLET_SETTINGS,
+        now: WALLET_CLOCK,
       },
       ({ directory, book, journal, locks, ...deployment }: PolicySurroundings) =>
         new PolicyService(directory, book, journal, locks, {
@@ -168,8 +192,13 @@ interface PolicySurroundings {
     provide(
       OwnerAnswers,
       {
-        ...{ store: AskStore, texts: AskTexts, signIn: SignIn, directory: WalletDirectory },
-        ...{ journal: Journal, locks: RedisLock, now: WALLET_CLOCK },
+        store: AskStore,
+        texts: AskTexts,
+        signIn: SignIn,
+        directory: WalletDirectory,
+        journal: Journal,
+        locks: RedisLock,
+        now: WALLET_CLOCK,
       },
       (parts: OwnerAnswersParts) => new OwnerAnswers(parts),
     ),
@@ -178,8 +207,16 @@ interface PolicySurroundings {
     ApprovalService,
   ],
   exports: [
-    ...[SignIn, Sessions, RateLimiter, ApprovalService, WalletBody],
-    ...[OAuthRecords, RegisteredClients, GrantBook, GrantEnding, Bearers],
+    SignIn,
+    Sessions,
+    RateLimiter,
+    ApprovalService,
+    WalletBody,
+    OAuthRecords,
+    RegisteredClients,
+    GrantBook,
+    GrantEnding,
+    Bearers,
   ],
 })
 export class WalletApiModule {}

@@ -52,7 +52,8 @@ function createJournal(around: JournalSurroundings): Journal {
     renewIntent: (address, id, record) => renewIntent(seal, address, id, record),
     renewAnswer: (id, isDenied, record) => renewAnswer(seal, id, isDenied, record),
     retentionSeconds: around.config.retentionSeconds,
-    ...{ now, onFailure },
+    now,
+    onFailure,
   });
 }
 
@@ -83,8 +84,12 @@ interface RestorerSurroundings {
     provide(
       Journal,
       {
-        ...{ config: AppConfig, wallet: WALLET_SETTINGS, redis: WALLET_REDIS, seal: RecordSeal },
-        ...{ now: WALLET_CLOCK, onFailure: WALLET_UPKEEP_FAILED },
+        config: AppConfig,
+        wallet: WALLET_SETTINGS,
+        redis: WALLET_REDIS,
+        seal: RecordSeal,
+        now: WALLET_CLOCK,
+        onFailure: WALLET_UPKEEP_FAILED,
       },
       createJournal,
     ),
@@ -112,8 +117,13 @@ interface RestorerSurroundings {
     provide(
       WalletRestorer,
       {
-        ...{ config: AppConfig, redis: WALLET_REDIS, journal: Journal },
-        ...{ rules: RulesSeal, tokens: IssuedTokens, passkeys: PasskeyBook, now: WALLET_CLOCK },
+        config: AppConfig,
+        redis: WALLET_REDIS,
+        journal: Journal,
+        rules: RulesSeal,
+        tokens: IssuedTokens,
+        passkeys: PasskeyBook,
+        now: WALLET_CLOCK,
       },
       ({ config, ...parts }: RestorerSurroundings) =>
         new WalletRestorer({ ...parts, retentionSeconds: config.retentionSeconds }),
@@ -121,8 +131,13 @@ interface RestorerSurroundings {
     provide(
       WalletDirectory,
       {
-        ...{ wallet: WALLET_SETTINGS, provider: WALLET_PROVIDER, journal: Journal },
-        ...{ restorer: WalletRestorer, book: WalletStore, locks: RedisLock, now: WALLET_CLOCK },
+        wallet: WALLET_SETTINGS,
+        provider: WALLET_PROVIDER,
+        journal: Journal,
+        restorer: WalletRestorer,
+        book: WalletStore,
+        locks: RedisLock,
+        now: WALLET_CLOCK,
       },
       ({ wallet, ...parts }: DirectorySurroundings) =>
         new WalletDirectory({ ...parts, firstPolicy: firstPolicy(wallet) }),
@@ -135,8 +150,13 @@ interface RestorerSurroundings {
     provide(
       Reconciler,
       {
-        ...{ redis: WALLET_REDIS, store: SpendingStore, chains: ChainRegistry, journal: Journal },
-        ...{ observer: WalletObserver, now: WALLET_CLOCK, onFailure: WALLET_UPKEEP_FAILED },
+        redis: WALLET_REDIS,
+        store: SpendingStore,
+        chains: ChainRegistry,
+        journal: Journal,
+        observer: WalletObserver,
+        now: WALLET_CLOCK,
+        onFailure: WALLET_UPKEEP_FAILED,
       },
       (parts: ReconcilerParts) => new Reconciler(parts),
     ),
@@ -153,8 +173,15 @@ interface RestorerSurroundings {
     },
   ],
   exports: [
-    ...[Journal, WalletStore, WalletDirectory, IssuedTokens, PasskeyBook, WalletRestorer],
-    ...[SpendingStore, Reconciler, Authorizer],
+    Journal,
+    WalletStore,
+    WalletDirectory,
+    IssuedTokens,
+    PasskeyBook,
+    WalletRestorer,
+    SpendingStore,
+    Reconciler,
+    Authorizer,
   ],
 })
 export class WalletBudgetModule {}

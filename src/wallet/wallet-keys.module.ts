@@ -99,16 +99,25 @@ async function createProvider(parts: ProviderParts): Promise<WalletProvider> {
     provide(
       WALLET_PROVIDER,
       {
-        ...{ wallet: WALLET_SETTINGS, chains: ChainRegistry, sender: TransactionSender },
+        wallet: WALLET_SETTINGS,
+        chains: ChainRegistry,
+        sender: TransactionSender,
         recoverSigner: RECOVER_WALLET_SIGNER,
-        ...{ observer: WalletObserver, onFailure: WALLET_UPKEEP_FAILED },
+        observer: WalletObserver,
+        onFailure: WALLET_UPKEEP_FAILED,
       },
       createProvider,
     ),
   ],
   exports: [
-    ...[WALLET_SETTINGS, WALLET_CLOCK, RECOVER_WALLET_SIGNER, WALLET_UPKEEP_FAILED],
-    ...[RecordSeal, RedisLock, KNOWN_CONTRACTS, WALLET_PROVIDER],
+    WALLET_SETTINGS,
+    WALLET_CLOCK,
+    RECOVER_WALLET_SIGNER,
+    WALLET_UPKEEP_FAILED,
+    RecordSeal,
+    RedisLock,
+    KNOWN_CONTRACTS,
+    WALLET_PROVIDER,
   ],
 })
 export class WalletKeysModule {}

@@ -29,9 +29,14 @@ import { WALLET_PROVIDER } from './wallet-tokens.js';
     provide(
       WalletStart,
       {
-        ...{ provider: WALLET_PROVIDER, journal: Journal, reconciler: Reconciler },
-        ...{ fetcher: WalletFetch, directory: WalletDirectory, health: WalletHealth },
-        ...{ indicators: HealthIndicators, redis: WALLET_REDIS },
+        provider: WALLET_PROVIDER,
+        journal: Journal,
+        reconciler: Reconciler,
+        fetcher: WalletFetch,
+        directory: WalletDirectory,
+        health: WalletHealth,
+        indicators: HealthIndicators,
+        redis: WALLET_REDIS,
       },
       (parts: StartedParts) => WalletStart.of(parts),
     ),

@@ -42,7 +42,10 @@ describe('the stage of the benches', () => {
     const audit = await beginAudit(stage.client, stage.factory, 'eip3009', [signer.address]);
     const answers: Answered[] = [];
     const result = await runLoad({
-      ...{ url: server.url, path: '/settle', concurrency: 8, problemOf: settleProblem },
+      url: server.url,
+      path: '/settle',
+      concurrency: 8,
+      problemOf: settleProblem,
       bodies: stage.factory.make('eip3009', COUNT),
       onAnswer: (answer) => answers.push(answer),
     });

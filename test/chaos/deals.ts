@@ -202,7 +202,11 @@ async function uptoPayment(
   const payTo = stage.newPayee();
   const amount = BigInt(random.between(UPTO_LEAST, UPTO_MOST));
   const body = await uptoBody({
-    ...{ payer, chainId: world.chainId, payTo, token: world.coin, nonce: BigInt(nonce) },
+    payer,
+    chainId: world.chainId,
+    payTo,
+    token: world.coin,
+    nonce: BigInt(nonce),
     amount: BigInt(2 * UPTO_MOST),
     charged: amount.toString(),
     facilitator: random.pick(signers),

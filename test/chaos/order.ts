@@ -33,8 +33,13 @@ export type End = 'success' | 'duplicate' | 'not_sent' | 'refused' | 'gone';
 
 /** Says nothing about the payment: ask again. */
 const ASK_AGAIN = new Set([
-  ...['settlement_pending', 'network_unavailable', 'queue_full', 'no_gas', 'budget_exhausted'],
-  ...['rate_limited', 'payer_suspended'],
+  'settlement_pending',
+  'network_unavailable',
+  'queue_full',
+  'no_gas',
+  'budget_exhausted',
+  'rate_limited',
+  'payer_suspended',
   // By the price of the moment.
   'erc20_approval_tx_underpriced',
 ]);

@@ -178,7 +178,10 @@ async function promoted(receipt: Json, node: AskNode, forge: Forger): Promise<Js
   const { blockHash, blockNumber, transactionHash, transactionIndex } = receipt;
   const logs = forge(input).map((log, index) => ({
     ...log,
-    ...{ blockHash, blockNumber, transactionHash, transactionIndex },
+    blockHash,
+    blockNumber,
+    transactionHash,
+    transactionIndex,
     logIndex: numberToHex(index),
     removed: false,
   }));

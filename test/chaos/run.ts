@@ -64,8 +64,12 @@ export async function playRun(
   for (let count = 0; count < payments; count += 1) {
     deals.push(
       await makeDeal(stage, random, {
-        ...{ isHonest, bringApprovals, areLanesTaken, hasReorgs },
-        ...{ meaningless, meaninglessAfterApproval },
+        isHonest,
+        bringApprovals,
+        areLanesTaken,
+        hasReorgs,
+        meaningless,
+        meaninglessAfterApproval,
       }),
     );
   }

@@ -238,8 +238,11 @@ export class Stage {
     await this.fleet.stop();
     await this.blocks.stop();
     await Promise.all([
-      ...[this.world.stop(), this.ledger.stop(), this.stray.stop('SIGKILL')],
-      ...[this.history?.stop(), this.queue?.stop()],
+      this.world.stop(),
+      this.ledger.stop(),
+      this.stray.stop('SIGKILL'),
+      this.history?.stop(),
+      this.queue?.stop(),
     ]);
   }
 }

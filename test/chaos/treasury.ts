@@ -68,7 +68,8 @@ export class TreasuryPurse {
     const last = await world.client.getBlockNumber();
     for (let blockNumber = this.#first; blockNumber <= last; blockNumber += 1n) {
       const { transactions } = await world.client.getBlock({
-        ...{ blockNumber, includeTransactions: true },
+        blockNumber,
+        includeTransactions: true,
       });
       for (const { from, to, value, hash } of transactions) {
         if (from.toLowerCase() !== TREASURY.address.toLowerCase() || value === 0n) continue;

@@ -26,7 +26,10 @@ export async function fundedWallets(world: World, count: number): Promise<Funded
     const args = [owner.address, 0n] as const;
     const abi = ABI;
     const address = await client.readContract({
-      ...{ abi, args, address: factory, functionName: 'addressOf' },
+      abi,
+      args,
+      address: factory,
+      functionName: 'addressOf',
     });
     await mint(client, usd, address, 10n ** 20n);
     const data = encodeFunctionData({ abi, args, functionName: 'createAccount' });

@@ -70,8 +70,14 @@ describe('clients generated from /openapi.json', () => {
       const generated = await run(
         join(programs, 'openapi-python-client'),
         [
-          ...['generate', '--url', `${service.url}/openapi.json`, '--output-path', client],
-          ...['--meta', 'none', '--fail-on-warning'],
+          'generate',
+          '--url',
+          `${service.url}/openapi.json`,
+          '--output-path',
+          client,
+          '--meta',
+          'none',
+          '--fail-on-warning',
         ],
         // It formats what it has written, with a program beside it.
         { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
@@ -94,7 +100,9 @@ describe('clients generated from /openapi.json', () => {
       const types = join(TYPESCRIPT, 'api.d.ts');
       const bin = join(ROOT, 'node_modules', '.bin');
       const generated = await run(join(bin, 'openapi-typescript'), [
-        ...[`${service.url}/openapi.json`, '--output', types],
+        `${service.url}/openapi.json`,
+        '--output',
+        types,
       ]);
       expect(generated).toEqual({ status: 0, output: expect.stringContaining('openapi.json') });
       copyFileSync(join(HERE, 'typescript', 'settle.ts'), join(TYPESCRIPT, 'settle.ts'));

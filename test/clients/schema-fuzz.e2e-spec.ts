@@ -37,9 +37,14 @@ describe('a fuzzer that reads /openapi.json', () => {
       run(
         join(programs, 'st'),
         [
-          ...['--config-file', join(PYTHON, 'schemathesis.toml'), 'run', ...args, ...options],
+          '--config-file',
+          join(PYTHON, 'schemathesis.toml'),
+          'run',
+          ...args,
+          ...options,
           // A test knows nothing of what earlier ones have found.
-          ...['--generation-database', 'none'],
+          '--generation-database',
+          'none',
         ],
         {},
         // It keeps what it found there.
@@ -69,7 +74,13 @@ describe('a fuzzer that reads /openapi.json', () => {
     const file = join(dir, 'openapi.json');
     writeFileSync(file, JSON.stringify(body satisfies Json));
     const { status, output } = await fuzz(
-      ...[file, '--url', service.url, '--include-path', '/supported', '--phases', 'coverage'],
+      file,
+      '--url',
+      service.url,
+      '--include-path',
+      '/supported',
+      '--phases',
+      'coverage',
     );
     expect([status, output]).toEqual([1, expect.stringContaining('"nothing" is a required')]);
   });

@@ -28,10 +28,7 @@ if ('missing' in found) {
   const compose = (args: readonly string[], timeoutMs = UP_PATIENCE_MS): RunResult =>
     runProgram(
       'docker',
-      [
-        ...['compose', '--project-name', project, '--env-file', 'deploy/compose/sandbox.env'],
-        ...args,
-      ],
+      ['compose', '--project-name', project, '--env-file', 'deploy/compose/sandbox.env', ...args],
       { timeoutMs, env },
     );
 
@@ -91,7 +88,14 @@ if ('missing' in found) {
 
   it('the image holds no compiler, no test and no key, and runs as nobody in particular', () => {
     const listing = engine.mustDocker([
-      ...['run', '--rm', '--network', 'none', '--entrypoint', 'sh', IMAGE, '-c'],
+      'run',
+      '--rm',
+      '--network',
+      'none',
+      '--entrypoint',
+      'sh',
+      IMAGE,
+      '-c',
       'id -u; ls; ls node_modules | grep -x -e typescript -e jest -e solc || true',
     ]);
     expect(listing.trim().split('\n')).toEqual([

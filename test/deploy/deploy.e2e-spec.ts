@@ -96,8 +96,16 @@ describe('docker-compose.yml', () => {
     ]);
     const environment = services['facilitator']?.['environment'] as Record<string, string>;
     expect(Object.keys(environment).sort()).toEqual([
-      ...['HOST', 'HUB_DATA_DIR', 'OPS_HOST', 'OPS_NAMES', 'OPS_PORT', 'PORT', 'REDIS_URL'],
-      ...['SIGNER_KEYS_FILE', 'WALLET_AUDIT_DIR', 'WALLET_KEYSTORE_DIR'],
+      'HOST',
+      'HUB_DATA_DIR',
+      'OPS_HOST',
+      'OPS_NAMES',
+      'OPS_PORT',
+      'PORT',
+      'REDIS_URL',
+      'SIGNER_KEYS_FILE',
+      'WALLET_AUDIT_DIR',
+      'WALLET_KEYSTORE_DIR',
     ]);
   });
 

@@ -68,8 +68,12 @@ export interface Manifest {
 }
 
 export const OVERLAYS = [
-  ...['testnet', 'production', 'production-s3', 'production-history'],
-  ...['production-scaled', 'production-wallet'],
+  'testnet',
+  'production',
+  'production-s3',
+  'production-history',
+  'production-scaled',
+  'production-wallet',
 ];
 export const WORKLOADS = ['Deployment', 'StatefulSet'];
 

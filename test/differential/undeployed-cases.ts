@@ -39,7 +39,10 @@ export async function undeployedCases({
     const owner = newAccount();
     const args = [owner.address, BigInt(newNonce())] as const;
     const from = await client.readContract({
-      ...{ abi, args, address: factory, functionName: 'addressOf' },
+      abi,
+      args,
+      address: factory,
+      functionName: 'addressOf',
     });
     if (balance > 0n) await mint(client, usd, from, balance);
     return { owner, from, data: encodeFunctionData({ abi, args, functionName: 'createAccount' }) };
@@ -112,7 +115,8 @@ export async function undeployedCases({
     ['v1, wrapped twice', wrap(wrap(await bareV1()))],
     ['v1, with a broken wrapper', withSignature(await bareV1(), malformed), UNSIGNED],
   ].map(([name, body, whenThrown]) => ({
-    ...{ name: `undeployed: ${name as string}`, body: body as Body },
+    name: `undeployed: ${name as string}`,
+    body: body as Body,
     ...(whenThrown !== undefined && { whenThrown: whenThrown as string }),
   }));
 }

@@ -223,8 +223,13 @@ export async function undeployedSettles(stage: Stage, factory: Hex): Promise<Cas
     const { balance = BALANCE } = row;
     if (balance > 0n) await mint(client, usd, wallet.address, balance);
     const options = {
-      ...{ payer: wallet.owner, from: wallet.address, chainId, token: usd, payTo },
-      ...{ amount: AMOUNT, ...row.payment },
+      payer: wallet.owner,
+      from: wallet.address,
+      chainId,
+      token: usd,
+      payTo,
+      amount: AMOUNT,
+      ...row.payment,
     };
     const bare = isV1
       ? await v1Body({ ...options, network: v1Network })
@@ -234,7 +239,8 @@ export async function undeployedSettles(stage: Stage, factory: Hex): Promise<Cas
     const body = await row.build(all);
     const { meanwhile, whenThrown } = row;
     return {
-      ...{ name: `undeployed: ${isV1 ? 'v1, ' : ''}${row.name}`, body },
+      name: `undeployed: ${isV1 ? 'v1, ' : ''}${row.name}`,
+      body,
       ...(meanwhile && { meanwhile: () => meanwhile(all, body) }),
       ...(whenThrown !== undefined && { whenThrown }),
     };

@@ -125,8 +125,29 @@ export async function uptoCases(
 
 /** What a seller may ask to be settled of a maximum of 1000. */
 const CHARGES: readonly string[] = [
-  ...['1000', '999', '500', '1', '0', '00', '0500', '1001', '2000', '-1', '1.5', '1e2', '0x1f4'],
-  ...['', ' ', ' 500', '500 ', '+500', 'abc', '٥٠٠', (2n ** 256n).toString(), 'NaN', 'Infinity'],
+  '1000',
+  '999',
+  '500',
+  '1',
+  '0',
+  '00',
+  '0500',
+  '1001',
+  '2000',
+  '-1',
+  '1.5',
+  '1e2',
+  '0x1f4',
+  '',
+  ' ',
+  ' 500',
+  '500 ',
+  '+500',
+  'abc',
+  '٥٠٠',
+  (2n ** 256n).toString(),
+  'NaN',
+  'Infinity',
 ];
 
 /** Payments of the scheme `upto`, each to be settled for another amount. */

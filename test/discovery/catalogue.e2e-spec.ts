@@ -91,7 +91,10 @@ describe('the catalogue', () => {
         {
           'GET /weather/:city': {
             accepts: {
-              ...{ scheme: 'exact', network, payTo, maxTimeoutSeconds: 300 },
+              scheme: 'exact',
+              network,
+              payTo,
+              maxTimeoutSeconds: 300,
               price: {
                 amount: '1000',
                 asset: world.usd,
@@ -134,12 +137,19 @@ describe('the catalogue', () => {
     });
     const [item] = items.filter(({ resource }) => resource.startsWith(origin));
     expect(item).toMatchObject({
-      ...{ resource: `${origin}/weather/:city`, exampleUrl: `${origin}/weather/berlin` },
-      ...{ type: 'http', x402Version: 2, description: 'Weather of a city, hour by hour' },
+      resource: `${origin}/weather/:city`,
+      exampleUrl: `${origin}/weather/berlin`,
+      type: 'http',
+      x402Version: 2,
+      description: 'Weather of a city, hour by hour',
       accepts: [
         {
-          ...{ scheme: 'exact', network, amount: '1000', maxTimeoutSeconds: 300 },
-          ...{ asset: getAddress(world.usd), payTo: getAddress(payTo) },
+          scheme: 'exact',
+          network,
+          amount: '1000',
+          maxTimeoutSeconds: 300,
+          asset: getAddress(world.usd),
+          payTo: getAddress(payTo),
           extra: { name: USD_NAME, version: USD_VERSION },
         },
       ],
@@ -194,7 +204,8 @@ describe('the catalogue', () => {
   it('leaves each payee its own entry, and shows what it declared last', async () => {
     const [mine, theirs] = [newAccount().address, newAccount().address];
     const of = (description: string) => ({
-      ...{ resource: { url: `${HOST}/mine`, description }, extensions: DECLARED },
+      resource: { url: `${HOST}/mine`, description },
+      extensions: DECLARED,
     });
     await sell(mine, of('old'));
     await sell(theirs, of('stolen'));
@@ -323,7 +334,8 @@ describe('the catalogue', () => {
       return answer.body;
     };
     expect(await validate({ ...sent, extensions: DECLARED })).toMatchObject({
-      ...{ valid: true, code: 'would_be_listed' },
+      valid: true,
+      code: 'would_be_listed',
     });
     expect(await validate(sent)).toMatchObject({ valid: false, code: 'not_declared' });
     expect(await validate([])).toMatchObject({ error: expect.stringContaining('accepts') });
@@ -337,11 +349,13 @@ describe('the catalogue', () => {
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     await client.query('insert into x402.catalogue_denials (kind, value) values ($1, $2)', [
-      ...['payee', payTo.toLowerCase()],
+      'payee',
+      payTo.toLowerCase(),
     ]);
     await client.end();
     expect([await merchant(payTo), (await statusOf(`${HOST}/denied`, payTo))['code']]).toEqual([
-      ...[[], 'denied'],
+      [],
+      'denied',
     ]);
     // What a settle says of it was read some seconds ago.
     await eventually(
@@ -373,7 +387,8 @@ describe('without a database', () => {
     const payer = await world.payer();
     const payTo = newAccount().address;
     const body = carrying(await eip3009Body({ payer, chainId, token, payTo }), {
-      ...{ resource: { url: `${HOST}/a` }, extensions: DECLARED },
+      resource: { url: `${HOST}/a` },
+      extensions: DECLARED,
     });
     const settled = await post(`${service.url}/settle`, body);
     expect(settled.body).toMatchObject({ success: true });

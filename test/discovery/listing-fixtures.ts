@@ -117,12 +117,17 @@ export const LISTING_FIXTURES: readonly ListingFixture[] = [
   {
     name: 'an offer of V1',
     v1: { resource: `${HOST}/v1`, outputSchema: { input, output: { celsius: 'number' } } },
-    ...{ said: waiting, asked: `${HOST}/v1`, code: 'listed', listed: { x402Version: 1 } },
+    said: waiting,
+    asked: `${HOST}/v1`,
+    code: 'listed',
+    listed: { x402Version: 1 },
   },
   {
     name: 'an offer of V1 without outputSchema',
     v1: { resource: `${HOST}/v1-silent` },
-    ...{ said: undefined, asked: `${HOST}/v1-silent`, code: 'unknown' },
+    said: undefined,
+    asked: `${HOST}/v1-silent`,
+    code: 'unknown',
   },
   {
     name: 'an offer of V1 that does not want to be found',
@@ -130,36 +135,48 @@ export const LISTING_FIXTURES: readonly ListingFixture[] = [
       resource: `${HOST}/v1-hidden`,
       outputSchema: { input: { ...input, discoverable: false } },
     },
-    ...{ said: undefined, asked: `${HOST}/v1-hidden`, code: 'unknown' },
+    said: undefined,
+    asked: `${HOST}/v1-hidden`,
+    code: 'unknown',
   },
   {
     name: 'a client that drops extensions',
     carried: { resource: at('dropped') },
-    ...{ said: undefined, asked: `${HOST}/dropped`, code: 'unknown' },
+    said: undefined,
+    asked: `${HOST}/dropped`,
+    code: 'unknown',
   },
   bad('a relative URL', 'resource_invalid', {
-    ...{ resource: { url: '/report' }, extensions: http() },
+    resource: { url: '/report' },
+    extensions: http(),
   }),
   bad('a server that nobody else can reach', 'resource_not_public', {
-    ...{ resource: { url: 'http://localhost:4021/report' }, extensions: http() },
+    resource: { url: 'http://localhost:4021/report' },
+    extensions: http(),
   }),
   bad('a URL that is a program', 'resource_scheme', {
-    ...{ resource: { url: 'javascript:alert(1)' }, extensions: http() },
+    resource: { url: 'javascript:alert(1)' },
+    extensions: http(),
   }),
   bad('a method that is none', 'input_method', {
-    ...{ resource: at('trace'), extensions: http({ method: 'TRACE' }) },
+    resource: at('trace'),
+    extensions: http({ method: 'TRACE' }),
   }),
   bad('a body of a request that has none', 'input_body_type', {
-    ...{ resource: at('body-of-get'), extensions: http({ bodyType: 'json' }) },
+    resource: at('body-of-get'),
+    extensions: http({ bodyType: 'json' }),
   }),
   bad('a transport that is none', 'tool_transport', {
-    ...{ resource: at('tool-ws'), extensions: tool('a', { transport: 'ws' }) },
+    resource: at('tool-ws'),
+    extensions: tool('a', { transport: 'ws' }),
   }),
   bad('a declaration without input', 'info_missing', {
-    ...{ resource: at('no-input'), extensions: bazaar({ output: {} }) },
+    resource: at('no-input'),
+    extensions: bazaar({ output: {} }),
   }),
   bad('parameters of 100 KiB', 'info_too_large', {
-    ...{ resource: at('large'), extensions: http({ queryParams: { a: 'x'.repeat(100_000) } }) },
+    resource: at('large'),
+    extensions: http({ queryParams: { a: 'x'.repeat(100_000) } }),
   }),
 ];
 

@@ -19,15 +19,29 @@ const HOSTILE = [
 /** Worse than any catalogue lets in: the page trusts none. */
 const ENTRIES = [
   ...HOSTILE.map((text) => ({
-    ...{ resource: `https://shop.example/${text}`, type: 'http', x402Version: 2, method: 'POST' },
-    ...{ serviceName: text, description: text.repeat(500), network: text, payTo: text },
-    ...{ lastUpdated: text, quality: { [text]: text }, otherPayees: 1 },
+    resource: `https://shop.example/${text}`,
+    type: 'http',
+    x402Version: 2,
+    method: 'POST',
+    serviceName: text,
+    description: text.repeat(500),
+    network: text,
+    payTo: text,
+    lastUpdated: text,
+    quality: { [text]: text },
+    otherPayees: 1,
     accepts: [{ scheme: 'exact', network: text, asset: text, amount: text, payTo: text }],
     discoveryInfo: { input: { type: 'http', bodyType: 'json', body: { [text]: text } } },
   })),
   {
-    ...{ resource: 'javascript:globalThis.hit=1', type: 'http', x402Version: 2, method: 'GET' },
-    ...{ network: 'eip155:56', payTo: PAYEE, accepts: [], lastUpdated: '2026-11-22T10:11:12.000Z' },
+    resource: 'javascript:globalThis.hit=1',
+    type: 'http',
+    x402Version: 2,
+    method: 'GET',
+    network: 'eip155:56',
+    payTo: PAYEE,
+    accepts: [],
+    lastUpdated: '2026-11-22T10:11:12.000Z',
   },
 ];
 

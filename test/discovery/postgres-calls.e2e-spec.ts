@@ -17,7 +17,10 @@ let version = 0;
 callsContract('in PostgreSQL', async () => {
   const { db } = database.current;
   const archive = new PostgresArchive({
-    ...{ database: database.current, migrates: false, months: undefined, now: () => Date.now() },
+    database: database.current,
+    migrates: false,
+    months: undefined,
+    now: () => Date.now(),
   });
   const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
   const writer = new PostgresCatalogue(db, { entriesPerPayee: 9 });
@@ -37,7 +40,9 @@ callsContract('in PostgreSQL', async () => {
         settlements.map((one) => {
           version += 1;
           return {
-            ...{ kind: 'recorded', id: one.id, version: { ms: version, sequence: 0 } },
+            kind: 'recorded',
+            id: one.id,
+            version: { ms: version, sequence: 0 },
             settlement: recordedOf(one),
           };
         }),
@@ -55,7 +60,8 @@ function recordedOf({ id, payer, payTo, state, claimedAt }: MadeSettlement) {
     ...made,
     details: { ...details, payer, payTo, amount: 1n },
     times: {
-      ...{ claimed: claimedAt, included: isPaid ? claimedAt + SETTLE_MS : undefined },
+      claimed: claimedAt,
+      included: isPaid ? claimedAt + SETTLE_MS : undefined,
       finished: state === 'finalized' ? claimedAt + 1500 : undefined,
     },
   };

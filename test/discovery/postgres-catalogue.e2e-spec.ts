@@ -48,8 +48,12 @@ describe('a catalogue in PostgreSQL', () => {
   it('finds what has all words before what is spelled alike, and that before what has half of them', async () => {
     await writer().learn(
       [
-        ...['wether of towns', 'weather and forecast', 'wether and forecast', 'news'],
-        ...["l'eau \\ 'forecast", 'forecasts of stocks'],
+        'wether of towns',
+        'weather and forecast',
+        'wether and forecast',
+        'news',
+        "l'eau \\ 'forecast",
+        'forecasts of stocks',
       ].map((description, n) =>
         aLesson({ description, resource: `https://shop.example.com/${n}` }, { at: NOON + n }),
       ),
@@ -111,7 +115,9 @@ describe('a catalogue in PostgreSQL', () => {
     await copy(1200);
     const discovery = new Discovery({
       reader: new PostgresCatalogueReader(database.current.db),
-      ...{ allow: new Set<string>(), expiryMs: 400 * 86_400_000, now: () => NOON },
+      allow: new Set<string>(),
+      expiryMs: 400 * 86_400_000,
+      now: () => NOON,
     });
     const totals: number[] = [];
     let read = 0;
@@ -158,7 +164,8 @@ describe('a catalogue in PostgreSQL', () => {
   it('learns what it can, beside what no index takes', async () => {
     const endless = `https://shop.example.com/${randomBytes(10_000).toString('hex')}`;
     const lessons = [
-      ...[aLesson({ resource: endless }), aLesson({ description: 'good' }, { at: NOON + 1 })],
+      aLesson({ resource: endless }),
+      aLesson({ description: 'good' }, { at: NOON + 1 }),
     ];
     expect(await writer().learn(lessons)).toEqual({ listed: 1, refused: 1 });
     expect(await writer().learn(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
@@ -168,8 +175,15 @@ describe('a catalogue in PostgreSQL', () => {
     const resource = 'https://shop.example.com/gone';
     await writer().learn([aLesson({ resource })]);
     await new PostgresStatements(database.current.db).write({
-      ...{ action: 'remove', chainId: 56, payTo: PAYEE, type: 'http', resource },
-      ...{ call: 'GET', words: {}, issuedAt: NOON, endsAt: undefined },
+      action: 'remove',
+      chainId: 56,
+      payTo: PAYEE,
+      type: 'http',
+      resource,
+      call: 'GET',
+      words: {},
+      issuedAt: NOON,
+      endsAt: undefined,
     });
     await database.current.pool.query(
       `insert into x402.catalogue_denials (kind, value) values ('host', 'bad.example.com'), ('payee', $1)`,
@@ -195,7 +209,10 @@ describe('a catalogue in PostgreSQL', () => {
 
   it('knows of claims what the history knows', async () => {
     const archive = new PostgresArchive({
-      ...{ database: database.current, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      database: database.current,
+      migrates: true,
+      months: undefined,
+      now: () => CLAIMED_AT,
     });
     await archive.open();
     const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
@@ -213,7 +230,13 @@ describe('a catalogue in PostgreSQL', () => {
     const ids = [...states, 'unheard of'].map(idOf);
     const outcomes = await writer().outcomes(56, ids);
     expect(ids.map((id) => kindOf(outcomes.get(id)))).toEqual([
-      ...['waiting', 'waiting', 'paid', 'paid', 'over', 'over', 'unknown'],
+      'waiting',
+      'waiting',
+      'paid',
+      'paid',
+      'over',
+      'over',
+      'unknown',
     ]);
     expect((await writer().outcomes(97, ids)).size).toBe(0);
     expect(aPaid().isWorthless).toBe(false);

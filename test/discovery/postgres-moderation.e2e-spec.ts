@@ -28,7 +28,10 @@ moderationContract('in PostgreSQL', () =>
 
 describe('moderation in PostgreSQL', () => {
   const denial: Denial = {
-    ...{ kind: 'host', value: 'shop.example.com', reason: 'spam', by: 'night-shift' },
+    kind: 'host',
+    value: 'shop.example.com',
+    reason: 'spam',
+    by: 'night-shift',
     at: new Date(),
   };
 

@@ -40,13 +40,18 @@ describe('the prober', () => {
     const DATABASE_URL = postgres.url;
     const probing = () =>
       world.service({
-        ...{ DATABASE_URL, ROLES: 'history', SIGNER_KEYS: '', CATALOGUE_PROBE: 'true' },
-        ...{ CATALOGUE_ALLOW: hosts.slice(0, -1).join(','), CATALOGUE_URL: 'https://pay.example' },
+        DATABASE_URL,
+        ROLES: 'history',
+        SIGNER_KEYS: '',
+        CATALOGUE_PROBE: 'true',
+        CATALOGUE_ALLOW: hosts.slice(0, -1).join(','),
+        CATALOGUE_URL: 'https://pay.example',
       });
     [facilitator, payer] = await Promise.all([
       world.service({ DATABASE_URL, CATALOGUE_ALLOW: hosts.join(',') }),
       world.payer(),
-      ...[probing(), probing()],
+      probing(),
+      probing(),
     ]);
     const ask = () => get(`${facilitator.url}/discovery/resources`);
     await eventually('the tables', async () => (await ask()).status === 200, 60_000);

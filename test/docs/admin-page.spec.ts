@@ -99,7 +99,10 @@ describe('what the operator page makes of texts', () => {
 
 describe('the chart of the operator page', () => {
   const total = (day: string, asset: string, count: string): Total => ({
-    ...{ day, network: 'eip155:56', asset, paid: { count, amount: `${count}000` } },
+    day,
+    network: 'eip155:56',
+    asset,
+    paid: { count, amount: `${count}000` },
   });
   const week = { from: '2026-11-20', to: '2026-11-22' };
   const payments = ({ paid }: Total): number => Number(paid.count);
@@ -136,10 +139,14 @@ describe('the life of a settlement on the operator page', () => {
         row: { archivedAt: at(5) },
         events: [
           {
-            ...{ type: 'settlement.included', happenedAt: at(6) },
+            type: 'settlement.included',
+            happenedAt: at(6),
             deliveries: [
               {
-                ...{ owner: 'shop', url: 'u', state: 'failed', attempts: 2 },
+                owner: 'shop',
+                url: 'u',
+                state: 'failed',
+                attempts: 2,
                 triedAt: at(7),
                 status: 500,
               },

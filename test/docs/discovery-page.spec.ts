@@ -26,13 +26,23 @@ const { snippetsOf, webUrl, literals } = runInNewContext(
 const PAYEE = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 const TOKEN = '0xcE24439F2D9C6a2289F741120FE202248B666666';
 const OFFER = {
-  ...{ scheme: 'exact', network: 'eip155:56', amount: '1500000000000000000' },
-  ...{ asset: TOKEN, payTo: PAYEE },
+  scheme: 'exact',
+  network: 'eip155:56',
+  amount: '1500000000000000000',
+  asset: TOKEN,
+  payTo: PAYEE,
 };
 const GET_ENTRY = {
-  ...{ resource: 'https://shop.example/weather', type: 'http', x402Version: 2, method: 'GET' },
-  ...{ accepts: [OFFER], lastUpdated: '2026-11-22T10:11:12.000Z', description: 'Weather' },
-  ...{ network: 'eip155:56', payTo: PAYEE, otherPayees: 0 },
+  resource: 'https://shop.example/weather',
+  type: 'http',
+  x402Version: 2,
+  method: 'GET',
+  accepts: [OFFER],
+  lastUpdated: '2026-11-22T10:11:12.000Z',
+  description: 'Weather',
+  network: 'eip155:56',
+  payTo: PAYEE,
+  otherPayees: 0,
   discoveryInfo: { input: { type: 'http', method: 'GET', queryParams: { city: 'Berlin' } } },
 };
 const POST_ENTRY = {
@@ -42,16 +52,35 @@ const POST_ENTRY = {
 };
 const TOOL_ENTRY = {
   ...GET_ENTRY,
-  ...{ resource: 'mcp://tool/weather', type: 'mcp', toolName: 'weather', method: undefined },
+  resource: 'mcp://tool/weather',
+  type: 'mcp',
+  toolName: 'weather',
+  method: undefined,
   discoveryInfo: { input: { type: 'mcp', toolName: 'weather', example: { city: 'Berlin' } } },
 };
 
 /** What tries to leave a string, of each of the languages and of the page. */
 const BREAKOUTS = [
-  ...['"; process.exit(); "', "'; import os; '", '`${process.exit()}`', '\\"; evil(); //'],
-  ...['\nimport os\n', '\r\nevil()\r\n', '\u2028evil()\u2029', '"""\nevil()\n"""', '\\', '\\\\"'],
-  ...['\u202Eevil\u2066', '</script><script>alert(1)</script>', '<img src=x onerror=alert(1)>'],
-  ...['\0', '\u{1F600}', '\uD800', 'a\uDC00b', '\\u0022);evil()', '*/ evil() /*', '# \n// \nx'],
+  '"; process.exit(); "',
+  "'; import os; '",
+  '`${process.exit()}`',
+  '\\"; evil(); //',
+  '\nimport os\n',
+  '\r\nevil()\r\n',
+  '\u2028evil()\u2029',
+  '"""\nevil()\n"""',
+  '\\',
+  '\\\\"',
+  '\u202Eevil\u2066',
+  '</script><script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '\0',
+  '\u{1F600}',
+  '\uD800',
+  'a\uDC00b',
+  '\\u0022);evil()',
+  '*/ evil() /*',
+  '# \n// \nx',
 ];
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
@@ -122,7 +151,8 @@ describe('snippets', () => {
     expect(upto.every(([, text]) => /UptoEvm(Client)?Scheme/.test(text))).toBe(true);
     const { amount: maxAmountRequired, ...offer } = OFFER;
     const v1 = snippetsOf({
-      ...{ ...GET_ENTRY, x402Version: 1 },
+      ...GET_ENTRY,
+      x402Version: 1,
       accepts: [{ ...offer, maxAmountRequired, network: 'bsc' }],
     }).map(([, text]) => text);
     expect(v1[0]).toContain('registerExactEvmScheme(client, { signer: account });');
@@ -147,8 +177,17 @@ describe('a URL that may become a link', () => {
   });
 
   it.each([
-    ...['javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' data:text/html,x', 'mcp://tool/x', '//a'],
-    ...['https://user:pass@a.example', 'blob:https://a.example/x', 'file:///x', '', {}, null],
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' data:text/html,x',
+    'mcp://tool/x',
+    '//a',
+    'https://user:pass@a.example',
+    'blob:https://a.example/x',
+    'file:///x',
+    '',
+    {},
+    null,
     `https://a.example/${'x'.repeat(2048)}`,
   ])('is not %j', (url) => {
     expect(webUrl(url)).toBeUndefined();
@@ -175,7 +214,8 @@ describe('the page of the catalogue', () => {
       items: [
         { ...GET_ENTRY, probe: { state: 'wrong_payee', status: 402, at } },
         ...['constructor', '<b>', 7, null].map((state) => ({
-          ...{ ...GET_ENTRY, probe: { state, at } },
+          ...GET_ENTRY,
+          probe: { state, at },
         })),
       ],
     });
@@ -185,9 +225,13 @@ describe('the page of the catalogue', () => {
 
   it('shows what sellers say as text of bounded length that turns nothing around', async () => {
     const words = {
-      ...{ description: `\u202Eevil\u2066 <img src=x onerror=alert(1)>${'x'.repeat(9000)}` },
-      ...{ resource: 'javascript:alert(1)', serviceName: '<script>alert(1)</script>\0' },
-      ...{ payTo: '\u202E0x1', network: '<b>', lastUpdated: 'never', quality: { '<b>': '<i>' } },
+      description: `\u202Eevil\u2066 <img src=x onerror=alert(1)>${'x'.repeat(9000)}`,
+      resource: 'javascript:alert(1)',
+      serviceName: '<script>alert(1)</script>\0',
+      payTo: '\u202E0x1',
+      network: '<b>',
+      lastUpdated: 'never',
+      quality: { '<b>': '<i>' },
       accepts: [{ scheme: '<u>', amount: '<s>', asset: '\u202E' }, 'nonsense', 7],
     };
     const { text, elements, outcome } = await open({ items: [{ ...GET_ENTRY, ...words }] });
@@ -231,7 +275,9 @@ describe('the page of the catalogue', () => {
     const page = await open(
       { resources: [GET_ENTRY], pagination: { limit: 20, cursor: 'bzIw' } },
       {
-        ...{ listed: false, code: 'not_declared', message: 'Nothing is declared.' },
+        listed: false,
+        code: 'not_declared',
+        message: 'Nothing is declared.',
       },
     );
     page.fields({ words: ' rain ', type: 'mcp', network: 'eip155:56' });
@@ -334,7 +380,10 @@ async function open(found: unknown, status: unknown = {}, httpStatus = 200) {
   const byId = (id: string): FakeElement | undefined => parts.get(id);
   const asked: string[] = [];
   runInNewContext(plainScript('discovery.js'), {
-    ...{ snippetsOf, webUrl, URL, URLSearchParams },
+    snippetsOf,
+    webUrl,
+    URL,
+    URLSearchParams,
     document: { getElementById: byId, createElement: (tag: string) => new FakeElement(tag) },
     fetch: (url: string) => {
       if (url.startsWith('v2/assets')) return Promise.resolve(answer(200, ASSETS));
@@ -345,7 +394,10 @@ async function open(found: unknown, status: unknown = {}, httpStatus = 200) {
   });
   await settled();
   return {
-    ...{ asked, byId, text: byId('found')?.text ?? '', elements: byId('found')?.all ?? [] },
+    asked,
+    byId,
+    text: byId('found')?.text ?? '',
+    elements: byId('found')?.all ?? [],
     outcome: byId('outcome')?.textContent,
     fields: (values: Readonly<Record<string, string>>): void => {
       for (const [id, value] of Object.entries(values)) Object.assign(byId(id) ?? {}, { value });

@@ -41,17 +41,30 @@ class FakeElement {
 }
 
 const REPORT = {
-  ...{ url: 'https://x.example', method: 'GET', status: 402, isSound: false },
+  url: 'https://x.example',
+  method: 'GET',
+  status: 402,
+  isSound: false,
   counts: { error: 1, warning: 1, note: 0 },
   offers: [
     {
-      ...{ path: 'terms.accepts[0]', scheme: 'exact', method: 'eip3009', network: 'eip155:56' },
-      ...{ asset: '0xAsset', payTo: '0xPayee', amount: '5', price: '0.1 <b>U</b>' },
+      path: 'terms.accepts[0]',
+      scheme: 'exact',
+      method: 'eip3009',
+      network: 'eip155:56',
+      asset: '0xAsset',
+      payTo: '0xPayee',
+      amount: '5',
+      price: '0.1 <b>U</b>',
     },
   ],
   findings: [
     {
-      ...{ code: 'name_differs', severity: 'error', path: 'terms', expected: '"U"', fix: 'Mend.' },
+      code: 'name_differs',
+      severity: 'error',
+      path: 'terms',
+      expected: '"U"',
+      fix: 'Mend.',
       got: '"<img src=x onerror=alert(1)>"',
     },
     { code: 'other', severity: 'warning', path: 'status', expected: '402', fix: 'Do.' },
@@ -97,7 +110,8 @@ describe('the page that checks a seller', () => {
     expect([url, sent]).toEqual(['v2/doctor', { url: 'https://x.example', method: 'GET' }]);
     expect(headers).toEqual({ 'content-type': 'application/json' });
     expect(outcome).toMatchObject({
-      ...{ textContent: 'It answered 402. 1 error, 1 warning.', className: 'bad' },
+      textContent: 'It answered 402. 1 error, 1 warning.',
+      className: 'bad',
     });
     expect(report?.hidden).toBe(false);
     for (const text of ['<img src=x onerror=alert(1)>', '0.1 <b>U</b>', 'name_differs', 'Mend.']) {

@@ -23,7 +23,11 @@ const EXAMPLES = ls(join(ROOT, 'examples'))
   .filter((file) => file.endsWith('README.md'))
   .map((file) => `examples/${file}`);
 const ALL = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/README.md'],
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'docs/README.md',
   ...PAGES.map((page) => `docs/${page}`),
   ...EXAMPLES,
 ];

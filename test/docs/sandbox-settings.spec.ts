@@ -24,20 +24,21 @@ describe('settings given to npm start', () => {
     );
     const kept = Object.keys(environment).filter((name) => !(name in passed(environment)));
     expect(kept.filter((name) => !/^(WALLET|HUB)_/.test(name)).sort()).toEqual([
-      ...[
-        'API_KEYS_FILE',
-        'DATABASE_URL',
-        'HOST',
-        'NETWORKS',
-        'OPS_HOST',
-        'OPS_PORT',
-        'PORT',
-        'QUEUE_REDIS_URL',
-        'RECEIPT_KEY',
-        'RECEIPT_KEY_PREVIOUS',
-        'REDIS_URL',
-      ],
-      ...['ROLES', 'RPC_URLS_31337', 'SIGNER_KEYS', 'SIGNER_KEYS_31337'],
+      'API_KEYS_FILE',
+      'DATABASE_URL',
+      'HOST',
+      'NETWORKS',
+      'OPS_HOST',
+      'OPS_PORT',
+      'PORT',
+      'QUEUE_REDIS_URL',
+      'RECEIPT_KEY',
+      'RECEIPT_KEY_PREVIOUS',
+      'REDIS_URL',
+      'ROLES',
+      'RPC_URLS_31337',
+      'SIGNER_KEYS',
+      'SIGNER_KEYS_31337',
     ]);
   });
 

@@ -183,7 +183,9 @@ describe('examples', () => {
     const keys = join(walletDir, 'keys.json');
     writeFileSync(keys, JSON.stringify({ version: 1, keys: [record] }));
     const signing = await world.service({
-      ...{ ROLES: 'api', SIGNER_KEYS: '', API_KEYS_FILE: keys },
+      ROLES: 'api',
+      SIGNER_KEYS: '',
+      API_KEYS_FILE: keys,
       RECEIPT_KEY: generatePrivateKey(),
     });
     const payer = await world.payer();
@@ -281,8 +283,13 @@ describe('examples', () => {
 
     it('keeps a Redis that writes before it answers', () => {
       expect(services['redis']?.command).toEqual([
-        ...['redis-server', '--appendonly', 'yes', '--appendfsync', 'always'],
-        ...['--maxmemory-policy', 'noeviction'],
+        'redis-server',
+        '--appendonly',
+        'yes',
+        '--appendfsync',
+        'always',
+        '--maxmemory-policy',
+        'noeviction',
       ]);
     });
 

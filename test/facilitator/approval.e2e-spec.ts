@@ -132,7 +132,8 @@ describe('an approval that the facilitator pays for', () => {
       const first = await buyer.buy(url);
       expect(first).toMatchObject({ status: 200, receipt: { success: true } });
       expect([await nonceOf(payer), await world.balance(world.coin, payer.address)]).toEqual([
-        ...[1, PRICE],
+        1,
+        PRICE,
       ]);
       const left = await coinsOf(payer);
       const again = await fetch(url, {
@@ -143,7 +144,8 @@ describe('an approval that the facilitator pays for', () => {
       expect(second).toMatchObject({ status: 200, receipt: { success: true } });
       expect(second.receipt?.transaction).not.toBe(first.receipt?.transaction);
       expect([await nonceOf(payer), await world.balance(world.coin, payer.address)]).toEqual([
-        ...[1, 0n],
+        1,
+        0n,
       ]);
       expect(await coinsOf(payer)).toBe(left);
     });
@@ -157,10 +159,13 @@ describe('an approval that the facilitator pays for', () => {
     expect(body['extensions']).not.toContain('erc20ApprovalGasSponsoring');
     const payer = await newcomer();
     expect((await verify(service, await aBody(payer))).body).toMatchObject({
-      ...{ isValid: false, invalidReason: 'permit2_allowance_required' },
+      isValid: false,
+      invalidReason: 'permit2_allowance_required',
     });
     expect((await settle(service, await aBody(payer))).body).toMatchObject({
-      ...{ success: false, errorReason: 'permit2_allowance_required', transaction: '' },
+      success: false,
+      errorReason: 'permit2_allowance_required',
+      transaction: '',
     });
     expect(await coinsOf(payer)).toBe(0n);
   });
@@ -181,7 +186,9 @@ describe('an approval that the facilitator pays for', () => {
       const sent = await aBody(payer, signed);
       expect((await verify(service, sent)).body).toMatchObject({ invalidReason: reason });
       expect((await settle(service, sent)).body).toMatchObject({
-        ...{ success: false, errorReason: reason, transaction: '' },
+        success: false,
+        errorReason: reason,
+        transaction: '',
       });
     }
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
@@ -191,7 +198,9 @@ describe('an approval that the facilitator pays for', () => {
     const service = await aService({ BATCH_SAFE_ASSETS: '' });
     const payer = await newcomer();
     expect((await settle(service, await aBody(payer))).body).toMatchObject({
-      ...{ success: false, errorReason: 'permit2_allowance_required', transaction: '' },
+      success: false,
+      errorReason: 'permit2_allowance_required',
+      transaction: '',
     });
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
   });
@@ -213,7 +222,8 @@ describe('an approval that the facilitator pays for', () => {
     const sent = await withApproval(body, payer);
     expect((await verify(service, sent)).body).toMatchObject({ isValid: true });
     expect((await settle(service, charging(sent, '400'))).body).toMatchObject({
-      ...{ success: true, amount: '400' },
+      success: true,
+      amount: '400',
     });
     expect([await paidTo(sent), await nonceOf(payer)]).toEqual([400n, 1]);
   });
@@ -234,7 +244,9 @@ describe('an approval that the facilitator pays for', () => {
     const sent = await aBody(payer);
     const first = await settle(service, sent);
     expect(first.body).toMatchObject({
-      ...{ success: false, errorReason: 'erc20_approval_broadcast_failed', transaction: '' },
+      success: false,
+      errorReason: 'erc20_approval_broadcast_failed',
+      transaction: '',
     });
     const used = await nonceOf(signer);
     const second = await settle(service, sent);
@@ -252,14 +264,21 @@ describe('an approval that the facilitator pays for', () => {
     const settled = settle(service, sent);
     await eventually('it is funded', async () => (await fundingOf(payer)) !== null);
     const other = await payer.signTransaction({
-      ...{ type: 'eip1559', chainId: world.chainId, nonce: 0, to: payer.address, gas: 21_000n },
-      ...{ maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: 2n * GWEI },
+      type: 'eip1559',
+      chainId: world.chainId,
+      nonce: 0,
+      to: payer.address,
+      gas: 21_000n,
+      maxFeePerGas: 2n * GWEI,
+      maxPriorityFeePerGas: 2n * GWEI,
     });
     await world.client.setBalance({ address: payer.address, value: 21_000n * 2n * GWEI });
     await world.client.sendRawTransaction({ serializedTransaction: other });
     await goOnMining();
     expect((await settled).body).toMatchObject({
-      ...{ success: false, errorReason: 'erc20_approval_broadcast_failed', transaction: '' },
+      success: false,
+      errorReason: 'erc20_approval_broadcast_failed',
+      transaction: '',
     });
     expect(await paidTo(sent)).toBe(0n);
   });
@@ -316,7 +335,9 @@ describe('an approval that the facilitator pays for', () => {
     const sent = await aBody(payer);
     await stopMining();
     expect((await settle(service, sent)).body).toMatchObject({
-      ...{ success: false, errorReason: 'settlement_not_sent', transaction: '' },
+      success: false,
+      errorReason: 'settlement_not_sent',
+      transaction: '',
     });
     await goOnMining();
     await eventually('the coins came', async () => (await coinsOf(payer)) === TOP_UP);

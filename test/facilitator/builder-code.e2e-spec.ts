@@ -139,7 +139,11 @@ describe('builder-code', () => {
       [
         'V1',
         await v1Body({
-          ...{ payer: await world.payer(), chainId, token: usd, payTo, network: 'anvil' },
+          payer: await world.payer(),
+          chainId,
+          token: usd,
+          payTo,
+          network: 'anvil',
         }),
         { w: OWN, s: ['agent'] },
       ],
@@ -213,7 +217,8 @@ describe('builder-code', () => {
     const data: Hex = `${presentationData(body)}${suffix.slice(2)}`;
     const { transactionHash: hash } = await sendNow(world.client, { to: world.usd, data });
     expect((await post(`${service.url}/settle`, body)).body).toMatchObject({
-      ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used' },
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
       transaction: hash,
     });
   });

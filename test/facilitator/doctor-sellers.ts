@@ -23,8 +23,13 @@ export const base64 = (value: unknown): string =>
 
 export function acceptOf({ network, usd, payTo }: SellerWorld, more: Json = {}): Json {
   return {
-    ...{ scheme: 'exact', network, amount: '100000000000000000', asset: usd, payTo },
-    ...{ maxTimeoutSeconds: 300, extra: { name: USD_NAME, version: USD_VERSION } },
+    scheme: 'exact',
+    network,
+    amount: '100000000000000000',
+    asset: usd,
+    payTo,
+    maxTimeoutSeconds: 300,
+    extra: { name: USD_NAME, version: USD_VERSION },
     ...more,
   };
 }
@@ -92,7 +97,8 @@ export function plantedFaults(world: SellerWorld): Readonly<Record<string, Handl
     ),
     facilitator_address_missing: accept({ ...plain, scheme: 'upto' }),
     verify_refuses: accept({
-      ...{ ...plain, scheme: 'upto' },
+      ...plain,
+      scheme: 'upto',
       extra: { ...PERMIT2_EXTRA, facilitatorAddress: `0x${'34'.repeat(20)}` },
     }),
     terms_hidden_from_browsers: demands(termsOf([acceptOf(world)]), {
@@ -146,8 +152,13 @@ export function hostileSellers(world: SellerWorld, tripwire: string): Record<str
     'odd-text': demands(
       termsOf([
         acceptOf(world, {
-          ...{ scheme: long, network: long, amount: long, asset: long, payTo: long },
-          ...{ maxTimeoutSeconds: long, extra: long },
+          scheme: long,
+          network: long,
+          amount: long,
+          asset: long,
+          payTo: long,
+          maxTimeoutSeconds: long,
+          extra: long,
         }),
       ]),
     ),

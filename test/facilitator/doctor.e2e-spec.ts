@@ -194,7 +194,9 @@ describe('the check of sellers', () => {
     for (let times = 0; times < 4; times += 1) {
       const [finding] = findingsOf(await examine(`${hostile.url}/bomb`));
       expect(finding).toMatchObject({
-        ...{ code: 'compressed_unasked', path: 'header.Content-Encoding', got: '"gzip"' },
+        code: 'compressed_unasked',
+        path: 'header.Content-Encoding',
+        got: '"gzip"',
         fix: 'Compress only what Accept-Encoding names.',
       });
     }
@@ -294,12 +296,19 @@ describe('the check of sellers', () => {
     const answer = await assets();
     expect(api.problemsOf('get', '/v2/assets', 200, answer.body)).toEqual([]);
     expect(of(answer.body, usd)).toMatchObject({
-      ...{ symbol: 'SUSD', decimals: 18, methods: ['eip3009', 'permit2'], eip2612: 'yes' },
-      ...{ eip3009: { vrs: 'yes', bytes: 'yes' }, extra: { name: 'Sandbox USD', version: '1' } },
+      symbol: 'SUSD',
+      decimals: 18,
+      methods: ['eip3009', 'permit2'],
+      eip2612: 'yes',
+      eip3009: { vrs: 'yes', bytes: 'yes' },
+      extra: { name: 'Sandbox USD', version: '1' },
     });
     expect(of(answer.body, coin)).toMatchObject({
-      ...{ symbol: 'SCOIN', methods: ['permit2'], eip2612: 'no' },
-      ...{ eip3009: { vrs: 'no', bytes: 'no' }, extra: { assetTransferMethod: 'permit2' } },
+      symbol: 'SCOIN',
+      methods: ['permit2'],
+      eip2612: 'no',
+      eip3009: { vrs: 'no', bytes: 'no' },
+      extra: { assetTransferMethod: 'permit2' },
     });
     expect((await get(`${service.url}/v2/assets?network=bsc`)).status).toBe(400);
     expect((await get(`${service.url}/v2/assets?network=eip155:1`)).body).toEqual({ assets: [] });

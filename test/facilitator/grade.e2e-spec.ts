@@ -40,7 +40,13 @@ async function graded(sellerOf: (facilitatorUrl: string) => Server): Promise<Gra
   const url = await urlOf(sellerOf(`http://127.0.0.1:${port}`));
   const junit = join(folder, `${port}.xml`);
   const finished = await program(
-    ...[url, '--port', String(port), '--patience', PATIENCE_SECONDS, '--junit', junit],
+    url,
+    '--port',
+    String(port),
+    '--patience',
+    PATIENCE_SECONDS,
+    '--junit',
+    junit,
   );
   return { ...finished, junit: finished.status === 2 ? '' : readFileSync(junit, 'utf8') };
 }
@@ -59,7 +65,10 @@ function stockSeller(facilitatorUrl: string, timeoutMs?: number): Server {
     if (app === undefined) {
       app = express();
       const accepts = {
-        ...{ scheme: 'exact', network: NETWORK, payTo: PAYEE, price },
+        scheme: 'exact',
+        network: NETWORK,
+        payTo: PAYEE,
+        price,
         maxTimeoutSeconds: 300,
       } as const;
       app.use(paymentMiddleware({ 'GET /report': { accepts, description: 'A report' } }, server));
@@ -153,7 +162,8 @@ describe('npm run grade', () => {
         urlOf(
           gradedSeller({
             facilitatorUrl: `http://127.0.0.1:${await freePort()}`,
-            ...{ version: 2, timeoutMs: 1000 },
+            version: 2,
+            timeoutMs: 1000,
           }),
         ),
       /without asking this facilitator/,

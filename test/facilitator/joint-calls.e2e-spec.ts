@@ -124,7 +124,9 @@ describe('payments that are verified at once', () => {
       await paying(rich, newAccount().address),
     ];
     const bodies = [
-      ...[dear, late, { ...stolen, paymentRequirements: other.paymentRequirements }],
+      dear,
+      late,
+      { ...stolen, paymentRequirements: other.paymentRequirements },
       ...(await goodOnes()),
     ];
     const { told } = await atOnce(bodies);

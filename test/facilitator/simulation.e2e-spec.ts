@@ -174,7 +174,10 @@ describe('X-Simulate', () => {
     const open = await world.service();
     const payTo = newAccount().address;
     const body = await eip3009Body({
-      ...{ payer: await world.payer(), chainId: world.chainId, token: world.usd, payTo },
+      payer: await world.payer(),
+      chainId: world.chainId,
+      token: world.usd,
+      payTo,
     });
     const answer: Answer = await post(`${open.url}/settle`, body, { 'X-Simulate': 'pending' });
     expect([answer.status, answer.body['success']]).toEqual([403, false]);

@@ -57,7 +57,12 @@ describe('smart wallets that are not deployed yet', () => {
     const payTo = newAccount().address;
     const { chainId, usd: token } = world;
     const bare = await eip3009Body({
-      ...{ payer: wallet.owner, from: wallet.address, chainId, token, payTo, amount: AMOUNT },
+      payer: wallet.owner,
+      from: wallet.address,
+      chainId,
+      token,
+      payTo,
+      amount: AMOUNT,
     });
     return { wallet, bare, payTo };
   }
@@ -148,7 +153,9 @@ describe('smart wallets that are not deployed yet', () => {
         extensions: { diagnosis: { path: PATH, got: named.toLowerCase(), fault: 'buyer' } },
       });
       expect((await settle(one, by)).body).toMatchObject({
-        ...{ success: false, errorReason: NOT_ALLOWED, transaction: '' },
+        success: false,
+        errorReason: NOT_ALLOWED,
+        transaction: '',
       });
     }
     expect(await sentByLane()).toBe(before);
@@ -319,8 +326,11 @@ describe('smart wallets that are not deployed yet', () => {
       const settling = settle(body, slow);
       const ours = await laneTransactionOf(held);
       const first = await client.sendTransaction({
-        ...{ chain: null, gas: 1_000_000n, ...by(wallet, ours) },
-        ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
+        chain: null,
+        gas: 1_000_000n,
+        ...by(wallet, ours),
+        maxFeePerGas: 10n ** 12n,
+        maxPriorityFeePerGas: 10n ** 11n,
       });
       await client.mine({ blocks: 1 });
       await client.setAutomine(true);
@@ -348,7 +358,8 @@ describe('smart wallets that are not deployed yet', () => {
         data: wallet.dataFor('honest'),
       }));
       expect(answer).toMatchObject({
-        ...{ success: false, errorReason: 'invalid_exact_evm_transaction_failed' },
+        success: false,
+        errorReason: 'invalid_exact_evm_transaction_failed',
         transaction: expect.stringMatching(/^0x/),
       });
       expect(await paid()).toBe(0n);

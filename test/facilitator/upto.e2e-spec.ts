@@ -197,7 +197,9 @@ describe('the scheme upto', () => {
       expect(free.body).toMatchObject({ success: true, amount: '0', transaction: '' });
       const more = await settle(service, charging(body, '400'));
       expect(more.body).toMatchObject({
-        ...{ success: false, errorReason: 'duplicate_settlement', transaction: '' },
+        success: false,
+        errorReason: 'duplicate_settlement',
+        transaction: '',
       });
       expect((await verify(service, body)).body).toMatchObject({
         invalidReason: 'duplicate_settlement',
@@ -221,7 +223,9 @@ describe('the scheme upto', () => {
       expect((await verify(service, charging(late, '1000'))).body).toMatchObject({ isValid: true });
       await new Promise((resolve) => setTimeout(resolve, 3000));
       expect((await settle(service, late)).body).toMatchObject({
-        ...{ success: false, errorReason: 'permit2_deadline_expired', transaction: '' },
+        success: false,
+        errorReason: 'permit2_deadline_expired',
+        transaction: '',
       });
     });
 
@@ -293,7 +297,9 @@ describe('the scheme upto', () => {
       const body = await aBody(one, '300');
       const begun = Date.now();
       expect((await settle(service, body)).body).toMatchObject({
-        ...{ success: false, errorReason: 'settlement_not_sent', transaction: '' },
+        success: false,
+        errorReason: 'settlement_not_sent',
+        transaction: '',
       });
       expect(Date.now() - begun).toBeLessThan(3000);
       // The other lane is not kept from its work, and does not take it.
@@ -359,7 +365,8 @@ describe('the scheme upto', () => {
       const { chainId } = world;
       const idle = await uptoBody({ payer, chainId, token, payTo, facilitator: one.address });
       expect((await verify(service, idle)).body).toMatchObject({
-        ...{ isValid: false, invalidReason: 'permit2_simulation_failed' },
+        isValid: false,
+        invalidReason: 'permit2_simulation_failed',
       });
       await setMood(world.client, token, 'honest');
       expect((await verify(service, idle)).body).toMatchObject({ isValid: true });
@@ -376,7 +383,9 @@ interface Node {
 /** The same node, but for one method that it does not have. */
 async function aNodeWithout(method: string, url: string): Promise<Node> {
   const refuse = ({ id }: { id?: unknown }): object => ({
-    ...{ jsonrpc: '2.0', id, error: { code: -32_601, message: 'the method does not exist' } },
+    jsonrpc: '2.0',
+    id,
+    error: { code: -32_601, message: 'the method does not exist' },
   });
   const forward = async (call: { method?: string; id?: unknown }): Promise<unknown> =>
     call.method === method ? refuse(call) : (await post(url, call)).body;

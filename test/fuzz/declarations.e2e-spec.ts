@@ -131,7 +131,10 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
     catalogue.history.set(id, aPaid({ payTo: payees[nth] ?? '0x' }));
   }
   const learner = new Learner({
-    ...{ notes, catalogue, chainIds: [56], expiryMs: 86_400_000 * 10_000 },
+    notes,
+    catalogue,
+    chainIds: [56],
+    expiryMs: 86_400_000 * 10_000,
     calls: { link: () => Promise.resolve() },
     observer: {
       learnt: () => undefined,

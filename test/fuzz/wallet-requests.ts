@@ -89,7 +89,8 @@ export function openDoors(
   const deviceCode = `${userCode}.${'A'.repeat(43)}`;
   const signed = { address: address(), message: 'a', signature: `0x${'1b'.repeat(65)}` };
   const at = (method: string, path: string, ...bodies: readonly unknown[]): Door => ({
-    ...{ method, path: () => path },
+    method,
+    path: () => path,
     ...(bodies.length > 0 && { bodies }),
   });
   return [
@@ -147,11 +148,15 @@ export function insideDoors(random: SeededRandom, inside: Inside): readonly Door
   ];
   const buying = (url: string, count: number): object[] =>
     Array.from({ length: count }, (_, number) => ({
-      ...{ url, maxAmount: '1', intentId: `fuzz-${number}-${random.below(1000)}` },
+      url,
+      maxAmount: '1',
+      intentId: `fuzz-${number}-${random.below(1000)}`,
       ...(random.chance(0.3) && { headers: { accept: 'text/plain' }, method: 'POST', body: 'x' }),
     }));
   const call = (name: string, args: object): object => ({
-    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
     params: { name, arguments: args },
   });
   return [
@@ -188,7 +193,9 @@ export function insideDoors(random: SeededRandom, inside: Inside): readonly Door
         agents,
         call('wallet_get', {}),
         {
-          ...{ jsonrpc: '2.0', id: 1, method: 'tools/list' },
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/list',
         },
         call('payment_quote', { url: sellers[0] ?? '' }),
         call('policy_get', {}),

@@ -42,8 +42,12 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
     const { world } = wallets;
     const caip2 = `eip155:${world.chainId}`;
     seller = await startHostileSeller({
-      ...{ scheme: 'exact', network: caip2, asset: world.usd, amount: '1' },
-      ...{ payTo: newAccount().address, maxTimeoutSeconds: 60 },
+      scheme: 'exact',
+      network: caip2,
+      asset: world.usd,
+      amount: '1',
+      payTo: newAccount().address,
+      maxTimeoutSeconds: 60,
       extra: { name: USD_NAME, version: USD_VERSION },
     });
     const scopes = ['personal_sign', 'typed_data', 'permit'];
@@ -64,15 +68,23 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
           stoppable: [stopped.agent],
           sellers: seller.urls,
           payment: () => transferData(world, permissive.address),
-          ...{ caip2, rules },
+          caip2,
+          rules,
         }),
       ],
       random,
     );
     secrets = [
-      ...[await wallets.keyOf(strict.owner.address), ADMIN_KEY, world.anvil.url, world.redis.url],
-      ...[strict.agent, permissive.agent, permissive.ownerToken, stopped.agent],
-      ...['a-token-secret-of-at-least', 'a-keystore-secret-of-at-least'],
+      await wallets.keyOf(strict.owner.address),
+      ADMIN_KEY,
+      world.anvil.url,
+      world.redis.url,
+      strict.agent,
+      permissive.agent,
+      permissive.ownerToken,
+      stopped.agent,
+      'a-token-secret-of-at-least',
+      'a-keystore-secret-of-at-least',
     ];
     sender = new Sender(wallets.url, AT_ONCE);
   });

@@ -59,7 +59,9 @@ describe('the history of settlements', () => {
 
   async function archiver(more: Record<string, string> = {}): Promise<Service> {
     const service = await world.service({
-      ...{ ROLES: 'history', DATABASE_URL: postgres.url, SIGNER_KEYS: '' },
+      ROLES: 'history',
+      DATABASE_URL: postgres.url,
+      SIGNER_KEYS: '',
       ...more,
     });
     archivers.add(service);

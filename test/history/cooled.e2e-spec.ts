@@ -69,7 +69,9 @@ describe('settlements that leave a ledger', () => {
   function aRequester(): Requester {
     requesters += 1;
     return {
-      ...{ id: `p.${requesters}`, keyTag: `key-${requesters}`, credentials: ['c'] },
+      id: `p.${requesters}`,
+      keyTag: `key-${requesters}`,
+      credentials: ['c'],
       arrivedAt: Date.now(),
     };
   }
@@ -86,7 +88,9 @@ describe('settlements that leave a ledger', () => {
   async function claim(requester: Requester, of = aPayment()) {
     const { payment, identity } = of;
     const claimed = await world.store.claim(requester, {
-      ...{ payment, identity, isHandedOut: false },
+      payment,
+      identity,
+      isHandedOut: false,
       means: { balance: 10n ** 24n, allowance: 10n ** 24n },
     });
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
@@ -150,7 +154,8 @@ describe('settlements that leave a ledger', () => {
   describeCooled('settlements in Redis', () => {
     const requesters = new Map<string, Requester>();
     return Promise.resolve({
-      ...{ cooled, at },
+      cooled,
+      at,
       end: async () => {
         const { ref, requester } = await paid({ sell: false });
         requesters.set(ref.id, requester);
@@ -191,7 +196,8 @@ describe('settlements that leave a ledger', () => {
     await archiveAll();
     expect((await read()).map(({ id }) => id)).toEqual([ref.id]);
     expect((await read())[0]?.settlement).toMatchObject({
-      ...{ isTold: true, view: { id: ref.id, state: 'finalized', sale: { state: 'sold' } } },
+      isTold: true,
+      view: { id: ref.id, state: 'finalized', sale: { state: 'sold' } },
     });
     expect(await read(60_000)).toEqual([]);
   });
@@ -264,7 +270,8 @@ describe('settlements that leave a ledger', () => {
     await archiveAll();
     expect(await part(first.ref)).toBe(1);
     const look = await world.store.look(first.of.identity, {
-      ...{ chainId: CHAIN_ID, asset: first.of.payment.asset },
+      chainId: CHAIN_ID,
+      asset: first.of.payment.asset,
       payer: first.of.payment.authorization.from,
     });
     expect(look.known).toMatchObject({ id: second.ref.id, state: 'queued' });
@@ -324,7 +331,8 @@ describe('settlements that leave a ledger', () => {
       bindings.bind(
         { ...aRequester(), id: `0123456789abcdef0123.${name}`, keyTag: of('key', name) },
         {
-          ...{ chainId: CHAIN_ID, authorizationId: of('authorization', name) },
+          chainId: CHAIN_ID,
+          authorizationId: of('authorization', name),
           termsTag: of('terms', name),
         },
       ),

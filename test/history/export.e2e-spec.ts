@@ -42,7 +42,10 @@ describe('an export of the history', () => {
   async function fill(): Promise<void> {
     const database = connectDatabase(new Secret(postgres.url));
     const archive = new PostgresArchive({
-      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      database,
+      migrates: true,
+      months: undefined,
+      now: () => CLAIMED_AT,
     });
     await archive.open();
     const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });

@@ -47,7 +47,10 @@ describe('settlements that have left Redis', () => {
 
   async function archiver(): Promise<Service> {
     const service = await world.service({
-      ...{ ROLES: 'history', DATABASE_URL: postgres.url, SIGNER_KEYS: '', HOT_MINUTES: '1' },
+      ROLES: 'history',
+      DATABASE_URL: postgres.url,
+      SIGNER_KEYS: '',
+      HOT_MINUTES: '1',
     });
     archivers.add(service);
     return service;
@@ -147,7 +150,8 @@ describe('settlements that have left Redis', () => {
     expect(ofIt).toEqual([]);
     const stay = (await redis.keys('*')).filter((key) => !there.has(key) && !bounded.test(key));
     expect(stay.map((key) => key.slice(0, 'x402:{k:'.length)).sort()).toEqual([
-      ...['x402:{k:', 'x402:{p:'],
+      'x402:{k:',
+      'x402:{p:',
     ]);
     for (const key of stay) {
       const days = (await redis.ttl(key)) / 86_400;
@@ -183,11 +187,13 @@ describe('settlements that have left Redis', () => {
     });
     for (const key of [undefined, 'order-2']) {
       expect((await send('/v2/settle', settled.body, key)).body).toMatchObject({
-        ...{ success: false, errorReason: 'duplicate_settlement' },
+        success: false,
+        errorReason: 'duplicate_settlement',
         transaction: settled.transaction,
       });
       expect((await send('/v2/verify', settled.body, key)).body).toMatchObject({
-        ...{ isValid: false, invalidReason: 'duplicate_settlement' },
+        isValid: false,
+        invalidReason: 'duplicate_settlement',
       });
     }
     // A whole crowd that shows what is public on the chain.
@@ -218,10 +224,12 @@ describe('settlements that have left Redis', () => {
     const keys = await redis.keys('x402:{k:*');
     await redis.del(...keys);
     expect((await send('/v2/settle', first.body, 'order-4')).body).toMatchObject({
-      ...{ success: true, transaction: first.transaction },
+      success: true,
+      transaction: first.transaction,
     });
     expect(await send('/v2/settle', second.body, 'order-4')).toMatchObject({
-      ...{ status: 409, body: { success: false, errorReason: 'idempotency_key_conflict' } },
+      status: 409,
+      body: { success: false, errorReason: 'idempotency_key_conflict' },
     });
   });
 
@@ -231,12 +239,14 @@ describe('settlements that have left Redis', () => {
     const [sent, before] = [await sentTransactions(), await queries()];
     const other = await aBody();
     expect(await send('/v2/settle', other, 'order-12')).toMatchObject({
-      ...{ status: 409, body: { success: false, errorReason: 'idempotency_key_conflict' } },
+      status: 409,
+      body: { success: false, errorReason: 'idempotency_key_conflict' },
     });
     expect(await queries()).toBe(before + 1);
     expect(await sentTransactions()).toBe(sent);
     expect((await send('/v2/settle', settled.body, 'order-12')).body).toMatchObject({
-      ...{ success: true, transaction: settled.transaction },
+      success: true,
+      transaction: settled.transaction,
     });
   });
 
@@ -250,7 +260,10 @@ describe('settlements that have left Redis', () => {
       await send('/v2/settle', body, key);
     }
     const poor = await eip3009Body({
-      ...{ payer: newAccount(), payTo, chainId: world.chainId, token: world.usd },
+      payer: newAccount(),
+      payTo,
+      chainId: world.chainId,
+      token: world.usd,
     });
     expect((await send('/v2/settle', poor, 'new-3')).body).toMatchObject({ success: false });
     expect(await queries()).toBe(before);
@@ -317,7 +330,8 @@ describe('settlements that have left Redis', () => {
     await Promise.all([archiver(), archiver()]);
     await leave(settled);
     expect((await send('/v2/settle', settled.body, 'order-6')).body).toMatchObject({
-      ...{ success: true, transaction: settled.transaction },
+      success: true,
+      transaction: settled.transaction,
     });
   });
 
@@ -330,12 +344,15 @@ describe('settlements that have left Redis', () => {
     await redis.zadd(cooling(), 'XX', 1, hot.id);
     await ageKeys();
     expect((await send('/v2/settle', await aBody(), 'order-7')).body).toMatchObject({
-      ...{ success: false, errorReason: 'network_unavailable', transaction: '' },
+      success: false,
+      errorReason: 'network_unavailable',
+      transaction: '',
     });
     for (let i = 0; i < 5; i += 1) {
       const from = performance.now();
       expect((await send('/v2/settle', cold.body, 'order-7')).body).toMatchObject({
-        ...{ success: false, errorReason: 'network_unavailable' },
+        success: false,
+        errorReason: 'network_unavailable',
       });
       expect(performance.now() - from).toBeLessThan(4000);
     }
@@ -374,10 +391,13 @@ describe('settlements that have left Redis', () => {
     const sent = await sentTransactions();
     for (const one of [cold, hot]) {
       expect((await send('/v2/settle', one.body)).body).toMatchObject({
-        ...{ success: false, errorReason: 'duplicate_settlement', transaction: one.transaction },
+        success: false,
+        errorReason: 'duplicate_settlement',
+        transaction: one.transaction,
       });
       expect((await send('/v2/settle', one.body, one.key)).body).toMatchObject({
-        ...{ success: true, transaction: one.transaction },
+        success: true,
+        transaction: one.transaction,
       });
     }
     expect(await sentTransactions()).toBe(sent);

@@ -43,7 +43,9 @@ describe('what a seller sees of the history', () => {
     [world, postgres] = await Promise.all([World.start(), startPostgres()]);
     payer = await world.payer();
     service = await world.service({
-      ...{ ROLES: 'api,worker,history', DATABASE_URL: postgres.url, API_KEYS_FILE: file },
+      ROLES: 'api,worker,history',
+      DATABASE_URL: postgres.url,
+      API_KEYS_FILE: file,
       RECEIPT_KEY,
     });
     api = new ApiDescription((await get(`${service.url}/openapi.json`)).body);

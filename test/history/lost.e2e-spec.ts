@@ -72,7 +72,9 @@ describe('a 202 whose claim was lost with Redis', () => {
     await world.client.setBalance({ address: from.address, value: 10n ** 18n });
     const wallet = createWalletClient({ account: from, transport: http(world.anvil.url) });
     const hash = await wallet.writeContract({
-      ...{ address: world.usd, abi: TOKEN_ABI, functionName: 'transferWithAuthorization' },
+      address: world.usd,
+      abi: TOKEN_ABI,
+      functionName: 'transferWithAuthorization',
       chain: null,
       args: [
         ...([signed['from'] as Address, signed['to'] as Address] as const),
@@ -125,14 +127,22 @@ describe('a 202 whose claim was lost with Redis', () => {
       240_000,
     );
     expect(await statusOf(unused)).toMatchObject({
-      ...{ state: 'expired', paid: false, source: 'archive' },
+      state: 'expired',
+      paid: false,
+      source: 'archive',
       reason: 'invalid_exact_evm_payload_authorization_valid_before',
     });
     expect(await statusOf(ours)).toMatchObject({
-      ...{ state: 'finalized', paid: true, transaction: byLane, source: 'archive' },
+      state: 'finalized',
+      paid: true,
+      transaction: byLane,
+      source: 'archive',
     });
     expect(await statusOf(strangers)).toMatchObject({
-      ...{ state: 'foreign', paid: false, transaction: byStranger, source: 'archive' },
+      state: 'foreign',
+      paid: false,
+      transaction: byStranger,
+      source: 'archive',
       reason: 'invalid_exact_evm_nonce_already_used',
     });
     const { rows } = await database.query<{ block_hash: Buffer | null }>(

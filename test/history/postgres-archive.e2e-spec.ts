@@ -86,7 +86,8 @@ describe('the archive in PostgreSQL', () => {
         for (const { name, chainId, claimedAt: claimed, block: blockNumber } of entries) {
           const base = aRecorded(name, blockNumber === undefined ? 'expired' : 'finalized');
           const settlement = {
-            ...{ ...base, times: { ...base.times, claimed } },
+            ...base,
+            times: { ...base.times, claimed },
             view: { ...base.view, blockNumber },
           };
           const known = booked.get(chainId) ?? [];
@@ -106,9 +107,19 @@ describe('the archive in PostgreSQL', () => {
       {
         id: Buffer.from(idOf('a'), 'base64url'),
         claimed_at: new Date(CLAIMED_AT),
-        ...{ chain_id: '56', state: 'finalized', is_paid: true, is_told: true, is_kept: false },
-        ...{ sale: 'sold', sold_to: 'process.1', block_number: '7', log_index: 3, batch_size: 1 },
-        ...{ scheme: 'exact', method: 'eip3009', reason: null },
+        chain_id: '56',
+        state: 'finalized',
+        is_paid: true,
+        is_told: true,
+        is_kept: false,
+        sale: 'sold',
+        sold_to: 'process.1',
+        block_number: '7',
+        log_index: 3,
+        batch_size: 1,
+        scheme: 'exact',
+        method: 'eip3009',
+        reason: null,
         amount: (2n ** 256n - 1n).toString(),
         payer: Buffer.alloc(20, 0xb2),
         pay_to: Buffer.alloc(20, 0xc3),
@@ -213,7 +224,10 @@ describe('the archive in PostgreSQL', () => {
     url.password = 'guessed-password';
     const refused = connectDatabase(new Secret(url.href));
     const stranger = new PostgresArchive({
-      ...{ database: refused, migrates: true, months: undefined, now: () => now },
+      database: refused,
+      migrates: true,
+      months: undefined,
+      now: () => now,
     });
     const failure: unknown = await stranger.open().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'archive_unavailable', sqlState: '28P01' });

@@ -31,7 +31,10 @@ describe('lists in PostgreSQL', () => {
     database = connectDatabase(new Secret(postgres.url));
     reader = new PostgresSettlementReader(database);
     const archive = new PostgresArchive({
-      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      database,
+      migrates: true,
+      months: undefined,
+      now: () => CLAIMED_AT,
     });
     await archive.open();
     const rows: SettlementRow[] = [];
@@ -57,12 +60,16 @@ describe('lists in PostgreSQL', () => {
     const base = aRecorded(`${chainId} ${index}`, state);
     const claimed = CLAIMED_AT - (index >> 2) * DAY_MS;
     const details = base.details && {
-      ...{ ...base.details, chainId, amount: base.details.amount - BigInt(index) },
+      ...base.details,
+      chainId,
+      amount: base.details.amount - BigInt(index),
       token: ASSETS[(index * 5) % ASSETS.length] ?? addressOf(0),
       payTo: PAYEES[(index * 3 + (index >> 3)) % PAYEES.length] ?? addressOf(0),
     };
     return {
-      ...{ kind: 'recorded', id: base.view.id, version: { ms: 1, sequence: index } },
+      kind: 'recorded',
+      id: base.view.id,
+      version: { ms: 1, sequence: index },
       settlement: {
         ...base,
         details: index % 50 === 49 ? undefined : details,
@@ -72,8 +79,13 @@ describe('lists in PostgreSQL', () => {
   }
 
   const filter = (more: Partial<SettlementFilter> = {}): SettlementFilter => ({
-    ...{ payees: PAYEES, payTo: undefined, from: undefined, to: undefined },
-    ...{ state: undefined, asset: undefined, chainId: undefined },
+    payees: PAYEES,
+    payTo: undefined,
+    from: undefined,
+    to: undefined,
+    state: undefined,
+    asset: undefined,
+    chainId: undefined,
     ...more,
   });
 

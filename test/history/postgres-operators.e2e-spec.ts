@@ -39,7 +39,10 @@ describe('the history of operators in PostgreSQL', () => {
     database = connectDatabase(new Secret(postgres.url));
     archive = new PostgresOperatorArchive(database, database);
     const store = new PostgresArchive({
-      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      database,
+      migrates: true,
+      months: undefined,
+      now: () => CLAIMED_AT,
     });
     await store.open();
     for (const chainId of [56, 97]) {
@@ -60,13 +63,17 @@ describe('the history of operators in PostgreSQL', () => {
     const state = STATES[(index * 7) % STATES.length] ?? 'finalized';
     const base = aRecorded(`${chainId} ${index}`, state);
     const details = base.details && {
-      ...{ ...base.details, chainId, amount: base.details.amount - BigInt(index) },
+      ...base.details,
+      chainId,
+      amount: base.details.amount - BigInt(index),
       token: ASSETS[(index * 5) % ASSETS.length] ?? addressOf(0),
       payer: PAYERS[(index >> 4) % PAYERS.length] ?? addressOf(0),
       payTo: PAYEES[(index * 3 + (index >> 3)) % PAYEES.length] ?? addressOf(0),
     };
     return {
-      ...{ kind: 'recorded', id: base.view.id, version: { ms: 1, sequence: index } },
+      kind: 'recorded',
+      id: base.view.id,
+      version: { ms: 1, sequence: index },
       settlement: {
         ...base,
         details: index % 50 === 49 ? undefined : details,
@@ -76,8 +83,13 @@ describe('the history of operators in PostgreSQL', () => {
   }
 
   const filter = (more: Partial<SearchFilter> = {}): SearchFilter => ({
-    ...{ payTo: undefined, payer: undefined, from: undefined, to: undefined },
-    ...{ state: undefined, asset: undefined, chainId: undefined },
+    payTo: undefined,
+    payer: undefined,
+    from: undefined,
+    to: undefined,
+    state: undefined,
+    asset: undefined,
+    chainId: undefined,
     ...more,
   });
   const FILTERS: Partial<SearchFilter>[] = [
@@ -204,7 +216,9 @@ describe('the history of operators in PostgreSQL', () => {
       [
         'we_a',
         {
-          ...{ state: 'delivered', status: 202, answer: 'thanks' },
+          state: 'delivered',
+          status: 202,
+          answer: 'thanks',
           at: new Date('2026-11-22T08:00:02Z'),
         },
         { waiting: 0, isMore: false, firstDueAt: undefined },
@@ -212,7 +226,8 @@ describe('the history of operators in PostgreSQL', () => {
       [
         'we_b',
         {
-          ...{ state: 'failed', problem: 'no answer in time' },
+          state: 'failed',
+          problem: 'no answer in time',
           at: new Date('2026-11-22T08:30:00Z'),
         },
         { waiting: 0, isMore: false, firstDueAt: undefined },
@@ -251,9 +266,15 @@ describe('the history of operators in PostgreSQL', () => {
     const at = new Date(CLAIMED_AT);
     for (const chainId of [56, 97, 56]) {
       await books.save({
-        ...{ chainId, startedBy: 'daily', window: { fromMs: 0, toMs: CLAIMED_AT } },
+        chainId,
+        startedBy: 'daily',
+        window: { fromMs: 0, toMs: CLAIMED_AT },
         blocks: { from: 1n, to: 9n, lastHash: `0x${'ef'.repeat(32)}` },
-        ...{ settlements: 3, transactions: 2, startedAt: at, finishedAt: at, lanes: [] },
+        settlements: 3,
+        transactions: 2,
+        startedAt: at,
+        finishedAt: at,
+        lanes: [],
         counts: new Map([
           ['amount_differs', 1],
           ['lane_funded', 1],
@@ -271,7 +292,8 @@ describe('the history of operators in PostgreSQL', () => {
       ['1', 56],
     ]);
     expect(runs[0]).toMatchObject({
-      ...{ differences: 1, counts: { amount_differs: 1, lane_funded: 1 } },
+      differences: 1,
+      counts: { amount_differs: 1, lane_funded: 1 },
       blocks: { first: '1', last: '9' },
     });
     expect(await archive.runs(56, '3', 10)).toMatchObject([{ id: '1' }]);
@@ -295,7 +317,8 @@ describe('the history of operators in PostgreSQL', () => {
         // No two of one moment: memory has no second order.
         at: CLAIMED_AT + index * 1000 + chainId,
         by: index % 3 === 0 ? 'day-shift' : 'night-shift',
-        ...{ action: 'lane_paused', subject: `${chainId}:${addressOf(index % 2)}` },
+        action: 'lane_paused',
+        subject: `${chainId}:${addressOf(index % 2)}`,
       }));
       await audit.add(chainId, entries);
       memory.audit.push(
@@ -303,8 +326,11 @@ describe('the history of operators in PostgreSQL', () => {
       );
     }
     const nothing = {
-      ...{ chainId: undefined, by: undefined, subject: undefined },
-      ...{ from: undefined, to: undefined },
+      chainId: undefined,
+      by: undefined,
+      subject: undefined,
+      from: undefined,
+      to: undefined,
     };
     for (const asked of [
       {},
@@ -328,15 +354,21 @@ describe('the history of operators in PostgreSQL', () => {
 
   it('gives up what takes too long, and says so', async () => {
     const hasty = connectDatabase(new Secret(postgres.url), {
-      ...{ name: 'x402-hasty', most: 1, connectMs: 1000, statementMs: 200 },
+      name: 'x402-hasty',
+      most: 1,
+      connectMs: 1000,
+      statementMs: 200,
     });
     const client = await database.pool.connect();
     try {
       await client.query('begin; lock table x402.audit in access exclusive mode');
       const asked = new PostgresOperatorArchive(hasty, hasty).actions(
         {
-          ...{ chainId: undefined, by: undefined, subject: undefined },
-          ...{ from: undefined, to: undefined },
+          chainId: undefined,
+          by: undefined,
+          subject: undefined,
+          from: undefined,
+          to: undefined,
         },
         undefined,
         7,

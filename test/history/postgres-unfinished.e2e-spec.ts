@@ -21,7 +21,10 @@ describe('unfinished settlements in PostgreSQL', () => {
     await database.pool.query('drop schema if exists x402 cascade');
     return {
       archive: new PostgresArchive({
-        ...{ database, migrates: true, months: undefined, now: () => ARCHIVE_NOW },
+        database,
+        migrates: true,
+        months: undefined,
+        now: () => ARCHIVE_NOW,
       }),
       reader: new PostgresArchiveReader(database),
       unfinished: new PostgresUnfinished(database, { follow: () => Promise.resolve() }),

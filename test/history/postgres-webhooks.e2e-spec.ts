@@ -23,7 +23,9 @@ const CHAIN_ID = 56;
 const PAYEE: Address = `0x${'c3'.repeat(20)}`;
 const STRANGER: Address = `0x${'d4'.repeat(20)}`;
 const FIELDS: WebhookFields = {
-  ...{ url: 'https://shop.example/hook', description: 'orders', payees: [PAYEE] },
+  url: 'https://shop.example/hook',
+  description: 'orders',
+  payees: [PAYEE],
   events: [
     'settlement.included',
     'settlement.finalized',
@@ -60,11 +62,16 @@ describe('webhooks in PostgreSQL', () => {
 
   const opened = () =>
     new PostgresArchive({
-      ...{ database, migrates: true, months: undefined, now: () => CLAIMED_AT },
+      database,
+      migrates: true,
+      months: undefined,
+      now: () => CLAIMED_AT,
       follower: new EventWriter(() => CLAIMED_AT),
     });
   const change = (name: string, state: SettlementState, sequence = (version += 1)): Change => ({
-    ...{ kind: 'recorded', id: idOf(name), version: { ms: 1000, sequence } },
+    kind: 'recorded',
+    id: idOf(name),
+    version: { ms: 1000, sequence },
     settlement: aRecorded(name, state),
   });
   const store = (name: string, state: SettlementState) =>
@@ -98,7 +105,8 @@ describe('webhooks in PostgreSQL', () => {
       ['webhook_endpoints', 'failing_since'],
     ] as const;
     return {
-      ...{ store: deliveries, id },
+      store: deliveries,
+      id,
       add: (name) =>
         database.db.transaction().execute(async (transaction) => {
           const line = Buffer.from(name);
@@ -154,7 +162,10 @@ describe('webhooks in PostgreSQL', () => {
       type: 'settlement.included',
       timestamp: new Date(CLAIMED_AT).toISOString(),
       data: {
-        ...{ settlementId: idOf('a'), state: 'included', paid: true, finality: 'included' },
+        settlementId: idOf('a'),
+        state: 'included',
+        paid: true,
+        finality: 'included',
         block: { number: '7', hash: `0x${'cd'.repeat(32)}` },
         payment: { network: 'eip155:56', payTo: PAYEE, amount: (2n ** 256n - 1n).toString() },
       },
@@ -308,7 +319,8 @@ describe('webhooks in PostgreSQL', () => {
     // What waited goes on once it is enabled.
     await webhooks.change('shop', webhook.id, { enabled: true });
     expect(await webhooks.find('shop', webhook.id)).toMatchObject({
-      ...{ disabled: undefined, failingSince: undefined },
+      disabled: undefined,
+      failingSince: undefined,
     });
     expect(await heads(webhook)).toEqual(['included']);
   });
@@ -324,7 +336,8 @@ describe('webhooks in PostgreSQL', () => {
     expect(
       await webhooks.replay(webhook, { after: all[0]?.eventId ?? '', payees, isOperator: false }),
     ).toEqual({
-      ...{ events: 2, next: undefined },
+      events: 2,
+      next: undefined,
     });
     const again = await deliveries.heads(webhook.id, 10);
     expect(again.map(({ eventId }) => eventId)).toEqual(all.slice(1).map(({ eventId }) => eventId));

@@ -247,7 +247,8 @@ describe('reconciliation', () => {
       ({ lane }) => `0x${lane?.toString('hex')}` === treasury.address.toLowerCase(),
     );
     expect(ofTreasury.map(({ name, is_note }) => [name, is_note])).toContainEqual([
-      ...['lane_refilled', true],
+      'lane_refilled',
+      true,
     ]);
     expect(ofTreasury.filter(({ is_note }) => !is_note)).toEqual([]);
   });

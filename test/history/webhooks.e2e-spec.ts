@@ -64,7 +64,9 @@ describe('webhooks', () => {
   });
 
   const settings = () => ({
-    ...{ DATABASE_URL: postgres.url, API_KEYS_FILE: file, WEBHOOK_KEY },
+    DATABASE_URL: postgres.url,
+    API_KEYS_FILE: file,
+    WEBHOOK_KEY,
     WEBHOOK_ALLOW: receiver.host,
   });
   const startHistory = () => world.service({ ...settings(), ROLES: 'history', SIGNER_KEYS: '' });
@@ -351,7 +353,9 @@ describe('webhooks', () => {
     expect(tested.status).toBe(202);
     await eventually('the test', () => receiver.at('/rotated').length === 1, PATIENCE_MS);
     expect(receiver.at('/rotated')[0]).toMatchObject({
-      ...{ id: tested.body['eventId'], type: 'webhook.test', data: { webhookId: webhook } },
+      id: tested.body['eventId'],
+      type: 'webhook.test',
+      data: { webhookId: webhook },
     });
     const [{ id: first = '' } = {}] = created.body['secrets'] as { id?: string }[];
     expect((await ask('DELETE', `/${webhook}/secrets/${first}`)).status).toBe(204);

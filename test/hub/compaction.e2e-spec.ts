@@ -73,7 +73,9 @@ describe('what compaction may free', () => {
       const names = ['a', 'b', 'c', 'd'];
       const turn = () =>
         compaction.turn({
-          ...{ versions, now: clock.now * 1000, grace: HOUR_MS * 1000 },
+          versions,
+          now: clock.now * 1000,
+          grace: HOUR_MS * 1000,
           soldGrace: 5 * HOUR_MS * 1000,
         });
       const reachable = async (): Promise<readonly StoredObject[]> => {
@@ -182,8 +184,11 @@ describe('a hub that gives freed space back', () => {
   let hub: Hub;
   const living = new Map<string, string>();
   const settings = {
-    ...{ HUB_MODE: 'private', HUB_AUTH: 'strict', HUB_PRIVATE_READS: 'public' },
-    ...{ HUB_COMPACT_AFTER_SECONDS: '1', HUB_QUOTA_BYTES: String(40 * MIB) },
+    HUB_MODE: 'private',
+    HUB_AUTH: 'strict',
+    HUB_PRIVATE_READS: 'public',
+    HUB_COMPACT_AFTER_SECONDS: '1',
+    HUB_QUOTA_BYTES: String(40 * MIB),
     HUB_MAX_JSON_BYTES: String(8 * MIB),
   };
 

@@ -90,7 +90,8 @@ describe('what strangers can take of a hub', () => {
     expect((await hub.get(`/api/download?name=${talk}_0`)).text).toBe('text 0');
     expect((await hub.get(`/api/conversation?${query}`)).json).toEqual([talk]);
     expect((await hub.get(`/api/conversation?${query}&name=${talk}`)).json).toEqual([
-      ...['text 0', 'text 1'],
+      'text 0',
+      'text 1',
     ]);
     expect((await hub.get(`/api/listBucket?${query}`)).json).toMatchObject([{ Name: bucket }]);
     expect((await hub.get(`/api/listConversation?${query}`)).json).toMatchObject([

@@ -19,14 +19,31 @@ const quiet = (): void => undefined;
 const SECRET = 'a secret';
 
 const put = (order: number, id: string): StoredObject => ({
-  ...{ op: 'put', order, owner: 'o', id, bucket: 'b', kind: 'memory' },
-  ...{ volume: 0, start: order * 31, size: 1, sha256: 'ab', blocks: '' },
+  op: 'put',
+  order,
+  owner: 'o',
+  id,
+  bucket: 'b',
+  kind: 'memory',
+  volume: 0,
+  start: order * 31,
+  size: 1,
+  sha256: 'ab',
+  blocks: '',
 });
 const price = (order: number, id: string, terms = '{"amount":"1"}'): JournalEntry => ({
-  ...{ op: 'price', order, owner: 'o', id, terms },
+  op: 'price',
+  order,
+  owner: 'o',
+  id,
+  terms,
 });
 const forAge = (order: number, id: string, upTo: number): JournalEntry => ({
-  ...{ op: 'remove', order, owner: 'o', id, upTo },
+  op: 'remove',
+  order,
+  owner: 'o',
+  id,
+  upTo,
 });
 
 /** A journal that several processes write, each with its own index before the same Redis. */
@@ -39,14 +56,17 @@ class SharedJournal {
   async process(versions: number, secret = SECRET): Promise<{ index: HubIndex; said: string[] }> {
     const said: string[] = [];
     const log = {
-      ...{ missing: quiet, failed: quiet },
+      missing: quiet,
+      failed: quiet,
       mended: ({ how }: { readonly how: string }) => said.push(how),
     };
     const { entries } = this;
     const storage = {
       start: (observer: StorageObserver) => observer.opened(undefined),
       stop: () => Promise.resolve(),
-      ...{ storeId: 'shared', isWriter: true, orderSlack: 1 },
+      storeId: 'shared',
+      isWriter: true,
+      orderSlack: 1,
       async *entries(after: number) {
         yield* await Promise.resolve(entries.filter(({ order }) => order > after));
       },
@@ -167,7 +187,9 @@ describe('an index that several processes make', () => {
     const [first, second] = ['{"amount":"1"}', '{"amount":"2|0"}'];
     const withdrawal = (order: number, terms: string): JournalEntry => ({
       ...price(order, 'a', ''),
-      ...{ op: 'price', withdraws: createHash('sha1').update(terms).digest('hex'), terms: '' },
+      op: 'price',
+      withdraws: createHash('sha1').update(terms).digest('hex'),
+      terms: '',
     });
     const note = async (...entries: JournalEntry[]): Promise<void> => {
       journal.entries.push(...entries);

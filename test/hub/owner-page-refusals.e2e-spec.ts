@@ -48,7 +48,9 @@ describe('what the page of an owner is refused, and what strangers store, in a b
   const store = async (id: string, message: string, contentType?: string): Promise<void> => {
     const body = JSON.stringify({ owner: person.owner.address, id, message, contentType });
     const headers = await strictHeaders(person.owner, {
-      ...{ method: 'POST', path: '/api/upload', body },
+      method: 'POST',
+      path: '/api/upload',
+      body,
     });
     const keyed = { ...headers, 'X-API-Key': operator.key };
     expect((await hub.post('/api/upload', body, keyed)).status).toBe(200);
@@ -74,7 +76,9 @@ describe('what the page of an owner is refused, and what strangers store, in a b
     opsUrl = `http://127.0.0.1:${opsPort}`;
     world = await HubWorld.start();
     hub = await world.hub({
-      ...{ HUB_MODE: 'private', HUB_AUTH: 'strict', OPS_PORT: String(opsPort) },
+      HUB_MODE: 'private',
+      HUB_AUTH: 'strict',
+      OPS_PORT: String(opsPort),
       API_KEYS_FILE: keys,
     });
     person = await OwnerInBrowser.start(newAccount());
@@ -165,7 +169,8 @@ describe('what the page of an owner is refused, and what strangers store, in a b
       await new Promise((resolve) => setTimeout(resolve, 300));
       if (how === 'inline' && type === 'text/plain') {
         expect(await person.browser.evaluate('[document.contentType, self.origin]')).toEqual([
-          ...['text/plain', 'null'],
+          'text/plain',
+          'null',
         ]);
         expect(await person.browser.evaluate('document.body.textContent')).toContain('<script>');
       }

@@ -5,9 +5,14 @@ import { strictHeaders } from '../support/strict-signature.js';
 import { OwnerInBrowser } from '../wallet/owner-in-browser.js';
 
 const SETTINGS = {
-  ...{ HUB_MODE: 'private', HUB_AUTH: 'strict', HUB_VERSIONS: '2', HUB_QUOTA_BYTES: '2048' },
-  ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
-  ...{ HUB_PUBLIC_URL: 'https://files.example/api', HUB_FACILITATOR_URL: 'http://127.0.0.1:9' },
+  HUB_MODE: 'private',
+  HUB_AUTH: 'strict',
+  HUB_VERSIONS: '2',
+  HUB_QUOTA_BYTES: '2048',
+  HUB_SALES: 'true',
+  HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
+  HUB_PUBLIC_URL: 'https://files.example/api',
+  HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
 };
 const ASSET = `0x${'44'.repeat(20)}`;
 /** Names are whatever somebody has said. */
@@ -66,8 +71,12 @@ describe('the page of an owner of files, in a browser', () => {
     await store('theirs', 'not mine', stranger);
     await store('sold', '<b>dear</b>', person.owner, { contentType: 'text/html' });
     await send('PUT', '/api/price', {
-      ...{ owner: person.owner.address, file: 'sold', network: 'eip155:97', asset: ASSET },
-      ...{ amount: '70', accessSeconds: 60 },
+      owner: person.owner.address,
+      file: 'sold',
+      network: 'eip155:97',
+      asset: ASSET,
+      amount: '70',
+      accessSeconds: 60,
     });
   });
   beforeEach(async () => {

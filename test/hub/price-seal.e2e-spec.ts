@@ -13,8 +13,10 @@ describe('a price in an index that somebody has changed', () => {
   const me = newAccount();
   const owner = me.address.toLowerCase();
   const settings = {
-    ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
-    ...{ HUB_PUBLIC_URL: 'https://files.example/api', HUB_ADDRESS },
+    HUB_SALES: 'true',
+    HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
+    HUB_PUBLIC_URL: 'https://files.example/api',
+    HUB_ADDRESS,
     // Nobody has to answer there: nothing is paid.
     HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
   };
@@ -25,7 +27,11 @@ describe('a price in an index that somebody has changed', () => {
   async function price(file: string, amount: string): Promise<void> {
     await hub.store(owner, file, `the bytes of ${file}`);
     const body = JSON.stringify({
-      ...{ file, network: 'eip155:56', asset: ASSET, amount, accessSeconds: 60 },
+      file,
+      network: 'eip155:56',
+      asset: ASSET,
+      amount,
+      accessSeconds: 60,
     });
     const headers = await strictHeaders(me, { method: 'PUT', path: '/api/price', body });
     expect((await hub.ask('/api/price', { method: 'PUT', body, headers })).status).toBe(200);

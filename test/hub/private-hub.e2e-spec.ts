@@ -33,8 +33,14 @@ async function signIn(
 ): Promise<GivenHeaders> {
   const Msg = [
     `${host} wants you to sign in with your Ethereum account:`,
-    ...[account.address, '', 'Sign in as the owner of this wallet.', ''],
-    ...[`URI: ${uri}`, 'Version: 1', 'Chain ID: 1', `Nonce: ${randomBytes(16).toString('hex')}`],
+    account.address,
+    '',
+    'Sign in as the owner of this wallet.',
+    '',
+    `URI: ${uri}`,
+    'Version: 1',
+    'Chain ID: 1',
+    `Nonce: ${randomBytes(16).toString('hex')}`,
     `Issued At: ${new Date().toISOString()}`,
     `Expiration Time: ${new Date(Date.now() + 600_000).toISOString()}`,
   ].join('\n');
@@ -221,7 +227,9 @@ describe('a strict private hub', () => {
   ])('refuses one made for %s', async (_what, change) => {
     const body = bodyOf(me.address, 'no', 'no');
     const headers = await strictHeaders(me, {
-      ...{ method: 'POST', path: '/api/upload', body },
+      method: 'POST',
+      path: '/api/upload',
+      body,
       ...change,
     });
     expect((await hub.post('/api/upload', body, headers)).status).toBe(401);
@@ -239,9 +247,16 @@ describe('a strict private hub', () => {
   it('binds a file to its signature, and stores nothing of another', async () => {
     const form = (text: string): string =>
       [
-        ...['--b', 'Content-Disposition: form-data; name="owner"', '', me.address],
-        ...['--b', 'Content-Disposition: form-data; name="file"; filename="f"', '', text],
-        ...['--b--', ''],
+        '--b',
+        'Content-Disposition: form-data; name="owner"',
+        '',
+        me.address,
+        '--b',
+        'Content-Disposition: form-data; name="file"; filename="f"',
+        '',
+        text,
+        '--b--',
+        '',
       ].join('\r\n');
     const path = '/api/uploadData';
     const type = { 'content-type': 'multipart/form-data; boundary=b' };

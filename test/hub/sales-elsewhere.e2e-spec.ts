@@ -42,12 +42,16 @@ describe('files for sale by a facilitator elsewhere, out of a bucket', () => {
 
   const hubSettings = (): Record<string, string> => ({
     ...bucketSettings(fixture),
-    ...{ HUB_MODE: 'private', HUB_ADDRESS, HUB_PUBLIC_URL: 'https://files.example/api' },
-    ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
+    HUB_MODE: 'private',
+    HUB_ADDRESS,
+    HUB_PUBLIC_URL: 'https://files.example/api',
+    HUB_SALES: 'true',
+    HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
     HUB_FACILITATOR_URL: facilitator.url,
   });
   const facilitatorSettings = (): Record<string, string> => ({
-    ...{ ROLES: 'api,worker,history', DATABASE_URL: postgres.url },
+    ROLES: 'api,worker,history',
+    DATABASE_URL: postgres.url,
   });
 
   beforeAll(async () => {
@@ -83,8 +87,12 @@ describe('files for sale by a facilitator elsewhere, out of a bucket', () => {
     const upload = JSON.stringify({ owner: owner.address, id: name, message });
     expect((await signed('POST', '/api/upload', upload)).status).toBe(200);
     const price = JSON.stringify({
-      ...{ file: name, network: `eip155:${world.chainId}`, asset: world.usd, amount: '1000' },
-      ...{ accessSeconds: 3600, contentType: 'text/markdown' },
+      file: name,
+      network: `eip155:${world.chainId}`,
+      asset: world.usd,
+      amount: '1000',
+      accessSeconds: 3600,
+      contentType: 'text/markdown',
       extra: { name: USD_NAME, version: USD_VERSION },
     });
     expect((await signed('PUT', '/api/price', price)).status).toBe(200);
@@ -174,7 +182,10 @@ function bucketSettings(fixture: S3Fixture): Record<string, string> {
   const { endpoint, bucket, accessKeyId, secretAccessKey } = bucketOf(fixture);
   return {
     ...fixture.settings,
-    ...{ HUB_S3_ENDPOINT: endpoint, HUB_S3_BUCKET: bucket, HUB_S3_PREFIX: PREFIX },
-    ...{ HUB_S3_ACCESS_KEY_ID: accessKeyId, HUB_S3_SECRET_ACCESS_KEY: secretAccessKey },
+    HUB_S3_ENDPOINT: endpoint,
+    HUB_S3_BUCKET: bucket,
+    HUB_S3_PREFIX: PREFIX,
+    HUB_S3_ACCESS_KEY_ID: accessKeyId,
+    HUB_S3_SECRET_ACCESS_KEY: secretAccessKey,
   };
 }

@@ -67,9 +67,13 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
   }
 
   const offer = (file: string, more: Json = {}): Json => ({
-    ...{ file, network: `eip155:${world.chainId}`, asset: world.usd, amount: String(AMOUNT) },
-    ...{ accessSeconds: 3600, contentType: 'text/markdown' },
-    ...{ extra: { name: USD_NAME, version: USD_VERSION } },
+    file,
+    network: `eip155:${world.chainId}`,
+    asset: world.usd,
+    amount: String(AMOUNT),
+    accessSeconds: 3600,
+    contentType: 'text/markdown',
+    extra: { name: USD_NAME, version: USD_VERSION },
     ...more,
   });
 

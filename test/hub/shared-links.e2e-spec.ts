@@ -134,7 +134,7 @@ describe('share links', () => {
     const fast = await shareLinkOf(me, 'note', { issuedAt: nowSeconds() + 299 });
     const all = await takeBack('');
     expect([all.status, (await read(two)).status, (await read(fast)).status]).toEqual([
-      ...[200, 410, 410],
+      200, 410, 410,
     ]);
     const { IssuedUntil: until } = all.json as { IssuedUntil: number };
     const later = await shareLinkOf(me, 'note', { issuedAt: until + 1, until: until + 600 });

@@ -34,12 +34,14 @@ describe('a bucket that is away at the start', () => {
       const folder = mkdtempSync(join(tmpdir(), 'x402-wallet-'));
       const service = await world.service({
         ...WalletWorld.settingsOf(world, folder),
-        ...{ ROLES: 'all', RATE_LIMIT_HUB: '0' },
+        ROLES: 'all',
+        RATE_LIMIT_HUB: '0',
         ...fixture.settings,
       });
       const hub = new Hub(service);
       expect(await hubDetail(service)).toMatchObject({
-        ...{ status: 'down', code: 'storage_unavailable' },
+        status: 'down',
+        code: 'storage_unavailable',
       });
       expect(await statusOf(service, '/health')).toBe(503);
       // The process answers truthfully: whoever pays is not turned away for the hub's sake.

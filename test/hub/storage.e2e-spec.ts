@@ -59,8 +59,12 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
     // Of its own: a server that was given has what an earlier run stored.
     const prefix = `hub-${randomBytes(6).toString('hex')}/`;
     const s3 = {
-      ...{ bucket, region: 'us-east-1', endpoint, prefix },
-      ...{ forcePathStyle: true, credentials: new Secret(keys) },
+      bucket,
+      region: 'us-east-1',
+      endpoint,
+      prefix,
+      forcePathStyle: true,
+      credentials: new Secret(keys),
     };
     return {
       provider: () => new S3Storage({ s3, hubAddress: HUB_ADDRESS, now }),
@@ -277,7 +281,10 @@ describe('S3', () => {
   const storageWith = (secretAccessKey: string): S3Storage =>
     new S3Storage({
       s3: {
-        ...{ bucket: 'files', region: 'us-east-1', endpoint: fixture.url, prefix: '' },
+        bucket: 'files',
+        region: 'us-east-1',
+        endpoint: fixture.url,
+        prefix: '',
         forcePathStyle: true,
         credentials: new Secret({ ...S3_KEYS, secretAccessKey }),
       },

@@ -37,7 +37,8 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
   async function admin(path: string, body?: unknown, key = operator.key): Promise<HubAnswer> {
     const method = body === undefined ? 'GET' : 'POST';
     const response = await fetch(`${opsUrl}/admin/api/hub/${path}`, {
-      ...{ method, headers: { 'X-API-Key': key } },
+      method,
+      headers: { 'X-API-Key': key },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const { status, headers } = response;
@@ -70,9 +71,13 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
     world = await HubWorld.start();
     const opsPort = await freePort();
     settings = {
-      ...{ HUB_MODE: mode, API_KEYS_FILE: keys, OPS_PORT: String(opsPort) },
-      ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
-      ...{ HUB_PUBLIC_URL: 'https://files.example/api', HUB_ADDRESS },
+      HUB_MODE: mode,
+      API_KEYS_FILE: keys,
+      OPS_PORT: String(opsPort),
+      HUB_SALES: 'true',
+      HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
+      HUB_PUBLIC_URL: 'https://files.example/api',
+      HUB_ADDRESS,
       // Nobody answers there: what is taken down has to be refused before anybody is asked.
       HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
     };
@@ -97,7 +102,7 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
       expect([path, (await admin(path, sent, '')).status]).toEqual([path, 401]);
       expect([path, (await admin(path, sent, user.key)).status]).toEqual([path, 403]);
       const outside = await hub.ask(`/admin/api/hub/${path}`, {
-        ...{ method: sent === undefined ? 'GET' : 'POST' },
+        method: sent === undefined ? 'GET' : 'POST',
         headers: { 'X-API-Key': operator.key },
         ...(sent !== undefined && { body: JSON.stringify(sent) }),
       });
@@ -118,8 +123,11 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
         outcome: 'taken_down',
         takedowns: [
           {
-            ...{ sha256: sha256(WORDS), owner: me.address.toLowerCase(), name: 'one' },
-            ...{ reason: 'a court has ordered it', by: 'night-shift' },
+            sha256: sha256(WORDS),
+            owner: me.address.toLowerCase(),
+            name: 'one',
+            reason: 'a court has ordered it',
+            by: 'night-shift',
             at: expect.stringMatching(/^20.*Z$/),
           },
         ],
@@ -159,7 +167,10 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
   it('close what is for sale before anybody pays', async () => {
     await store('sold', 'a book');
     const body = JSON.stringify({
-      ...{ file: 'sold', network: 'eip155:56', asset: `0x${'11'.repeat(20)}`, amount: '1' },
+      file: 'sold',
+      network: 'eip155:56',
+      asset: `0x${'11'.repeat(20)}`,
+      amount: '1',
       accessSeconds: 60,
     });
     expect((await signed('PUT', '/api/price', body)).status).toBe(200);
@@ -198,15 +209,15 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
   it('are asked for in one way, with a reason', async () => {
     const digest = sha256(WORDS);
     for (const body of [
-      ...[{}, [], { sha256: digest }, { sha256: digest, reason: '' }, { sha256: 'x', reason: 'y' }],
-      ...[
-        { sha256: digest, owner: 'a', name: 'b', reason: 'y' },
-        { owner: 'a', reason: 'y' },
-      ],
-      ...[
-        { sha256: digest, reason: 'y'.repeat(201) },
-        { sha256: digest, reason: 'y', more: 1 },
-      ],
+      {},
+      [],
+      { sha256: digest },
+      { sha256: digest, reason: '' },
+      { sha256: 'x', reason: 'y' },
+      { sha256: digest, owner: 'a', name: 'b', reason: 'y' },
+      { owner: 'a', reason: 'y' },
+      { sha256: digest, reason: 'y'.repeat(201) },
+      { sha256: digest, reason: 'y', more: 1 },
     ]) {
       expect([body, (await admin('takedown', body)).status]).toEqual([body, 400]);
     }

@@ -49,7 +49,9 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     expect([answer.status, answer.json]).toEqual([
       200,
       expect.objectContaining({
-        ...{ Size: bytes.length, Owner: account.address.toLowerCase(), Name: 'scan.bin' },
+        Size: bytes.length,
+        Owner: account.address.toLowerCase(),
+        Name: 'scan.bin',
         Sha256: sha256(bytes),
       }),
     ]);
@@ -69,7 +71,9 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
   it('are for the bytes, the size and the type that were signed', async () => {
     const wanted: Hex = `0x${sha256('as agreed')}`;
     const link = await uploadLinkOf(me, 'agreed.md', {
-      ...{ sha256: wanted, maxBytes: 9, contentType: 'text/markdown' },
+      sha256: wanted,
+      maxBytes: 9,
+      contentType: 'text/markdown',
     });
     expect((await put(link, 'as agreed, and more')).status).toBe(413);
     const other = await put(link, 'otherwise', { 'content-type': 'text/markdown' });
@@ -119,7 +123,8 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const link = await uploadLinkOf(me, 'broken.txt');
     await new Promise<void>((resolve) => {
       const sending = request(`${hub.url}/api/incoming?link=${link}`, {
-        ...{ method: 'PUT', headers: { 'content-length': 1000 } },
+        method: 'PUT',
+        headers: { 'content-length': 1000 },
       });
       sending.on('error', () => {
         resolve();

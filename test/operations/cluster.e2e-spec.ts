@@ -26,7 +26,8 @@ describe('a Redis Cluster', () => {
     payer = await world.payer();
     ledger = ledgerTag(world.chainId);
     const shared = {
-      ...{ REDIS_URL: redis.url, SETTLE_WAIT_MS: '8000' },
+      REDIS_URL: redis.url,
+      SETTLE_WAIT_MS: '8000',
       RATE_LIMIT_SETTLE: '5000',
     };
     api = await world.service({ ...shared, ROLES: 'api' });

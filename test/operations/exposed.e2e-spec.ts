@@ -48,8 +48,12 @@ async function methodsAt(url: string, requestLine: string): Promise<[number, str
 
 /** All of them lead to a route of this name, where there is one. */
 const spellingsOf = (path: string): readonly string[] => [
-  ...[path, `${path}/`, path.toUpperCase(), `${path}?x=1`],
-  ...[`http://127.0.0.1${path}`, `http://other.example${path}`],
+  path,
+  `${path}/`,
+  path.toUpperCase(),
+  `${path}?x=1`,
+  `http://127.0.0.1${path}`,
+  `http://other.example${path}`,
 ];
 
 describe('what a service shows to whoever reaches it', () => {
@@ -85,8 +89,16 @@ describe('what a service shows to whoever reaches it', () => {
       expect((await get(bare.url + path)).status).toBe(200);
     }
     for (const path of [
-      ...['/api/info', '/api/upload', '/api/download', '/api/listAccount'],
-      ...['/v1/login/nonce', '/v1/wallets/me', '/wallet', '/mcp', '/metrics', '/admin'],
+      '/api/info',
+      '/api/upload',
+      '/api/download',
+      '/api/listAccount',
+      '/v1/login/nonce',
+      '/v1/wallets/me',
+      '/wallet',
+      '/mcp',
+      '/metrics',
+      '/admin',
     ]) {
       expect([path, (await get(bare.url + path)).status]).toEqual([path, 404]);
     }

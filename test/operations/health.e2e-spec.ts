@@ -46,8 +46,10 @@ describe('health', () => {
       expect(JSON.stringify(body)).not.toMatch(/http|secret|127\.0\.0\.1/);
       // The public is told what is up, and no more.
       expect((await get(service.url + path)).body['details']).toEqual({
-        ...{ redis: { status: 'up' }, networks: { status: 'up' } },
-        ...{ lanes: { status: 'up' }, queue: { status: 'up' } },
+        redis: { status: 'up' },
+        networks: { status: 'up' },
+        lanes: { status: 'up' },
+        queue: { status: 'up' },
         history: { status: 'up' },
       });
     }

@@ -85,9 +85,12 @@ describe('a scrape after a run', () => {
     const { record } = createApiKey('shop', ['history'], [newAccount().address]);
     writeFileSync(keys, JSON.stringify({ version: 1, keys: [record] }));
     const sender = await world.service({
-      ...{ ROLES: 'history', DATABASE_URL: postgres.url, RECONCILE_AT: 'off' },
+      ROLES: 'history',
+      DATABASE_URL: postgres.url,
+      RECONCILE_AT: 'off',
       CATALOGUE_PROBE: 'true',
-      ...{ API_KEYS_FILE: keys, WEBHOOK_KEY: 'w'.repeat(32) },
+      API_KEYS_FILE: keys,
+      WEBHOOK_KEY: 'w'.repeat(32),
     });
     let seen: ReadonlySet<string> = new Set();
     await eventually('webhooks are looked after', async () => {

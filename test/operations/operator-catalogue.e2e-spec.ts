@@ -59,13 +59,18 @@ describe('the catalogue for operators', () => {
     writeFileSync(file, JSON.stringify({ version: 1, keys: [operator.record, shop.record] }));
     [world, postgres] = await Promise.all([World.start(), startPostgres()]);
     service = await world.service({
-      ...{ ROLES: 'api,worker,history', API_KEYS_FILE: file, DATABASE_URL: postgres.url },
+      ROLES: 'api,worker,history',
+      API_KEYS_FILE: file,
+      DATABASE_URL: postgres.url,
     });
     api = new ApiDescription((await get(`${service.url}/openapi.json`)).body);
     const tables = async () => (await get(`${service.url}/discovery/resources`)).status === 200;
     await eventually('the tables', tables, PATIENCE_MS);
     const body = await eip3009Body({
-      ...{ payer: await world.payer(), chainId: world.chainId, token: world.usd, payTo },
+      payer: await world.payer(),
+      chainId: world.chainId,
+      token: world.usd,
+      payTo,
     });
     const declared = { bazaar: { info: { input: { type: 'http', method: 'GET' } } } };
     const carried = { resource: { url: RESOURCE, description: 'Rain' }, extensions: declared };
@@ -106,7 +111,9 @@ describe('the catalogue for operators', () => {
 
   it('hides at once what is denied, shows it again, and keeps who did it and why', async () => {
     const { body, headers } = await admin('catalogue/deny', {
-      ...{ kind: 'payee', value: payTo, reason: 'sells nothing' },
+      kind: 'payee',
+      value: payTo,
+      reason: 'sells nothing',
     });
     expect(headers.get('cache-control')).toBe('no-store');
     expect(body).toMatchObject({ outcome: 'denied', denial: { by: 'night-shift' } });

@@ -39,8 +39,11 @@ describe('the history for operators', () => {
   const ids: string[] = [];
 
   const settings = () => ({
-    ...{ ROLES: 'api,worker,history', API_KEYS_FILE: file, DATABASE_URL: postgres.url },
-    ...{ WEBHOOK_KEY: 'a key of this test, of no value at all', WEBHOOK_ALLOW: receiver.host },
+    ROLES: 'api,worker,history',
+    API_KEYS_FILE: file,
+    DATABASE_URL: postgres.url,
+    WEBHOOK_KEY: 'a key of this test, of no value at all',
+    WEBHOOK_ALLOW: receiver.host,
     RECONCILE_AT: '00:00',
   });
   async function admin(path: string, key = operator.key, url = service.opsUrl): Promise<Answer> {
@@ -184,7 +187,8 @@ describe('the history for operators', () => {
   it('has the whole life of a settlement', async () => {
     const life = await told(`settlements/${ids[2] ?? ''}`, 'settlements/{id}');
     expect(life).toMatchObject({
-      ...{ network: `eip155:${world.chainId}`, attempts: [] },
+      network: `eip155:${world.chainId}`,
+      attempts: [],
       settlement: { settlementId: ids[2], state: 'finalized', paid: true },
       sale: { state: 'sold', isBoundToKey: false, isSoldToKey: false },
       history: { status: 'known', row: { isTold: true }, differences: [] },
@@ -389,8 +393,17 @@ describe('the history for operators', () => {
     it('nothing stays when the key is forgotten', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
       for (const id of [
-        ...['found', 'life', 'totals', 'webhooks', 'deliveries', 'runs', 'run', 'actions'],
-        ...['networks', 'settlements', 'processes'],
+        'found',
+        'life',
+        'totals',
+        'webhooks',
+        'deliveries',
+        'runs',
+        'run',
+        'actions',
+        'networks',
+        'settlements',
+        'processes',
       ]) {
         expect([id, await textOf(id)]).toEqual([id, '']);
       }

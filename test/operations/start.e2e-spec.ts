@@ -41,7 +41,9 @@ describe('a start', () => {
 
   async function service(redisUrl: string, more: Record<string, string> = {}): Promise<Service> {
     const started = await startService(await freePort(), {
-      ...{ REDIS_URL: redisUrl, ROLES: 'api', NETWORKS: 'eip155:31337' },
+      REDIS_URL: redisUrl,
+      ROLES: 'api',
+      NETWORKS: 'eip155:31337',
       RPC_URLS_31337: `http://127.0.0.1:${await freePort()}`,
       ...more,
     });
@@ -82,8 +84,10 @@ describe('a start', () => {
     const child = spawn(process.execPath, [MAIN], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
-        ...{ REDIS_URL: `redis://127.0.0.1:${await freePort()}`, NETWORKS: 'eip155:31337' },
-        ...{ RPC_URLS_31337: 'http://127.0.0.1:1', SIGNER_KEYS: SIGNER.key },
+        REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+        NETWORKS: 'eip155:31337',
+        RPC_URLS_31337: 'http://127.0.0.1:1',
+        SIGNER_KEYS: SIGNER.key,
       },
     });
     let output = '';
@@ -108,7 +112,8 @@ describe('a start', () => {
     };
     try {
       const { child } = await service(proxy.url, {
-        ...{ ROLES: 'api,hub', HUB_DATA_DIR: join(dir, 'hub') },
+        ROLES: 'api,hub',
+        HUB_DATA_DIR: join(dir, 'hub'),
       });
       expect(child.exitCode).toBeNull();
       expect([...asked]).toEqual(expect.arrayContaining(['open_epoch', 'publish_status']));

@@ -37,7 +37,10 @@ describe('traces', () => {
 
   async function payment(): Promise<Body> {
     return eip3009Body({
-      ...{ payer: await world.payer(), chainId: world.chainId, token: world.usd, payTo },
+      payer: await world.payer(),
+      chainId: world.chainId,
+      token: world.usd,
+      payTo,
     });
   }
 
@@ -61,12 +64,15 @@ describe('traces', () => {
     const spans = collector.ofTrace(seller.traceId);
     const request = named(spans, 'POST /settle');
     expect(request).toMatchObject({
-      ...{ parentSpanId: seller.spanId, spanId: said[2], isError: false },
+      parentSpanId: seller.spanId,
+      spanId: said[2],
+      isError: false,
       attributes: { 'http.response.status_code': 200, 'x402.result': 'success' },
     });
     const settlement = named(spans, 'settlement');
     expect(settlement).toMatchObject({
-      ...{ parentSpanId: request?.spanId, isError: false },
+      parentSpanId: request?.spanId,
+      isError: false,
       attributes: {
         'x402.state': 'finalized',
         'x402.transaction': answer.body['transaction'],
@@ -92,7 +98,10 @@ describe('traces', () => {
   it('say why a payment was refused', async () => {
     const seller = sellersSpan();
     const poor = await eip3009Body({
-      ...{ payer: newAccount(), chainId: world.chainId, token: world.usd, payTo },
+      payer: newAccount(),
+      chainId: world.chainId,
+      token: world.usd,
+      payTo,
     });
     await post(`${api.url}/verify`, poor, seller.headers);
     await eventually('the request is told', () => collector.ofTrace(seller.traceId).length > 0);

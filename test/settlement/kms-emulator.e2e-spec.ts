@@ -49,8 +49,10 @@ const REGION = 'eu-central-1';
     const digest = Buffer.alloc(32, 7);
     const { Signature } = await client.send(
       new SignCommand({
-        ...{ KeyId: key.arn, Message: digest },
-        ...{ MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' },
+        KeyId: key.arn,
+        Message: digest,
+        MessageType: 'DIGEST',
+        SigningAlgorithm: 'ECDSA_SHA_256',
       }),
     );
     const signature = recoverableSignature(Signature ?? Buffer.alloc(0), digest, key.address);
@@ -116,8 +118,14 @@ const REGION = 'eu-central-1';
       expect(transactions.size).toBe(nonces);
       console.log(
         JSON.stringify({
-          ...{ how, settlements: done, seconds, transactions: transactions.size, nonces },
-          ...{ signatures: way.passed, throttled: way.throttled, cut: way.cut },
+          how,
+          settlements: done,
+          seconds,
+          transactions: transactions.size,
+          nonces,
+          signatures: way.passed,
+          throttled: way.throttled,
+          cut: way.cut,
         }),
       );
       await service.stop();

@@ -199,7 +199,11 @@ describe('the outcome of a settlement', () => {
       const payer = await world.payer({ balance: 1000n, approves: true });
       const payTo = newAccount().address;
       const body = await permit2Body({
-        ...{ payer, chainId: world.chainId, token: world.coin, payTo, amount: 1000n },
+        payer,
+        chainId: world.chainId,
+        token: world.coin,
+        payTo,
+        amount: 1000n,
       });
       const hash = await settled(body);
       await isRefused(body, 'permit2_invalid_nonce', hash);

@@ -54,11 +54,15 @@ function aSettlement(name: string, wanted: Wanted = {}): RecordedSettlement {
     authorizationId: wanted.authorizationId ?? rest.authorizationId,
     times: { claimed, included, finished },
     view: {
-      ...{ ...view, transaction: hashNamed(byte), ...wanted.view },
+      ...view,
+      transaction: hashNamed(byte),
+      ...wanted.view,
       sale: { ...view.sale, ...wanted.sale },
     },
     details: details && {
-      ...{ ...details, hashes: [OLD_TX, hashNamed(byte)], blockHash: rest.blockHash },
+      ...details,
+      hashes: [OLD_TX, hashNamed(byte)],
+      blockHash: rest.blockHash,
       times: { ...details.times, claimed, included, finished },
       ...wanted.details,
     },
@@ -103,7 +107,10 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
 
       it('keeps the newer one, whichever comes last', async () => {
         expect(await at('included', 9)).toEqual({
-          ...{ written: 1, stale: 0, expired: 0, unreadable: 0 },
+          written: 1,
+          stale: 0,
+          expired: 0,
+          unreadable: 0,
         });
         expect(await at('broadcast', 8)).toMatchObject({ written: 0, stale: 1 });
         expect(await at('broadcast', 99, 999)).toMatchObject({ written: 0, stale: 1 });
@@ -229,7 +236,10 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
         // What is over does not come back.
         const again = [change(aSettlement('old', { claimed: before })), change(aSettlement('new'))];
         expect(await kept.store(CHAIN_ID, epoch, again)).toEqual({
-          ...{ written: 1, stale: 0, expired: 1, unreadable: 0 },
+          written: 1,
+          stale: 0,
+          expired: 1,
+          unreadable: 0,
         });
         expect(await byId('old')).toEqual([]);
       });
@@ -311,8 +321,13 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
 
     describe('is listed', () => {
       const filter: SettlementFilter = {
-        ...{ payees: [PAYEE], payTo: undefined, from: undefined, to: undefined },
-        ...{ state: undefined, asset: undefined, chainId: undefined },
+        payees: [PAYEE],
+        payTo: undefined,
+        from: undefined,
+        to: undefined,
+        state: undefined,
+        asset: undefined,
+        chainId: undefined,
       };
       const newest = async (after?: Position, most = 100) =>
         (await world.lists().page(filter, after, most)).map(({ settlement }) => settlement.view.id);

@@ -39,7 +39,10 @@ export function describeBooks(name: string, open: () => Promise<BooksWorld>): vo
     afterEach(() => world.close());
 
     const anEntry = (one: string, more: Partial<Entry> = {}): Entry => ({
-      ...{ name: one, chainId: CHAIN_ID, claimedAt: FROM, block: undefined },
+      name: one,
+      chainId: CHAIN_ID,
+      claimedAt: FROM,
+      block: undefined,
       ...more,
     });
     const blocksOf = async (from: bigint, to: bigint, most: number, chainId = CHAIN_ID) => {
@@ -119,15 +122,27 @@ export function describeBooks(name: string, open: () => Promise<BooksWorld>): vo
 
     it('know the lanes that earlier runs have met', async () => {
       const run: Reconciliation = {
-        ...{ chainId: CHAIN_ID, startedBy: 'daily', window: SPAN, blocks: undefined },
-        ...{ settlements: 1, transactions: 2, counts: new Map(), findings: [] },
+        chainId: CHAIN_ID,
+        startedBy: 'daily',
+        window: SPAN,
+        blocks: undefined,
+        settlements: 1,
+        transactions: 2,
+        counts: new Map(),
+        findings: [],
         lanes: [
           {
-            ...{ lane: LANE, before: undefined, after: undefined, transactions: 2 },
-            ...{ feesWei: 1n, sentWei: 0n, receivedWei: undefined },
+            lane: LANE,
+            before: undefined,
+            after: undefined,
+            transactions: 2,
+            feesWei: 1n,
+            sentWei: 0n,
+            receivedWei: undefined,
           },
         ],
-        ...{ startedAt: new Date(FROM), finishedAt: new Date(FROM + 1) },
+        startedAt: new Date(FROM),
+        finishedAt: new Date(FROM + 1),
       };
       expect(await world.books.lanes(CHAIN_ID)).toEqual([]);
       await world.books.save(run);

@@ -76,9 +76,14 @@ export class Browser {
     const started = await startProgram(
       'chromium',
       [
-        ...['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars'],
-        ...[`--user-data-dir=${folder}`, `--remote-debugging-port=${port}`],
-        ...[`--window-size=${width},${height}`, 'about:blank'],
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--hide-scrollbars',
+        `--user-data-dir=${folder}`,
+        `--remote-debugging-port=${port}`,
+        `--window-size=${width},${height}`,
+        'about:blank',
       ],
       (output) => output.includes('DevTools listening'),
       { env: { ...process.env, HOME: folder } },
@@ -129,8 +134,12 @@ export class Browser {
     await this.#send('WebAuthn.enable');
     await this.#send('WebAuthn.addVirtualAuthenticator', {
       options: {
-        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
-        ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
       },
     });
   }

@@ -195,9 +195,20 @@ export class ClusterGroup {
 }
 
 const OPTIONS = [
-  ...['--requirepass', PASSWORD, '--masterauth', PASSWORD, '--repl-diskless-sync-delay', '0'],
-  ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
-  ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-replica-validity-factor', '0'],
+  '--requirepass',
+  PASSWORD,
+  '--masterauth',
+  PASSWORD,
+  '--repl-diskless-sync-delay',
+  '0',
+  '--cluster-enabled',
+  'yes',
+  '--cluster-config-file',
+  'nodes.conf',
+  '--cluster-node-timeout',
+  String(NODE_TIMEOUT_MS),
+  '--cluster-replica-validity-factor',
+  '0',
 ];
 
 async function startMember(dir: string, port: number): Promise<Member> {

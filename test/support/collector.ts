@@ -79,7 +79,9 @@ const ms = (nanoseconds: string): number => Number(BigInt(nanoseconds) / 1_000_0
 
 function seen(span: SentSpan): SeenSpan {
   return {
-    ...{ traceId: span.traceId, spanId: span.spanId, name: span.name },
+    traceId: span.traceId,
+    spanId: span.spanId,
+    name: span.name,
     parentSpanId: span.parentSpanId ?? '',
     from: ms(span.startTimeUnixNano),
     to: ms(span.endTimeUnixNano),

@@ -74,8 +74,11 @@ export async function setMoodFirst(
   mood: Mood,
 ): Promise<void> {
   await client.sendTransaction({
-    ...{ chain: null, to: token, gas: 100_000n },
-    ...{ maxFeePerGas: HIGHEST_PRICE, maxPriorityFeePerGas: HIGHEST_PRICE },
+    chain: null,
+    to: token,
+    gas: 100_000n,
+    maxFeePerGas: HIGHEST_PRICE,
+    maxPriorityFeePerGas: HIGHEST_PRICE,
     data: dataOf('setMood', [MOODS.indexOf(mood)]),
   });
 }

@@ -205,7 +205,9 @@ export function describeCooled(name: string, open: () => Promise<CooledWorld>): 
       expect(await read(2)).toHaveLength(2);
       const verdicts: readonly PartingVerdict[] = ['leaves', 'stays', 'leaves'];
       const partings = (await read()).map(({ id, digest }, index) => ({
-        ...{ id, digest, verdict: verdicts[index] ?? 'later' },
+        id,
+        digest,
+        verdict: verdicts[index] ?? 'later',
       }));
       expect(await world.cooled.part(world.at, partings)).toBe(2);
       const held = await Promise.all(partings.map(({ id }) => world.isHeld(id)));

@@ -31,18 +31,22 @@ export async function packService(): Promise<string> {
     logLevel: 'error',
     // What finds its own files, and what Nest and the loggers load only if it is there.
     external: [
-      ...['@nestjs/microservices', '@nestjs/microservices/*', '@nestjs/websockets/*', '@grpc/*'],
-      ...[
-        'class-validator',
-        'class-transformer',
-        'class-transformer/*',
-        'pino',
-        'pino-pretty',
-        'thread-stream',
-      ],
-      ...['secp256k1', 'swagger-ui-dist', '*.node'],
+      '@nestjs/microservices',
+      '@nestjs/microservices/*',
+      '@nestjs/websockets/*',
+      '@grpc/*',
+      'class-validator',
+      'class-transformer',
+      'class-transformer/*',
+      'pino',
+      'pino-pretty',
+      'thread-stream',
+      'secp256k1',
+      'swagger-ui-dist',
+      '*.node',
       // Loaded by those whose keys a service keeps.
-      ...['@aws-sdk/client-kms', '@google-cloud/kms'],
+      '@aws-sdk/client-kms',
+      '@google-cloud/kms',
     ],
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",

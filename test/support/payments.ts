@@ -295,14 +295,23 @@ export async function withSignedApproval(
 ): Promise<Body> {
   const args = [PERMIT2, maxUint256] as const;
   const signedTransaction = await payer.signTransaction({
-    ...{ type: 'eip1559', chainId, nonce: 0, to: token, gas: APPROVAL_GAS },
+    type: 'eip1559',
+    chainId,
+    nonce: 0,
+    to: token,
+    gas: APPROVAL_GAS,
     data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
-    ...{ maxFeePerGas: APPROVAL_PRICE, maxPriorityFeePerGas: APPROVAL_PRICE },
+    maxFeePerGas: APPROVAL_PRICE,
+    maxPriorityFeePerGas: APPROVAL_PRICE,
     ...signed,
   });
   const info = {
-    ...{ from: payer.address, asset: token, spender: PERMIT2, version: '1' },
-    ...{ amount: maxUint256.toString(), signedTransaction },
+    from: payer.address,
+    asset: token,
+    spender: PERMIT2,
+    version: '1',
+    amount: maxUint256.toString(),
+    signedTransaction,
   };
   body.paymentPayload['extensions'] = { erc20ApprovalGasSponsoring: { info } };
   return body;

@@ -65,8 +65,12 @@ export class SentinelGroup {
     return quiet(
       new Redis({
         sentinels: this.ports.map((port) => ({ host: '127.0.0.1', port })),
-        ...{ name: MASTER, password: PASSWORD, sentinelPassword: SENTINEL_PASSWORD },
-        ...{ maxRetriesPerRequest: null, sentinelCommandTimeout: 1000, socketTimeout: 3000 },
+        name: MASTER,
+        password: PASSWORD,
+        sentinelPassword: SENTINEL_PASSWORD,
+        maxRetriesPerRequest: null,
+        sentinelCommandTimeout: 1000,
+        socketTimeout: 3000,
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
       }),
     );

@@ -73,8 +73,11 @@ function anApprovedPayment(
 ): ReturnType<typeof aPayment> {
   payments += 1;
   const sponsoredApproval: PayerTransaction = {
-    ...{ raw: '0x02', hash: `0x${'03'.repeat(32)}`, accountNonce: 7 },
-    ...{ gas: 70_000n, maxFeePerGas: 1n },
+    raw: '0x02',
+    hash: `0x${'03'.repeat(32)}`,
+    accountNonce: 7,
+    gas: 70_000n,
+    maxFeePerGas: 1n,
   };
   const authorization = aPermit2Authorization({
     nonce: BigInt(payments),

@@ -15,8 +15,13 @@ export async function shareLinkOf(
   const { hub = HUB_ADDRESS, ...rest } = more;
   const now = Math.floor(Date.now() / 1000);
   const link: ShareLink = {
-    ...{ owner: account.address, name, sha256: ANY_CONTENT, issuedAt: now, until: now + 600 },
-    ...{ once: false, nonce: randomWord() },
+    owner: account.address,
+    name,
+    sha256: ANY_CONTENT,
+    issuedAt: now,
+    until: now + 600,
+    once: false,
+    nonce: randomWord(),
     ...rest,
   };
   const signature = await account.signTypedData({

@@ -42,10 +42,15 @@ export async function undeployedWallet(
   const args = [owner.address, salt] as const;
   const abi = MOODY_ABI;
   const address = await client.readContract({
-    ...{ abi, args, address: factory, functionName: 'addressOf' },
+    abi,
+    args,
+    address: factory,
+    functionName: 'addressOf',
   });
   return {
-    ...{ address, owner, factory },
+    address,
+    owner,
+    factory,
     dataFor: (mood, { target, data } = { target: factory, data: '0x' }) =>
       mood === 'reentering'
         ? encodeFunctionData({ abi, functionName: mood, args: [...args, target, data] })

@@ -44,7 +44,8 @@ export class TestAuthenticator {
       this.#dataOf(IS_VERIFIED | HAS_CREDENTIAL),
       Buffer.alloc(16),
       Buffer.from([raw.length >> 8, raw.length & 0xff]),
-      ...[raw, this.#cose],
+      raw,
+      this.#cose,
     ]);
     const attestation = Buffer.concat([
       // {"fmt": "none", "attStmt": {}, "authData": bytes}

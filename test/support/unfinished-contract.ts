@@ -42,8 +42,10 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       return {
         ...base,
         details: base.details && {
-          ...{ ...base.details, deadline: BigInt(deadline) },
-          ...{ amount: 1000n, authorizationNonce: 5n },
+          ...base.details,
+          deadline: BigInt(deadline),
+          amount: 1000n,
+          authorizationNonce: 5n,
         },
       };
     }
@@ -62,7 +64,9 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       return row;
     }
     const expired = (row: SettlementRow, now = epoch): SettlementRow => ({
-      ...{ ...row, state: 'expired', finished_at: new Date(5000) },
+      ...row,
+      state: 'expired',
+      finished_at: new Date(5000),
       ...versionAfter(row, now),
     });
     async function known(one: string) {
@@ -95,8 +99,14 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       await archive(unended('a', 'broadcast'));
       const row = await taken();
       expect(row).toMatchObject({
-        ...{ chain_id: CHAIN_ID, epoch, version_ms: 1000, state: 'broadcast', method: 'eip3009' },
-        ...{ amount: '1000', authorization_nonce: '5', deadline: String(DEADLINE) },
+        chain_id: CHAIN_ID,
+        epoch,
+        version_ms: 1000,
+        state: 'broadcast',
+        method: 'eip3009',
+        amount: '1000',
+        authorization_nonce: '5',
+        deadline: String(DEADLINE),
       });
       const before = await known('a');
       expect(await world.unfinished.end(row, expired(row))).toBe(true);
@@ -153,7 +163,11 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       await archive(unended('a', 'broadcast'));
       const row = await taken();
       const paid = (log_index: number): SettlementRow => ({
-        ...{ ...expired(row), state: 'finalized', is_paid: true, block_number: '7', log_index },
+        ...expired(row),
+        state: 'finalized',
+        is_paid: true,
+        block_number: '7',
+        log_index,
       });
       // Of one transaction; log 3 is the other's.
       expect(await world.unfinished.end(row, paid(3))).toBe(false);

@@ -15,8 +15,14 @@ export async function uploadLinkOf(
   const { hub = HUB_ADDRESS, ...rest } = more;
   const now = Math.floor(Date.now() / 1000);
   const link: UploadLink = {
-    ...{ owner: account.address, name, maxBytes: 1_048_576, contentType: '' },
-    ...{ sha256: ANY_CONTENT, issuedAt: now, until: now + 600, nonce: randomWord() },
+    owner: account.address,
+    name,
+    maxBytes: 1_048_576,
+    contentType: '',
+    sha256: ANY_CONTENT,
+    issuedAt: now,
+    until: now + 600,
+    nonce: randomWord(),
     ...rest,
   };
 
@@ -26,7 +32,8 @@ export async function uploadLinkOf(
     primaryType: 'HubUpload',
     message: {
       ...link,
-      ...{ maxBytes: BigInt(link.maxBytes), issuedAt: BigInt(link.issuedAt) },
+      maxBytes: BigInt(link.maxBytes),
+      issuedAt: BigInt(link.issuedAt),
       until: BigInt(link.until),
     },
   });

@@ -7,8 +7,14 @@ import { freePort } from '../../sandbox/processes.js';
 const run = promisify(execFile);
 const STORY = fileURLToPath(new URL('../../sandbox/agent.ts', import.meta.url));
 const PORTS = [
-  ...['PORT', 'OPS_PORT', 'SANDBOX_SELLER_PORT', 'SANDBOX_RPC_PORT', 'SANDBOX_REDIS_PORT'],
-  ...['SANDBOX_POSTGRES_PORT', 'SANDBOX_FILES_PORT', 'SANDBOX_FLAKY_PORT'],
+  'PORT',
+  'OPS_PORT',
+  'SANDBOX_SELLER_PORT',
+  'SANDBOX_RPC_PORT',
+  'SANDBOX_REDIS_PORT',
+  'SANDBOX_POSTGRES_PORT',
+  'SANDBOX_FILES_PORT',
+  'SANDBOX_FLAKY_PORT',
 ];
 
 it('npm run agent tells nothing that is not so', async () => {

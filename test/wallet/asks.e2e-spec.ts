@@ -40,8 +40,12 @@ class FickleSeller {
       }
       const accepts = [
         {
-          ...{ scheme: 'exact', network: `eip155:${chainId}`, asset: usd, payTo: seller.payTo },
-          ...{ amount: `${seller.amount}`, maxTimeoutSeconds: 60 },
+          scheme: 'exact',
+          network: `eip155:${chainId}`,
+          asset: usd,
+          payTo: seller.payTo,
+          amount: `${seller.amount}`,
+          maxTimeoutSeconds: 60,
           extra: { name: USD_NAME, version: USD_VERSION },
         },
       ];
@@ -128,7 +132,8 @@ describe('a payment above "askAbove"', () => {
     expect(quote.body).toMatchObject({ offers: [{ isAllowed: true, asksOwner: true }] });
     const waiting = await pay(buyer, 'dear');
     expect(waiting.body).toMatchObject({
-      ...{ status: 'awaiting_owner', amount: { decimal: '1' } },
+      status: 'awaiting_owner',
+      amount: { decimal: '1' },
       payTo: seller.payTo.toLowerCase(),
     });
     expect(linkOf(waiting)).toMatch(/^http:\/\/wallet\.example\/wallet\/ask\?id=[\w-]{22}$/);
@@ -338,11 +343,17 @@ describe('a payment above "askAbove"', () => {
   it('is not signed past the owner by the other door', async () => {
     const buyer = await newBuyer();
     const message = {
-      ...{ from: buyer.address, to: seller.payTo, value: `${ONE}`, validAfter: '0' },
-      ...{ validBefore: `${nowSeconds() + 60}`, nonce: `0x${'07'.repeat(32)}` },
+      from: buyer.address,
+      to: seller.payTo,
+      value: `${ONE}`,
+      validAfter: '0',
+      validBefore: `${nowSeconds() + 60}`,
+      nonce: `0x${'07'.repeat(32)}`,
     };
     const domain = {
-      ...{ name: USD_NAME, version: USD_VERSION, chainId: wallets.world.chainId },
+      name: USD_NAME,
+      version: USD_VERSION,
+      chainId: wallets.world.chainId,
       verifyingContract: wallets.world.usd,
     };
     const data = { domain, types: TRANSFER_TYPES, message };

@@ -50,8 +50,12 @@ class KeepingSeller {
       }
       const accepts = [
         {
-          ...{ scheme: 'exact', network: `eip155:${chainId}`, asset: usd, payTo: seller.payTo },
-          ...{ amount: `${ONE}`, maxTimeoutSeconds: seller.maxTimeoutSeconds },
+          scheme: 'exact',
+          network: `eip155:${chainId}`,
+          asset: usd,
+          payTo: seller.payTo,
+          amount: `${ONE}`,
+          maxTimeoutSeconds: seller.maxTimeoutSeconds,
           extra: { name: USD_NAME, version: USD_VERSION, ...seller.extra },
         },
       ];
@@ -104,7 +108,9 @@ describe('somebody who attacks the wallet', () => {
         params: {
           typed_data: {
             domain: {
-              ...{ name: USD_NAME, version: USD_VERSION, chainId: wallets.world.chainId },
+              name: USD_NAME,
+              version: USD_VERSION,
+              chainId: wallets.world.chainId,
               verifyingContract: wallets.world.usd,
             },
             types: TRANSFER_TYPES,
@@ -253,7 +259,10 @@ describe('somebody who attacks the wallet', () => {
       await wallets.approve(String(given?.body['user_code']), owner);
       const approved = await redis.get(keyOfCode(given?.body['user_code']));
       const plain = JSON.stringify({
-        ...{ v: 2, state: 'approved', owner: owner.address.toLowerCase(), epoch: 0 },
+        v: 2,
+        state: 'approved',
+        owner: owner.address.toLowerCase(),
+        epoch: 0,
         secret: createHash('sha256')
           .update(String(mine?.body['code']).split('.')[1] ?? '')
           .digest('base64url'),

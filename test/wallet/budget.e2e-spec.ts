@@ -51,13 +51,21 @@ describe('the budget of a wallet, in Redis', () => {
     const terms = { chainId: 56, method: 'eip3009' as const, asset, nonce, ...more };
     const method = terms.method === 'permit2' ? 'permit2' : 'eip3009';
     return {
-      ...{ payTo: payees[0] ?? wallet, amount: 1n, deadline: NOW + 300 },
-      ...{ ...terms, method, id: authorizationId({ ...terms, method }) },
+      payTo: payees[0] ?? wallet,
+      amount: 1n,
+      deadline: NOW + 300,
+      ...terms,
+      method,
+      id: authorizationId({ ...terms, method }),
     };
   }
 
   const reservationOf = (spending: Spending, more: Partial<Reservation> = {}): Reservation => ({
-    ...{ wallet, revision: 1, spending, windowSeconds: 24 * HOUR, now: NOW },
+    wallet,
+    revision: 1,
+    spending,
+    windowSeconds: 24 * HOUR,
+    now: NOW,
     charges: [{ list: undefined, budget: HUGE, payees: undefined }],
     ...more,
   });
@@ -65,7 +73,14 @@ describe('the budget of a wallet, in Redis', () => {
     (await store.spent(wallet, since, [{ asset: assetName(56, assets[0] ?? wallet) }]))?.[0];
   const restore = (generation: string, spending: Spending, flag: 'r' | 's' | 'x') =>
     runScript(redis, RESTORE, [
-      ...[generation, wallet, 1, spending.id, termsOf(spending), spending.deadline, flag, ''],
+      generation,
+      wallet,
+      1,
+      spending.id,
+      termsOf(spending),
+      spending.deadline,
+      flag,
+      '',
     ]);
 
   it('keeps running sums that are what adding everything up gives, however the window moves', async () => {
@@ -116,7 +131,9 @@ describe('the budget of a wallet, in Redis', () => {
         return `0x${(at * 1000 + index).toString(16).padStart(40, '0')}`;
       });
     const charges = Array.from({ length: 20 }, (_, at) => ({
-      ...{ list: `list ${at}`, budget: HUGE, payees: [payees[0] ?? wallet, ...list(at)] },
+      list: `list ${at}`,
+      budget: HUGE,
+      payees: [payees[0] ?? wallet, ...list(at)],
     }));
     await redis.config('RESETSTAT');
     for (let nonce = 0; nonce < 20; nonce += 1) {
@@ -176,7 +193,8 @@ describe('the budget of a wallet, in Redis', () => {
     // What was signed before is only shown again: refusing that would protect nothing.
     await restore(generation, spending, 's');
     expect(await store.reserve(reservationOf(spending, { charges }))).toMatchObject({
-      ...{ kind: 'known', isSigned: true },
+      kind: 'known',
+      isSigned: true,
     });
   });
 

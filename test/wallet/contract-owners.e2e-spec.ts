@@ -30,7 +30,9 @@ describe('an owner that is a smart wallet', () => {
       address: walletFactory,
       abi: [
         {
-          ...{ type: 'function', name: 'createAccount', stateMutability: 'nonpayable' },
+          type: 'function',
+          name: 'createAccount',
+          stateMutability: 'nonpayable',
           inputs: [
             { name: 'owner', type: 'address' },
             { name: 'salt', type: 'uint256' },
@@ -108,7 +110,9 @@ describe('an owner that is a smart wallet', () => {
     // The wrapper makes a wallet, and not at the address it is to be.
     const signature = await wallet.signMessage(message);
     const { status } = await wallets.post('/v1/login', {
-      ...{ address: victim.address, message, signature },
+      address: victim.address,
+      message,
+      signature,
     });
     expect(status).toBe(401);
   });

@@ -232,7 +232,9 @@ describe('the description of the wallet at /openapi.json', () => {
     expect(api.requestProblems('post', state, made)).toEqual([]);
     expectDescribed('post', state, 404, await send('POST', state, made, ''));
     const service = await wallets.another({
-      ...{ ROLES: 'wallet', WALLET_PASSKEYS: 'true', WALLET_PUBLIC_URL: 'http://localhost' },
+      ROLES: 'wallet',
+      WALLET_PASSKEYS: 'true',
+      WALLET_PUBLIC_URL: 'http://localhost',
     });
     const asked = (path: string, body: unknown) => post(`${service.url}${path}`, body);
     expectDescribed('post', options, 200, await asked(options, {}));

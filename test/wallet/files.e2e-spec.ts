@@ -30,8 +30,12 @@ describe('files that agents keep', () => {
     wallets = await WalletWorld.start(
       {
         ROLES: 'wallet,hub',
-        ...{ HUB_MODE: 'private', HUB_ADDRESS, HUB_STORAGE: 'memory', RATE_LIMIT_HUB: '0' },
-        ...{ WALLET_HUB_URL: `http://127.0.0.1:${port}/api`, WALLET_FETCH_MAX_BYTES: '65536' },
+        HUB_MODE: 'private',
+        HUB_ADDRESS,
+        HUB_STORAGE: 'memory',
+        RATE_LIMIT_HUB: '0',
+        WALLET_HUB_URL: `http://127.0.0.1:${port}/api`,
+        WALLET_FETCH_MAX_BYTES: '65536',
       },
       undefined,
       port,
@@ -74,7 +78,9 @@ describe('files that agents keep', () => {
     const put = { name, content, contentType: 'text/markdown' };
     expect(await dataOf(agent.call('hub_put', put))).toEqual(facts);
     expect(await dataOf(agent.call('hub_get', { name }))).toMatchObject({
-      ...{ ...facts, content, encoding: 'utf8' },
+      ...facts,
+      content,
+      encoding: 'utf8',
     });
     expect(await dataOf(agent.call('hub_list', {}))).toMatchObject({
       files: [{ name, size: facts.size }],
@@ -99,7 +105,8 @@ describe('files that agents keep', () => {
     expect(await dataOf(agent.call('hub_delete', { name }))).toEqual({ name, isDeleted: true });
     for (const tool of ['hub_get', 'hub_share', 'hub_delete']) {
       expect(await refusalOf(agent.call(tool, { name }))).toEqual({
-        ...{ code: 'not_found', error: 'There is no such file.' },
+        code: 'not_found',
+        error: 'There is no such file.',
       });
     }
     expect(await dataOf(agent.call('hub_list', {}))).toEqual({ files: [] });
@@ -150,7 +157,8 @@ describe('files that agents keep', () => {
     const first = await older.resources();
     const second = await older.resources(first.nextCursor);
     expect([first.resources.length, second.resources.map(({ name }) => name)]).toEqual([
-      ...[100, ['n0']],
+      100,
+      ['n0'],
     ]);
     expect(second.nextCursor).toBeUndefined();
   });
@@ -235,7 +243,9 @@ describe('files that agents keep', () => {
     ] as const) {
       const refusal = await refusalOf(agent.call(tool, given));
       expect([tool, refusal['code'], refusal['rule']]).toEqual([
-        ...[tool, 'policy_violation', 'kill_switch'],
+        tool,
+        'policy_violation',
+        'kill_switch',
       ]);
     }
     expect(await dataOf(agent.call('hub_get', { name: 'a' }))).toMatchObject({ content: 'kept' });

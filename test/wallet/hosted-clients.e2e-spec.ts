@@ -8,7 +8,9 @@ import { WalletWorld } from './wallet-world.js';
 type Json = Record<string, unknown>;
 
 const INITIALIZE = {
-  ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
   params: {
     protocolVersion: '2025-11-25',
     capabilities: {},
@@ -39,7 +41,8 @@ describe('a hosted client, by what is published of it', () => {
     fetch(`${issuer}/mcp`, {
       method: 'POST',
       headers: {
-        ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
         ...headers,
       },
       body: JSON.stringify(message),
@@ -79,9 +82,13 @@ describe('a hosted client, by what is published of it', () => {
     const { verifier, challenge: proof } = proofKey();
     const link = new URL(String(server['authorization_endpoint']));
     const asked = {
-      ...{ response_type: 'code', client_id: String(client['client_id']) },
-      ...{ redirect_uri: redirect, state: 'oauth_s_1', resource: String(resource['resource']) },
-      ...{ code_challenge: proof, code_challenge_method: 'S256' },
+      response_type: 'code',
+      client_id: String(client['client_id']),
+      redirect_uri: redirect,
+      state: 'oauth_s_1',
+      resource: String(resource['resource']),
+      code_challenge: proof,
+      code_challenge_method: 'S256',
       ...(hosted.hasScope && { scope: (resource['scopes_supported'] as string[]).join(' ') }),
     };
     for (const [name, value] of Object.entries(asked)) link.searchParams.set(name, value);
@@ -107,12 +114,16 @@ describe('a hosted client, by what is published of it', () => {
     };
     const code = callback.searchParams.get('code') ?? '';
     const given = await askToken({
-      ...{ grant_type: 'authorization_code', code, redirect_uri: redirect },
-      ...{ code_verifier: verifier, resource: String(resource['resource']) },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirect,
+      code_verifier: verifier,
+      resource: String(resource['resource']),
     });
     expect([given.status, given.body['token_type']]).toEqual([200, 'Bearer']);
     const fresh = await askToken({
-      ...{ grant_type: 'refresh_token', refresh_token: String(given.body['refresh_token']) },
+      grant_type: 'refresh_token',
+      refresh_token: String(given.body['refresh_token']),
       resource: String(resource['resource']),
     });
     expect(fresh.status).toBe(200);
@@ -134,8 +145,10 @@ describe('a hosted client, by what is published of it', () => {
     const response = await fetch(`${issuer}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
-        ...{ grant_type: 'authorization_code', code: 'x'.repeat(43), client_id: clientId },
-        ...{ code_verifier: proofKey().verifier },
+        grant_type: 'authorization_code',
+        code: 'x'.repeat(43),
+        client_id: clientId,
+        code_verifier: proofKey().verifier,
       }),
     });
     expect([response.status, ((await response.json()) as Json)['error']]).toEqual([

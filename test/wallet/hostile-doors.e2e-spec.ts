@@ -96,8 +96,11 @@ describe('at the doors of the wallet', () => {
     it.each(['lists', 'objects'] as const)('in a seller’s offer buys nothing: %s', async (kind) => {
       const { agent } = await wallets.fundedWallet();
       const requirements = {
-        ...{ scheme: 'exact', network: `eip155:${wallets.world.chainId}` },
-        ...{ asset: wallets.world.usd, amount: '1', payTo: newAccount().address },
+        scheme: 'exact',
+        network: `eip155:${wallets.world.chainId}`,
+        asset: wallets.world.usd,
+        amount: '1',
+        payTo: newAccount().address,
         maxTimeoutSeconds: 60,
       };
       const domain = `"name":"${USD_NAME}","version":"${USD_VERSION}"`;
@@ -182,7 +185,10 @@ describe('at the doors of the wallet', () => {
       response.end();
     });
     const wanted = {
-      ...{ url: first, maxAmount: '1', intentId: 'redirected', body: 'a secret of the buyer' },
+      url: first,
+      maxAmount: '1',
+      intentId: 'redirected',
+      body: 'a secret of the buyer',
       headers: { authorization: 'Bearer secret', 'content-type': 'text/plain' },
     };
     const answer = await wallets.post('/v1/wallets/me/payments', wanted, agent);

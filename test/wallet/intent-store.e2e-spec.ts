@@ -13,25 +13,46 @@ const LIFE_SECONDS = 3600;
 const KEY = intentKey(WALLET, 'one');
 
 const reserved = (id: string): StoredIntent => ({
-  ...{ v: 1, state: 'reserved', request: 'r', url: 'http://shop/', method: 'GET', at: 1 },
+  v: 1,
+  state: 'reserved',
+  request: 'r',
+  url: 'http://shop/',
+  method: 'GET',
+  at: 1,
   deal: {
-    ...{ x402Version: 2, url: 'http://shop/', method: 'GET', requirements: {} },
-    ...{ symbol: 'USD', decimals: 18 },
+    x402Version: 2,
+    url: 'http://shop/',
+    method: 'GET',
+    requirements: {},
+    symbol: 'USD',
+    decimals: 18,
     spending: {
-      ...{ id, chainId: 97, method: 'eip3009', asset: WALLET, payTo: WALLET },
-      ...{ amount: '1', nonce: '1', deadline: 1 },
+      id,
+      chainId: 97,
+      method: 'eip3009',
+      asset: WALLET,
+      payTo: WALLET,
+      amount: '1',
+      nonce: '1',
+      deadline: 1,
     },
   },
 });
 const result = {
-  ...{ httpStatus: 200, contentType: 'text/plain', body: 'goods', encoding: 'utf8' as const },
+  httpStatus: 200,
+  contentType: 'text/plain',
+  body: 'goods',
+  encoding: 'utf8' as const,
   isCutOff: false,
 };
 const paid = (id: string, body = 'goods'): StoredIntent => ({
-  ...{ ...reserved(id), state: 'paid', result: { ...result, body } },
+  ...reserved(id),
+  state: 'paid',
+  result: { ...result, body },
 });
 const saved = (id: string): StoredIntent => ({
-  ...{ ...paid(id), save: { name: 'goods', file: { size: 5, sha256: 'ab' } } },
+  ...paid(id),
+  save: { name: 'goods', file: { size: 5, sha256: 'ab' } },
 });
 const free: StoredIntent = { ...reserved(''), state: 'free', deal: undefined, result };
 

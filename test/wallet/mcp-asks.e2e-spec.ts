@@ -83,7 +83,9 @@ describe('a payment that waits for its owner, over MCP', () => {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => react(params as Question));
     await client.connect(
       new OldStdio({
-        ...{ command: process.execPath, args: [STDIO], stderr: 'pipe' },
+        command: process.execPath,
+        args: [STDIO],
+        stderr: 'pipe',
         env: { X402_WALLET_URL: wallets.url, X402_WALLET_TOKEN: agent },
       }),
     );

@@ -89,7 +89,9 @@ describe('the wallet over MCP', () => {
   };
   const received = () => wallets.world.balance(wallets.world.usd, payTo);
   const purchase = (intentId: string, more: object = {}) => ({
-    ...{ url: report, maxAmount: '1', intentId },
+    url: report,
+    maxAmount: '1',
+    intentId,
     ...more,
   });
 
@@ -314,7 +316,8 @@ describe('the wallet over MCP', () => {
           {
             method,
             headers: {
-              ...{ accept, 'content-type': 'application/json' },
+              accept,
+              'content-type': 'application/json',
               authorization: `Bearer ${token}`,
               ...headers,
             },
@@ -443,7 +446,9 @@ describe('the wallet over MCP', () => {
     }
     await fetch(`${wallets.url}/mcp?token=${token}`);
     const secrets = [
-      ...[token, ownerToken, ADMIN_KEY],
+      token,
+      ownerToken,
+      ADMIN_KEY,
       'a-token-secret-of-at-least-32-characters',
       'a-keystore-secret-of-at-least-32-characters',
       await wallets.keyOf(owner.address),

@@ -42,9 +42,23 @@ function selfSigned(dir: string): { key: string; cert: string; certFile: string 
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-      ...['-days', '2', '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'],
-      ...['-keyout', keyFile, '-out', certFile],
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=127.0.0.1',
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-keyout',
+      keyFile,
+      '-out',
+      certFile,
     ],
     { stdio: 'ignore' },
   );
@@ -53,7 +67,9 @@ function selfSigned(dir: string): { key: string; cert: string; certFile: string 
 
 const BOTH = 'wallet:read wallet:pay';
 const call = (name: string): Json => ({
-  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
   params: { name, arguments: {} },
 });
 
@@ -92,9 +108,15 @@ describe('the wallet over OAuth', () => {
   const linkOf = (clientId: string, challenge: string, more: Record<string, string> = {}): URL => {
     const link = new URL(`${issuer}/oauth/authorize`);
     const asked = {
-      ...{ response_type: 'code', client_id: clientId, redirect_uri: REDIRECT },
-      ...{ code_challenge: challenge, code_challenge_method: 'S256' },
-      ...{ scope: BOTH, state: 'as sent', resource, ...more },
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: REDIRECT,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      scope: BOTH,
+      state: 'as sent',
+      resource,
+      ...more,
     };
     for (const [name, value] of Object.entries(asked)) {
       if (value !== '') link.searchParams.set(name, value);
@@ -111,12 +133,20 @@ describe('the wallet over OAuth', () => {
   };
   const exchange = (code: string, client: string, verifier: string, more: object = {}) =>
     form('/oauth/token', {
-      ...{ grant_type: 'authorization_code', code, client_id: client, code_verifier: verifier },
-      ...{ redirect_uri: REDIRECT, resource, ...more },
+      grant_type: 'authorization_code',
+      code,
+      client_id: client,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT,
+      resource,
+      ...more,
     });
   const refresh = ({ clientId, refresh: token }: LetIn, more: object = {}) =>
     form('/oauth/token', {
-      ...{ grant_type: 'refresh_token', refresh_token: token, client_id: clientId, ...more },
+      grant_type: 'refresh_token',
+      refresh_token: token,
+      client_id: clientId,
+      ...more,
     });
   /** A code that an owner has signed for. */
   const codeOf = async (owner: PrivateKeyAccount, more: Record<string, string> = {}) => {
@@ -150,7 +180,8 @@ describe('the wallet over OAuth', () => {
   /** `fetch` names a form by itself; clients that name none do not use it. */
   const callAccepting = async (token: string, accept: string | undefined) => {
     const headers = {
-      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
       ...(accept !== undefined && { accept }),
     };
     const asking = request(resource, { method: 'POST', headers });
@@ -158,7 +189,8 @@ describe('the wallet over OAuth', () => {
     const [answer] = (await once(asking, 'response')) as [IncomingMessage];
     const chunks = await answer.toArray();
     return {
-      ...{ status: answer.statusCode, type: answer.headers['content-type'] },
+      status: answer.statusCode,
+      type: answer.headers['content-type'],
       text: Buffer.concat(chunks as Buffer[]).toString(),
     };
   };
@@ -167,12 +199,14 @@ describe('the wallet over OAuth', () => {
     it('by metadata of the resource and of the server that gives tokens for it', async () => {
       const found = await json('/.well-known/oauth-protected-resource/mcp');
       expect(found).toMatchObject({
-        ...{ resource, authorization_servers: [issuer] },
+        resource,
+        authorization_servers: [issuer],
         scopes_supported: ['wallet:read', 'wallet:pay'],
       });
       expect(await json('/.well-known/oauth-protected-resource')).toEqual(found);
       expect(await json('/.well-known/oauth-authorization-server')).toMatchObject({
-        ...{ issuer, code_challenge_methods_supported: ['S256'] },
+        issuer,
+        code_challenge_methods_supported: ['S256'],
         token_endpoint: `${issuer}/oauth/token`,
         authorization_response_iss_parameter_supported: true,
       });
@@ -315,7 +349,9 @@ describe('the wallet over OAuth', () => {
       const { body } = await browser.ask(`${page}/deny`, {});
       const callback = new URL(await browser.open(String(body['location'])));
       expect(Object.fromEntries(callback.searchParams)).toEqual({
-        ...{ error: 'access_denied', state: 'as sent', iss: issuer },
+        error: 'access_denied',
+        state: 'as sent',
+        iss: issuer,
       });
     });
   });
@@ -377,7 +413,8 @@ describe('the wallet over OAuth', () => {
         const { clientId, verifier, code } = await codeOf(newAccount(), { resource: named });
         const { body } = await exchange(code, clientId, verifier, { resource: named });
         const tokens = {
-          ...{ clientId, access: String(body['access_token']) },
+          clientId,
+          access: String(body['access_token']),
           refresh: String(body['refresh_token']),
         };
         expect((await ask(tokens.access)).status).toBe(200);
@@ -472,8 +509,13 @@ describe('the wallet over OAuth', () => {
     ])('a code with %s', async (_, more: Readonly<Record<string, string | undefined>>, error) => {
       const { clientId, verifier, code } = await codeOf(newAccount());
       const asked = {
-        ...{ grant_type: 'authorization_code', code, client_id: clientId },
-        ...{ code_verifier: verifier, redirect_uri: REDIRECT, resource, ...more },
+        grant_type: 'authorization_code',
+        code,
+        client_id: clientId,
+        code_verifier: verifier,
+        redirect_uri: REDIRECT,
+        resource,
+        ...more,
       };
       if (more['client_id'] !== undefined) asked.client_id = await newClient();
       if (more['code_verifier'] === 'challenge') {
@@ -534,7 +576,8 @@ describe('the wallet over OAuth', () => {
       const response = await fetch(`${other.url}/mcp`, {
         method: 'POST',
         headers: {
-          ...{ accept: 'application/json, text/event-stream', authorization: `Bearer ${access}` },
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${access}`,
           'content-type': 'application/json',
         },
         body: JSON.stringify(call('wallet_get')),
@@ -624,7 +667,8 @@ describe('the wallet over OAuth', () => {
     it('but not with URLs in it that would be fetched, too', async () => {
       documents['/sector'] = {
         ...METADATA,
-        ...{ client_id: `${at}/sector`, sector_identifier_uri: `${at}/inside` },
+        client_id: `${at}/sector`,
+        sector_identifier_uri: `${at}/inside`,
       };
       const page = await new Browser().open(linkOf(`${at}/sector`, proofKey().challenge));
       expect(page).toContain('/oauth/consent/');

@@ -137,8 +137,12 @@ describe('the tokens of a wallet', () => {
 const HOSTILE = '<img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script>\u202e';
 const AMOUNT = { atomic: HOSTILE, decimal: HOSTILE, symbol: HOSTILE, network: HOSTILE };
 const LIMIT = {
-  ...{ asset: HOSTILE, symbol: HOSTILE, perPayment: AMOUNT, budget: AMOUNT },
-  ...{ spent: AMOUNT, left: AMOUNT },
+  asset: HOSTILE,
+  symbol: HOSTILE,
+  perPayment: AMOUNT,
+  budget: AMOUNT,
+  spent: AMOUNT,
+  left: AMOUNT,
 };
 /** Worse than the service lets in: the page trusts none of it. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
@@ -148,29 +152,46 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   '/v1/wallets/me/grants': {
     grants: [
       {
-        ...{ id: HOSTILE, client: { id: HOSTILE, name: HOSTILE }, host: HOSTILE },
-        ...{ scopes: [HOSTILE], createdAt: 1, expiresAt: 2 },
+        id: HOSTILE,
+        client: { id: HOSTILE, name: HOSTILE },
+        host: HOSTILE,
+        scopes: [HOSTILE],
+        createdAt: 1,
+        expiresAt: 2,
       },
     ],
   },
   '/v1/wallets/me/tokens': {
     tokens: [
       {
-        ...{ id: HOSTILE, role: HOSTILE, by: HOSTILE, code: HOSTILE },
-        ...{ createdAt: 1, expiresAt: 2, isThis: false },
+        id: HOSTILE,
+        role: HOSTILE,
+        by: HOSTILE,
+        code: HOSTILE,
+        createdAt: 1,
+        expiresAt: 2,
+        isThis: false,
       },
     ],
   },
   '/v1/wallets/me/policy': {
-    ...{ limits: [LIMIT], otherPayees: true, scopes: [HOSTILE], windowHours: HOSTILE },
-    ...{ payeeLists: [{ name: HOSTILE, payees: [HOSTILE], limits: [LIMIT] }], active: true },
+    limits: [LIMIT],
+    otherPayees: true,
+    scopes: [HOSTILE],
+    windowHours: HOSTILE,
+    payeeLists: [{ name: HOSTILE, payees: [HOSTILE], limits: [LIMIT] }],
+    active: true,
   },
   '/v1/wallets/me/balance': { balances: [AMOUNT], unreadable: [HOSTILE] },
   '/v1/wallets/me/payments': {
     payments: [
       {
-        ...{ at: HOSTILE, status: HOSTILE, amount: AMOUNT, url: HOSTILE },
-        ...{ payTo: HOSTILE, transaction: HOSTILE },
+        at: HOSTILE,
+        status: HOSTILE,
+        amount: AMOUNT,
+        url: HOSTILE,
+        payTo: HOSTILE,
+        transaction: HOSTILE,
       },
     ],
   },

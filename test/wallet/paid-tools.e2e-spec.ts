@@ -49,7 +49,11 @@ describe('a paid tool of another MCP server', () => {
     wallets.post(
       '/v1/wallets/me/payments/tool',
       {
-        ...{ url: seller.url(), tool: 'forecast', arguments: ARGUMENTS, maxAmount: '1', intentId },
+        url: seller.url(),
+        tool: 'forecast',
+        arguments: ARGUMENTS,
+        maxAmount: '1',
+        intentId,
         ...more,
       },
       agent,
@@ -86,14 +90,18 @@ describe('a paid tool of another MCP server', () => {
     const agent = await mcpAgent(generation, 'HTTP', wallets.url, token);
     const wanted = { url: seller.url(), tool: 'forecast', arguments: ARGUMENTS };
     const dear = await agent.call('payment_call_tool', {
-      ...{ ...wanted, maxAmount: '0', intentId: 'price' },
+      ...wanted,
+      maxAmount: '0',
+      intentId: 'price',
     });
     expect([dear.isError, dear.data]).toMatchObject([
       true,
       { refusal: { rule: 'max_amount', error: expect.stringContaining('It costs 1 SUSD') } },
     ]);
     const bought = await agent.call('payment_call_tool', {
-      ...{ ...wanted, maxAmount: '1', intentId: 'bought' },
+      ...wanted,
+      maxAmount: '1',
+      intentId: 'bought',
     });
     expect([bought.isError, bought.data['status']]).toEqual([false, 'paid']);
     await agent.close();
@@ -187,8 +195,12 @@ describe('a paid tool of another MCP server', () => {
     const broken = async (receiptOf: (payment: unknown) => Promise<unknown>) => {
       const payTo = newAccount().address;
       const requirements = {
-        ...{ scheme: 'exact', network: `eip155:${wallets.world.chainId}`, amount: `${ONE}` },
-        ...{ asset: wallets.world.usd, payTo, maxTimeoutSeconds: 60 },
+        scheme: 'exact',
+        network: `eip155:${wallets.world.chainId}`,
+        amount: `${ONE}`,
+        asset: wallets.world.usd,
+        payTo,
+        maxTimeoutSeconds: 60,
         extra: { name: USD_NAME, version: USD_VERSION },
       };
       const demand = { x402Version: 2, accepts: [requirements], resource: { url: 'mcp://tool' } };

@@ -43,8 +43,13 @@ describe('a passkey', () => {
       return undefined as never;
     };
     return new PasskeyOwners({
-      ...{ redis: connection, seal, book, journal: { append }, restorer: { restoreAll } },
-      ...{ publicUrl: SITE, now: () => Math.floor(Date.now() / 1000) },
+      redis: connection,
+      seal,
+      book,
+      journal: { append },
+      restorer: { restoreAll },
+      publicUrl: SITE,
+      now: () => Math.floor(Date.now() / 1000),
     });
   };
   const register = async (one: TestAuthenticator, id = one.id): Promise<Address> => {

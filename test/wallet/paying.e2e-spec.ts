@@ -136,7 +136,10 @@ describe('paying from a wallet', () => {
       },
       types: TRANSFER_TYPES,
       message: {
-        ...{ from, to: payTo, value: `${ONE}`, validAfter: '0' },
+        from,
+        to: payTo,
+        value: `${ONE}`,
+        validAfter: '0',
         validBefore: `${Math.floor(Date.now() / 1000) + 300}`,
         nonce: `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
         ...more,

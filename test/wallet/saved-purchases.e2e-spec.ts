@@ -30,9 +30,14 @@ describe('what an agent buys into its files', () => {
     wallets = await WalletWorld.start(
       {
         ROLES: 'api,worker,wallet,hub',
-        ...{ HUB_MODE: 'private', HUB_ADDRESS, HUB_STORAGE: 'memory', RATE_LIMIT_HUB: '0' },
-        ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
-        ...{ HUB_PUBLIC_URL: `${hubUrl}/api`, WALLET_HUB_URL: hubUrl },
+        HUB_MODE: 'private',
+        HUB_ADDRESS,
+        HUB_STORAGE: 'memory',
+        RATE_LIMIT_HUB: '0',
+        HUB_SALES: 'true',
+        HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
+        HUB_PUBLIC_URL: `${hubUrl}/api`,
+        WALLET_HUB_URL: hubUrl,
         WALLET_SAVE_MAX_BYTES: '4000000',
       },
       undefined,
@@ -52,8 +57,12 @@ describe('what an agent buys into its files', () => {
     const put = await fetch(`${hubUrl}/api/incoming?link=${link}`, { method: 'PUT', body: bytes });
     expect(put.status).toBe(200);
     const body = JSON.stringify({
-      ...{ file: name, network: `eip155:${wallets.world.chainId}`, asset: wallets.world.usd },
-      ...{ amount: `${PRICE}`, accessSeconds: 3600, contentType: 'application/zip' },
+      file: name,
+      network: `eip155:${wallets.world.chainId}`,
+      asset: wallets.world.usd,
+      amount: `${PRICE}`,
+      accessSeconds: 3600,
+      contentType: 'application/zip',
       extra: { name: USD_NAME, version: USD_VERSION },
     });
     const path = '/api/price';
@@ -76,7 +85,10 @@ describe('what an agent buys into its files', () => {
   };
   const earned = (): Promise<bigint> => wallets.world.balance(wallets.world.usd, seller.address);
   const purchase = (url: string, intentId: string, more: object = {}): Record<string, unknown> => ({
-    ...{ url, maxAmount: '0.1', intentId, saveTo: 'hub' },
+    url,
+    maxAmount: '0.1',
+    intentId,
+    saveTo: 'hub',
     ...more,
   });
   /** What is there of a name, by a link that the wallet makes. */
@@ -100,7 +112,11 @@ describe('what an agent buys into its files', () => {
     // Offer, purchase, and a part after each cut, for which nothing is shown but the access.
     expect(proxy.passed.map(({ status }) => status)).toEqual([402, 200, 206, 206, 206]);
     expect(proxy.passed.map(({ isPaying }) => isPaying)).toEqual([
-      ...[false, true, false, false, false],
+      false,
+      true,
+      false,
+      false,
+      false,
     ]);
     expect(await shared(agent, 'my film.zip')).toBe(sha256Of(FILE));
 
@@ -169,8 +185,11 @@ describe('what an agent buys into its files', () => {
     await agent.call('hub_put', { name: 'free.txt', content: 'free for all' });
     const link = await agent.call('hub_share', { name: 'free.txt' });
     const { data } = await agent.call('payment_pay', {
-      ...{ url: String(link.data['url']), maxAmount: '0', intentId: 'free' },
-      ...{ saveTo: 'hub', saveAs: 'copy.txt' },
+      url: String(link.data['url']),
+      maxAmount: '0',
+      intentId: 'free',
+      saveTo: 'hub',
+      saveAs: 'copy.txt',
     });
     const saved = { name: 'copy.txt', size: 12, sha256: sha256Of(Buffer.from('free for all')) };
     expect(data).toMatchObject({ status: 'free', saved });

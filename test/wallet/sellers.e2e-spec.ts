@@ -51,7 +51,10 @@ describe('a wallet and sellers of each kind', () => {
     return (body as { limits: { spent: { decimal: string } }[] }).limits[at]?.spent.decimal;
   };
   const terms = (payTo: Address) => ({
-    ...{ scheme: 'exact', asset: wallets.world.usd, payTo, maxTimeoutSeconds: SHORT_SECONDS },
+    scheme: 'exact',
+    asset: wallets.world.usd,
+    payTo,
+    maxTimeoutSeconds: SHORT_SECONDS,
     extra: { name: USD_NAME, version: USD_VERSION },
   });
 
@@ -75,8 +78,13 @@ describe('a wallet and sellers of each kind', () => {
   it('pays one that speaks V1, through our own facilitator', async () => {
     const payTo = newAccount().address;
     const requirements = {
-      ...{ ...terms(payTo), network: 'base-sepolia', maxAmountRequired: `${ONE}` },
-      ...{ maxTimeoutSeconds: 60, resource: 'http://127.0.0.1/', description: '', mimeType: '' },
+      ...terms(payTo),
+      network: 'base-sepolia',
+      maxAmountRequired: `${ONE}`,
+      maxTimeoutSeconds: 60,
+      resource: 'http://127.0.0.1/',
+      description: '',
+      mimeType: '',
     };
     const url = await serve(async (request, response) => {
       const sent = request.headers['x-payment'];
@@ -88,7 +96,9 @@ describe('a wallet and sellers of each kind', () => {
       }
       const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString()) as unknown;
       const settled = await post(`${wallets.url}/settle`, {
-        ...{ x402Version: 1, paymentPayload, paymentRequirements: requirements },
+        x402Version: 1,
+        paymentPayload,
+        paymentRequirements: requirements,
       });
       const receipt = Buffer.from(JSON.stringify(settled.body)).toString('base64');
       response.writeHead(settled.body['success'] === true ? 200 : 402, {
@@ -112,7 +122,8 @@ describe('a wallet and sellers of each kind', () => {
       budget: `${3n * ONE}`,
     };
     const approve = {
-      ...{ method: 'eth_sendTransaction', caip2: `eip155:${chainId}` },
+      method: 'eth_sendTransaction',
+      caip2: `eip155:${chainId}`,
       params: { transaction: { to: coin, data: approveData(2n ** 255n) } },
     };
     const put = (scopes: string[]) =>
@@ -151,7 +162,9 @@ describe('a wallet and sellers of each kind', () => {
       if (typeof sent === 'string') {
         const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString()) as unknown;
         await post(`${wallets.url}/settle`, {
-          ...{ x402Version: 2, paymentPayload, paymentRequirements: long.requirements },
+          x402Version: 2,
+          paymentPayload,
+          paymentRequirements: long.requirements,
         });
       }
       response.writeHead(402, { 'payment-required': long.header }).end();

@@ -34,7 +34,8 @@ describe('services that an agent finds', () => {
     postgres = await startPostgres();
     const catalogue = await freePort();
     wallets = await WalletWorld.start({
-      ...{ DATABASE_URL: postgres.url, CATALOGUE_ALLOW: '127.0.0.1' },
+      DATABASE_URL: postgres.url,
+      CATALOGUE_ALLOW: '127.0.0.1',
       WALLET_CATALOGUE_URL: `http://127.0.0.1:${catalogue}/v2/`,
     });
     // Its port is known only once it runs: what stands before it is what the wallet asks.
@@ -68,7 +69,10 @@ describe('services that an agent finds', () => {
         {
           'GET /weather/:city': {
             accepts: {
-              ...{ scheme: 'exact', network, payTo, maxTimeoutSeconds: 300 },
+              scheme: 'exact',
+              network,
+              payTo,
+              maxTimeoutSeconds: 300,
               price: { amount: PRICE.toString(), asset: usd, extra },
             },
             description: HOSTILE,
@@ -103,7 +107,9 @@ describe('services that an agent finds', () => {
     // One purchase puts the seller into the catalogue.
     const url = `${origin}/weather/berlin?unit=celsius`;
     const first = await agent.call('payment_pay', {
-      ...{ url, maxAmount: '1', intentId: `first-${transport}` },
+      url,
+      maxAmount: '1',
+      intentId: `first-${transport}`,
     });
     expect(first.data).toMatchObject({ status: 'paid' });
     const search = () => agent.call('service_search', { query: 'weather', limit: 5 });
@@ -115,7 +121,11 @@ describe('services that an agent finds', () => {
     const found = await search();
     const [service] = found.data['services'] as readonly Facts[];
     expect(service).toMatchObject({
-      ...{ resource: `${origin}/weather/:city`, type: 'http', call: 'GET', payTo, otherPayees: 0 },
+      resource: `${origin}/weather/:city`,
+      type: 'http',
+      call: 'GET',
+      payTo,
+      otherPayees: 0,
       prices: [{ atomic: `${PRICE}`, decimal: '0.25', symbol: 'SUSD', isPayable: true }],
     });
     for (const unsafe of ['](', '\u202E', '\u0007', '<b>'])

@@ -107,14 +107,19 @@ describe('signing in to the wallet', () => {
       const userCode = String(body['user_code']);
       const [, secret] = String(body['code']).split('.');
       const asked = await wallets.post('/v1/approve/nonce', {
-        ...{ code: userCode, address: owner.address },
+        code: userCode,
+        address: owner.address,
       });
       expect(JSON.stringify([body['auth_url'], body['authUrl'], asked.body])).not.toContain(secret);
       const [other] = await Promise.all([wallets.post('/v1/init', 'true')]);
       const otherSecret = String(other.body['code']).split('.')[1] ?? '';
       const guesses = [
-        ...[userCode, `${userCode}.`, `${userCode}.${userCode}`, `.${String(secret)}`],
-        ...[`${userCode}.${'A'.repeat(43)}`, `${userCode}.${otherSecret}`],
+        userCode,
+        `${userCode}.`,
+        `${userCode}.${userCode}`,
+        `.${String(secret)}`,
+        `${userCode}.${'A'.repeat(43)}`,
+        `${userCode}.${otherSecret}`,
         String(asked.body['nonce']),
       ];
       const tryAll = async (): Promise<void> => {

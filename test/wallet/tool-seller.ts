@@ -166,13 +166,19 @@ export class ToolSeller {
 
   #demand(amount: bigint): CallToolResult {
     const requirements: PaymentRequirements = {
-      ...{ scheme: 'exact', network: `eip155:${this.world.chainId}`, amount: `${amount}` },
-      ...{ asset: this.world.usd, payTo: this.payTo, maxTimeoutSeconds: 60 },
+      scheme: 'exact',
+      network: `eip155:${this.world.chainId}`,
+      amount: `${amount}`,
+      asset: this.world.usd,
+      payTo: this.payTo,
+      maxTimeoutSeconds: 60,
       extra: { name: USD_NAME, version: USD_VERSION },
     };
     const required = {
-      ...{ x402Version: 2, error: 'Payment required to access this tool' },
-      ...{ resource: { url: 'mcp://tool/forecast' }, accepts: [requirements] },
+      x402Version: 2,
+      error: 'Payment required to access this tool',
+      resource: { url: 'mcp://tool/forecast' },
+      accepts: [requirements],
     };
     return { isError: true, structuredContent: required, ...text(JSON.stringify(required)) };
   }

@@ -39,7 +39,9 @@ export class MemoryProbes implements ProbeBook {
       }
       const host = hostOf(listing.resource);
       const kept = this.#hosts.get(host) ?? {
-        ...{ visitedAt: -Infinity, dueAt: Infinity, robots: undefined },
+        visitedAt: -Infinity,
+        dueAt: Infinity,
+        robots: undefined,
       };
       kept.dueAt = Math.min(kept.dueAt, Math.max(at, kept.visitedAt + HOST_PAUSE_MS));
       this.#hosts.set(host, kept);

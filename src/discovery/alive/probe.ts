@@ -16,7 +16,12 @@ import { isJsonObject, readAddress } from '../../protocol/payment/wire-values.js
  * - `not_probed`: asking could do something, so that it is not done.
  */
 export const PROBE_STATES = [
-  ...['alive', 'wrong_payee', 'not_402', 'unreachable', 'robots', 'not_probed'],
+  'alive',
+  'wrong_payee',
+  'not_402',
+  'unreachable',
+  'robots',
+  'not_probed',
 ] as const;
 export type ProbeState = (typeof PROBE_STATES)[number];
 

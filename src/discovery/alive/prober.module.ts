@@ -19,7 +19,10 @@ import { ROBOTS_MAX_BYTES } from './robots.js';
 const DATABASE = Symbol('PROBER_DATABASE');
 /** Its own, so that nobody who learns or rates waits for sellers. */
 const PROBING: ConnectionUse = {
-  ...{ name: 'x402-catalogue-prober', most: 2, connectMs: 3000, statementMs: 10_000 },
+  name: 'x402-catalogue-prober',
+  most: 2,
+  connectMs: 3000,
+  statementMs: 10_000,
 };
 /** Of all headers of an answer: terms stand in one, and some are longer than a client takes. */
 const HEADERS_MAX_BYTES = 65_536;
@@ -35,10 +38,13 @@ function startedProber({ config, database, counted, logger }: ProberModuleParts)
   const { url, allow } = config.history?.catalogue ?? { url: undefined, allow: new Set<string>() };
   const site = url === undefined ? '' : ` (+${new URL(url).href})`;
   const prober = new Prober({
-    ...{ book: new PostgresProbes(database.db), clock: systemClock },
+    book: new PostgresProbes(database.db),
+    clock: systemClock,
     fetcher: new SafeFetch({
-      ...{ userAgent: `${PRODUCT}/1.0${site}`, allow },
-      ...{ maxBytes: ROBOTS_MAX_BYTES, maxHeaderBytes: HEADERS_MAX_BYTES },
+      userAgent: `${PRODUCT}/1.0${site}`,
+      allow,
+      maxBytes: ROBOTS_MAX_BYTES,
+      maxHeaderBytes: HEADERS_MAX_BYTES,
     }),
     observer: fanOut([proberLog(logger), counted], (method, error) => {
       logger.error({ method, err: error }, 'an observer of probes failed');

@@ -48,7 +48,8 @@ describe('the prober', () => {
 
   const proberOf = (book: MemoryProbes): Prober =>
     new Prober({
-      ...{ book, clock },
+      book,
+      clock,
       fetcher: {
         fetch: (wanted, signal, allows) => {
           asked.push(wanted);
@@ -56,13 +57,11 @@ describe('the prober', () => {
           const answer = answers[wanted.url] ?? absent;
           const mayFollow = allows ?? (() => true);
           return Promise.resolve().then(() => ({
-            ...{
-              url: wanted.url,
-              status: 200,
-              headers: {},
-              body: Buffer.alloc(0),
-              isCutOff: false,
-            },
+            url: wanted.url,
+            status: 200,
+            headers: {},
+            body: Buffer.alloc(0),
+            isCutOff: false,
             ...answer(wanted, mayFollow),
           }));
         },
@@ -141,8 +140,10 @@ describe('the prober', () => {
       [ROBOTS]: () => text(robots),
       [PAGE]: (_, mayFollow) => {
         const places = [
-          ...['http://shop.example.com/weather', 'https://shop.example.com/private/a'],
-          ...['https://www.shop.example.com/weather', 'http://169.254.169.254/'],
+          'http://shop.example.com/weather',
+          'https://shop.example.com/private/a',
+          'https://www.shop.example.com/weather',
+          'http://169.254.169.254/',
         ];
         followed = places.map((place) => mayFollow(new URL(place)));
         return sells;

@@ -50,7 +50,7 @@ export function probesContract(name: string, make: () => Promise<ProbesUnderTest
           .flat()
           .map(({ host }) => host)
           .sort(),
-      ).toEqual([...['other.example.com', 'shop.example.com']]);
+      ).toEqual(['other.example.com', 'shop.example.com']);
       const visit = given.flat().find(({ host }) => host === 'shop.example.com');
       expect(visit).toMatchObject({
         robots: undefined,
@@ -131,7 +131,9 @@ export function probesContract(name: string, make: () => Promise<ProbesUnderTest
       const [second] = await take(NOON + HOUR);
       await finish(second, 'unreachable', NOON + HOUR, NOON + 9 * HOUR);
       expect((await entries())[0]?.probe).toEqual({
-        ...{ state: 'unreachable', status: undefined, at: new Date(NOON + HOUR) },
+        state: 'unreachable',
+        status: undefined,
+        at: new Date(NOON + HOUR),
       });
       expect(await entries(new Date(0))).toEqual([]);
     });
@@ -142,7 +144,8 @@ export function probesContract(name: string, make: () => Promise<ProbesUnderTest
       const [visit] = await take();
       if (visit === undefined) throw new Error('nothing was taken');
       const robots = {
-        ...{ origin: 'https://shop.example.com', readAt: new Date(NOON) },
+        origin: 'https://shop.example.com',
+        readAt: new Date(NOON),
         robots: [{ allow: false, pattern: '/\0\uD800*$' }],
       };
       const probe = { state: 'robots', status: undefined, at: new Date(NOON) } as const;

@@ -7,7 +7,8 @@ export const PROBE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   DiscoveredProbe: objectSchema(
     {
       state: {
-        ...{ type: 'string', enum: [...PROBE_STATES] },
+        type: 'string',
+        enum: [...PROBE_STATES],
         description: 'What asking for it without a payment has shown.',
       },
       status: { type: 'integer', description: 'Of HTTP, where there was an answer.' },
@@ -19,6 +20,7 @@ export const PROBE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 
 /** A filter of lists. */
 export const ALIVE: JsonObject = {
-  ...{ type: 'string', enum: ['true'] },
+  type: 'string',
+  enum: ['true'],
   description: 'Only what was seen alive in the last seven days.',
 };

@@ -25,7 +25,10 @@ describe('the catalogue, asked', () => {
 
   const over = (reader: CatalogueReader | undefined): Discovery =>
     new Discovery({
-      ...{ reader, allow: new Set(['127.0.0.1']), expiryMs: 30 * DAY_MS, now: () => NOON + DAY_MS },
+      reader,
+      allow: new Set(['127.0.0.1']),
+      expiryMs: 30 * DAY_MS,
+      now: () => NOON + DAY_MS,
     });
   const list = async (query: object, version: 1 | 2 = 2) =>
     (await discovery.list(query, version)) as unknown as Listed;
@@ -49,17 +52,24 @@ describe('the catalogue, asked', () => {
       x402Version: 2,
       items: [
         {
-          ...{ resource: RESOURCE, type: 'http', x402Version: 2, method: 'GET' },
+          resource: RESOURCE,
+          type: 'http',
+          x402Version: 2,
+          method: 'GET',
           accepts: [
             {
-              ...{ scheme: 'exact', network: 'eip155:56', amount: '1000' },
+              scheme: 'exact',
+              network: 'eip155:56',
+              amount: '1000',
               asset: expect.stringMatching(new RegExp(TOKEN, 'i')),
               payTo: expect.stringMatching(new RegExp(PAYEE, 'i')),
-              ...{ maxTimeoutSeconds: 300, extra: { name: 'USD', version: '2' } },
+              maxTimeoutSeconds: 300,
+              extra: { name: 'USD', version: '2' },
             },
           ],
           lastUpdated: new Date(NOON + 1000).toISOString(),
-          ...{ description: 'Weather', tags: ['weather'] },
+          description: 'Weather',
+          tags: ['weather'],
           extensions: { bazaar: { info: { input: { type: 'http', method: 'GET' } } } },
           discoveryInfo: { input: { type: 'http', method: 'GET' } },
           network: 'eip155:56',
@@ -81,11 +91,18 @@ describe('the catalogue, asked', () => {
     const { items } = await list({}, 1);
     expect(items).toMatchObject([
       {
-        ...{ resource: at('v1'), type: 'http', x402Version: 1 },
+        resource: at('v1'),
+        type: 'http',
+        x402Version: 1,
         accepts: [
           {
-            ...{ scheme: 'exact', network: 'bsc', maxAmountRequired: '1000' },
-            ...{ resource: at('v1'), description: '', mimeType: '', maxTimeoutSeconds: 300 },
+            scheme: 'exact',
+            network: 'bsc',
+            maxAmountRequired: '1000',
+            resource: at('v1'),
+            description: '',
+            mimeType: '',
+            maxTimeoutSeconds: 300,
             outputSchema: { input: { type: 'http' }, output: { celsius: 7 } },
           },
         ],
@@ -146,14 +163,18 @@ describe('the catalogue, asked', () => {
     await catalogue.learn([aLesson(), aLesson({}, { payTo: OTHER_PAYEE, chainId: 97 })]);
     const counts = await Promise.all(
       [
-        ...[{ network: 'bsc' }, { network: 'eip155:56' }, { network: 'eip155:1' }],
-        ...[{ payTo: PAYEE.toUpperCase().replace('X', 'x') }, { scheme: 'exact' }],
-        ...[{ scheme: 'unheard-of' }, { extensions: 'bazaar' }, { extensions: 'other' }],
-        ...[
-          { asset: TOKEN, maxPrice: '999' },
-          { asset: TOKEN, maxPrice: '1000' },
-        ],
-        ...[{ type: 'mcp' }, { curatedOnly: 'true' }],
+        { network: 'bsc' },
+        { network: 'eip155:56' },
+        { network: 'eip155:1' },
+        { payTo: PAYEE.toUpperCase().replace('X', 'x') },
+        { scheme: 'exact' },
+        { scheme: 'unheard-of' },
+        { extensions: 'bazaar' },
+        { extensions: 'other' },
+        { asset: TOKEN, maxPrice: '999' },
+        { asset: TOKEN, maxPrice: '1000' },
+        { type: 'mcp' },
+        { curatedOnly: 'true' },
       ].map(async (query) => (await list(query)).pagination['total']),
     );
     expect(counts).toEqual([1, 1, 0, 1, 2, 0, 2, 0, 0, 2, 0, 2]);
@@ -187,12 +208,16 @@ describe('the catalogue, asked', () => {
       readonly pagination: { readonly cursor: string };
     };
     expect(found).toMatchObject({
-      ...{ x402Version: 2, resources: [{ resource: at('a') }], partialResults: false },
-      ...{ searchMethod: 'text', pagination: { limit: 1, cursor: expect.any(String) } },
+      x402Version: 2,
+      resources: [{ resource: at('a') }],
+      partialResults: false,
+      searchMethod: 'text',
+      pagination: { limit: 1, cursor: expect.any(String) },
     });
     const { cursor } = found.pagination;
     expect(await discovery.search({ query: 'weather', limit: '1', cursor }, 2)).toMatchObject({
-      ...{ resources: [{ resource: at('b') }], pagination: { limit: 1, cursor: null } },
+      resources: [{ resource: at('b') }],
+      pagination: { limit: 1, cursor: null },
     });
     expect((await discovery.search({}, 2))['resources']).toHaveLength(3);
     for (const query of [{ query: 'x'.repeat(401) }, { query: 'a\0b' }, { cursor: 'bzk5OTk5' }]) {
@@ -203,7 +228,8 @@ describe('the catalogue, asked', () => {
   it('knows the entries of a payee', async () => {
     await catalogue.learn([aLesson(), aLesson({}, { payTo: OTHER_PAYEE })]);
     expect(await discovery.merchant({ payTo: PAYEE }, 2)).toMatchObject({
-      ...{ payTo: PAYEE, resources: [{ resource: RESOURCE, otherPayees: 1 }] },
+      payTo: PAYEE,
+      resources: [{ resource: RESOURCE, otherPayees: 1 }],
       pagination: { limit: 20, offset: 0, total: 1 },
     });
     await expect(discovery.merchant({}, 2)).rejects.toThrow('payTo: ');
@@ -216,11 +242,19 @@ describe('the catalogue, asked', () => {
     it('is told of what is listed, with any query and in any spelling', async () => {
       await catalogue.learn([aLesson()]);
       expect(await discovery.status({ resource: 'HTTPS://Shop.example.com/weather?a=b' })).toEqual({
-        ...{ resource: RESOURCE, listed: true, code: 'listed', message: expect.any(String) },
+        resource: RESOURCE,
+        listed: true,
+        code: 'listed',
+        message: expect.any(String),
         known: [
           {
-            ...{ payTo: PAYEE, network: 'eip155:56', resource: RESOURCE, call: 'GET' },
-            ...{ listed: true, code: 'listed', message: expect.any(String) },
+            payTo: PAYEE,
+            network: 'eip155:56',
+            resource: RESOURCE,
+            call: 'GET',
+            listed: true,
+            code: 'listed',
+            message: expect.any(String),
             at: new Date(NOON + 1000).toISOString(),
           },
         ],

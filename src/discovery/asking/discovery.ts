@@ -65,7 +65,9 @@ export class Discovery {
     const { payTo, ...asked } = readMerchant(query);
     const { entries, ...rest } = await this.#page(asked, version);
     return {
-      ...{ x402Version: version, payTo, resources: entries.map(itemOf) },
+      x402Version: version,
+      payTo,
+      resources: entries.map(itemOf),
       pagination: paginationOf(asked, rest),
     };
   }
@@ -127,7 +129,9 @@ export class Discovery {
 
   #filterOf({ isAlive, ...filter }: AskedFilter, version: AskedVersion): CatalogueFilter {
     return {
-      ...{ ...filter, since: this.#since, ...(version === 1 && { x402Version: 1 as const }) },
+      ...filter,
+      since: this.#since,
+      ...(version === 1 && { x402Version: 1 as const }),
       ...(isAlive && { aliveSince: new Date(this.parts.now() - ALIVE_MS) }),
     };
   }
@@ -146,11 +150,18 @@ function paginationOf(
 
 function standing(resource: string, code: ListingCode, found: readonly Standing[]): Answer {
   return {
-    ...{ resource, listed: code === 'listed', code, message: MEANINGS[code] },
+    resource,
+    listed: code === 'listed',
+    code,
+    message: MEANINGS[code],
     known: found.map((one) => ({
-      ...{ payTo: one.payTo satisfies Address, network: caip2Of(one.chainId) },
-      ...{ resource: one.resource, ...(one.call !== undefined && { call: one.call }) },
-      ...{ listed: one.code === 'listed', code: one.code, message: MEANINGS[one.code] },
+      payTo: one.payTo satisfies Address,
+      network: caip2Of(one.chainId),
+      resource: one.resource,
+      ...(one.call !== undefined && { call: one.call }),
+      listed: one.code === 'listed',
+      code: one.code,
+      message: MEANINGS[one.code],
       ...(one.path !== undefined && { path: one.path }),
       at: one.at.toISOString(),
       ...(one.probe !== undefined && { probe: shownProbe(one.probe) }),

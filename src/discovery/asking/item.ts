@@ -23,7 +23,9 @@ function written(entry: CatalogueEntry): Item {
   const { listing, chainId, payTo } = entry;
   const { type, x402Version, resource, bazaar } = listing;
   return {
-    ...{ resource, type, x402Version },
+    resource,
+    type,
+    x402Version,
     accepts: entry.offers.map((offer) =>
       x402Version === 1 ? offerOfV1(offer, entry) : offerOfV2(offer, entry),
     ),
@@ -31,7 +33,8 @@ function written(entry: CatalogueEntry): Item {
     ...wordsOf(listing),
     extensions: { bazaar },
     discoveryInfo: bazaar.info,
-    ...{ network: caip2Of(chainId), payTo: checksumAddress(payTo) },
+    network: caip2Of(chainId),
+    payTo: checksumAddress(payTo),
     firstPaid: entry.firstPaidAt.toISOString(),
     // Several that are paid for one place: who sells there is not shown by a payment.
     otherPayees: entry.otherPayees,
@@ -79,8 +82,11 @@ const TIMEOUT = 60;
 
 function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
   return {
-    ...{ scheme, network: caip2Of(entry.chainId), amount },
-    ...{ asset: checksumAddress(asset), payTo: checksumAddress(entry.payTo) },
+    scheme,
+    network: caip2Of(entry.chainId),
+    amount,
+    asset: checksumAddress(asset),
+    payTo: checksumAddress(entry.payTo),
     maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
     extra: offer.extra ?? {},
   };
@@ -90,10 +96,14 @@ function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: Cata
   const { chainId, payTo, listing } = entry;
   const { input, output } = listing.bazaar.info;
   return {
-    ...{ scheme, network: v1NameOf(chainId) ?? caip2Of(chainId), maxAmountRequired: amount },
-    ...{ resource: listing.resource, description: listing.description ?? '' },
+    scheme,
+    network: v1NameOf(chainId) ?? caip2Of(chainId),
+    maxAmountRequired: amount,
+    resource: listing.resource,
+    description: listing.description ?? '',
     mimeType: listing.mimeType ?? '',
-    ...{ payTo: checksumAddress(payTo), asset: checksumAddress(asset) },
+    payTo: checksumAddress(payTo),
+    asset: checksumAddress(asset),
     maxTimeoutSeconds: offer.maxTimeoutSeconds ?? TIMEOUT,
     outputSchema: { input, ...(output !== undefined && { output: exampleOf(output) }) },
     extra: offer.extra ?? {},

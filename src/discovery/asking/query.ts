@@ -136,7 +136,12 @@ function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | un
   if (extensions !== undefined && extensions !== BAZAAR) return undefined;
   if (scheme !== undefined && !isSchemeName(scheme)) return undefined;
   return {
-    ...{ type, payTo, chainId, asset, scheme, maxAmount: maxPrice },
+    type,
+    payTo,
+    chainId,
+    asset,
+    scheme,
+    maxAmount: maxPrice,
     isAlive: alive !== undefined,
   };
 }

@@ -14,7 +14,10 @@ describe('a declaration, asked about beforehand', () => {
   it('of the stock library would be listed', () => {
     const extensions = declareDiscoveryExtension({ input: { city: 'berlin' } });
     expect(of({ x402Version: 2, resource, accepts: [offer], extensions })).toMatchObject({
-      ...{ valid: true, code: 'would_be_listed', x402Version: 2, notes: ['method_assumed'] },
+      valid: true,
+      code: 'would_be_listed',
+      x402Version: 2,
+      notes: ['method_assumed'],
       listing: { resource: 'https://shop.example.com/a', method: 'GET' },
     });
   });
@@ -26,7 +29,9 @@ describe('a declaration, asked about beforehand', () => {
     ];
     expect(of({ x402Version: 1, accepts })).toMatchObject({ valid: true, x402Version: 1 });
     expect(of({ x402Version: 1, accepts: accepts.slice(0, 1) })).toMatchObject({
-      ...{ valid: false, code: 'resource_invalid', path: 'accepts[0].resource' },
+      valid: false,
+      code: 'resource_invalid',
+      path: 'accepts[0].resource',
     });
     expect(of({ x402Version: 1, accepts: [offer] })).toMatchObject({ code: 'not_declared' });
   });
@@ -34,7 +39,10 @@ describe('a declaration, asked about beforehand', () => {
   it('is told the field that is wrong', () => {
     const wrong = { bazaar: { info: { input: { ...input, method: 'TRACE' } } } };
     expect(of({ x402Version: 2, resource, accepts: [offer], extensions: wrong })).toEqual({
-      ...{ valid: false, code: 'input_method', message: expect.any(String), x402Version: 2 },
+      valid: false,
+      code: 'input_method',
+      message: expect.any(String),
+      x402Version: 2,
       path: 'extensions.bazaar.info.input.method',
       expected: 'GET, HEAD, DELETE, POST, PUT or PATCH',
     });
@@ -44,13 +52,17 @@ describe('a declaration, asked about beforehand', () => {
     const extensions = { bazaar: { info: { input } } };
     const other = { ...offer, asset: `0x${'ee'.repeat(20)}` };
     expect(of({ x402Version: 2, resource, accepts: [other], extensions })).toMatchObject({
-      ...{ valid: false, code: 'asset_not_known', path: 'accepts[0].asset' },
+      valid: false,
+      code: 'asset_not_known',
+      path: 'accepts[0].asset',
     });
     expect(of({ x402Version: 2, resource, accepts: [other, offer], extensions })).toMatchObject({
       valid: true,
     });
     expect(of({ x402Version: 2, resource, accepts: [], extensions })).toMatchObject({
-      ...{ valid: false, code: 'asset_not_known', path: 'accepts' },
+      valid: false,
+      code: 'asset_not_known',
+      path: 'accepts',
     });
   });
 

@@ -62,7 +62,11 @@ function answerOf(
   assets: readonly (string | undefined)[],
 ): Answer {
   const said = (code: ListingCode, more: Answer = {}): Answer => ({
-    ...{ valid: code === 'would_be_listed', code, message: MEANINGS[code], x402Version, ...more },
+    valid: code === 'would_be_listed',
+    code,
+    message: MEANINGS[code],
+    x402Version,
+    ...more,
   });
   if (read.kind === 'none') return said('not_declared');
   if (read.kind === 'fault') {

@@ -77,7 +77,9 @@ describe('what a settle request declares', () => {
     });
     for (const result of ['success', 'pending', 'accepted'] as const) {
       expect(await told(one, result)).toEqual({
-        ...{ status: 'processing', code: 'awaiting_outcome', status_url: '/discovery/status' },
+        status: 'processing',
+        code: 'awaiting_outcome',
+        status_url: '/discovery/status',
       });
     }
     expect(await told(one, 'failure')).toMatchObject({ status: 'rejected', code: 'not_settled' });
@@ -106,7 +108,9 @@ describe('what a settle request declares', () => {
     const one = carried(BAD);
     one?.beforeClaim(REF);
     const wrong = {
-      ...{ status: 'rejected', code: 'resource_scheme', path: 'paymentPayload.resource.url' },
+      status: 'rejected',
+      code: 'resource_scheme',
+      path: 'paymentPayload.resource.url',
       rejectedReason: expect.stringMatching(/^resource_scheme: /),
     };
     for (const result of ['success', 'failure'] as const) {
@@ -114,7 +118,8 @@ describe('what a settle request declares', () => {
     }
     // Whoever asks later is told the same.
     expect(JSON.parse(noted[0]?.content ?? '')).toEqual({
-      ...{ code: 'resource_scheme', path: 'paymentPayload.resource.url' },
+      code: 'resource_scheme',
+      path: 'paymentPayload.resource.url',
     });
   });
 
@@ -146,7 +151,10 @@ describe('what a settle request declares', () => {
       expect(await told(one, 'failure')).toMatchObject({ code: 'not_settled' });
     }
     expect(asked[0]).toEqual({
-      ...{ chainId: 56, payTo: PAYEE, type: 'http', call: 'GET' },
+      chainId: 56,
+      payTo: PAYEE,
+      type: 'http',
+      call: 'GET',
       resource: 'https://shop.example.com/a',
     });
     carried(BAD);

@@ -14,7 +14,8 @@ export function extensionResponses(code: ListingCode, path: string | undefined):
   const response = OPEN.has(code)
     ? { status: 'processing', code, status_url: '/discovery/status' }
     : {
-        ...{ status: 'rejected', code },
+        status: 'rejected',
+        code,
         ...(path !== undefined && { path }),
         rejectedReason: `${code}: ${MEANINGS[code]}`,
       };

@@ -6,7 +6,11 @@ import { entryIdNamed } from '../postgres/entry-rows.js';
 import { KnownRefusals, type StandingRefusals } from './known-refusals.js';
 
 const ENTRY: EntryName = {
-  ...{ chainId: 56, payTo: PAYEE, type: 'http', resource: RESOURCE, call: 'GET' },
+  chainId: 56,
+  payTo: PAYEE,
+  type: 'http',
+  resource: RESOURCE,
+  call: 'GET',
 };
 
 describe('what is known of entries that no payment lists', () => {
@@ -30,7 +34,8 @@ describe('what is known of entries that no payment lists', () => {
         reads += 1;
         return read();
       },
-      ...{ clock, onTrouble: (error) => trouble.push(error) },
+      clock,
+      onTrouble: (error) => trouble.push(error),
     });
   });
 

@@ -60,7 +60,8 @@ describe('the catalogue learns', () => {
           return Promise.resolve();
         },
       },
-      ...{ chainIds: [56], expiryMs: 30 * DAY_MS },
+      chainIds: [56],
+      expiryMs: 30 * DAY_MS,
       observer: {
         learnt: (_, learnt) => told.push(learnt),
         troubled: () => told.push('troubled'),

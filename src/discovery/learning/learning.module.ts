@@ -47,7 +47,8 @@ const RATER = provide(
     const { writing } = databases;
     if (writing === undefined) throw new Error('there is no database for a catalogue');
     const rater = new Rater({
-      ...{ calls: new PostgresCalls(writing.db), clock: systemClock },
+      calls: new PostgresCalls(writing.db),
+      clock: systemClock,
       observer: qualityLog(logger),
     });
     rater.start();
@@ -70,7 +71,8 @@ const FIGURES = provide(
     return new CatalogueFigures({
       count: (since) => countCatalogue(writing.db, since),
       expiryMs: config.history?.catalogue?.expiryMs ?? 0,
-      ...{ learner, clock: systemClock },
+      learner,
+      clock: systemClock,
     });
   },
 );
@@ -86,7 +88,10 @@ function startedLearner({ config, notes, databases, logger }: LearnerModuleParts
     throw new Error('there is no database for a catalogue');
   }
   const learner = new Learner({
-    ...{ notes, chainIds: ledgerChainIds, expiryMs: catalogue.expiryMs, clock: systemClock },
+    notes,
+    chainIds: ledgerChainIds,
+    expiryMs: catalogue.expiryMs,
+    clock: systemClock,
     catalogue: new PostgresCatalogue(writing.db, catalogue),
     calls: new PostgresCalls(writing.db),
     observer: catalogueLog(logger),

@@ -23,7 +23,8 @@ describe('figures of the catalogue', () => {
         return answer();
       },
       learner: { lags: () => new Map([[56, 200]]) },
-      ...{ expiryMs: 1000, clock },
+      expiryMs: 1000,
+      clock,
     });
   });
 

@@ -95,8 +95,15 @@ export class MemoryModeration implements ModerationStore {
       .map(({ chainId, payTo, listing, firstPaidAt, lastPaidAt, otherPayees, position }) => {
         const host = hostOf(listing.resource);
         return {
-          ...{ id: position.id, chainId, payTo, host, listing, firstPaidAt, lastPaidAt },
-          ...{ otherPayees, denials: this.#denialsOf([`host:${host}`, `payee:${payTo}`]) },
+          id: position.id,
+          chainId,
+          payTo,
+          host,
+          listing,
+          firstPaidAt,
+          lastPaidAt,
+          otherPayees,
+          denials: this.#denialsOf([`host:${host}`, `payee:${payTo}`]),
         };
       });
   }

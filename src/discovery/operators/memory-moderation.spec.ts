@@ -6,7 +6,9 @@ moderationContract('in memory', () => {
   const catalogue = new MemoryCatalogue();
   const store = new MemoryModeration(catalogue);
   return Promise.resolve({
-    ...{ store, writer: catalogue, reader: catalogue },
+    store,
+    writer: catalogue,
+    reader: catalogue,
     audit: () => Promise.resolve(store.audit),
   });
 });

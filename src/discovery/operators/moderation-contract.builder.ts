@@ -43,7 +43,10 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
       expect(await shown()).toBe(1);
       expect(await learn(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
       expect((await entries({ host: HOST }))[0]).toMatchObject({
-        ...{ chainId: 56, payTo: PAYEE, host: HOST, listing: { resource: RESOURCE } },
+        chainId: 56,
+        payTo: PAYEE,
+        host: HOST,
+        listing: { resource: RESOURCE },
         denials: [aDenial()],
       });
       expect(await one.store.allow(aDenial({ reason: 'a mistake' }))).toBe('allowed');
@@ -135,11 +138,18 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
 
 function aDenial(more: Partial<Denial> = {}): Denial {
   return {
-    ...{ kind: 'host', value: HOST, reason: 'spam', by: 'night-shift', at: new Date(NOON) },
+    kind: 'host',
+    value: HOST,
+    reason: 'spam',
+    by: 'night-shift',
+    at: new Date(NOON),
     ...more,
   };
 }
 
 const noted = (action: string, reason: string): Noted => ({
-  ...{ by: 'night-shift', action, subject: `host:${HOST}`, reason },
+  by: 'night-shift',
+  action,
+  subject: `host:${HOST}`,
+  reason,
 });

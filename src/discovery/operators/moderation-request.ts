@@ -38,8 +38,11 @@ const kind = z.enum(['payee', 'host'], { error: 'must be payee or host' });
 const entryId = z.string().regex(/^[0-9a-f]{64}$/, 'must be `next` of the page before');
 
 export const ENTRIES_QUERY = z.strictObject({
-  ...{ text: words.optional(), payTo: address.optional(), host: hostQuery.optional() },
-  ...{ limit, after: entryId.optional() },
+  text: words.optional(),
+  payTo: address.optional(),
+  host: hostQuery.optional(),
+  limit,
+  after: entryId.optional(),
 });
 
 export const DENIALS_QUERY = z.strictObject({

@@ -18,7 +18,10 @@ const CONNECTED = Symbol('MODERATION_DATABASE');
 
 /** Connections of their own: whatever operators look for delays no buyer. */
 const MODERATING: ConnectionUse = {
-  ...{ name: 'x402-moderation', most: 2, connectMs: 1000, statementMs: 5000 },
+  name: 'x402-moderation',
+  most: 2,
+  connectMs: 1000,
+  statementMs: 5000,
 };
 
 /** What operators see of the catalogue and do with it. */

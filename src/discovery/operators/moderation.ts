@@ -87,8 +87,14 @@ export class Moderation {
     return {
       ...entry,
       state: denials.length > 0 ? 'denied' : isExpired ? 'expired' : 'listed',
-      ...{ network: caip2Of(chainId), type, resource, call: toolName ?? method ?? '' },
-      ...{ serviceName, description, lastPaidAt, denials },
+      network: caip2Of(chainId),
+      type,
+      resource,
+      call: toolName ?? method ?? '',
+      serviceName,
+      description,
+      lastPaidAt,
+      denials,
     };
   }
 }

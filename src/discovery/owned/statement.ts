@@ -115,12 +115,21 @@ export function readStatement(body: unknown, catalogueUrl: string): SignedStatem
   const message = { ...said, payTo, issuedAt: BigInt(issuedAt), until: BigInt(until) };
   return {
     statement: {
-      ...{ chainId, payTo, type, resource, call, action, words, issuedAt: issuedAt * 1000 },
+      chainId,
+      payTo,
+      type,
+      resource,
+      call,
+      action,
+      words,
+      issuedAt: issuedAt * 1000,
       endsAt: until === 0 ? undefined : until * 1000,
     },
     digest: hashTypedData({
-      ...{ domain: statementDomain(catalogueUrl, chainId), types: STATEMENT_TYPES },
-      ...{ primaryType: 'CatalogueStatement', message },
+      domain: statementDomain(catalogueUrl, chainId),
+      types: STATEMENT_TYPES,
+      primaryType: 'CatalogueStatement',
+      message,
     }),
     signature: signature.toLowerCase() as Hex,
   };

@@ -28,8 +28,12 @@ export const STATEMENT_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       network: { ...text, description: '`eip155:56`' },
       statement: object(
         {
-          ...{ action: { type: 'string', enum: ['remove', 'correct', 'restore'] } },
-          ...{ payTo: address, type, resource: text, call: text, ...WORDS },
+          action: { type: 'string', enum: ['remove', 'correct', 'restore'] },
+          payTo: address,
+          type,
+          resource: text,
+          call: text,
+          ...WORDS,
           issuedAt: { ...count, description: 'Unix seconds, at most an hour ago.' },
           until: { ...count, description: 'Unix seconds; 0 for no end.' },
         },
@@ -42,8 +46,14 @@ export const STATEMENT_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   CatalogueStatementTaken: object(
     {
       code: { type: 'string', enum: ['removed', 'corrected', 'restored'] },
-      ...{ message: text, network: text, payTo: address, type, resource: text, call: text },
-      ...{ words: object(WORDS), until: time },
+      message: text,
+      network: text,
+      payTo: address,
+      type,
+      resource: text,
+      call: text,
+      words: object(WORDS),
+      until: time,
     },
     ['code', 'message', 'network', 'payTo', 'type', 'resource', 'call'],
   ),
@@ -65,14 +75,16 @@ export const statementOperation = (refusals: JsonObject): JsonObject => ({
   responses: {
     200: jsonAnswer('It was taken.', 'CatalogueStatementTaken', undefined, RATE),
     400: refusal('`invalid_statement`, `statement_expired` or `statement_early`.', [
-      ...['statement.until: is missing, or is not as docs/discovery.md says.', 'invalid_statement'],
+      'statement.until: is missing, or is not as docs/discovery.md says.',
+      'invalid_statement',
     ]),
     403: refusal('Not signed by its payee, for this catalogue and network.', [
-      ...['The signature is not of payTo over this statement, for this catalogue and network.'],
+      'The signature is not of payTo over this statement, for this catalogue and network.',
       'wrong_signer',
     ]),
     404: refusal('No such entry, or no statements are taken here: `statements_off`.', [
-      ...['There is no entry of this network, payTo, type, resource and call.', 'entry_unknown'],
+      'There is no entry of this network, payTo, type, resource and call.',
+      'entry_unknown',
     ]),
     ...refusals,
     409: refusal('It was taken before, or a later one was.', [
@@ -80,7 +92,8 @@ export const statementOperation = (refusals: JsonObject): JsonObject => ({
       'statement_used',
     ]),
     503: refusal('The catalogue or the network cannot be asked: bring it again.', [
-      ...['The catalogue cannot be asked now; ask again.', 'catalogue_unavailable'],
+      'The catalogue cannot be asked now; ask again.',
+      'catalogue_unavailable',
     ]),
   },
 });

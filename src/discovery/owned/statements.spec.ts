@@ -18,9 +18,18 @@ const stranger = privateKeyToAccount(generatePrivateKey());
 const payTo = payee.address.toLowerCase() as Hex;
 
 const SAID = {
-  ...{ action: 'remove', payTo: payee.address, type: 'http', resource: RESOURCE, call: 'GET' },
-  ...{ description: '', mimeType: '', serviceName: '', tags: [] as string[], iconUrl: '' },
-  ...{ issuedAt: NOW, until: 0 },
+  action: 'remove',
+  payTo: payee.address,
+  type: 'http',
+  resource: RESOURCE,
+  call: 'GET',
+  description: '',
+  mimeType: '',
+  serviceName: '',
+  tags: [] as string[],
+  iconUrl: '',
+  issuedAt: NOW,
+  until: 0,
 };
 
 describe('statements of payees', () => {
@@ -54,7 +63,9 @@ describe('statements of payees', () => {
   } as unknown as Pick<ChainRegistry, 'get'>;
   const over = (more: Partial<ConstructorParameters<typeof Statements>[0]>): Statements =>
     new Statements({
-      ...{ store: catalogue, catalogueUrl: HERE, now: () => NOON },
+      store: catalogue,
+      catalogueUrl: HERE,
+      now: () => NOON,
       isSignedBy: signedBy(chains, recoverSignerWithNoble),
       ...more,
     });
@@ -65,10 +76,13 @@ describe('statements of payees', () => {
   ) {
     const statement = { ...SAID, ...more };
     const signature = await by.signTypedData({
-      ...{ domain: statementDomain(at, chainId), types: STATEMENT_TYPES },
+      domain: statementDomain(at, chainId),
+      types: STATEMENT_TYPES,
       primaryType: 'CatalogueStatement',
       message: {
-        ...{ ...statement, payTo: statement.payTo, issuedAt: BigInt(statement.issuedAt) },
+        ...statement,
+        payTo: statement.payTo,
+        issuedAt: BigInt(statement.issuedAt),
         until: BigInt(statement.until),
       },
     });
@@ -80,7 +94,11 @@ describe('statements of payees', () => {
 
   it('takes an entry away for its payee, and for nobody else', async () => {
     expect(await statements.accept(await signed())).toMatchObject({
-      ...{ code: 'removed', network: 'eip155:56', payTo, resource: RESOURCE, call: 'GET' },
+      code: 'removed',
+      network: 'eip155:56',
+      payTo,
+      resource: RESOURCE,
+      call: 'GET',
     });
     expect(await listed()).toEqual([OTHER_PAYEE]);
   });
@@ -128,10 +146,12 @@ describe('statements of payees', () => {
 
   it('takes none that is old, from the future, or over', async () => {
     expect(await refused(await signed({ issuedAt: NOW - 3601 }))).toEqual([
-      ...[400, 'statement_expired'],
+      400,
+      'statement_expired',
     ]);
     expect(await refused(await signed({ issuedAt: NOW - 60, until: NOW }))).toEqual([
-      ...[400, 'statement_expired'],
+      400,
+      'statement_expired',
     ]);
     expect(await refused(await signed({ issuedAt: NOW + 301 }))).toEqual([400, 'statement_early']);
     expect(await refused(await signed({ until: NOW }))).toEqual([400, 'invalid_statement']);
@@ -169,7 +189,12 @@ describe('statements of payees', () => {
   it('refuses what is no statement, however large, without asking anybody', async () => {
     const good = await signed();
     const bad: readonly unknown[] = [
-      ...[null, [], 'remove', {}, { ...good, network: 'eip155:x' }, { ...good, signature: 'no' }],
+      null,
+      [],
+      'remove',
+      {},
+      { ...good, network: 'eip155:x' },
+      { ...good, signature: 'no' },
       { ...good, signature: `0x${'ab'.repeat(4097)}` },
       { ...good, statement: { ...good.statement, resource: 'x'.repeat(1_000_000) } },
       { ...good, statement: { ...good.statement, action: '__proto__' } },

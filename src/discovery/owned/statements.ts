@@ -74,7 +74,11 @@ export class Statements {
     const { chainId, payTo, type, resource, call, words, endsAt, action } = statement;
     return {
       ...DONE[action],
-      ...{ network: caip2Of(chainId), payTo, type, resource, call },
+      network: caip2Of(chainId),
+      payTo,
+      type,
+      resource,
+      call,
       ...(action === 'correct' && { words }),
       ...(endsAt !== undefined && { until: new Date(endsAt).toISOString() }),
     };

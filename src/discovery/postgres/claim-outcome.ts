@@ -27,7 +27,10 @@ export function outcomeOf(chainId: number, row: OutcomeRow): ClaimOutcome {
   if (scheme === null || asset === null || pay_to === null || amount === null) return 'over';
   return {
     chainId,
-    ...{ payTo: hexOf(pay_to), scheme, method: method ?? '', asset: hexOf(asset) },
+    payTo: hexOf(pay_to),
+    scheme,
+    method: method ?? '',
+    asset: hexOf(asset),
     amount: BigInt(amount),
     isWorthless: BigInt(row.settled_amount ?? amount) === 0n,
     claimedAt: claimed_at,

@@ -108,7 +108,9 @@ export class PostgresCalls implements CallWriter, CallReader {
         (is_paid && state !== 'foreign') || FAILED.has(state)
           ? [
               {
-                ...{ payer: hexOf(payer), isPaid: is_paid, claimedAt: claimed_at },
+                payer: hexOf(payer),
+                isPaid: is_paid,
+                claimedAt: claimed_at,
                 includedAt: included_at ?? undefined,
               },
             ]

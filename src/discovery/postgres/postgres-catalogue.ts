@@ -235,9 +235,16 @@ async function writeEntry(
   await transaction
     .insertInto('catalogue_entries')
     .values({
-      ...{ id, chain_id: paid.chainId, pay_to: bytesOf(paid.payTo), place: placeOf(listing) },
-      ...{ type: listing.type, resource: listing.resource, host: hostOf(listing.resource) },
-      ...{ ...said, first_paid_at: paid.paidAt, last_paid_at: paid.paidAt },
+      id,
+      chain_id: paid.chainId,
+      pay_to: bytesOf(paid.payTo),
+      place: placeOf(listing),
+      type: listing.type,
+      resource: listing.resource,
+      host: hostOf(listing.resource),
+      ...said,
+      first_paid_at: paid.paidAt,
+      last_paid_at: paid.paidAt,
     })
     .onConflict((conflict) =>
       conflict.column('id').doUpdateSet({

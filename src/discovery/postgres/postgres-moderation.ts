@@ -180,17 +180,26 @@ async function note(
   await transaction
     .insertInto('audit')
     .values({
-      ...{ id: randomUUID(), chain_id: null, happened_at: at, actor: by },
-      ...{ action, subject: `${kind}:${value}`, reason },
+      id: randomUUID(),
+      chain_id: null,
+      happened_at: at,
+      actor: by,
+      action,
+      subject: `${kind}:${value}`,
+      reason,
     })
     .execute();
 }
 
 function entryOf(row: EntryRow): ModeratedEntry {
   return {
-    ...{ id: row.id.toString('hex'), chainId: Number(row.chain_id), payTo: hexOf(row.pay_to) },
-    ...{ host: row.host, listing: JSON.parse(row.listing) as Listing },
-    ...{ firstPaidAt: row.first_paid_at, lastPaidAt: row.last_paid_at },
+    id: row.id.toString('hex'),
+    chainId: Number(row.chain_id),
+    payTo: hexOf(row.pay_to),
+    host: row.host,
+    listing: JSON.parse(row.listing) as Listing,
+    firstPaidAt: row.first_paid_at,
+    lastPaidAt: row.last_paid_at,
     otherPayees: Number(row.others),
     denials: (row.denials ?? []).map(denialOf),
   };

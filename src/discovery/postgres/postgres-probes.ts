@@ -141,7 +141,9 @@ function visitOf(row: TakenRow): Visit | undefined {
     host,
     robots: isKept ? { origin, readAt, robots: JSON.parse(robots) as Robots } : undefined,
     entry: {
-      ...{ id: row.id.toString('hex'), chainId: Number(row.chain_id), payTo: hexOf(row.pay_to) },
+      id: row.id.toString('hex'),
+      chainId: Number(row.chain_id),
+      payTo: hexOf(row.pay_to),
       listing: JSON.parse(row.listing) as Listing,
     },
   };

@@ -64,7 +64,9 @@ async function writeStatement(
   { chainId, payTo, resource, call, action, words, issuedAt, endsAt }: Statement,
 ): Promise<void> {
   const said = {
-    ...{ action, words: JSON.stringify(words), issued_at: new Date(issuedAt) },
+    action,
+    words: JSON.stringify(words),
+    issued_at: new Date(issuedAt),
     ends_at: endsAt === undefined ? null : new Date(endsAt),
   };
   await transaction

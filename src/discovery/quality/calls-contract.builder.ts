@@ -43,8 +43,11 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
     ): MadeSettlement => {
       made += 1;
       return {
-        ...{ id: idOf(`${made}`), payer, payTo, state: 'finalized' },
-        ...{ claimedAt: now - daysAgo * DAY_MS - HOUR_MS - made },
+        id: idOf(`${made}`),
+        payer,
+        payTo,
+        state: 'finalized',
+        claimedAt: now - daysAgo * DAY_MS - HOUR_MS - made,
         ...more,
       };
     };
@@ -88,15 +91,21 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
 
     it('counts what was paid, by whom, and how it went', async () => {
       await sell(
-        ...[call(who('1'), HONEST, 3), call(who('1'), HONEST, 1), call(who('2'), HONEST, 2)],
+        call(who('1'), HONEST, 3),
+        call(who('1'), HONEST, 1),
+        call(who('2'), HONEST, 2),
         call(who('2'), HONEST, 2, { state: 'reverted' }),
         call(who('2'), HONEST, 2, { state: 'withdrawn' }),
       );
       expect(await qualityOf(HONEST)).toBeUndefined();
       await rate();
       expect(await qualityOf(HONEST)).toMatchObject({
-        ...{ l30DaysTotalCalls: 3, l30DaysUniquePayers: 2, l30DaysRepeatPayers: 1 },
-        ...{ l30DaysExcludedCalls: 0, l30DaysSuccessRate: 0.75, l30DaysMedianSettleMs: SETTLE_MS },
+        l30DaysTotalCalls: 3,
+        l30DaysUniquePayers: 2,
+        l30DaysRepeatPayers: 1,
+        l30DaysExcludedCalls: 0,
+        l30DaysSuccessRate: 0.75,
+        l30DaysMedianSettleMs: SETTLE_MS,
         lastCalledAt: new Date(NOON - DAY_MS - HOUR_MS - 2 + SETTLE_MS).toISOString(),
       });
     });
@@ -119,7 +128,9 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
       now += 61_000;
       await rate();
       expect(await qualityOf(HONEST)).toMatchObject({
-        ...{ l30DaysTotalCalls: 1, l30DaysUniquePayers: 1, l30DaysSuccessRate: 1 },
+        l30DaysTotalCalls: 1,
+        l30DaysUniquePayers: 1,
+        l30DaysSuccessRate: 1,
       });
     });
 
@@ -156,12 +167,16 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
     it('does not count what a payee pays to itself, and whom it paid', async () => {
       await sell(
         // The payee paid 1, which paid 2, which bought and paid 3.
-        ...[call(RING, who('1'), 80), call(who('1'), who('2')), call(who('2'), who('3'))],
+        call(RING, who('1'), 80),
+        call(who('1'), who('2')),
+        call(who('2'), who('3')),
         ...[RING, who('1'), who('2'), who('3'), who('4')].map((payer) => call(payer, RING)),
       );
       await rate();
       expect(await qualityOf(RING)).toMatchObject({
-        ...{ l30DaysTotalCalls: 1, l30DaysUniquePayers: 1, l30DaysExcludedCalls: 4 },
+        l30DaysTotalCalls: 1,
+        l30DaysUniquePayers: 1,
+        l30DaysExcludedCalls: 4,
       });
     });
 

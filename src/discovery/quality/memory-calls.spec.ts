@@ -6,7 +6,8 @@ callsContract('in memory', () => {
   const catalogue = new MemoryCatalogue();
   const calls = new MemoryCalls(catalogue);
   return Promise.resolve({
-    ...{ catalogue, calls },
+    catalogue,
+    calls,
     settle: (settlements) => {
       for (const one of settlements) calls.settlements.set(one.id, one);
       return Promise.resolve();

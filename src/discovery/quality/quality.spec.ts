@@ -11,8 +11,11 @@ const PAYEE = payer(999);
 /** One purchase each of so many last days. */
 const callsOf = (n: number, days = 1, more: Partial<Call> = {}): readonly Call[] =>
   Array.from({ length: days }, (_, day) => ({
-    ...{ payer: payer(n), isPaid: true, claimedAt: new Date(NOON - day * DAY_MS) },
-    ...{ includedAt: new Date(NOON - day * DAY_MS), ...more },
+    payer: payer(n),
+    isPaid: true,
+    claimedAt: new Date(NOON - day * DAY_MS),
+    includedAt: new Date(NOON - day * DAY_MS),
+    ...more,
   }));
 const range = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, n) => from + n);
@@ -25,8 +28,11 @@ const score = (
 describe('quality', () => {
   it('of nothing is nothing', () => {
     expect(qualityOf([], new Set(), new Map(), NOON)).toEqual({
-      ...{ l30DaysTotalCalls: 0, l30DaysUniquePayers: 0, l30DaysRepeatPayers: 0 },
-      ...{ l30DaysExcludedCalls: 0, score: 0 },
+      l30DaysTotalCalls: 0,
+      l30DaysUniquePayers: 0,
+      l30DaysRepeatPayers: 0,
+      l30DaysExcludedCalls: 0,
+      score: 0,
     });
   });
 
@@ -74,8 +80,11 @@ describe('quality', () => {
     ];
     expect(score(calls, [], inRing)).toBe(0);
     expect(qualityOf(calls, new Set(inRing), new Map(), NOON)).toEqual({
-      ...{ l30DaysTotalCalls: 0, l30DaysUniquePayers: 0, l30DaysRepeatPayers: 0 },
-      ...{ l30DaysExcludedCalls: 96, score: 0 },
+      l30DaysTotalCalls: 0,
+      l30DaysUniquePayers: 0,
+      l30DaysRepeatPayers: 0,
+      l30DaysExcludedCalls: 96,
+      score: 0,
     });
   });
 

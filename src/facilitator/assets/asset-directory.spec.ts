@@ -17,7 +17,9 @@ const network = (knownTokens = MAINNET?.tokens ?? []): NetworkConfig =>
 const settings = (more: Partial<AssetSettings['admission']> = {}, safe: string[] = []) => ({
   lanes: { batchSafeAssets: new Set(safe) },
   admission: {
-    ...{ assetsAllow: undefined, assetsDeny: new Set<string>(), minAmounts: new Map() },
+    assetsAllow: undefined,
+    assetsDeny: new Set<string>(),
+    minAmounts: new Map(),
     ...more,
   },
 });
@@ -59,14 +61,23 @@ describe('assets that are known', () => {
 
 const DOMAIN = { name: 'Dollar', version: '1' };
 const FACTS: TokenFacts = {
-  ...{ name: 'Dollar', symbol: 'D', version: '1', decimals: 6, domain: DOMAIN },
-  ...{ eip3009: { vrs: 'yes', bytes: 'no' }, eip2612: 'no' },
+  name: 'Dollar',
+  symbol: 'D',
+  version: '1',
+  decimals: 6,
+  domain: DOMAIN,
+  eip3009: { vrs: 'yes', bytes: 'no' },
+  eip2612: 'no',
 };
 const NONE = { vrs: 'no', bytes: 'no' } as const;
 const UNCLEAR = { vrs: 'unclear', bytes: 'unclear' } as const;
 const REPORTED = {
-  ...{ symbol: 'R', address: TOKEN_AT, decimals: 18, isBatchSafe: false },
-  ...{ methods: ['eip3009', 'permit2'] as const, doubt: 'It is reported.' },
+  symbol: 'R',
+  address: TOKEN_AT,
+  decimals: 18,
+  isBatchSafe: false,
+  methods: ['eip3009', 'permit2'] as const,
+  doubt: 'It is reported.',
   eip712: { name: 'Reported', version: '2' },
 };
 const known: KnownAsset = { chainId: 56, asset: TOKEN_AT, builtIn: REPORTED };
@@ -83,8 +94,12 @@ describe('how an asset is shown', () => {
       known,
       undefined,
       {
-        ...{ symbol: 'R', decimals: 18, methods: ['eip3009', 'permit2'], source: 'built-in' },
-        ...{ extra: { name: 'Reported', version: '2' }, doubt: 'It is reported.' },
+        symbol: 'R',
+        decimals: 18,
+        methods: ['eip3009', 'permit2'],
+        source: 'built-in',
+        extra: { name: 'Reported', version: '2' },
+        doubt: 'It is reported.',
       },
     ],
     ['as named, likewise', unknown, undefined, { methods: ['permit2'], source: 'settings' }],
@@ -93,8 +108,13 @@ describe('how an asset is shown', () => {
       known,
       readingOf({}),
       {
-        ...{ symbol: 'D', decimals: 6, methods: ['eip3009', 'permit2'], source: 'chain' },
-        ...{ extra: DOMAIN, isDeployed: true, eip3009: { vrs: 'yes', bytes: 'no' } },
+        symbol: 'D',
+        decimals: 6,
+        methods: ['eip3009', 'permit2'],
+        source: 'chain',
+        extra: DOMAIN,
+        isDeployed: true,
+        eip3009: { vrs: 'yes', bytes: 'no' },
         readAt: '1970-01-01T00:00:00.000Z',
       },
     ],

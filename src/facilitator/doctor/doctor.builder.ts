@@ -66,17 +66,31 @@ export function anObservation(more: Partial<Observed> = {}): Observed {
 
 export function anOffer(more: Partial<Offer> = {}): Offer {
   return {
-    ...{ path: 'terms.accepts[0]', version: 2, sent: v2Accept(), amountField: 'amount' },
-    ...{ scheme: 'exact', method: 'eip3009', chainId: 56, asset: ASSET, payTo: PAYEE },
-    ...{ amount: 10n ** 17n, maxTimeoutSeconds: 300, extra: DOMAIN },
+    path: 'terms.accepts[0]',
+    version: 2,
+    sent: v2Accept(),
+    amountField: 'amount',
+    scheme: 'exact',
+    method: 'eip3009',
+    chainId: 56,
+    asset: ASSET,
+    payTo: PAYEE,
+    amount: 10n ** 17n,
+    maxTimeoutSeconds: 300,
+    extra: DOMAIN,
     ...more,
   };
 }
 
 export function tokenFacts(more: Partial<TokenFacts> = {}): TokenFacts {
   return {
-    ...{ name: 'United Stables', symbol: 'U', version: '1', decimals: 18, domain: DOMAIN },
-    ...{ eip3009: { vrs: 'yes', bytes: 'yes' }, eip2612: 'yes' },
+    name: 'United Stables',
+    symbol: 'U',
+    version: '1',
+    decimals: 18,
+    domain: DOMAIN,
+    eip3009: { vrs: 'yes', bytes: 'yes' },
+    eip2612: 'yes',
     ...more,
   };
 }
@@ -84,15 +98,21 @@ export function tokenFacts(more: Partial<TokenFacts> = {}): TokenFacts {
 /** A token like the pegged ones of BNB Chain. */
 export function plainToken(more: Partial<TokenFacts> = {}): TokenFacts {
   return tokenFacts({
-    ...{ name: 'Tether USD', symbol: 'USDT', version: undefined, domain: undefined },
-    ...{ eip3009: { vrs: 'no', bytes: 'no' }, eip2612: 'no' },
+    name: 'Tether USD',
+    symbol: 'USDT',
+    version: undefined,
+    domain: undefined,
+    eip3009: { vrs: 'no', bytes: 'no' },
+    eip2612: 'no',
     ...more,
   });
 }
 
 export function offerFacts(more: Partial<OfferFacts> = {}): OfferFacts {
   return {
-    ...{ token: tokenFacts(), payee: 'account', isPayeeRefused: false },
+    token: tokenFacts(),
+    payee: 'account',
+    isPayeeRefused: false,
     contracts: DEFAULT_SCHEME_CONTRACTS,
     ...more,
   };

@@ -20,7 +20,10 @@ import { type FactsView, readOfferFacts } from './offer-facts.js';
 
 const DOMAIN = { name: 'United Stables', version: '1' };
 const TOKEN: FakeToken = {
-  ...{ ...DOMAIN, symbol: 'U', decimals: 18n, domain: DOMAIN },
+  ...DOMAIN,
+  symbol: 'U',
+  decimals: 18n,
+  domain: DOMAIN,
   functions: ['state', 'vrs', 'bytes', 'permit'],
 };
 
@@ -69,7 +72,8 @@ const facts = (options?: ViewOptions) => readOfferFacts(aView(options), OFFER, n
 describe('what the chain says of an offer', () => {
   it('is the token, and who is paid', async () => {
     expect(await facts()).toMatchObject({
-      ...{ payee: 'account', isPayeeRefused: false },
+      payee: 'account',
+      isPayeeRefused: false,
       token: { domain: DOMAIN, decimals: 18 },
     });
   });
@@ -148,7 +152,9 @@ describe('a check', () => {
   it('of a sound seller finds nothing but notes', async () => {
     const report = await aDoctor().doctor.examine(GET);
     expect(report).toMatchObject({
-      ...{ status: 402, isSound: true, counts: { error: 0, warning: 0, note: 2 } },
+      status: 402,
+      isSound: true,
+      counts: { error: 0, warning: 0, note: 2 },
       offers: [{ path: 'terms.accepts[0]', network: 'eip155:56', price: '0.1 U' }],
     });
     expect(codes(report)).toEqual(['buyers_allow_the_asset', 'no_browsers']);

@@ -202,8 +202,14 @@ function summaryOf(offer: Offer, token: OfferFacts['token']): OfferSummary {
   const unit = token?.symbol === undefined ? 'tokens' : shown(token.symbol).replaceAll('"', '');
   const decimals = token?.decimals;
   return {
-    ...{ path, version, scheme, method, network: caip2Of(chainId) },
-    ...{ asset: getAddress(asset), payTo: getAddress(payTo), amount: String(amount) },
+    path,
+    version,
+    scheme,
+    method,
+    network: caip2Of(chainId),
+    asset: getAddress(asset),
+    payTo: getAddress(payTo),
+    amount: String(amount),
     ...(decimals !== undefined && { price: `${formatUnits(amount, decimals)} ${unit}` }),
   };
 }
@@ -217,8 +223,12 @@ function reportOf(
   const order: readonly Severity[] = ['error', 'warning', 'note'];
   const sorted = order.flatMap((wanted) => findings.filter(({ severity }) => severity === wanted));
   return {
-    ...{ url, method, ...(status !== undefined && { status }) },
-    ...{ isSound: counts.error + counts.warning === 0, counts, offers },
+    url,
+    method,
+    ...(status !== undefined && { status }),
+    isSound: counts.error + counts.warning === 0,
+    counts,
+    offers,
     findings: sorted.slice(0, FINDINGS_MAX),
   };
 }

@@ -17,12 +17,15 @@ const CONTRACTS = DEFAULT_SCHEME_CONTRACTS;
 const v1: Partial<Offer> = { version: 1, sent: v1Accept(), amountField: 'maxAmountRequired' };
 const permit2Extra = { assetTransferMethod: 'permit2' };
 const permit2: Partial<Offer> = {
-  ...{ method: 'permit2', extra: permit2Extra },
+  method: 'permit2',
+  extra: permit2Extra,
   sent: v2Accept({ extra: permit2Extra }),
 };
 const uptoExtra = { ...permit2Extra, facilitatorAddress: FACILITATOR };
 const upto: Partial<Offer> = {
-  ...{ method: 'permit2', scheme: 'upto', extra: uptoExtra },
+  method: 'permit2',
+  scheme: 'upto',
+  extra: uptoExtra,
   sent: v2Accept({ scheme: 'upto', extra: uptoExtra }),
 };
 
@@ -91,7 +94,10 @@ describe('a payment on trial', () => {
       ),
       primaryType: 'PermitWitnessTransferFrom',
       message: {
-        ...{ permitted: { token: ASSET, amount }, spender, nonce, deadline },
+        permitted: { token: ASSET, amount },
+        spender,
+        nonce,
+        deadline,
         witness: { to: PAYEE, facilitator: FACILITATOR, validAfter: 0n },
       },
     });
@@ -107,7 +113,9 @@ describe('a payment on trial', () => {
 
 const run = (answer: Reason | undefined, more: Partial<Offer> = {}) =>
   dryRun(anOffer(more), () => Promise.resolve(answer), {
-    ...{ signer: SIGNER, contracts: CONTRACTS, now: NOW },
+    signer: SIGNER,
+    contracts: CONTRACTS,
+    now: NOW,
   });
 
 describe('a dry run', () => {

@@ -47,8 +47,12 @@ async function byEip3009(
     scheme: 'exact',
     method: 'eip3009',
     signature: '0x',
-    ...{ from: signer.address, to: payTo, value: amount },
-    ...{ validAfter: 0n, validBefore, nonce: signer.nonce },
+    from: signer.address,
+    to: payTo,
+    value: amount,
+    validAfter: 0n,
+    validBefore,
+    nonce: signer.nonce,
   };
   const domain = {
     name: text(extra['name']),
@@ -60,8 +64,12 @@ async function byEip3009(
   return {
     signature: await signer.sign(eip3009Digest(signed, domain)),
     authorization: {
-      ...{ from, to, nonce, value: String(value) },
-      ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+      from,
+      to,
+      nonce,
+      value: String(value),
+      validAfter: String(validAfter),
+      validBefore: String(validBefore),
     },
   };
 }
@@ -75,9 +83,17 @@ async function byPermit2(
   const facilitator = readAddress(extra['facilitatorAddress']) ?? zeroAddress;
   const isUpto = scheme === 'upto';
   const signed = {
-    ...{ scheme, method: 'permit2', signature: '0x', sponsoredPermit: undefined },
-    ...{ from: signer.address, token: asset, amount, deadline },
-    ...{ nonce: BigInt(signer.nonce), witnessTo: payTo, witnessValidAfter: 0n },
+    scheme,
+    method: 'permit2',
+    signature: '0x',
+    sponsoredPermit: undefined,
+    from: signer.address,
+    token: asset,
+    amount,
+    deadline,
+    nonce: BigInt(signer.nonce),
+    witnessTo: payTo,
+    witnessValidAfter: 0n,
     spender: isUpto ? contracts.uptoProxy : contracts.permit2Proxy,
   } satisfies Permit2Authorization;
   const digest: Hex = isUpto
@@ -86,8 +102,10 @@ async function byPermit2(
   return {
     signature: await signer.sign(digest),
     permit2Authorization: {
-      ...{ from: signed.from, spender: signed.spender },
-      ...{ nonce: String(signed.nonce), deadline: String(deadline) },
+      from: signed.from,
+      spender: signed.spender,
+      nonce: String(signed.nonce),
+      deadline: String(deadline),
       permitted: { token: asset, amount: String(amount) },
       witness: { to: payTo, validAfter: '0', ...(isUpto && { facilitator }) },
     },

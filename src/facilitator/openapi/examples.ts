@@ -155,7 +155,9 @@ export const SUPPORTED: JsonObject = {
   kinds: [
     { x402Version: 2, scheme: 'exact', network: NETWORK },
     {
-      ...{ x402Version: 2, scheme: 'upto', network: NETWORK },
+      x402Version: 2,
+      scheme: 'upto',
+      network: NETWORK,
       extra: { facilitatorAddress: SIGNER },
     },
   ],

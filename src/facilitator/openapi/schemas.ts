@@ -26,8 +26,14 @@ const reason = { type: 'string', enum: Object.keys(REASONS) };
 const state = {
   type: 'string',
   enum: [
-    ...['queued', 'broadcast', 'included', 'finalized'],
-    ...['reverted', 'expired', 'foreign', 'withdrawn'],
+    'queued',
+    'broadcast',
+    'included',
+    'finalized',
+    'reverted',
+    'expired',
+    'foreign',
+    'withdrawn',
   ],
 };
 

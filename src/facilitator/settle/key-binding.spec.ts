@@ -11,8 +11,12 @@ import { OwedSteps } from './owed-steps.js';
 
 const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
 const OTHER: Binding = {
-  ...{ chainId: 97, authorizationId: 'theirs', termsTag: 't' },
-  ...{ requester: 'p.9', at: 1, value: 'stored' },
+  chainId: 97,
+  authorizationId: 'theirs',
+  termsTag: 't',
+  requester: 'p.9',
+  at: 1,
+  value: 'stored',
 };
 
 interface World {

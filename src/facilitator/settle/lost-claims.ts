@@ -75,8 +75,14 @@ export class LostClaims {
     if (!isOurs) return undefined;
     const { chainId, id } = ref;
     return this.store.adopt(requester, {
-      ...{ chainId, id, identity, settledAmount },
-      ...{ transaction, blockNumber, blockHash, logIndex },
+      chainId,
+      id,
+      identity,
+      settledAmount,
+      transaction,
+      blockNumber,
+      blockHash,
+      logIndex,
     });
   }
 }

@@ -40,13 +40,11 @@ function namesOf(one: Payment): PaymentIdentity {
 
 const sold = (sale: Partial<SettlementView['sale']> = {}) =>
   aSettlementView({
-    ...{
-      id: 'past',
-      state: 'finalized',
-      isPaid: true,
-      transaction: TX,
-      termsTag: identity.termsTag,
-    },
+    id: 'past',
+    state: 'finalized',
+    isPaid: true,
+    transaction: TX,
+    termsTag: identity.termsTag,
     sale: { state: 'sold', requester: 'gone.1', soldKeyTag: 'order', ...sale },
   });
 
@@ -76,10 +74,14 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     { isAsync = false, of = payment }: { isAsync?: boolean; of?: Payment } = {},
   ): Promise<SettleAnswer | undefined> {
     const bad: Judgement = {
-      ...{ isValid: false, reason: 'invalid_exact_evm_signature', isFromChainState: false },
+      isValid: false,
+      reason: 'invalid_exact_evm_signature',
+      isFromChainState: false,
     };
     const good: Judgement = {
-      ...{ isValid: true, authorization: anEip3009Authorization(), payerHasCode: false },
+      isValid: true,
+      authorization: anEip3009Authorization(),
+      payerHasCode: false,
       means: { balance: undefined, allowance: undefined },
     };
     const verifier = {
@@ -91,7 +93,10 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     } as unknown as PaymentVerifier;
     const service = new SettleService(
       {
-        ...{ verifier, store, labels: new MemoryLabelStore(), queues: new Map() },
+        verifier,
+        store,
+        labels: new MemoryLabelStore(),
+        queues: new Map(),
         chains: { served: () => ({}) } as unknown as ChainRegistry,
         news: { listen: () => () => undefined },
         admission: { refusal: () => Promise.resolve('no_gas') } as unknown as Admission,
@@ -108,7 +113,11 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       { processId: 'p', waitMs: 1000 },
     );
     return service.settle({
-      ...{ payment: of, keyTag, isAsync, finality: 'included', arrivedAt: Date.now() },
+      payment: of,
+      keyTag,
+      isAsync,
+      finality: 'included',
+      arrivedAt: Date.now(),
       credentials: credentialsOf({ keyTag, apiKeyId: undefined, address: '198.51.100.1' }),
       connection: { isWritable: true, closed: new Promise(() => undefined) },
     });
@@ -119,7 +128,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     add(sold());
     const answer = await settle('order');
     expect(answer).toMatchObject({
-      ...{ status: 200, settlementId: 'past', finality: 'finalized' },
+      status: 200,
+      settlementId: 'past',
+      finality: 'finalized',
       body: { success: true, transaction: TX },
     });
     expect(answer?.takeBack).toBeUndefined();
@@ -134,7 +145,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   it.each(['', 'another order'])('is a duplicate to everybody else, key "%s"', async (keyTag) => {
     add(sold());
     expect(await told(keyTag)).toMatchObject({
-      ...{ success: false, errorReason: DUPLICATE, transaction: TX },
+      success: false,
+      errorReason: DUPLICATE,
+      transaction: TX,
     });
   });
 
@@ -147,7 +160,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     add(sold());
     match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
     expect(await told('order')).toMatchObject({
-      ...{ success: false, errorReason: 'invalid_exact_evm_signature', transaction: '' },
+      success: false,
+      errorReason: 'invalid_exact_evm_signature',
+      transaction: '',
     });
   });
 
@@ -181,7 +196,8 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     [reason, isUsed] = [chainSaysUsed ? USED : LATE, chainSaysUsed];
     add({ ...sold(), state, isPaid: state === 'finalized' });
     expect(await told('order')).toMatchObject({
-      ...{ errorReason: reason, transaction: chainSaysUsed ? FOUND : '' },
+      errorReason: reason,
+      transaction: chainSaysUsed ? FOUND : '',
     });
   });
 
@@ -194,7 +210,8 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   it('is no reason to pay again where a stranger’s transaction paid exactly this', async () => {
     isPaid = true;
     expect(await settle()).toMatchObject({
-      ...{ paidBy: FOUND, body: { success: false, errorReason: USED, transaction: FOUND } },
+      paidBy: FOUND,
+      body: { success: false, errorReason: USED, transaction: FOUND },
     });
     isPaid = false;
     expect(await settle()).not.toHaveProperty('paidBy');
@@ -209,7 +226,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     add(sold());
     archive.isAway = true;
     expect(await told('order')).toMatchObject({
-      ...{ success: false, errorReason: 'network_unavailable', transaction: '' },
+      success: false,
+      errorReason: 'network_unavailable',
+      transaction: '',
     });
     // Who has no key cannot have bought it: another refusal would say no more.
     expect(await told()).toMatchObject({ errorReason: USED, transaction: FOUND });
@@ -226,7 +245,8 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       add(sold());
       const answer = await settle('order', { of: of() });
       expect(answer).toMatchObject({
-        ...{ status: 409, body: { errorReason: 'idempotency_key_conflict', transaction: '' } },
+        status: 409,
+        body: { errorReason: 'idempotency_key_conflict', transaction: '' },
       });
     });
 
@@ -242,10 +262,14 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       const other = of();
       const otherIdentity = namesOf(other);
       const requester = {
-        ...{ id: 'q.1', keyTag: '', credentials: [], arrivedAt: Date.now() },
+        id: 'q.1',
+        keyTag: '',
+        credentials: [],
+        arrivedAt: Date.now(),
       };
       await store.claim(requester, {
-        ...{ identity: otherIdentity, isHandedOut: false },
+        identity: otherIdentity,
+        isHandedOut: false,
         means: { balance: undefined, allowance: undefined },
         payment: anAcceptedPayment({ chainId }),
       });

@@ -35,7 +35,12 @@ function aWorld() {
     now: () => world.now,
   });
   return {
-    ...{ world, presence, spoken, heard, says, trouble },
+    world,
+    presence,
+    spoken,
+    heard,
+    says,
+    trouble,
     goBack: () => {
       goBack(CHAIN_ID);
     },

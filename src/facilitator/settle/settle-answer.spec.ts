@@ -27,8 +27,11 @@ describe('the answer to a settle', () => {
     expect(answer).toMatchObject({
       status,
       body: {
-        ...{ success: false, errorReason: reason, transaction: '' },
-        ...{ network: 'bsc', payer: PAYER },
+        success: false,
+        errorReason: reason,
+        transaction: '',
+        network: 'bsc',
+        payer: PAYER,
       },
     });
     expect(answer.body.errorMessage?.length).toBeGreaterThan(10);
@@ -97,7 +100,8 @@ describe('the answer to a settle', () => {
 
   it('that hands a claim out is no success: nothing is known of it yet', () => {
     expect(answersTo().handedOut({ id: 'claim' }, takeBack)).toMatchObject({
-      ...{ status: 202, takeBack },
+      status: 202,
+      takeBack,
       body: { success: false, transaction: '', extra: { settlementId: 'claim' } },
     });
   });

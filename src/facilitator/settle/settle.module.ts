@@ -65,7 +65,8 @@ export class SettlementModule {
         {
           provide: SETTLEMENT_QUEUES,
           inject: [
-            ...[PinoLogger, JobObserver],
+            PinoLogger,
+            JobObserver,
             ...chainIds.map((chainId) => getQueueToken(queueNameOf(chainId))),
           ],
           useFactory: (
@@ -97,15 +98,17 @@ export class SettlementModule {
         provide(
           SettleService,
           {
-            ...{ chains: ChainRegistry, verifier: PaymentVerifier, store: SETTLEMENT_STORE },
-            ...{
-              labels: LABEL_STORE,
-              queues: SETTLEMENT_QUEUES,
-              news: SettlementEvents,
-              laneQueries: LANE_QUERIES,
-              archive: SETTLEMENT_ARCHIVE,
-            },
-            ...{ processes: ProcessRegistry, config: AppConfig, logger: PinoLogger },
+            chains: ChainRegistry,
+            verifier: PaymentVerifier,
+            store: SETTLEMENT_STORE,
+            labels: LABEL_STORE,
+            queues: SETTLEMENT_QUEUES,
+            news: SettlementEvents,
+            laneQueries: LANE_QUERIES,
+            archive: SETTLEMENT_ARCHIVE,
+            processes: ProcessRegistry,
+            config: AppConfig,
+            logger: PinoLogger,
           },
           settleService,
         ),

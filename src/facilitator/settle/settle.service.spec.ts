@@ -33,11 +33,14 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
   return {
     purpose: 'settle',
     requirements: {
-      ...{ network: `eip155:${CHAIN_ID}`, networkAsSent: `eip155:${CHAIN_ID}`, chainId: CHAIN_ID },
+      network: `eip155:${CHAIN_ID}`,
+      networkAsSent: `eip155:${CHAIN_ID}`,
+      chainId: CHAIN_ID,
       asset: `0x${'33'.repeat(20)}`,
       payTo: authorization.to,
       amount: value,
-      ...{ tokenName: 'Token', tokenVersion: '1' },
+      tokenName: 'Token',
+      tokenVersion: '1',
     },
     accepted: { scheme: 'exact', network: `eip155:${CHAIN_ID}` },
     claim: { ...authorization, hasValidChecksums: true } satisfies Eip3009Claim as Claim,
@@ -65,7 +68,9 @@ const verifier = {
       value,
     });
     return Promise.resolve({
-      ...{ isValid: true, authorization, payerHasCode: false },
+      isValid: true,
+      authorization,
+      payerHasCode: false,
       means: { balance: undefined, allowance: undefined },
       ...(builderCodes && { dataSuffix: '0x0a0b' }),
     });
@@ -153,8 +158,13 @@ describe('SettleService', () => {
         lostClaims: {
           adopt: ({ ref, identity, requester, settledAmount }) =>
             store.adopt(requester, {
-              ...{ ...ref, identity, transaction: TX, blockNumber: 7n, logIndex: 0 },
-              ...{ blockHash: TX, settledAmount },
+              ...ref,
+              identity,
+              transaction: TX,
+              blockNumber: 7n,
+              logIndex: 0,
+              blockHash: TX,
+              settledAmount,
             }),
         },
         onTrouble: (what) => trouble.push(what),
@@ -539,7 +549,9 @@ describe('SettleService', () => {
     const stranger = settle(unseen);
     await pass(0);
     expect((await stranger)?.body).toMatchObject({
-      ...{ success: false, errorReason: refusal, transaction: TX },
+      success: false,
+      errorReason: refusal,
+      transaction: TX,
     });
   });
 
@@ -597,7 +609,9 @@ describe('SettleService', () => {
       for (const amount of ['0', '400']) {
         const later = await settle(await anUpto(amount));
         expect(later?.body).toMatchObject({
-          ...{ success: false, errorReason: 'duplicate_settlement', transaction: '' },
+          success: false,
+          errorReason: 'duplicate_settlement',
+          transaction: '',
         });
       }
     });

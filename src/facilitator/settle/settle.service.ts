@@ -74,8 +74,11 @@ export class SettleService {
     }, onTrouble);
     const { waitMs, now = Date.now } = options;
     const own = {
-      ...{ owed: this.#owed, sales: this.#sales, withdrawals: this.#withdrawals },
-      ...{ waitMs, now },
+      owed: this.#owed,
+      sales: this.#sales,
+      withdrawals: this.#withdrawals,
+      waitMs,
+      now,
     };
     this.#claiming = new Claiming(parts, own);
     this.#past = new PastAnswers(parts, own);

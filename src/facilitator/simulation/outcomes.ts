@@ -39,9 +39,8 @@ export function isSimulatedOutcome(text: string): text is SimulatedOutcome {
 
 /** Chains whose money is worth nothing. Everything else counts as a main network. */
 const TEST_CHAIN_IDS: ReadonlySet<number> = new Set([
-  ...[97, 5611, 31_337, 1337],
-  ...[11_155_111, 17_000, 560_048, 84_532, 421_614, 11_155_420],
-  ...[80_002, 43_113, 11_124, 1328, 2201, 10_143, 324_705_682],
+  97, 5611, 31_337, 1337, 11_155_111, 17_000, 560_048, 84_532, 421_614, 11_155_420, 80_002, 43_113,
+  11_124, 1328, 2201, 10_143, 324_705_682,
 ]);
 
 /** The one place that says where a settle may be simulated. */

@@ -33,9 +33,15 @@ export const SimulatedSettlement = z.object({
   /** Why it fails, where it does. */
   failure: z.string().optional(),
   details: z.object({
-    ...{ scheme: z.string(), method: z.string(), chainId: z.number() },
-    ...{ token: z.string(), payer: z.string(), payTo: z.string() },
-    ...{ amount: z.string(), nonce: z.string(), deadline: z.string() },
+    scheme: z.string(),
+    method: z.string(),
+    chainId: z.number(),
+    token: z.string(),
+    payer: z.string(),
+    payTo: z.string(),
+    amount: z.string(),
+    nonce: z.string(),
+    deadline: z.string(),
   }),
 });
 export type SimulatedSettlement = z.infer<typeof SimulatedSettlement>;
@@ -63,7 +69,12 @@ export function simulatedDetailsOf({ claim, requirements }: Payment): Details | 
   const signed = { ...claim, from, signature: claim.signature ?? '0x' } as const;
   const { chainId, asset, payTo, amount } = requirements;
   return {
-    ...{ scheme, method, chainId, token: asset, payer: from, payTo },
+    scheme,
+    method,
+    chainId,
+    token: asset,
+    payer: from,
+    payTo,
     amount: amount.toString(),
     nonce: BigInt(nonce).toString(),
     deadline: actionOf(claim).deadlineOf(signed).toString(),
@@ -80,7 +91,10 @@ export function viewOf(simulated: Simulated, now: number): SettlementView {
   const sale = outcome === 'duplicate' ? ANOTHER : simulated.sale;
   const state = stateAt(simulated, now);
   return {
-    ...{ id, state, termsTag, isAsync },
+    id,
+    state,
+    termsTag,
+    isAsync,
     isPaid: state === 'included' || state === 'finalized',
     signedTag: '',
     transaction: simulatedHashOf(id),
@@ -88,7 +102,9 @@ export function viewOf(simulated: Simulated, now: number): SettlementView {
       state === 'reverted' || state === 'expired'
         ? (failure as SettlementView['reason'])
         : undefined,
-    ...{ blockNumber: undefined, logIndex: undefined, batchSize: undefined },
+    blockNumber: undefined,
+    logIndex: undefined,
+    batchSize: undefined,
     settledAmount: settledAmount === undefined ? undefined : BigInt(settledAmount),
     sale: {
       state: sale === undefined ? 'open' : 'sold',
@@ -143,7 +159,9 @@ function wholeDetails(
 ): SettlementDetails | undefined {
   if (!isMethodName(method)) return undefined;
   return {
-    ...{ scheme, method, chainId },
+    scheme,
+    method,
+    chainId,
     token: token as SettlementDetails['token'],
     payer: payer as SettlementDetails['payer'],
     payTo: payTo as SettlementDetails['payTo'],
@@ -153,8 +171,11 @@ function wholeDetails(
     hashes: transaction === undefined ? [] : [transaction],
     blockHash: undefined,
     times: {
-      ...{ arrived: begunAt, claimed: begunAt },
-      ...{ allocated: undefined, included: undefined, finished: undefined },
+      arrived: begunAt,
+      claimed: begunAt,
+      allocated: undefined,
+      included: undefined,
+      finished: undefined,
     },
   };
 }

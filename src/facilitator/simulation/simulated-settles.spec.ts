@@ -36,7 +36,11 @@ describe('a simulated settle', () => {
     request = requestOf(2),
   ) =>
     settles.settle(request, {
-      ...{ outcome, caller: 'shop', keyTag: '', isAsync: false, finality: 'included' },
+      outcome,
+      caller: 'shop',
+      keyTag: '',
+      isAsync: false,
+      finality: 'included',
       connection: CONNECTION,
       ...more,
     });
@@ -54,7 +58,9 @@ describe('a simulated settle', () => {
     const id = answer?.settlementId ?? '';
     expect(answer).toMatchObject({ status: 200, finality: 'included' });
     expect(answer?.body).toMatchObject({
-      ...{ success: false, errorReason: reason, payer: PAYER },
+      success: false,
+      errorReason: reason,
+      payer: PAYER,
       network: version === 1 ? 'bsc-testnet' : 'eip155:97',
       transaction: simulatedHashOf(id),
       extensions: { diagnosis: { docs: `docs/errors.md#${reason}` } },

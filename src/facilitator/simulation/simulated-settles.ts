@@ -153,7 +153,11 @@ export class SimulatedSettles {
     const failure = outcome === 'reverted' ? reasons.transactionFailed : reasons.expired;
     return {
       id: simulatedIdOf(caller, identity.authorizationId, outcome),
-      ...{ outcome, isAsync, details, failure, termsTag: identity.termsTag },
+      outcome,
+      isAsync,
+      details,
+      failure,
+      termsTag: identity.termsTag,
       begunAt: this.#now(),
       ...(settlesLess && { settledAmount: amount.toString() }),
     };

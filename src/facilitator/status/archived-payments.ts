@@ -58,7 +58,9 @@ export class ArchivedPayments {
   ): Promise<ArchivedPayment> {
     const { chainId, amount } = payment.requirements;
     const answer = await this.archive.find({
-      ...{ by: 'authorization', chainId, authorizationIds: [identity.authorizationId] },
+      by: 'authorization',
+      chainId,
+      authorizationIds: [identity.authorizationId],
     });
     if (answer.kind === 'away') return { kind: 'away' };
     const view = answer.settlements.find((one) => counts(one, isUsed))?.view;
@@ -87,7 +89,9 @@ export class ArchivedPayments {
   }: Pick<BoundPayment, 'chainId' | 'authorizationId'>): Promise<'yes' | 'no' | 'away'> {
     if (!this.isOn) return 'no';
     const answer = await this.archive.find({
-      ...{ by: 'authorization', chainId, authorizationIds: [authorizationId] },
+      by: 'authorization',
+      chainId,
+      authorizationIds: [authorizationId],
     });
     if (answer.kind === 'away') return 'away';
     return answer.settlements.length > 0 ? 'yes' : 'no';

@@ -58,7 +58,9 @@ export class SettlementsV2Controller {
     if (!/^[\w-]{43}$/.test(id)) throw new NotFoundException();
     const connection = connectionOf(response);
     const { status, isTurnedAway } = await this.waits.lookUp({
-      ...{ id, seconds, connection },
+      id,
+      seconds,
+      connection,
       client: callerOf(request) ?? addressGroup(this.addresses.of(request)),
     });
     if (!connection.isWritable) return;

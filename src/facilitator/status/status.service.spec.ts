@@ -203,16 +203,16 @@ describe('a look-up by a transaction that carries no settlement', () => {
   const authorization = anEip3009Authorization();
   const { from, nonce, to, value } = authorization;
   const transfer = {
-    ...{ address: TOKEN, data: `0x${uintWord(value)}`, logIndex: 1 },
+    address: TOKEN,
+    data: `0x${uintWord(value)}`,
+    logIndex: 1,
     topics: [TRANSFER_TOPIC, `0x${addressWord(from)}`, `0x${addressWord(to)}`],
   };
   const used = (topic: Hex) => ({
-    ...{
-      address: TOKEN,
-      data: '0x',
-      logIndex: 0,
-      topics: [topic, `0x${addressWord(from)}`, nonce],
-    },
+    address: TOKEN,
+    data: '0x',
+    logIndex: 0,
+    topics: [topic, `0x${addressWord(from)}`, nonce],
   });
   const uses = (logs: readonly object[], isSuccess = true) => {
     const view = {
@@ -221,7 +221,8 @@ describe('a look-up by a transaction that carries no settlement', () => {
         Promise.resolve({ to: TOKEN, input: settlementCall(authorization, TOKEN).data }),
     };
     const chain = {
-      ...{ chainId: 56, schemeContracts: DEFAULT_SCHEME_CONTRACTS },
+      chainId: 56,
+      schemeContracts: DEFAULT_SCHEME_CONTRACTS,
       withView: (work: (one: typeof view) => unknown) => work(view),
     };
     const chains = { all: [{ chainId: 56 }], get: () => chain } as unknown as ChainRegistry;
@@ -230,11 +231,18 @@ describe('a look-up by a transaction that carries no settlement', () => {
 
   it('names what a stranger presented, and whether the payee was paid', async () => {
     const use = {
-      ...{ source: 'chain', used: true, method: 'eip3009', transaction: TX },
+      source: 'chain',
+      used: true,
+      method: 'eip3009',
+      transaction: TX,
       block: { number: '7' },
       payment: {
-        ...{ network: 'eip155:56', asset: TOKEN, payer: from, payTo: to },
-        ...{ amount: value.toString(), nonce: BigInt(nonce).toString() },
+        network: 'eip155:56',
+        asset: TOKEN,
+        payer: from,
+        payTo: to,
+        amount: value.toString(),
+        nonce: BigInt(nonce).toString(),
       },
     };
     const paid = [used(AUTHORIZATION_USED_TOPIC), transfer];

@@ -190,12 +190,19 @@ async function usesIn(chain: EvmChain, hash: Hex): Promise<readonly ChainUse[] |
   return presented.map(({ method, token: asset, from: payer, to: payTo, amount, nonce }) => {
     const ref = { method, asset, payer, nonce, payTo, amount };
     return {
-      ...{ source: 'chain', used: true, method, transaction: hash },
+      source: 'chain',
+      used: true,
+      method,
+      transaction: hash,
       paid: movedBy(ref, receipt, presented) !== undefined,
       block: { number: receipt.blockNumber.toString() },
       payment: {
-        ...{ network: caip2Of(chain.chainId), asset, payer, payTo },
-        ...{ amount: amount.toString(), nonce: nonce.toString() },
+        network: caip2Of(chain.chainId),
+        asset,
+        payer,
+        payTo,
+        amount: amount.toString(),
+        nonce: nonce.toString(),
       },
     };
   });

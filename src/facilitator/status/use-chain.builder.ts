@@ -40,8 +40,12 @@ export function aUseChain(options: Partial<UseChain> = {}): UseChain {
   const asked: Address[] = [];
   const searched: Search[] = [];
   const world: Omit<UseChain, 'chain' | 'asked' | 'searched'> = {
-    ...{ usedBy: undefined, search: 'works', state: 'known', payerHasCode: false },
-    ...{ head: 100n, failures: 0 },
+    usedBy: undefined,
+    search: 'works',
+    state: 'known',
+    payerHasCode: false,
+    head: 100n,
+    failures: 0,
     use: { transaction: TX, blockNumber: 7n, blockHash: TX, logIndex: 0 },
     ...options,
   };

@@ -6,8 +6,14 @@ import { LaneSenders } from './lane-senders.js';
 
 const aLane = (signer: string, overrides: Partial<PublishedStatus> = {}): PublishedStatus =>
   ({
-    ...{ lane: `56:${signer}`, chainId: 56, signer, balanceWei: '7', gasPriceWei: '5' },
-    ...{ suspendedAssets: [], silentMs: 100, ...overrides },
+    lane: `56:${signer}`,
+    chainId: 56,
+    signer,
+    balanceWei: '7',
+    gasPriceWei: '5',
+    suspendedAssets: [],
+    silentMs: 100,
+    ...overrides,
   }) as PublishedStatus;
 
 const sendersOf = (...lanes: readonly PublishedStatus[]): LaneSenders =>
@@ -17,7 +23,9 @@ describe('the account that verify simulates with', () => {
   it('is that of a lane of the chain, at its price', async () => {
     const senders = sendersOf(aLane('0xAA'), aLane('0xbb', { chainId: 97 }));
     expect(await senders.senderFor({ chainId: 56, spread: 3n })).toEqual({
-      ...{ address: '0xaa', gasPriceWei: 5n, balanceWei: 7n },
+      address: '0xaa',
+      gasPriceWei: 5n,
+      balanceWei: 7n,
     });
     expect(await senders.senderFor({ chainId: 1, spread: 3n })).toBeUndefined();
   });

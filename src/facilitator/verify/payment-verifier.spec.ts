@@ -364,8 +364,12 @@ describe('a payment that a block took and that the ledger has not released', () 
 
 describe('the approval that a payment brings', () => {
   const approval = {
-    ...{ from: PAYER, asset: TOKEN, spender: STRANGER, amount: '1' },
-    ...{ signedTransaction: '0x02', version: '1' },
+    from: PAYER,
+    asset: TOKEN,
+    spender: STRANGER,
+    amount: '1',
+    signedTransaction: '0x02',
+    version: '1',
   };
   const payment = aPermit2({ extensions: { erc20ApprovalGasSponsoring: { info: approval } } });
 

@@ -58,7 +58,10 @@ import { VerifyService } from './verify.service.js';
         chains: ChainRegistry,
       ) =>
         new VerifyService({
-          ...{ verifier, store, chains, finder: new UsedAuthorizationFinder() },
+          verifier,
+          store,
+          chains,
+          finder: new UsedAuthorizationFinder(),
           archived: new ArchivedPayments(archive, verifier),
         }),
     },

@@ -73,7 +73,8 @@ async function verify({
     look: () => (world.ledger === undefined ? Promise.resolve(look) : Promise.reject(world.ledger)),
   };
   const service = new VerifyService({
-    ...{ verifier, store },
+    verifier,
+    store,
     archived: new ArchivedPayments(archive, verifier as PaymentVerifier),
     finder: {
       until: () => 0,

@@ -19,15 +19,21 @@ const MOST = (2n ** 256n - 1n).toString();
 const ROWS = [
   ...Array.from({ length: 2500 }, (_, index) => rowNamed(`s${index}`, index)),
   rowNamed('failed', -1, {
-    ...{ state: 'reverted', is_paid: false, reason: 'expired' },
-    ...{ block_number: null, block_hash: null, log_index: null, included_at: null },
+    state: 'reverted',
+    is_paid: false,
+    reason: 'expired',
+    block_number: null,
+    block_hash: null,
+    log_index: null,
+    included_at: null,
   }),
   rowNamed('part', -2, { settled_amount: '400' }),
   rowNamed('strange', 7, { pay_to: Buffer.alloc(20, 0xee) }),
 ];
 const NEWEST_FIRST = [
   ...Array.from({ length: 2500 }, (_, index) => idOf(`s${2499 - index}`)),
-  ...[idOf('failed'), idOf('part')],
+  idOf('failed'),
+  idOf('part'),
 ];
 
 /** A memory that sorts once. */
@@ -197,7 +203,9 @@ describe('a cell of a CSV file', () => {
   it('is never a formula, whatever the id of a settlement begins with', async () => {
     const { view, details } = aRecorded('a', 'finalized');
     const settlement: Settlement = {
-      ...{ isLive: false, view: { ...view, id: `-${view.id.slice(1)}` }, details },
+      isLive: false,
+      view: { ...view, id: `-${view.id.slice(1)}` },
+      details,
     };
     const file = await collected(csvOf(pagesOf([settlement])));
     expect(file.toString().split('\r\n')[1]).toMatch(/^'-/);

@@ -38,15 +38,22 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
   function aRow(more: Partial<SettlementRow> = {}): SettlementRow {
     const { details, ...recorded } = aRecorded('a', 'queued');
     const row = rowOf(56, 1, {
-      ...{ kind: 'recorded', id: idOf('a'), version: { ms: 1000, sequence: 1 } },
+      kind: 'recorded',
+      id: idOf('a'),
+      version: { ms: 1000, sequence: 1 },
       settlement: {
         ...recorded,
         view: { ...recorded.view, transaction: undefined },
         times: { ...recorded.times, claimed: timeOf(10) * 1000 },
         details: details && {
-          ...{ ...details, token: REF.asset, payer: REF.payer, payTo: PAYMENT.payTo },
-          ...{ amount: PAYMENT.amount, authorizationNonce: REF.nonce },
-          ...{ deadline: BigInt(DEADLINE), hashes: [] },
+          ...details,
+          token: REF.asset,
+          payer: REF.payer,
+          payTo: PAYMENT.payTo,
+          amount: PAYMENT.amount,
+          authorizationNonce: REF.nonce,
+          deadline: BigInt(DEADLINE),
+          hashes: [],
           times: { ...details.times, allocated: undefined },
         },
       },
@@ -96,7 +103,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(await outcomes.judge(aRow())).toEqual({
       kind: 'ended',
       ending: {
-        ...{ state: 'expired', isPaid: false, place: undefined },
+        state: 'expired',
+        isPaid: false,
+        place: undefined,
         reason: 'invalid_exact_evm_payload_authorization_valid_before',
       },
     });
@@ -115,7 +124,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(await outcomes.judge(aRow())).toEqual({
       kind: 'ended',
       ending: {
-        ...{ state: 'finalized', isPaid: true, reason: undefined },
+        state: 'finalized',
+        isPaid: true,
+        reason: undefined,
         place: { ...at(12), logIndex: 1 },
       },
     });
@@ -138,7 +149,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(await outcomes.judge(aSentRow(hash32(1)))).toEqual({
       kind: 'ended',
       ending: {
-        ...{ state: 'foreign', isPaid: true, reason: undefined },
+        state: 'foreign',
+        isPaid: true,
+        reason: undefined,
         place: { ...at(12), logIndex: 1 },
       },
     });
@@ -149,7 +162,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     const elsewhere = {
       kind: 'ended',
       ending: {
-        ...{ state: 'foreign', isPaid: false, place: { ...at(11), logIndex: undefined } },
+        state: 'foreign',
+        isPaid: false,
+        place: { ...at(11), logIndex: undefined },
         reason: 'invalid_exact_evm_nonce_already_used',
       },
     };
@@ -194,7 +209,8 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
   it('is nothing of a record that was made again without its payment', async () => {
     const { outcomes } = await world(undefined);
     expect(await outcomes.judge(aRow({ method: null, asset: null }))).toEqual({
-      ...{ kind: 'untold', why: 'unread' },
+      kind: 'untold',
+      why: 'unread',
     });
   });
 });

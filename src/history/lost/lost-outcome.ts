@@ -104,7 +104,10 @@ export class LostOutcomes {
     const { hash, timestamp } = await evidence.header(seen.blockNumber);
     if (hash !== seen.blockHash) return untold('unread');
     const place = {
-      ...{ transaction, blockNumber: seen.blockNumber, blockHash: hash, blockTime: timestamp },
+      transaction,
+      blockNumber: seen.blockNumber,
+      blockHash: hash,
+      blockTime: timestamp,
       logIndex,
     };
     const own = hashesOf(row).includes(transaction) ? undefined : await ownSenders();

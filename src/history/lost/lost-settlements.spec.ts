@@ -10,8 +10,11 @@ import { MemoryUnfinished } from './memory-unfinished.builder.js';
 
 const HASH = `0x${'5f'.repeat(32)}` as const;
 const PLACE: NonNullable<LostEnding['place']> = {
-  ...{ transaction: HASH, blockNumber: 12n, blockHash: `0x${'bb'.repeat(32)}` },
-  ...{ blockTime: 1_700_000_050, logIndex: 4 },
+  transaction: HASH,
+  blockNumber: 12n,
+  blockHash: `0x${'bb'.repeat(32)}`,
+  blockTime: 1_700_000_050,
+  logIndex: 4,
 };
 
 describe('settlements that a lost ledger has left', () => {
@@ -42,7 +45,10 @@ describe('settlements that a lost ledger has left', () => {
   });
   const rounds = () =>
     new LostSettlements({
-      ...{ archive, outbox, clock, chainIds: [56] },
+      archive,
+      outbox,
+      clock,
+      chainIds: [56],
       unfinished: new MemoryUnfinished(archive.rows, () => clock.now()),
       held: (_, ids) => Promise.resolve(new Set(ids.filter((id) => held.has(id)))),
       open: async () => {
@@ -77,7 +83,9 @@ describe('settlements that a lost ledger has left', () => {
     const settlement = {
       ...rest,
       view: {
-        ...{ ...view, isAsync: true, transaction: undefined },
+        ...view,
+        isAsync: true,
+        transaction: undefined,
         sale: { ...view.sale, state: 'sold' as const, requester: 'process.1' },
       },
       details: details && { ...details, deadline, hashes: [] },
@@ -90,8 +98,14 @@ describe('settlements that a lost ledger has left', () => {
     await archived('a');
     await rounds().round();
     expect(row('a')).toMatchObject({
-      ...{ state: 'expired', is_paid: false, reason: 'settlement_not_sent', transaction: null },
-      ...{ sale: 'sold', sold_to: 'process.1', is_async: true, is_told: false },
+      state: 'expired',
+      is_paid: false,
+      reason: 'settlement_not_sent',
+      transaction: null,
+      sale: 'sold',
+      sold_to: 'process.1',
+      is_async: true,
+      is_told: false,
       finished_at: new Date(clock.now()),
     });
     expect(told).toEqual([[idOf('a'), 'expired']]);
@@ -104,8 +118,14 @@ describe('settlements that a lost ledger has left', () => {
     await rounds().round();
     const hash = Buffer.from(HASH.slice(2), 'hex');
     expect(row('a')).toMatchObject({
-      ...{ state: 'finalized', is_paid: true, reason: null, transaction: hash },
-      ...{ block_number: '12', log_index: 4, transactions: [hash], is_told: true },
+      state: 'finalized',
+      is_paid: true,
+      reason: null,
+      transaction: hash,
+      block_number: '12',
+      log_index: 4,
+      transactions: [hash],
+      is_told: true,
       block_hash: Buffer.from('bb'.repeat(32), 'hex'),
       included_at: new Date(1_700_000_050_000),
     });

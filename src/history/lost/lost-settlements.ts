@@ -143,7 +143,9 @@ function endedRow(
   const isNew = hash !== undefined && row.transactions?.some((one) => one.equals(hash)) === false;
   return {
     ...row,
-    ...{ state, is_paid: isPaid, reason: reason ?? null },
+    state,
+    is_paid: isPaid,
+    reason: reason ?? null,
     // A hash that was known stays in every answer.
     transaction: hash ?? row.transaction,
     block_number: place?.blockNumber.toString() ?? null,

@@ -18,11 +18,17 @@ const now = (): number => systemClock.now();
 
 /** Connections of their own: whatever operators look for delays no seller and no settle. */
 const LOOKING: ConnectionUse = {
-  ...{ name: 'x402-operators', most: 4, connectMs: 1000, statementMs: 5000 },
+  name: 'x402-operators',
+  most: 4,
+  connectMs: 1000,
+  statementMs: 5000,
   isReadOnly: true,
 };
 const SUMMING: ConnectionUse = {
-  ...{ name: 'x402-operators-sums', most: 1, connectMs: 1000, statementMs: 15_000 },
+  name: 'x402-operators-sums',
+  most: 1,
+  connectMs: 1000,
+  statementMs: 15_000,
   isReadOnly: true,
 };
 

@@ -155,20 +155,29 @@ describe('totals of an operator', () => {
     expect(totals.map(({ paid }) => paid)).toEqual([{ count: '2', amount: '10' }]);
     expect(await codeOf(history.totals({ from: '2026-01-01' }))).toEqual([400, 'invalid_query']);
     expect(await codeOf(history.totals({ ...asked, from: '2025-01-01' }))).toEqual([
-      ...[400, 'invalid_query'],
+      400,
+      'invalid_query',
     ]);
   });
 });
 
 describe('webhooks of an operator', () => {
   const webhook = (index: number, more: Partial<Webhook> = {}): Webhook => ({
-    ...{ id: `we_${index}`, owner: 'shop', url: 'https://shop.example', description: '' },
-    ...{ payees: [SHOP], events: [], secretNames: ['ws_1'], createdAt: new Date(0) },
-    ...{ failingSince: undefined, disabled: undefined },
+    id: `we_${index}`,
+    owner: 'shop',
+    url: 'https://shop.example',
+    description: '',
+    payees: [SHOP],
+    events: [],
+    secretNames: ['ws_1'],
+    createdAt: new Date(0),
+    failingSince: undefined,
+    disabled: undefined,
     ...more,
   });
   const state = (one: Webhook) => ({
-    ...{ webhook: one, last: undefined },
+    webhook: one,
+    last: undefined,
     backlog: { waiting: 0, isMore: false, firstDueAt: undefined },
   });
 
@@ -214,25 +223,43 @@ describe('webhooks of an operator', () => {
     const before = `evt_${'a'.repeat(32)}`;
     expect(await codeOf(history.deliveries('we_1', { before }))).toEqual([400, 'invalid_cursor']);
     expect(await codeOf(history.deliveries('we_1', { before: 'x' }))).toEqual([
-      ...[400, 'invalid_query'],
+      400,
+      'invalid_query',
     ]);
   });
 });
 
 describe('runs of the reconciliation', () => {
   const run = (id: string, chainId = 56): ReconciliationRun => ({
-    ...{ id, chainId, startedBy: 'daily', from: new Date(0), to: new Date(1), blocks: undefined },
-    ...{ settlements: 2, transactions: 1, counts: { amount_differs: 2 }, differences: 2 },
-    ...{ startedAt: new Date(2), finishedAt: new Date(3) },
+    id,
+    chainId,
+    startedBy: 'daily',
+    from: new Date(0),
+    to: new Date(1),
+    blocks: undefined,
+    settlements: 2,
+    transactions: 1,
+    counts: { amount_differs: 2 },
+    differences: 2,
+    startedAt: new Date(2),
+    finishedAt: new Date(3),
   });
 
   beforeEach(() => {
     archive.kept.push(run('1'), run('2', 97), run('3'));
     for (const number of [1, 2, 3]) {
       archive.differences.push({
-        ...{ runId: '3', number, name: number === 3 ? 'of_tomorrow' : 'amount_differs' },
-        ...{ isNote: false, settlementId: idOf('a'), transaction: undefined, logIndex: undefined },
-        ...{ block: '7', lane: undefined, expected: '<img src=x>', found: '6' },
+        runId: '3',
+        number,
+        name: number === 3 ? 'of_tomorrow' : 'amount_differs',
+        isNote: false,
+        settlementId: idOf('a'),
+        transaction: undefined,
+        logIndex: undefined,
+        block: '7',
+        lane: undefined,
+        expected: '<img src=x>',
+        found: '6',
       });
     }
   });
@@ -252,7 +279,9 @@ describe('runs of the reconciliation', () => {
   it('name what they found, and say what each name means', async () => {
     const first = await history.reconciliation('3', { limit: '2' });
     expect(first).toMatchObject({
-      ...{ id: '3', differences: 2, next: '2' },
+      id: '3',
+      differences: 2,
+      next: '2',
       found: [
         { name: 'amount_differs', meaning: 'The transfer is of another amount.' },
         { number: 2, expected: '<img src=x>' },
@@ -283,8 +312,12 @@ describe('runs of the reconciliation', () => {
 
 describe('what operators did', () => {
   const action = (index: number, more: Partial<AuditRow> = {}): AuditRow => ({
-    ...{ id: uuid(index), chainId: 56, at: new Date(CLAIMED_AT + index), by: 'night-shift' },
-    ...{ action: 'lane_paused', subject: `56:${SHOP}` },
+    id: uuid(index),
+    chainId: 56,
+    at: new Date(CLAIMED_AT + index),
+    by: 'night-shift',
+    action: 'lane_paused',
+    subject: `56:${SHOP}`,
     ...more,
   });
 

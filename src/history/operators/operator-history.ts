@@ -111,7 +111,8 @@ export class OperatorHistory {
     const { shown, last } = cut(found, limit);
     return {
       ...runView(run),
-      ...{ lanes, found: shown.map(differenceView) },
+      lanes,
+      found: shown.map(differenceView),
       ...(last && { next: String(last.number) }),
     };
   }

@@ -31,7 +31,9 @@ const payer = ADDRESS_QUERY.optional();
 
 export const SEARCH_QUERY = z.strictObject({
   ...FILTER_QUERY,
-  ...{ payer, limit, cursor: z.string().optional() },
+  payer,
+  limit,
+  cursor: z.string().optional(),
 });
 
 export const SUMS_QUERY = TOTALS_QUERY.extend({
@@ -40,7 +42,8 @@ export const SUMS_QUERY = TOTALS_QUERY.extend({
 });
 
 export const WEBHOOKS_QUERY = z.strictObject({
-  ...{ owner: name, limit },
+  owner: name,
+  limit,
   status: z
     .enum(WEBHOOK_STATUSES, { error: `must be one of ${WEBHOOK_STATUSES.join(', ')}` })
     .optional(),
@@ -59,7 +62,8 @@ export const DELIVERIES_QUERY = z.strictObject({
 const RUN_ID = /^[1-9]\d{0,17}$/;
 
 export const RUNS_QUERY = z.strictObject({
-  ...{ network: FILTER_QUERY.network, limit },
+  network: FILTER_QUERY.network,
+  limit,
   before: z.string().regex(RUN_ID, 'must be the id of a run').optional(),
 });
 
@@ -73,8 +77,12 @@ export const RUN_QUERY = z.strictObject({
 });
 
 export const AUDIT_QUERY = z.strictObject({
-  ...{ network: FILTER_QUERY.network, from: FILTER_QUERY.from, to: FILTER_QUERY.to },
-  ...{ by: name, subject, limit },
+  network: FILTER_QUERY.network,
+  from: FILTER_QUERY.from,
+  to: FILTER_QUERY.to,
+  by: name,
+  subject,
+  limit,
   before: z
     .string()
     .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be the id of an action')

@@ -19,12 +19,20 @@ describe('the past of a settlement', () => {
     const times = [-2 * HOUR_MS, -1000, 500, 2000];
     archive.audit.push(
       ...times.map((ms, index) => ({
-        ...{ id: `${index}`, chainId: 56, at: new Date(CLAIMED_AT + ms), by: 'night-shift' },
-        ...{ action: 'lane_paused', subject: '56:0x' },
+        id: `${index}`,
+        chainId: 56,
+        at: new Date(CLAIMED_AT + ms),
+        by: 'night-shift',
+        action: 'lane_paused',
+        subject: '56:0x',
       })),
       {
-        ...{ id: 'elsewhere', chainId: 97, at: new Date(CLAIMED_AT), by: 'night-shift' },
-        ...{ action: 'lane_paused', subject: '97:0x' },
+        id: 'elsewhere',
+        chainId: 97,
+        at: new Date(CLAIMED_AT),
+        by: 'night-shift',
+        action: 'lane_paused',
+        subject: '97:0x',
       },
     );
   });

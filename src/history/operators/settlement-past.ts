@@ -67,7 +67,9 @@ export class SettlementPasts {
         ),
     ]);
     return {
-      ...{ status: 'known', row, events },
+      status: 'known',
+      row,
+      events,
       differences: differences.map(differenceView),
       actions: (actions ?? []).map(actionView),
     };

@@ -31,8 +31,12 @@ export async function auditRows(
     .execute();
   return rows.map((row) => ({
     chainId: row.chain_id === null ? undefined : chainIdIn(row.chain_id),
-    ...{ id: row.id, at: row.happened_at, by: row.actor, action: row.action },
-    ...{ subject: row.subject, reason: row.reason ?? undefined },
+    id: row.id,
+    at: row.happened_at,
+    by: row.actor,
+    action: row.action,
+    subject: row.subject,
+    reason: row.reason ?? undefined,
   }));
 }
 

@@ -38,7 +38,10 @@ export interface ConnectionUse {
 const IN_ORDER = '-c enable_bitmapscan=off';
 
 const ARCHIVING: ConnectionUse = {
-  ...{ name: 'x402-history', most: 4, connectMs: CONNECT_MS, statementMs: STATEMENT_MS },
+  name: 'x402-history',
+  most: 4,
+  connectMs: CONNECT_MS,
+  statementMs: STATEMENT_MS,
 };
 
 export function connectDatabase(url: Secret<string>, use: ConnectionUse = ARCHIVING): Database {

@@ -5,8 +5,19 @@ import { chainIdIn } from './database.js';
 import type { Tables } from './tables.js';
 
 const RUN_COLUMNS = [
-  ...['id', 'chain_id', 'started_by', 'window_from', 'window_to', 'first_block', 'last_block'],
-  ...['settlements', 'transactions', 'counts', 'differences', 'started_at', 'finished_at'],
+  'id',
+  'chain_id',
+  'started_by',
+  'window_from',
+  'window_to',
+  'first_block',
+  'last_block',
+  'settlements',
+  'transactions',
+  'counts',
+  'differences',
+  'started_at',
+  'finished_at',
 ] as const satisfies readonly (keyof Tables['reconciliations'])[];
 type RunRow = Pick<Selectable<Tables['reconciliations']>, (typeof RUN_COLUMNS)[number]>;
 
@@ -97,24 +108,33 @@ export async function differencesOf(
 function runOfRow(row: RunRow): ReconciliationRun {
   const { first_block: first, last_block: last } = row;
   return {
-    ...{ id: row.id, chainId: chainIdIn(row.chain_id), startedBy: row.started_by },
-    ...{ from: row.window_from, to: row.window_to, counts: row.counts },
+    id: row.id,
+    chainId: chainIdIn(row.chain_id),
+    startedBy: row.started_by,
+    from: row.window_from,
+    to: row.window_to,
+    counts: row.counts,
     blocks: first === null || last === null ? undefined : { first, last },
     settlements: Number(row.settlements),
     transactions: Number(row.transactions),
     differences: Number(row.differences),
-    ...{ startedAt: row.started_at, finishedAt: row.finished_at },
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
   };
 }
 
 function differenceOf(row: Selectable<Tables['reconciliation_differences']>): KeptDifference {
   return {
-    ...{ runId: row.reconciliation_id, number: row.number, name: row.name, isNote: row.is_note },
+    runId: row.reconciliation_id,
+    number: row.number,
+    name: row.name,
+    isNote: row.is_note,
     settlementId: row.settlement_id?.toString('base64url'),
     transaction: hexOf(row.transaction),
     logIndex: row.log_index ?? undefined,
     block: row.block_number ?? undefined,
     lane: hexOf(row.lane),
-    ...{ expected: row.expected ?? undefined, found: row.found ?? undefined },
+    expected: row.expected ?? undefined,
+    found: row.found ?? undefined,
   };
 }

@@ -49,7 +49,8 @@ export class PostgresArchiveReader implements ArchiveReader {
     if (tags.length === 0) return Promise.resolve([]);
     const names = tags.map((tag) => Buffer.from(tag, 'base64url'));
     return prepared(this.database.pool, statement, [
-      ...[chainId, names],
+      chainId,
+      names,
       Math.max(FOUND_MOST, tags.length),
     ]);
   }

@@ -134,7 +134,10 @@ async function placed(
     .insertInto('settlement_ids')
     .values(
       rows.map(({ id, chain_id, authorization_id, claimed_at }) => ({
-        ...{ id, chain_id, authorization_id, claimed_at },
+        id,
+        chain_id,
+        authorization_id,
+        claimed_at,
       })),
     )
     .onConflict((conflict) => conflict.column('id').doNothing())
@@ -209,7 +212,9 @@ function readRow(chainId: number, epoch: number, change: Change): SettlementRow 
   }
   return {
     chain_id: chainId,
-    ...{ id: change.id, epoch, version_ms: change.version.ms },
+    id: change.id,
+    epoch,
+    version_ms: change.version.ms,
     version_sequence: change.version.sequence,
     record: change.kind === 'recorded' ? textOf(change.settlement) : change.text,
   };
@@ -218,7 +223,10 @@ function readRow(chainId: number, epoch: number, change: Change): SettlementRow 
 function unstorable(row: SettlementRow): Unreadable {
   const { chain_id, epoch, version_ms, version_sequence } = row;
   return {
-    ...{ chain_id, epoch, version_ms, version_sequence },
+    chain_id,
+    epoch,
+    version_ms,
+    version_sequence,
     id: row.id.toString('base64url'),
     record: textOf(row),
   };

@@ -12,7 +12,12 @@ export class PostgresAudit implements AuditTable {
 
   async add(chainId: number, entries: readonly AuditEntry[]): Promise<void> {
     const rows = entries.map(({ id, at, by, action, subject }) => ({
-      ...{ id, chain_id: chainId, happened_at: new Date(at), actor: by, action, subject },
+      id,
+      chain_id: chainId,
+      happened_at: new Date(at),
+      actor: by,
+      action,
+      subject,
     }));
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       await asked(

@@ -18,9 +18,22 @@ import { newestRun, saveRun } from './reconciliation-rows.js';
 import type { Tables } from './tables.js';
 
 const COLUMNS = [
-  ...['id', 'claimed_at', 'state', 'is_paid', 'transaction', 'block_number', 'block_hash'],
-  ...['log_index', 'method', 'asset', 'payer', 'pay_to', 'amount', 'settled_amount'],
-  ...['authorization_nonce', 'transactions'],
+  'id',
+  'claimed_at',
+  'state',
+  'is_paid',
+  'transaction',
+  'block_number',
+  'block_hash',
+  'log_index',
+  'method',
+  'asset',
+  'payer',
+  'pay_to',
+  'amount',
+  'settled_amount',
+  'authorization_nonce',
+  'transactions',
 ] as const satisfies readonly (keyof SettlementRow)[];
 type Row = Pick<SettlementRow, (typeof COLUMNS)[number]>;
 

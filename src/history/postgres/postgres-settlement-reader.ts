@@ -28,10 +28,7 @@ export class PostgresSettlementReader implements SettlementReader {
     most: number,
   ): Promise<readonly ListedSettlement[]> {
     const payees = sql.val(filter.payees.map(bytesOf));
-    const conditions = [
-      ...[sql`pay_to = payee.address`, ...conditionsOf(filter)],
-      ...afterPlace(after),
-    ];
+    const conditions = [sql`pay_to = payee.address`, ...conditionsOf(filter), ...afterPlace(after)];
     const query = sql<ArchivedRow>`
       select newest.* from unnest(${payees}::bytea[]) as payee (address)
       cross join lateral (

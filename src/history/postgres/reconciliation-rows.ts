@@ -87,20 +87,28 @@ async function newestCheckpoint(
 function runRow(run: Reconciliation) {
   const { chainId, startedBy, window, blocks, settlements, transactions, counts } = run;
   return {
-    ...{ chain_id: chainId, started_by: startedBy, settlements, transactions },
+    chain_id: chainId,
+    started_by: startedBy,
+    settlements,
+    transactions,
     differences: differencesIn(counts),
-    ...{ window_from: new Date(window.fromMs), window_to: new Date(window.toMs) },
+    window_from: new Date(window.fromMs),
+    window_to: new Date(window.toMs),
     first_block: blocks?.from.toString() ?? null,
     last_block: blocks?.to.toString() ?? null,
     last_block_hash: bytesOrNull(blocks?.lastHash),
     counts: JSON.stringify(Object.fromEntries(counts)),
-    ...{ started_at: run.startedAt, finished_at: run.finishedAt },
+    started_at: run.startedAt,
+    finished_at: run.finishedAt,
   };
 }
 
 function differenceRow(id: string) {
   return (one: Finding, index: number) => ({
-    ...{ reconciliation_id: id, number: index + 1, name: one.name, is_note: isNote(one) },
+    reconciliation_id: id,
+    number: index + 1,
+    name: one.name,
+    is_note: isNote(one),
     settlement_id:
       one.settlementId === undefined ? null : Buffer.from(one.settlementId, 'base64url'),
     transaction: bytesOrNull(one.transaction),
@@ -114,7 +122,8 @@ function differenceRow(id: string) {
 
 function laneRow(id: string) {
   return (account: Reconciliation['lanes'][number]) => ({
-    ...{ reconciliation_id: id, lane: bytesOf(account.lane) },
+    reconciliation_id: id,
+    lane: bytesOf(account.lane),
     nonce_before: account.before?.nonce ?? null,
     nonce_after: account.after?.nonce ?? null,
     balance_before: account.before?.balanceWei.toString() ?? null,

@@ -122,7 +122,9 @@ export async function eventsOf(
     .limit(most)
     .execute();
   return events.map(({ sequence, id, type, created_at }) => ({
-    ...{ eventId: id, type, happenedAt: created_at },
+    eventId: id,
+    type,
+    happenedAt: created_at,
     deliveries: rows.filter((row) => row.sequence === sequence).map(deliveryOf),
   }));
 }
@@ -142,8 +144,11 @@ interface DeliveryRow {
 
 function deliveryOf(row: DeliveryRow): ToldDelivery {
   return {
-    ...{ webhookId: row.endpoint_id, owner: row.owner, url: row.url },
-    ...{ state: row.state, attempts: row.attempts },
+    webhookId: row.endpoint_id,
+    owner: row.owner,
+    url: row.url,
+    state: row.state,
+    attempts: row.attempts,
     ...(row.tried_at !== null && { triedAt: row.tried_at }),
     ...(row.state === 'waiting' && { dueAt: row.due_at }),
     ...answeredOf(row),

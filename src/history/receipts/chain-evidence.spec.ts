@@ -13,7 +13,10 @@ import { ChainEvidence } from './chain-evidence.js';
 
 const addressOf = (byte: string): Address => `0x${byte.repeat(20)}`;
 const TRANSFER = {
-  ...{ asset: addressOf('a1'), payer: addressOf('b2'), payTo: addressOf('c3'), amount: 5n },
+  asset: addressOf('a1'),
+  payer: addressOf('b2'),
+  payTo: addressOf('c3'),
+  amount: 5n,
 };
 const log = (more: Partial<typeof TRANSFER> = {}) =>
   transferLog({ method: 'eip3009', nonce: 1n, ...TRANSFER, ...more });
@@ -34,7 +37,9 @@ describe('evidence in the receipt of a transaction', () => {
     const logs = [log({ amount: 4n }), log({ payTo: addressOf('d4') }), log()];
     const { truth, block, evidence } = await chainWith({ logs });
     expect(await evidence.find(56, HASH, TRANSFER)).toEqual({
-      ...{ transaction: HASH, blockNumber: BigInt(block), blockHash: truth.blockHash(block) },
+      transaction: HASH,
+      blockNumber: BigInt(block),
+      blockHash: truth.blockHash(block),
       logIndex: 2,
     });
   });

@@ -48,7 +48,9 @@ export class ChainEvidence implements EvidenceFinder {
 
 function keyOf({ blockHash, blockNumber, isSuccess, logs }: Receipt): string {
   return JSON.stringify([
-    ...[blockHash, String(blockNumber), isSuccess],
+    blockHash,
+    String(blockNumber),
+    isSuccess,
     ...logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data]),
   ]);
 }

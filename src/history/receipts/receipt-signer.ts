@@ -81,7 +81,9 @@ export class ReceiptSigner {
     // The same names and values in both, but the id: EIP-712 has bytes where JSON has text.
     const message = { ...receipt, settlementId: wordOf(receipt.settlementId) };
     const signature = await account.signTypedData({
-      ...{ domain, types: TYPES, primaryType: PRIMARY_TYPE },
+      domain,
+      types: TYPES,
+      primaryType: PRIMARY_TYPE,
       message: {
         ...message,
         amount: BigInt(receipt.amount),
@@ -116,7 +118,9 @@ async function signingKeyOf(secret: Hex): Promise<SigningKey> {
   const bytes = Buffer.from(secret.slice(2), 'hex');
   const seed = Buffer.from(hkdfSync('sha256', bytes, '', 'x402 receipt Ed25519', 32));
   const privateKey = createPrivateKey({
-    ...{ key: Buffer.concat([PKCS8_ED25519, seed]), format: 'der', type: 'pkcs8' },
+    key: Buffer.concat([PKCS8_ED25519, seed]),
+    format: 'der',
+    type: 'pkcs8',
   });
   const jwk: JWK = createPublicKey(privateKey).export({ format: 'jwk' });
   const kid = await calculateJwkThumbprint(jwk);

@@ -40,7 +40,9 @@ function receipts(found: Settlement | undefined, more: Partial<ReceiptsParts> = 
   return new Receipts({
     signer,
     queries: { byId: (chainId) => Promise.resolve(chainId === 56 ? found : undefined) },
-    ...{ chainIds: [97, 56], reader: undefined, clock: new TestClock() },
+    chainIds: [97, 56],
+    reader: undefined,
+    clock: new TestClock(),
     evidence: { find: () => Promise.reject(new Error('the chain was asked')) },
     ...more,
   });
@@ -57,14 +59,22 @@ describe('a receipt', () => {
   it('says what was paid, where the chain shows it, and how certain that is', async () => {
     const { receipt } = await given(receipts(settlement('finalized')).of(idOf('a'), MINE));
     expect(receipt).toEqual({
-      ...{ settlementId: idOf('a'), network: 'eip155:56', scheme: 'exact' },
-      ...{ asset: `0x${'a1'.repeat(20)}`, payer: `0x${'b2'.repeat(20)}`, payTo: SHOP },
+      settlementId: idOf('a'),
+      network: 'eip155:56',
+      scheme: 'exact',
+      asset: `0x${'a1'.repeat(20)}`,
+      payer: `0x${'b2'.repeat(20)}`,
+      payTo: SHOP,
       amount: (2n ** 256n - 1n).toString(),
       authorized: (2n ** 256n - 1n).toString(),
-      ...{ nonce: (2n ** 256n - 1n).toString(), deadline: '1900000000' },
+      nonce: (2n ** 256n - 1n).toString(),
+      deadline: '1900000000',
       terms: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-      ...{ transaction: `0x${'ab'.repeat(32)}`, logIndex: '3' },
-      ...{ blockNumber: '7', blockHash: BLOCK_HASH, finality: 'finalized' },
+      transaction: `0x${'ab'.repeat(32)}`,
+      logIndex: '3',
+      blockNumber: '7',
+      blockHash: BLOCK_HASH,
+      finality: 'finalized',
       issuedAt: expect.stringMatching(/^\d+$/),
     });
     const early = await given(receipts(settlement('included')).of(idOf('a'), MINE));
@@ -85,7 +95,11 @@ describe('a receipt', () => {
     expect(address).toBe(privateKeyToAddress(KEY));
     const holds = (changed: object, chainId = 56): Promise<boolean> =>
       verifyTypedData({
-        ...{ address, signature, types, primaryType, domain: { ...domain, chainId } },
+        address,
+        signature,
+        types,
+        primaryType,
+        domain: { ...domain, chainId },
         // Numbers are text in JSON; viem takes them so.
         message: { ...message, ...changed } as never,
       });
@@ -129,7 +143,11 @@ describe('a receipt', () => {
     await compactVerify(old.jws, createLocalJWKSet(published));
     const { domain, types, primaryType, message, signature } = old.eip712;
     const address = await recoverTypedDataAddress({
-      ...{ domain, types, primaryType, message: message as never, signature },
+      domain,
+      types,
+      primaryType,
+      message: message as never,
+      signature,
     });
     expect(signer.keys.x402_receipt_signers).toEqual([privateKeyToAddress(KEY), address]);
     expect(signer.keys.keys.map((key) => Object.keys(key).sort())).toEqual(
@@ -179,8 +197,10 @@ describe('a receipt', () => {
     const copied = settlement('foreign', { ...PAID, logIndex: undefined, settledAmount: 5n });
     const asked: unknown[] = [];
     const found = {
-      ...{ transaction: `0x${'ab'.repeat(32)}` as const, blockNumber: 8n },
-      ...{ blockHash: `0x${'ef'.repeat(32)}` as const, logIndex: 12 },
+      transaction: `0x${'ab'.repeat(32)}` as const,
+      blockNumber: 8n,
+      blockHash: `0x${'ef'.repeat(32)}` as const,
+      logIndex: 12,
     };
     const evidence: ReceiptsParts['evidence'] = {
       find: (...question) => {
@@ -193,13 +213,15 @@ describe('a receipt', () => {
     const { details } = copied;
     expect(asked).toEqual([
       [
-        ...[56, found.transaction],
+        56,
+        found.transaction,
         { asset: details?.token, payer: details?.payer, payTo: SHOP, amount: 5n },
       ],
     ]);
     const nothing = { find: () => Promise.resolve(undefined) };
     expect(await codeOf(receipts(copied, { evidence: nothing }).of(idOf('a'), MINE))).toEqual([
-      ...[409, 'no_evidence'],
+      409,
+      'no_evidence',
     ]);
   });
 });

@@ -23,7 +23,11 @@ class HastyClock extends TestClock {
 }
 
 const sent = (nonce: number, more: Partial<FakeTransaction> = {}): FakeTransaction => ({
-  ...{ hash: hash32(1000 + nonce), to: ASSET, input: '0x', from: LANE, nonce },
+  hash: hash32(1000 + nonce),
+  to: ASSET,
+  input: '0x',
+  from: LANE,
+  nonce,
   logs: [aUse(0), aTransfer(1)],
   ...more,
 });
@@ -153,7 +157,11 @@ describe('what the chain shows', () => {
     const last = await is.finalBlock();
     const at = (seconds: number) => is.firstBlockSince((1_700_000_000 + seconds) * 1000, last);
     expect(await Promise.all([at(-5), at(40), at(41), at(100), at(101)])).toEqual([
-      ...[1n, 4n, 5n, 10n, 11n],
+      1n,
+      4n,
+      5n,
+      10n,
+      11n,
     ]);
   });
 

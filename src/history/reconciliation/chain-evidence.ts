@@ -174,8 +174,15 @@ async function readTransaction(view: ChainView, hash: Hex): Promise<SeenTransact
   const { isSuccess, blockNumber, blockHash, gasUsed, effectiveGasPrice, dataFeeWei, logs } =
     receipt;
   return {
-    ...{ hash, isSuccess, blockNumber, blockHash, logs },
-    ...{ from: call.from, to: call.to, nonce: call.accountNonce, valueWei: call.valueWei },
+    hash,
+    isSuccess,
+    blockNumber,
+    blockHash,
+    logs,
+    from: call.from,
+    to: call.to,
+    nonce: call.accountNonce,
+    valueWei: call.valueWei,
     feeWei: gasUsed * effectiveGasPrice + dataFeeWei,
   };
 }

@@ -23,9 +23,13 @@ describe('the books of a lane', () => {
   it('are right when its transactions explain its balance', () => {
     expect(compareLane(books())).toEqual({
       account: {
-        ...{ lane: LANE, before: { nonce: 3, balanceWei: 1000n } },
-        ...{ after: { nonce: 5, balanceWei: 800n }, transactions: 2 },
-        ...{ feesWei: 200n, sentWei: 0n, receivedWei: 0n },
+        lane: LANE,
+        before: { nonce: 3, balanceWei: 1000n },
+        after: { nonce: 5, balanceWei: 800n },
+        transactions: 2,
+        feesWei: 200n,
+        sentWei: 0n,
+        receivedWei: 0n,
       },
       findings: [],
     });
@@ -70,7 +74,9 @@ describe('the books of a lane', () => {
     [
       'coins for another lane, whatever the sum',
       {
-        ...{ ...after(793n), transactions: [sent(3), sent(4, 7n)], topUpMostWei: 6n },
+        ...after(793n),
+        transactions: [sent(3), sent(4, 7n)],
+        topUpMostWei: 6n,
         lanes: new Set([LANE, ASSET]),
       },
       [['lane_refilled', '7 wei']],

@@ -81,8 +81,11 @@ export function compareLane(books: LaneBooks): LaneResult {
   const findings: Finding[] = transactions
     .filter((one) => one.sentWei > 0n)
     .map((one) => ({
-      ...{ lane, transaction: one.hash, blockNumber: one.blockNumber },
-      ...{ found: `${one.sentWei} wei`, name: nameOf(one, books) },
+      lane,
+      transaction: one.hash,
+      blockNumber: one.blockNumber,
+      found: `${one.sentWei} wei`,
+      name: nameOf(one, books),
     }));
   const withoutBalance = (more: readonly Finding[]): LaneResult => ({
     account: { ...account, receivedWei: undefined },

@@ -29,8 +29,13 @@ const permit2 = { method: 'permit2' } as const;
 const failed = { isPaid: false, state: 'expired' } as const;
 /** What the ledger made again from the chain, after a loss. */
 const UNKNOWN = {
-  ...{ method: undefined, asset: undefined, payer: undefined, payTo: undefined },
-  ...{ amount: undefined, nonce: undefined, transactions: [] },
+  method: undefined,
+  asset: undefined,
+  payer: undefined,
+  payTo: undefined,
+  amount: undefined,
+  nonce: undefined,
+  transactions: [],
 } as const;
 
 describe('a transaction beside the settlements that name it', () => {
@@ -71,8 +76,13 @@ describe('a transaction beside the settlements that name it', () => {
   it('names both sides of a difference', () => {
     expect(compare(seen(), aBooked({ amount: 999n }))).toEqual([
       {
-        ...{ name: 'amount_differs', settlementId: aBooked().id, transaction: hashNamed('1') },
-        ...{ blockNumber: 7n, logIndex: 1, expected: '999', found: '1000' },
+        name: 'amount_differs',
+        settlementId: aBooked().id,
+        transaction: hashNamed('1'),
+        blockNumber: 7n,
+        logIndex: 1,
+        expected: '999',
+        found: '1000',
       },
     ]);
   });
@@ -169,7 +179,9 @@ describe('a transaction beside the settlements that name it', () => {
       { ...aTransfer(2), topics: [...aTransfer(2).topics, hashNamed('0')] },
     ];
     expect(names(seen({ logs: strange }), aBooked(permit2))).toEqual([
-      ...['settled_without_log', 'log_without_settlement', 'log_without_settlement'],
+      'settled_without_log',
+      'log_without_settlement',
+      'log_without_settlement',
     ]);
   });
 });

@@ -100,7 +100,10 @@ class TransactionLogs {
       const { logIndex } = transfer;
       return [
         finding('state_differs', one, hash, {
-          ...{ logIndex, blockNumber, expected: one.state, found: 'paid' },
+          logIndex,
+          blockNumber,
+          expected: one.state,
+          found: 'paid',
         }),
       ];
     });
@@ -121,7 +124,11 @@ class TransactionLogs {
       .map(({ address, logIndex, ...log }) => {
         const shown = transferOf({ address, logIndex, ...log });
         return {
-          ...{ name: 'log_without_settlement', transaction: hash, blockNumber, lane, logIndex },
+          name: 'log_without_settlement',
+          transaction: hash,
+          blockNumber,
+          lane,
+          logIndex,
           found: shown === undefined ? address : textOf(shown),
         } as const;
       });
@@ -137,7 +144,8 @@ class TransactionLogs {
     if (same !== undefined) {
       return [
         finding('log_index_differs', one, hash, {
-          ...{ logIndex: same.logIndex, expected: String(one.logIndex) },
+          logIndex: same.logIndex,
+          expected: String(one.logIndex),
           found: String(same.logIndex),
         }),
         ...this.#take(one, same),

@@ -21,8 +21,13 @@ const AT = 210;
 
 function aNewest(startedMs: number, more: Partial<NewestRun> = {}): NewestRun {
   return {
-    ...{ chainId: 56, counts: new Map(), settlements: 3, hasBlocks: true, checkpoint: undefined },
-    ...{ startedAt: new Date(startedMs), finishedAt: new Date(startedMs + 5000) },
+    chainId: 56,
+    counts: new Map(),
+    settlements: 3,
+    hasBlocks: true,
+    checkpoint: undefined,
+    startedAt: new Date(startedMs),
+    finishedAt: new Date(startedMs + 5000),
     ...more,
   };
 }
@@ -78,7 +83,10 @@ describe('the daily reconciliation', () => {
   const daily = (processId = 'one') =>
     new DailyReconciliation({
       networks: [{ chainId: 56 } as NetworkConfig],
-      ...{ reconcilesAt: AT, runs, processId, clock },
+      reconcilesAt: AT,
+      runs,
+      processId,
+      clock,
       reconcile: async (_, task, signal) => {
         tasks.push(task);
         await work();
@@ -196,7 +204,9 @@ describe('the health of the books', () => {
   const report = async (...newest: readonly NewestRun[]) => {
     const byChain = new Map(newest.map((run) => [run.chainId, run]));
     const health = new ReconciliationHealth({
-      ...{ newest: () => byChain, chainIds: [56], now: () => now },
+      newest: () => byChain,
+      chainIds: [56],
+      now: () => now,
     });
     const { isUp, facts } = await health.report();
     return { isUp, ...facts };
@@ -207,15 +217,26 @@ describe('the health of the books', () => {
   it('names what is wrong with them, and stops nothing', async () => {
     const lastRun = new Date(now).toISOString();
     expect(await report(counting({ lane_funded: 1 }))).toEqual({
-      ...{ isUp: true, enabled: true, differences: 0, notChecked: 0, lastRun },
+      isUp: true,
+      enabled: true,
+      differences: 0,
+      notChecked: 0,
+      lastRun,
     });
     expect(await report(counting({ amount_differs: 2, not_checked: 1 }))).toMatchObject({
-      ...{ isUp: true, code: 'differences', differences: 2, notChecked: 1 },
+      isUp: true,
+      code: 'differences',
+      differences: 2,
+      notChecked: 1,
     });
     expect(await report(counting({ not_checked: 1 }))).toMatchObject({ code: 'not_checked' });
     expect(await report(aNewest(now - 2 * DAY_MS))).toMatchObject({ code: 'overdue' });
     expect(await report()).toEqual({
-      ...{ isUp: true, enabled: true, code: 'not_run_yet', differences: 0, notChecked: 0 },
+      isUp: true,
+      enabled: true,
+      code: 'not_run_yet',
+      differences: 0,
+      notChecked: 0,
     });
   });
 });

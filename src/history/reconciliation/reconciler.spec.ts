@@ -41,7 +41,11 @@ const hashOfNonce = (nonce: number) => hash32(1000 + nonce);
 
 /** A payment in a transaction of the lane, and its row. */
 const paid = (nonce: number): FakeTransaction => ({
-  ...{ hash: hashOfNonce(nonce), to: ASSET, input: '0x', from: LANE, nonce },
+  hash: hashOfNonce(nonce),
+  to: ASSET,
+  input: '0x',
+  from: LANE,
+  nonce,
   logs: [aUse(0, { payer: payerOf(nonce) }), aTransfer(1, { payer: payerOf(nonce) })],
 });
 
@@ -55,8 +59,11 @@ describe('a run of reconciliation', () => {
 
   const row = (nonce: number, block: number, more: Partial<BookedSettlement> = {}) =>
     aBooked({
-      ...{ id: String(nonce), payer: payerOf(nonce), transaction: hashOfNonce(nonce) },
-      ...{ transactions: [hashOfNonce(nonce)], blockNumber: BigInt(block) },
+      id: String(nonce),
+      payer: payerOf(nonce),
+      transaction: hashOfNonce(nonce),
+      transactions: [hashOfNonce(nonce)],
+      blockNumber: BigInt(block),
       blockHash: truth.blockHash(block),
       ...more,
     });
@@ -87,12 +94,20 @@ describe('a run of reconciliation', () => {
   it('finds nothing where everything is right, and says what it has seen', async () => {
     const result = await run();
     expect(result).toMatchObject({
-      ...{ chainId: 56, startedBy: 'command', settlements: 3, transactions: 3, findings: [] },
+      chainId: 56,
+      startedBy: 'command',
+      settlements: 3,
+      transactions: 3,
+      findings: [],
       blocks: { from: 1n, to: 18n, lastHash: truth.blockHash(18) },
     });
     expect(result.lanes).toEqual([
       {
-        ...{ lane: LANE, transactions: 3, feesWei: 3n * FEE, sentWei: 0n, receivedWei: 0n },
+        lane: LANE,
+        transactions: 3,
+        feesWei: 3n * FEE,
+        sentWei: 0n,
+        receivedWei: 0n,
         before: { nonce: 0, balanceWei: 10n ** 18n },
         after: { nonce: 3, balanceWei: 10n ** 18n - 3n * FEE },
       },
@@ -211,7 +226,11 @@ describe('a run of reconciliation', () => {
     const ofTreasury = findings.filter(({ lane }) => lane === LANE);
     expect(ofTreasury.map(({ name }) => name)).not.toContain('not_checked');
     expect(ofTreasury).toContainEqual({
-      ...{ name: 'lane_refilled', lane: LANE, transaction: hash, blockNumber: 12n, found: '9 wei' },
+      name: 'lane_refilled',
+      lane: LANE,
+      transaction: hash,
+      blockNumber: 12n,
+      found: '9 wei',
     });
   });
 
@@ -274,7 +293,9 @@ describe('a run of reconciliation', () => {
   it('looks at the blocks of its time alone', async () => {
     const window = { fromMs: (START_S + 40) * 1000, toMs: (START_S + 80) * 1000 };
     expect(await run({ window })).toMatchObject({
-      ...{ blocks: { from: 4n, to: 7n }, settlements: 1, findings: [] },
+      blocks: { from: 4n, to: 7n },
+      settlements: 1,
+      findings: [],
       lanes: [{ transactions: 1, before: { nonce: 1 }, after: { nonce: 2 } }],
     });
     const nothing = { fromMs: WINDOW.toMs, toMs: WINDOW.toMs + 1000 };
@@ -291,11 +312,15 @@ describe('a run of reconciliation', () => {
     const window = { fromMs: (START_S + 50) * 1000, toMs: WINDOW.toMs };
     expect(await names({ window })).toEqual(['not_checked']);
     const resume: Checkpoint = {
-      ...{ lastBlock: 4n, lastHash: truth.blockHash(4), toMs: window.fromMs },
+      lastBlock: 4n,
+      lastHash: truth.blockHash(4),
+      toMs: window.fromMs,
       lanes: new Map([[LANE, { nonce: 1, balanceWei: 10n ** 18n - FEE }]]),
     };
     expect(await run({ window, resume })).toMatchObject({
-      ...{ blocks: { from: 5n, to: 18n }, findings: [], settlements: 2 },
+      blocks: { from: 5n, to: 18n },
+      findings: [],
+      settlements: 2,
     });
     expect(await names({ window, resume: { ...resume, lastHash: hash32(1) } })).toEqual([
       'not_checked',

@@ -225,7 +225,10 @@ export class Reconciler {
     }
     const { lane } = book;
     const { account, findings } = compareLane({
-      ...{ lane, ...ends, topUpMostWei, lanes: new Set(this.#lanes.keys()) },
+      lane,
+      ...ends,
+      topUpMostWei,
+      lanes: new Set(this.#lanes.keys()),
       transactions: book.within(span),
     });
     this.#findings.add(findings);
@@ -275,10 +278,15 @@ export class Reconciler {
     const { evidence, clock } = this.parts;
     const { startedBy, window } = this.task;
     return {
-      ...{ chainId: evidence.chainId, startedBy, window, lanes },
+      chainId: evidence.chainId,
+      startedBy,
+      window,
+      lanes,
       blocks: blocks && { from: blocks.first, to: blocks.last.number, lastHash: blocks.last.hash },
-      ...{ settlements: this.#settlements, transactions: this.#transactions },
-      ...{ counts: this.#findings.counts, findings: this.#findings.kept },
+      settlements: this.#settlements,
+      transactions: this.#transactions,
+      counts: this.#findings.counts,
+      findings: this.#findings.kept,
       startedAt: this.#startedAt,
       finishedAt: new Date(clock.now()),
     };

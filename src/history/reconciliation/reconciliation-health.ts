@@ -45,7 +45,9 @@ export class ReconciliationHealth {
     const oldest = Math.min(...runs.map(({ finishedAt }) => finishedAt.getTime()));
     const isMissing = chainIds.some((chainId) => !newest().has(chainId));
     const code = codeOf({
-      ...{ differences: all - notChecked, notChecked, isMissing },
+      differences: all - notChecked,
+      notChecked,
+      isMissing,
       isOverdue: runs.length > 0 && now() - oldest > OVERDUE_MS,
     });
     return Promise.resolve({
@@ -53,7 +55,8 @@ export class ReconciliationHealth {
       facts: {
         enabled: true,
         ...(code !== undefined && { code }),
-        ...{ differences: all - notChecked, notChecked },
+        differences: all - notChecked,
+        notChecked,
         ...(runs.length > 0 && { lastRun: new Date(oldest).toISOString() }),
       },
     });

@@ -8,7 +8,9 @@ export function reconciliationLog(logger: PinoLogger): ReconciliationObserver {
   return {
     finished: ({ chainId, blocks, settlements, counts }) => {
       const facts = {
-        ...{ network: caip2Of(chainId), settlements, counts: Object.fromEntries(counts) },
+        network: caip2Of(chainId),
+        settlements,
+        counts: Object.fromEntries(counts),
         ...(blocks !== undefined && { blocks: `${blocks.from} to ${blocks.to}` }),
       };
       if (differencesIn(counts) === 0) logger.info(facts, 'the books agree with the chain');

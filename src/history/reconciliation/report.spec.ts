@@ -10,16 +10,27 @@ function aRun(...found: readonly Finding[]): Reconciliation {
   const findings = new Findings();
   findings.add(found);
   return {
-    ...{ chainId: 56, startedBy: 'command', window: { fromMs: 0, toMs: 1 } },
+    chainId: 56,
+    startedBy: 'command',
+    window: { fromMs: 0, toMs: 1 },
     blocks: { from: 5n, to: 9n, lastHash: hashNamed('9') },
-    ...{ settlements: 3, transactions: 2, counts: findings.counts, findings: findings.kept },
+    settlements: 3,
+    transactions: 2,
+    counts: findings.counts,
+    findings: findings.kept,
     lanes: [
       {
-        ...{ lane: LANE, before: undefined, after: undefined, transactions: 2 },
-        ...{ feesWei: 7n, sentWei: 0n, receivedWei: undefined },
+        lane: LANE,
+        before: undefined,
+        after: undefined,
+        transactions: 2,
+        feesWei: 7n,
+        sentWei: 0n,
+        receivedWei: undefined,
       },
     ],
-    ...{ startedAt: new Date(0), finishedAt: new Date(1) },
+    startedAt: new Date(0),
+    finishedAt: new Date(1),
   };
 }
 const wrong: Finding = { name: 'amount_differs', settlementId: 'a', expected: '1', found: '2' };
@@ -73,7 +84,8 @@ describe('the window that the command is given', () => {
 
   it('has days and moments, by UTC unless they say otherwise', () => {
     expect(read('2026-11-21', '2026-11-21T06:30:00Z')).toEqual({
-      ...{ fromMs: Date.UTC(2026, 10, 21), toMs: Date.UTC(2026, 10, 21, 6, 30) },
+      fromMs: Date.UTC(2026, 10, 21),
+      toMs: Date.UTC(2026, 10, 21, 6, 30),
     });
     expect(read('2026-11-21T01:00+01:00')?.fromMs).toBe(Date.UTC(2026, 10, 21));
   });

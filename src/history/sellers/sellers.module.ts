@@ -38,16 +38,25 @@ const READ_ARCHIVE = Symbol('READ_ARCHIVE');
 
 /** Somebody waits for the answer: what takes longer is told as trouble. */
 const READING: ConnectionUse = {
-  ...{ name: 'x402-lists', most: 4, connectMs: 1000, statementMs: 3000 },
+  name: 'x402-lists',
+  most: 4,
+  connectMs: 1000,
+  statementMs: 3000,
   readsInOrder: true,
 };
 const READING_MUCH: ConnectionUse = {
-  ...{ name: 'x402-exports', most: 2, connectMs: 1000, statementMs: 15_000 },
+  name: 'x402-exports',
+  most: 2,
+  connectMs: 1000,
+  statementMs: 15_000,
   readsInOrder: true,
 };
 /** A sum has no order: the database reads as it likes. */
 const SUMMING: ConnectionUse = {
-  ...{ name: 'x402-totals', most: 2, connectMs: 1000, statementMs: 15_000 },
+  name: 'x402-totals',
+  most: 2,
+  connectMs: 1000,
+  statementMs: 15_000,
 };
 
 /** What sellers see of the history, in processes that answer them. */
@@ -97,7 +106,9 @@ export class SellersModule implements OnModuleDestroy {
         provide(
           Receipts,
           {
-            ...{ config: AppConfig, archive: READ_ARCHIVE, queries: SETTLEMENT_QUERIES },
+            config: AppConfig,
+            archive: READ_ARCHIVE,
+            queries: SETTLEMENT_QUERIES,
             chains: ChainRegistry,
           },
           receiptsOf,
@@ -114,7 +125,10 @@ export class SellersModule implements OnModuleDestroy {
 
 async function receiptsOf({ config, archive, queries, chains }: ReceiptParts): Promise<Receipts> {
   return new Receipts({
-    ...{ queries, chainIds: config.ledgerChainIds, reader: archive.reader, clock: systemClock },
+    queries,
+    chainIds: config.ledgerChainIds,
+    reader: archive.reader,
+    clock: systemClock,
     signer: config.receipts && (await ReceiptSigner.of(config.receipts)),
     evidence: new ChainEvidence(chains),
   });

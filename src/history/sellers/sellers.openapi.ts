@@ -48,12 +48,19 @@ const SELLER_REFUSALS: JsonObject = {
 
 const said = {
   network,
-  ...{ scheme: text, asset: address, payer: address, payTo: address },
+  scheme: text,
+  asset: address,
+  payer: address,
+  payTo: address,
   amount: { ...digits, description: 'What was paid.' },
   authorized: { ...digits, description: 'What was signed: the same, or the maximum.' },
-  ...{ nonce: digits, deadline: digits },
+  nonce: digits,
+  deadline: digits,
   terms: { ...word, description: 'SHA-256 over all that the payer committed to.' },
-  ...{ transaction: word, logIndex: digits, blockNumber: digits, blockHash: word },
+  transaction: word,
+  logIndex: digits,
+  blockNumber: digits,
+  blockHash: word,
   finality,
   issuedAt: { ...digits, description: 'Unix seconds.' },
 };
@@ -92,7 +99,10 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
         type: 'array',
         items: object(
           {
-            ...{ day: { type: 'string', format: 'date' }, network, asset: address, payTo: address },
+            day: { type: 'string', format: 'date' },
+            network,
+            asset: address,
+            payTo: address,
             paid: object({ count: digits, amount: { type: 'string', pattern: '^[0-9]+$' } }),
             states: { type: 'object', additionalProperties: digits },
           },
@@ -131,7 +141,9 @@ const parametersOf = (
   required: readonly string[],
 ): Json =>
   Object.entries(schemas).map(([name, schema]) => ({
-    ...{ name, in: 'query', schema },
+    name,
+    in: 'query',
+    schema,
     ...(required.includes(name) && { required: true }),
   }));
 
@@ -158,7 +170,10 @@ export const SELLERS_OPENAPI: OpenApiPart = {
         security: KEY,
         parameters: [
           {
-            ...{ name: 'id', in: 'path', required: true, schema: settlementId },
+            name: 'id',
+            in: 'path',
+            required: true,
+            schema: settlementId,
             description: 'From the header `Settlement-Id`, or from a list.',
           },
         ],

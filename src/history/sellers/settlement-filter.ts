@@ -25,8 +25,14 @@ export interface SettlementFilter extends Narrowing {
 
 /** What is in the history: before anything is signed there is no row. */
 const STATES = [
-  ...['queued', 'broadcast', 'included', 'finalized'],
-  ...['reverted', 'expired', 'foreign', 'withdrawn'],
+  'queued',
+  'broadcast',
+  'included',
+  'finalized',
+  'reverted',
+  'expired',
+  'foreign',
+  'withdrawn',
 ] as const satisfies readonly SettlementState[];
 
 const WHEN =

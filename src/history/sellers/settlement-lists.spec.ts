@@ -148,14 +148,24 @@ describe('a list of settlements', () => {
       return copy.toString('base64url');
     };
     const forged = [
-      ...['', 'x', `${nextCursor}=`, `${nextCursor}A`, nextCursor.slice(0, -1), '%'],
-      ...[flipped(0), flipped(bytes.length - 1), 'A'.repeat(100_000)],
-      ...[bytes.toString('hex'), Buffer.from(bytes).fill(0xff, 1, 7).toString('base64url')],
+      '',
+      'x',
+      `${nextCursor}=`,
+      `${nextCursor}A`,
+      nextCursor.slice(0, -1),
+      '%',
+      flipped(0),
+      flipped(bytes.length - 1),
+      'A'.repeat(100_000),
+      bytes.toString('hex'),
+      Buffer.from(bytes).fill(0xff, 1, 7).toString('base64url'),
     ];
     for (const cursor of forged) {
       const problem = await problemOf(lists().page({ ...query, cursor }, MINE));
       expect([cursor.slice(0, 100), ...problem.slice(0, 2)]).toEqual([
-        ...[cursor.slice(0, 100), 400, 'invalid_cursor'],
+        cursor.slice(0, 100),
+        400,
+        'invalid_cursor',
       ]);
     }
     // Of another query; the number on a page is not a part of it.

@@ -64,7 +64,11 @@ export function totalsIn(
     const sum = groups.get(key) ?? NOTHING;
     const amount = row.is_paid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
     groups.set(key, {
-      ...{ day, chainId: row.chain_id, asset, payTo, state: row.state },
+      day,
+      chainId: row.chain_id,
+      asset,
+      payTo,
+      state: row.state,
       count: sum.count + 1n,
       paidCount: sum.paidCount + (row.is_paid ? 1n : 0n),
       paidAmount: sum.paidAmount + amount,
@@ -116,7 +120,10 @@ export function rowNamed(
 ): SettlementRow {
   const version = { ms: 1, sequence: 1 };
   const made = rowOf(56, 1, {
-    ...{ kind: 'recorded', id: idOf(name), version, settlement: aRecorded(name, 'finalized') },
+    kind: 'recorded',
+    id: idOf(name),
+    version,
+    settlement: aRecorded(name, 'finalized'),
   });
   return { ...made, claimed_at: new Date(CLAIMED_AT + later), ...more };
 }

@@ -39,13 +39,16 @@ describe('totals of a seller', () => {
       groupBy: ['asset'],
       totals: [
         {
-          ...{ network: 'eip155:56', asset: ASSET },
+          network: 'eip155:56',
+          asset: ASSET,
           paid: { count: '4', amount: (2n * MOST + 407n).toString() },
           states: { finalized: '4', reverted: '1' },
         },
         {
-          ...{ network: 'eip155:97', asset: ASSET },
-          ...{ paid: { count: '1', amount: '5' }, states: { finalized: '1' } },
+          network: 'eip155:97',
+          asset: ASSET,
+          paid: { count: '1', amount: '5' },
+          states: { finalized: '1' },
         },
       ],
     });
@@ -94,7 +97,8 @@ describe('totals of a seller', () => {
       () => CLAIMED_AT,
     );
     expect(await codeOf(away.of({ from: '2026-11-01' }, MINE))).toEqual([
-      ...[503, 'history_unavailable'],
+      503,
+      'history_unavailable',
     ]);
     const off = new TotalsOfSellers(undefined, () => CLAIMED_AT);
     expect(await codeOf(off.of({}, MINE))).toEqual([501, 'history_off']);

@@ -1,6 +1,10 @@
 /** Seconds after each attempt that failed until the next one: three days in all. */
 const PAUSES = [
-  ...[5, 30, 120, 600, 1800],
+  5,
+  30,
+  120,
+  600,
+  1800,
   ...[1, 2, 4, 8, 12, 20, 24].map((hours) => hours * 3600),
 ] as const;
 /** What failed together is not tried again together. */

@@ -16,9 +16,16 @@ import type { Webhook } from './webhook.js';
 const PAYEE: Address = `0x${'c3'.repeat(20)}`;
 const HOUR_MS = 3_600_000;
 const WEBHOOK: Webhook = {
-  ...{ id: 'we_one', owner: 'shop', url: 'https://shop.example/hook', description: '' },
-  ...{ payees: [PAYEE], events: ['settlement.included'], secretNames: ['old', 'new'] },
-  ...{ createdAt: new Date(0), failingSince: undefined, disabled: undefined },
+  id: 'we_one',
+  owner: 'shop',
+  url: 'https://shop.example/hook',
+  description: '',
+  payees: [PAYEE],
+  events: ['settlement.included'],
+  secretNames: ['old', 'new'],
+  createdAt: new Date(0),
+  failingSince: undefined,
+  disabled: undefined,
 };
 
 /** What the endpoint does with what it is sent. */
@@ -36,7 +43,11 @@ describe('deliveries to a webhook', () => {
 
   const deliverer = (holder = 'one') =>
     new Deliverer({
-      ...{ store, secrets, holder, now: () => now, random: () => 0 },
+      store,
+      secrets,
+      holder,
+      now: () => now,
+      random: () => 0,
       payees: {
         payeesOfOwner: (owner) => (owner === 'shop' ? payees : new Set()),
         isOperator: (owner) => owner === 'shop' && isOperator,
@@ -46,8 +57,12 @@ describe('deliveries to a webhook', () => {
           sent.push(request);
           const answer = await conduct(numberOf(request));
           return {
-            ...{ url: request.url, status: 200, headers: {}, body: Buffer.alloc(0) },
-            ...{ isCutOff: false, ...answer },
+            url: request.url,
+            status: 200,
+            headers: {},
+            body: Buffer.alloc(0),
+            isCutOff: false,
+            ...answer,
           };
         },
       },

@@ -56,7 +56,10 @@ export class EventWriter implements ChangeFollower {
     if (pay_to === null) return [];
     const at = new Date(this.now());
     return eventsBetween(before, after).map((type) => ({
-      ...{ id: eventIdOf(type, after), type, line, pay_to },
+      id: eventIdOf(type, after),
+      type,
+      line,
+      pay_to,
       body: eventBody(type, after, at),
     }));
   }

@@ -41,8 +41,14 @@ describe('the watch over lanes', () => {
 
   const aStatus = (settlementsLeft: number, more: Partial<PublishedStatus> = {}) =>
     ({
-      ...{ lane: LANE, chainId: 56, signer: SIGNER, settlementsLeft, silentMs: 300 },
-      ...{ balanceWei: '12000', gasPriceWei: '50000000', ...more },
+      lane: LANE,
+      chainId: 56,
+      signer: SIGNER,
+      settlementsLeft,
+      silentMs: 300,
+      balanceWei: '12000',
+      gasPriceWei: '50000000',
+      ...more,
     }) as PublishedStatus;
   const observed = () => ({
     low: ({ lane }: { readonly lane: string }) => told.push(`low ${lane}`),
@@ -50,7 +56,10 @@ describe('the watch over lanes', () => {
   });
   const watched = () =>
     new LaneWatch({
-      ...{ levels, mark: MARK, now: () => AT, observer: observed() },
+      levels,
+      mark: MARK,
+      now: () => AT,
+      observer: observed(),
       lanes: { all: () => lanes() },
     });
   async function look(...statuses: readonly PublishedStatus[]): Promise<number> {
@@ -70,10 +79,14 @@ describe('the watch over lanes', () => {
     expect(await look(aStatus(999))).toBe(1);
     expect(await look(aStatus(12))).toBe(1);
     expect(JSON.parse(levels.bodies[0] ?? '')).toEqual({
-      ...{ type: 'lane.low', timestamp: new Date(AT).toISOString() },
+      type: 'lane.low',
+      timestamp: new Date(AT).toISOString(),
       data: {
-        ...{ network: 'eip155:56', signer: SIGNER, balanceWei: '12000' },
-        ...{ settlementsLeft: 999, lowBelow: 1000 },
+        network: 'eip155:56',
+        signer: SIGNER,
+        balanceWei: '12000',
+        settlementsLeft: 999,
+        lowBelow: 1000,
       },
     });
     expect(told).toEqual([`low ${LANE}`]);
@@ -138,7 +151,10 @@ describe('the watch over lanes', () => {
 
   it('of which nothing is wanted is quiet', async () => {
     const quiet = new LaneWatch({
-      ...{ levels, mark: 0, now: () => AT, observer: observed() },
+      levels,
+      mark: 0,
+      now: () => AT,
+      observer: observed(),
       lanes: { all: () => Promise.resolve([aStatus(0)]) },
     });
     await quiet.round();

@@ -28,8 +28,12 @@ export class MemoryDeliveries implements DeliveryStore {
 
   add(sequence: number, line: string, more: Partial<Delivery> = {}): void {
     const delivery: Delivery = {
-      ...{ sequence: String(sequence), eventId: `evt_${sequence}`, body: `{"n":${sequence}}` },
-      ...{ type: 'settlement.included', payTo: this.webhook.payees[0], attempts: 0 },
+      sequence: String(sequence),
+      eventId: `evt_${sequence}`,
+      body: `{"n":${sequence}}`,
+      type: 'settlement.included',
+      payTo: this.webhook.payees[0],
+      attempts: 0,
       ...more,
     };
     // What waits behind another one of its line is due when that one is.

@@ -5,14 +5,22 @@ describeDeliveries('deliveries in memory', () => {
   let [now, sequence] = [1_795_334_400_000, 0];
   const store = new MemoryDeliveries(
     {
-      ...{ id: 'we_one', owner: 'shop', url: 'https://shop.example/hook', description: '' },
-      ...{ payees: [], events: ['settlement.included'], secretNames: ['one'] },
-      ...{ createdAt: new Date(0), failingSince: undefined, disabled: undefined },
+      id: 'we_one',
+      owner: 'shop',
+      url: 'https://shop.example/hook',
+      description: '',
+      payees: [],
+      events: ['settlement.included'],
+      secretNames: ['one'],
+      createdAt: new Date(0),
+      failingSince: undefined,
+      disabled: undefined,
     },
     () => now,
   );
   return Promise.resolve({
-    ...{ store, id: 'we_one' },
+    store,
+    id: 'we_one',
     add: (line) => {
       sequence += 1;
       store.add(sequence, line);

@@ -84,7 +84,11 @@ export class PostgresDeliveries implements DeliveryStore {
         .execute(),
     );
     return rows.map(({ sequence, attempts, id: eventId, type, body, pay_to }) => ({
-      ...{ sequence, attempts, eventId, type, body },
+      sequence,
+      attempts,
+      eventId,
+      type,
+      body,
       payTo: pay_to === null ? undefined : hexOf(pay_to),
     }));
   }
@@ -102,8 +106,10 @@ export class PostgresDeliveries implements DeliveryStore {
             state,
             attempts: now('attempts', '+', isTried ? 1 : 0),
             ...(isTried && { tried_at: sql<Date>`now()` }),
-            ...{ due_at: inMs(pauseMs), status: status ?? null },
-            ...{ problem: problem ?? null, answer: answer ?? null },
+            due_at: inMs(pauseMs),
+            status: status ?? null,
+            problem: problem ?? null,
+            answer: answer ?? null,
           }))
           .where('endpoint_id', '=', id)
           .where('sequence', '=', sequence)
@@ -152,7 +158,10 @@ export class PostgresDeliveries implements DeliveryStore {
         const { sequence } = await transaction
           .insertInto('webhook_events')
           .values({
-            ...{ id: newEventId(), type: 'webhook.disabled', line, pay_to: null },
+            id: newEventId(),
+            type: 'webhook.disabled',
+            line,
+            pay_to: null,
             body: disabledBody(id, disabled.url, reason, new Date(this.now())),
           })
           .returning('sequence')

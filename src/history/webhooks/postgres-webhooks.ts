@@ -43,9 +43,13 @@ export class PostgresWebhooks implements WebhookStore {
         const row = await transaction
           .insertInto('webhook_endpoints')
           .values({
-            ...{ id: newWebhookId(), owner, secret_names: [newSecretName()] },
-            ...{ url: fields.url, description: fields.description },
-            ...{ payees: fields.payees.map(bytesOf), event_types: [...fields.events] },
+            id: newWebhookId(),
+            owner,
+            secret_names: [newSecretName()],
+            url: fields.url,
+            description: fields.description,
+            payees: fields.payees.map(bytesOf),
+            event_types: [...fields.events],
           })
           .returningAll()
           .executeTakeFirstOrThrow();
@@ -149,7 +153,10 @@ export class PostgresWebhooks implements WebhookStore {
         const { sequence } = await transaction
           .insertInto('webhook_events')
           .values({
-            ...{ id: eventId, type: 'webhook.test', line, pay_to: null },
+            id: eventId,
+            type: 'webhook.test',
+            line,
+            pay_to: null,
             body: testBody(id, new Date(this.now())),
           })
           .returning('sequence')
@@ -229,7 +236,10 @@ export class PostgresWebhooks implements WebhookStore {
         .execute(),
     );
     return rows.map((row) => ({
-      ...{ eventId: row.id, type: row.type, state: row.state, attempts: row.attempts },
+      eventId: row.id,
+      type: row.type,
+      state: row.state,
+      attempts: row.attempts,
       ...(row.pay_to !== null && { settlementId: row.line.toString('base64url') }),
       happenedAt: row.created_at,
       ...(row.tried_at !== null && { triedAt: row.tried_at }),

@@ -7,7 +7,10 @@ import type { DisabledReason, EventType, Webhook } from './webhook.js';
 export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook {
   const { disabled_at, disabled_reason } = row;
   return {
-    ...{ id: row.id, owner: row.owner, url: row.url, description: row.description },
+    id: row.id,
+    owner: row.owner,
+    url: row.url,
+    description: row.description,
     payees: row.payees.map((payee) => hexOf(payee)),
     events: row.event_types as EventType[],
     secretNames: row.secret_names,

@@ -11,7 +11,10 @@ const standing = (
   is_paid = state === 'included' || state === 'finalized',
   more: Partial<Standing> = {},
 ): Standing => ({
-  ...{ state, is_paid, transaction: HASH, block_hash: is_paid ? HASH : null },
+  state,
+  is_paid,
+  transaction: HASH,
+  block_hash: is_paid ? HASH : null,
   ...more,
 });
 const [queued, sent] = [standing('queued'), standing('broadcast')];
@@ -65,7 +68,9 @@ describe('events of a settlement', () => {
   it('have names of their own', () => {
     const row = (name: string, sequence: number, epoch = 1): SettlementRow =>
       rowOf(56, epoch, {
-        ...{ kind: 'recorded', id: idOf(name), version: { ms: 5, sequence } },
+        kind: 'recorded',
+        id: idOf(name),
+        version: { ms: 5, sequence },
         settlement: aRecorded(name, 'included'),
       });
     const id = eventIdOf('settlement.included', row('a', 1));

@@ -185,5 +185,7 @@ export class WebhookJobs {
 const optionsOf = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true });
 
 const jobOf = (endpointId: string, jobId: string) => ({
-  ...{ name: QUEUE, data: { endpointId }, opts: optionsOf(jobId) },
+  name: QUEUE,
+  data: { endpointId },
+  opts: optionsOf(jobId),
 });

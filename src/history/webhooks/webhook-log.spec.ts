@@ -34,7 +34,10 @@ describe('webhooks in the log', () => {
     log.troubled(new Error('jobs'));
     log.disabled({ id: 'we_one', owner: 'shop' }, 'failing');
     expect(lines.map((one) => one.slice(0, one.indexOf(' ')))).toEqual([
-      ...['error', 'info', 'error', 'warn'],
+      'error',
+      'info',
+      'error',
+      'warn',
     ]);
     expect(lines[0]).toContain('database_unreachable');
     expect(lines[3]).toContain(

@@ -5,7 +5,11 @@ import type { DeliveryReport } from './webhook-store.js';
 export function viewOf(webhook: Webhook): Readonly<Record<string, unknown>> {
   const { id, url, description, payees, events, secretNames, disabled, failingSince } = webhook;
   return {
-    ...{ id, url, description, payees, events },
+    id,
+    url,
+    description,
+    payees,
+    events,
     secrets: secretNames.map((name) => ({ id: name })),
     createdAt: webhook.createdAt.toISOString(),
     status: disabled === undefined ? 'enabled' : 'disabled',

@@ -82,9 +82,14 @@ const FETCH = {
 const JOBS = provide(
   WebhookJobs,
   {
-    ...{ config: AppConfig, db: DATABASE, fetcher: FETCHER, secrets: WebhookSecrets },
-    ...{ payees: PayeeAccess, processes: ProcessRegistry },
-    ...{ observer: WebhookObserver, logger: PinoLogger },
+    config: AppConfig,
+    db: DATABASE,
+    fetcher: FETCHER,
+    secrets: WebhookSecrets,
+    payees: PayeeAccess,
+    processes: ProcessRegistry,
+    observer: WebhookObserver,
+    logger: PinoLogger,
   },
   startedJobs,
 );
@@ -124,7 +129,8 @@ export class WebhooksModule implements OnModuleDestroy {
       module: WebhooksModule,
       controllers: isApi ? [WebhooksV2Controller] : [],
       providers: [
-        ...[DATABASE_PROVIDER, SECRETS],
+        DATABASE_PROVIDER,
+        SECRETS,
         ...(isApi ? [STORE] : []),
         ...(delivers ? [FETCH, JOBS, HEALTH, LANE_WATCH] : []),
       ],
@@ -155,11 +161,19 @@ function startedJobs(parts: JobParts): WebhookJobs {
   });
   const store = new PostgresDeliveries(db, now);
   const deliverer = new Deliverer({
-    ...{ store, secrets, payees, fetcher, observer, now },
-    ...{ holder: processes.processId, random: () => Math.random() },
+    store,
+    secrets,
+    payees,
+    fetcher,
+    observer,
+    now,
+    holder: processes.processId,
+    random: () => Math.random(),
   });
   const jobs = new WebhookJobs({
-    ...{ deliverer, store, observer },
+    deliverer,
+    store,
+    observer,
     // BullMQ waits for jobs on its own connections, for as long as it takes.
     ...queuePrefix(config.redis.queue, DEPLOYMENT_TAG),
     connect: () => connectReader(config.redis.queue, DEPLOYMENT_TAG),
@@ -170,7 +184,9 @@ function startedJobs(parts: JobParts): WebhookJobs {
 
 function startedLaneWatch({ config, db, lanes, logger }: LaneWatchParts): LaneWatch {
   const watch = new LaneWatch({
-    ...{ lanes, levels: new PostgresLaneLevels(db), now },
+    lanes,
+    levels: new PostgresLaneLevels(db),
+    now,
     mark: config.webhooks?.laneLowSettlements ?? 0,
     observer: laneWatchLog(logger),
   });

@@ -91,7 +91,10 @@ function operation({
 }
 
 const inPath = (name: string): JsonObject => ({
-  ...{ name, in: 'path', required: true, schema: { type: 'string', maxLength: 64 } },
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string', maxLength: 64 },
 });
 const OF_ONE = [inPath('id')];
 const DONE: JsonObject = { description: 'Done.' };
@@ -102,7 +105,9 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
   paths: {
     '/v2/webhooks': {
       post: operation({
-        ...{ id: 'createWebhook', summary: 'Tell settlements to a URL', body: 'WebhookCreation' },
+        id: 'createWebhook',
+        summary: 'Tell settlements to a URL',
+        body: 'WebhookCreation',
         description:
           `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
           '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
@@ -113,31 +118,40 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
         refusals: [400, 409],
       }),
       get: operation({
-        ...{ id: 'webhooks', summary: 'Webhooks of the API key' },
+        id: 'webhooks',
+        summary: 'Webhooks of the API key',
         answers: { 200: jsonAnswer('All of them.', 'Webhooks', { webhooks: [WEBHOOK] }) },
       }),
     },
     '/v2/webhooks/{id}': {
       get: operation({
-        ...{ id: 'webhook', summary: 'A webhook', parameters: OF_ONE },
+        id: 'webhook',
+        summary: 'A webhook',
+        parameters: OF_ONE,
         answers: { 200: jsonAnswer('The webhook.', 'Webhook', WEBHOOK) },
         refusals: [404],
       }),
       patch: operation({
-        ...{ id: 'changeWebhook', summary: 'Change a webhook, disable it, enable it again' },
-        ...{ parameters: OF_ONE, body: 'WebhookChange' },
+        id: 'changeWebhook',
+        summary: 'Change a webhook, disable it, enable it again',
+        parameters: OF_ONE,
+        body: 'WebhookChange',
         answers: { 200: jsonAnswer('As it is now.', 'Webhook', WEBHOOK) },
         refusals: [400, 404],
       }),
       delete: operation({
-        ...{ id: 'deleteWebhook', summary: 'Delete a webhook', parameters: OF_ONE },
+        id: 'deleteWebhook',
+        summary: 'Delete a webhook',
+        parameters: OF_ONE,
         answers: { 204: DONE },
         refusals: [404],
       }),
     },
     '/v2/webhooks/{id}/secrets': {
       post: operation({
-        ...{ id: 'addWebhookSecret', summary: 'One more secret', parameters: OF_ONE },
+        id: 'addWebhookSecret',
+        summary: 'One more secret',
+        parameters: OF_ONE,
         description: `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
         answers: {
           201: jsonAnswer('Made.', 'WebhookSecret', { id: 'ws_Zt8cV0yKpWn5', secret: SECRET }),
@@ -147,7 +161,8 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
     },
     '/v2/webhooks/{id}/secrets/{secretId}': {
       delete: operation({
-        ...{ id: 'deleteWebhookSecret', summary: 'Sign by a secret no more' },
+        id: 'deleteWebhookSecret',
+        summary: 'Sign by a secret no more',
         parameters: [...OF_ONE, inPath('secretId')],
         answers: { 204: DONE },
         refusals: [404, 409],
@@ -155,14 +170,18 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
     },
     '/v2/webhooks/{id}/test': {
       post: operation({
-        ...{ id: 'testWebhook', summary: 'Send an event `webhook.test`', parameters: OF_ONE },
+        id: 'testWebhook',
+        summary: 'Send an event `webhook.test`',
+        parameters: OF_ONE,
         answers: { 202: jsonAnswer('It is sent.', 'WebhookTest', { eventId: EVENT }) },
         refusals: [404, 409],
       }),
     },
     '/v2/webhooks/{id}/replay': {
       post: operation({
-        ...{ id: 'replayWebhook', summary: 'Send events again', parameters: OF_ONE },
+        id: 'replayWebhook',
+        summary: 'Send events again',
+        parameters: OF_ONE,
         body: 'WebhookReplay',
         description:
           `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
@@ -173,7 +192,8 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
     },
     '/v2/webhooks/{id}/deliveries': {
       get: operation({
-        ...{ id: 'webhookDeliveries', summary: 'What was sent, and what was answered' },
+        id: 'webhookDeliveries',
+        summary: 'What was sent, and what was answered',
         parameters: [
           ...OF_ONE,
           { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200 } },
@@ -183,7 +203,10 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
           200: jsonAnswer('Newest first.', 'WebhookDeliveries', {
             deliveries: [
               {
-                ...{ eventId: EVENT, type: 'settlement.included', state: 'waiting', attempts: 2 },
+                eventId: EVENT,
+                type: 'settlement.included',
+                state: 'waiting',
+                attempts: 2,
                 settlementId: 'f2c1Qm1Zt8cV0yKpWn5aRbUe2dMfKQ9r8GKYqrTwjUPA',
                 happenedAt: '2026-11-22T08:00:00.000Z',
                 triedAt: '2026-11-22T08:00:06.000Z',
@@ -248,12 +271,17 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
       type: 'object',
       required: ['eventId', 'type', 'state', 'attempts', 'happenedAt'],
       properties: {
-        ...{ eventId, type: text, settlementId: text },
+        eventId,
+        type: text,
+        settlementId: text,
         state: { type: 'string', enum: ['waiting', 'delivered', 'failed', 'withheld'] },
         attempts: { type: 'integer', minimum: 0 },
-        ...{ happenedAt: moment, triedAt: moment, dueAt: moment },
+        happenedAt: moment,
+        triedAt: moment,
+        dueAt: moment,
         status: { type: 'integer', description: 'Of the last answer.' },
-        ...{ problem: text, answer: { ...text, description: 'Its first 256 characters.' } },
+        problem: text,
+        answer: { ...text, description: 'Its first 256 characters.' },
       },
     },
   },
@@ -264,7 +292,10 @@ function webhookSchema(more: JsonObject): JsonObject {
     type: 'object',
     required: ['id', 'url', 'payees', 'events', 'secrets', 'createdAt', 'status'],
     properties: {
-      ...{ id: text, url, description, events },
+      id: text,
+      url,
+      description,
+      events,
       // An operator's that hears of lanes alone has none.
       payees: { type: 'array', items: address, maxItems: PAYEES_MAX },
       secrets: {

@@ -167,7 +167,8 @@ export class WebhooksV2Controller {
     const replayed = await this.store.replay(webhook, {
       ...(after !== undefined && { after }),
       ...(since !== undefined && { since }),
-      ...{ payees, isOperator },
+      payees,
+      isOperator,
     });
     if (replayed === undefined) throw new BadRequestException('after: this event is not known.');
     const { events, next } = replayed;

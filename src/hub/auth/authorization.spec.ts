@@ -31,8 +31,11 @@ const MESSAGE_SIGN =
 const legacy = { Type: '', Addr: ADDRESS, Time: TIME, Hash: LABEL, Sign: LEGACY };
 const hexForm = Buffer.from(
   JSON.stringify({
-    ...{ Type: '', Addr: ADDRESS.toLowerCase(), Time: TIME },
-    ...{ Hash: 'dXBsb2Fk', Sign: LEGACY_BASE64 },
+    Type: '',
+    Addr: ADDRESS.toLowerCase(),
+    Time: TIME,
+    Hash: 'dXBsb2Fk',
+    Sign: LEGACY_BASE64,
   }),
 ).toString('hex');
 const personal = { ...legacy, Type: 'personal_sign', Sign: PERSONAL };

@@ -107,8 +107,10 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   async #compact(): Promise<boolean> {
     const grace = (this.#afterSeconds ?? 0) * MICROS;
     const { payloads, bytes, isRound } = await this.#compaction.turn({
-      ...{ versions: this.parts.config.hub.versions, now: Date.now() * 1000 },
-      ...{ grace, soldGrace: grace + SOLD_SECONDS * MICROS },
+      versions: this.parts.config.hub.versions,
+      now: Date.now() * 1000,
+      grace,
+      soldGrace: grace + SOLD_SECONDS * MICROS,
     });
     this.parts.stats.noteFreed(bytes);
     if (payloads > 0) {

@@ -30,7 +30,10 @@ describe('a turn of compaction', () => {
     return { storage, put, remove, bytesOf, journal };
   };
   const rules = (versions = 0) => ({
-    ...{ versions, grace: HOUR * 1000, soldGrace: 100 * HOUR * 1000, now: clock.now * 1000 },
+    versions,
+    grace: HOUR * 1000,
+    soldGrace: 100 * HOUR * 1000,
+    now: clock.now * 1000,
   });
 
   it('frees what was given up an hour ago, notes it and keeps the rest', async () => {
@@ -162,7 +165,7 @@ describe('a turn of compaction', () => {
     for (let at = 1; at <= 60_000; at += 2) {
       const name = { owner: 'o', id: `name ${at}` };
       entries.push(
-        { ...{ op: 'put', order: at, ...name, bucket: 'b', kind: 'memory' }, ...place(at) },
+        { op: 'put', order: at, ...name, bucket: 'b', kind: 'memory', ...place(at) },
         { op: 'remove', order: at + 1, ...name },
       );
     }

@@ -4,22 +4,34 @@ import { type CompactionRules, NameHistory } from './name-history.js';
 
 const name = { owner: 'o', id: 'a' };
 const put = (order: number): JournalEntry => ({
-  ...{ op: 'put', order, ...name, bucket: 'b', kind: 'memory' },
-  ...{ volume: 0, start: order * 31, size: 1, sha256: 'ab', blocks: '' },
+  op: 'put',
+  order,
+  ...name,
+  bucket: 'b',
+  kind: 'memory',
+  volume: 0,
+  start: order * 31,
+  size: 1,
+  sha256: 'ab',
+  blocks: '',
 });
 const remove = (order: number, upTo?: number): JournalEntry => ({
-  ...{ op: 'remove', order, ...name, upTo },
+  op: 'remove',
+  order,
+  ...name,
+  upTo,
 });
 const price = (order: number, terms = '{"amount":"1"}'): JournalEntry => ({
-  ...{ op: 'price', order, ...name, terms },
+  op: 'price',
+  order,
+  ...name,
+  terms,
 });
 const freed = (order: number, ...orders: number[]): JournalEntry => ({
-  ...{
-    op: 'freed',
-    order,
-    ...name,
-    payloads: orders.map((one) => ({ volume: 0, start: one * 31, size: 1 })),
-  },
+  op: 'freed',
+  order,
+  ...name,
+  payloads: orders.map((one) => ({ volume: 0, start: one * 31, size: 1 })),
 });
 
 describe('the history of a name', () => {

@@ -11,8 +11,17 @@ import { HubIndex } from './hub-index.js';
 import { PriceSeal } from './price-seal.js';
 
 const STORED: StoredObject = {
-  ...{ op: 'put', order: 6, owner: 'o', id: 'i', bucket: 'b', kind: 'memory' },
-  ...{ volume: 0, start: 0, size: 1, sha256: '', blocks: '' },
+  op: 'put',
+  order: 6,
+  owner: 'o',
+  id: 'i',
+  bucket: 'b',
+  kind: 'memory',
+  volume: 0,
+  start: 0,
+  size: 1,
+  sha256: '',
+  blocks: '',
 };
 
 /** An index whose journal is empty, before a Redis that answers every script like this. */

@@ -35,7 +35,16 @@ function indexTextOf(object: StoredObject): string {
   const { owner, id, bucket, kind, contentType, volume, start, size, sha256, blocks } = object;
   const membership = membershipOf(id);
   return JSON.stringify({
-    ...{ owner, id, bucket, kind, contentType, volume, start, size, sha256, blocks },
+    owner,
+    id,
+    bucket,
+    kind,
+    contentType,
+    volume,
+    start,
+    size,
+    sha256,
+    blocks,
     kb: keyPart(bucket),
     ...(membership !== undefined && {
       kc: keyPart(membership.conversation),

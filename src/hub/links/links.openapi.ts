@@ -67,7 +67,9 @@ export const LINK_PATHS: Readonly<Record<string, JsonObject>> = {
       responses: {
         200: jsonAnswer('It is stored.', 'HubReceived', {
           ...DESCRIPTOR,
-          ...{ Owner: ADDRESS, Name: 'report.pdf', Sha256: '9f'.repeat(32) },
+          Owner: ADDRESS,
+          Name: 'report.pdf',
+          Sha256: '9f'.repeat(32),
         }),
         409: refusal('Another upload by the link is under way.', 'an upload is under way', [
           'Retry-After',

@@ -91,11 +91,19 @@ describe('a share link', () => {
   it('is read of its own form alone', async () => {
     const link = await signed(plain);
     for (const text of [
-      ...['', 'zzz', textOf([]), textOf({}), 'a'.repeat(LINK_MAX_LENGTH + 1)],
-      ...[textOf({ ...link, more: 1 }), textOf({ ...link, once: 'true' })],
-      ...[textOf({ ...link, until: '9' }), textOf({ ...link, until: 1.5 })],
-      ...[textOf({ ...link, nonce: '0x1' }), textOf({ ...link, name: '' })],
-      ...[textOf({ ...link, until: 2 ** 60 }), textOf({ ...link, signature: 'f'.repeat(201) })],
+      '',
+      'zzz',
+      textOf([]),
+      textOf({}),
+      'a'.repeat(LINK_MAX_LENGTH + 1),
+      textOf({ ...link, more: 1 }),
+      textOf({ ...link, once: 'true' }),
+      textOf({ ...link, until: '9' }),
+      textOf({ ...link, until: 1.5 }),
+      textOf({ ...link, nonce: '0x1' }),
+      textOf({ ...link, name: '' }),
+      textOf({ ...link, until: 2 ** 60 }),
+      textOf({ ...link, signature: 'f'.repeat(201) }),
     ]) {
       expect(readShareLink(text)).toBeUndefined();
     }

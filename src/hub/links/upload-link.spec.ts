@@ -37,7 +37,9 @@ async function signed(link: UploadLink): Promise<SignedUploadLink> {
     primaryType: 'HubUpload',
     message: {
       ...link,
-      ...{ maxBytes: BigInt(maxBytes), issuedAt: BigInt(issuedAt), until: BigInt(until) },
+      maxBytes: BigInt(maxBytes),
+      issuedAt: BigInt(issuedAt),
+      until: BigInt(until),
     },
   });
   return { ...link, signature };
@@ -85,15 +87,18 @@ describe('an upload link', () => {
   it('is read of its own form alone', async () => {
     const link = await signed(plain);
     for (const change of [
-      ...[
-        { more: 1 },
-        { maxBytes: 0 },
-        { maxBytes: 1.5 },
-        { maxBytes: '9' },
-        { maxBytes: 2 ** 60 },
-      ],
-      ...[{ contentType: 'text' }, { contentType: 'text/html;a=b' }, { contentType: 'Text/HTML' }],
-      ...[{ contentType: `a/${'b'.repeat(64)}` }, { name: '' }, { nonce: '0x1' }, { until: '9' }],
+      { more: 1 },
+      { maxBytes: 0 },
+      { maxBytes: 1.5 },
+      { maxBytes: '9' },
+      { maxBytes: 2 ** 60 },
+      { contentType: 'text' },
+      { contentType: 'text/html;a=b' },
+      { contentType: 'Text/HTML' },
+      { contentType: `a/${'b'.repeat(64)}` },
+      { name: '' },
+      { nonce: '0x1' },
+      { until: '9' },
     ]) {
       expect([change, readUploadLink(textOf({ ...link, ...change }))]).toEqual([change, undefined]);
     }

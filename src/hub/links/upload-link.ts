@@ -48,7 +48,9 @@ export function verifyUploadLink(link: SignedUploadLink, judge: LinkJudge): Link
   const { issuedAt, until, maxBytes } = signed;
   const message = {
     ...signed,
-    ...{ maxBytes: BigInt(maxBytes), issuedAt: BigInt(issuedAt), until: BigInt(until) },
+    maxBytes: BigInt(maxBytes),
+    issuedAt: BigInt(issuedAt),
+    until: BigInt(until),
   };
   return verifyLink({ ...signed, signature }, message, KIND, judge);
 }

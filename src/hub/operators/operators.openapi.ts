@@ -15,7 +15,9 @@ const count: JsonObject = { type: 'integer', minimum: 0 };
 const moment: JsonObject = { type: 'string', format: 'date-time' };
 const digest: JsonObject = { type: 'string', pattern: '^[0-9a-f]{64}$' };
 const reason: JsonObject = {
-  ...{ ...text, minLength: 1, maxLength: REASON_MAX },
+  ...text,
+  minLength: 1,
+  maxLength: REASON_MAX,
   description: 'It is told to whoever asks for the file, and kept for ever.',
 };
 
@@ -28,7 +30,11 @@ function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
 }
 
 const TAKEDOWN: JsonObject = {
-  ...{ sha256: digest, owner: text, name: text, reason: text, at: moment },
+  sha256: digest,
+  owner: text,
+  name: text,
+  reason: text,
+  at: moment,
   by: { ...text, description: 'Id of an API key.' },
 };
 
@@ -54,7 +60,11 @@ function read(operationId: string, summary: string, answer: string): JsonObject 
   ];
   return {
     get: {
-      ...{ operationId, tags: [TAG], summary, security: KEY_ALWAYS, parameters },
+      operationId,
+      tags: [TAG],
+      summary,
+      security: KEY_ALWAYS,
+      parameters,
       responses: { 200: jsonAnswer('What there is.', answer), ...REFUSALS },
     },
   };
@@ -69,11 +79,16 @@ function act(
   const content: JsonObject = { 'application/json': { schema: schemaRef(schemas.body) } };
   return {
     post: {
-      ...{ operationId, tags: [TAG], summary, security: KEY_ALWAYS },
+      operationId,
+      tags: [TAG],
+      summary,
+      security: KEY_ALWAYS,
       requestBody: { required: true, content },
       responses: {
-        ...{ 200: jsonAnswer('It is done.', schemas.answer), ...REFUSALS },
-        ...{ ...BODY_REFUSALS, ...refusals },
+        200: jsonAnswer('It is done.', schemas.answer),
+        ...REFUSALS,
+        ...BODY_REFUSALS,
+        ...refusals,
       },
     },
   };
@@ -103,7 +118,8 @@ export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
       },
     ),
     '/admin/api/hub/restore': act('hubRestore', 'Serves bytes again', {
-      ...{ body: 'HubRestorationWanted', answer: 'HubRestored' },
+      body: 'HubRestorationWanted',
+      answer: 'HubRestored',
     }),
   },
   schemas: {

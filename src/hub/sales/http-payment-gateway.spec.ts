@@ -32,7 +32,10 @@ describe('a facilitator over HTTP', () => {
   it('is believed where it answers with another status, as some do', async () => {
     answering('{"success":false,"errorReason":"idempotency_key_conflict"}', { status: 409 });
     expect(await gateway.settle(PAYMENT, 'order')).toEqual({
-      ...{ success: false, errorReason: 'idempotency_key_conflict', transaction: '', network: '' },
+      success: false,
+      errorReason: 'idempotency_key_conflict',
+      transaction: '',
+      network: '',
     });
   });
 
@@ -52,7 +55,10 @@ describe('a facilitator over HTTP', () => {
 
 describe('what a facilitator says', () => {
   const reply = (errorReason?: string): Parameters<typeof hasFailed>[0] => ({
-    ...{ success: false, errorReason, transaction: '', network: '' },
+    success: false,
+    errorReason,
+    transaction: '',
+    network: '',
   });
 
   it.each([

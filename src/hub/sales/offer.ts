@@ -20,7 +20,10 @@ export function requirementsOf(price: Price): JsonObject {
     maxTimeoutSeconds: PAYMENT_SECONDS,
     extra: {
       ...token,
-      ...{ sha256: object.sha256, size: object.size, contentType, accessSeconds },
+      sha256: object.sha256,
+      size: object.size,
+      contentType,
+      accessSeconds,
     },
   };
 }

@@ -5,13 +5,28 @@ import { type Price, priceOf, readPrice, termsOf } from './price.js';
 
 const OWNER = `0x${'aa'.repeat(20)}` as const;
 const object: StoredObject = {
-  ...{ op: 'put', owner: OWNER, id: 'a report', bucket: OWNER, kind: 'memory', order: 7 },
-  ...{ volume: 3, start: 62, size: 5, sha256: 'ab'.repeat(32), blocks: '00000000' },
+  op: 'put',
+  owner: OWNER,
+  id: 'a report',
+  bucket: OWNER,
+  kind: 'memory',
+  order: 7,
+  volume: 3,
+  start: 62,
+  size: 5,
+  sha256: 'ab'.repeat(32),
+  blocks: '00000000',
 };
 const price: Price = {
-  ...{ network: 'eip155:56', asset: OWNER, amount: 10n ** 30n, payTo: OWNER },
-  ...{ accessSeconds: 60, until: undefined, token: { assetTransferMethod: 'permit2' } },
-  ...{ contentType: 'text/plain', object },
+  network: 'eip155:56',
+  asset: OWNER,
+  amount: 10n ** 30n,
+  payTo: OWNER,
+  accessSeconds: 60,
+  until: undefined,
+  token: { assetTransferMethod: 'permit2' },
+  contentType: 'text/plain',
+  object,
 };
 
 describe('a price', () => {
@@ -25,16 +40,23 @@ describe('a price', () => {
   });
 
   const wanted = {
-    ...{ network: 'eip155:56', asset: OWNER.toUpperCase().replace('0X', '0x'), amount: '1' },
-    ...{ accessseconds: 3600 },
+    network: 'eip155:56',
+    asset: OWNER.toUpperCase().replace('0X', '0x'),
+    amount: '1',
+    accessseconds: 3600,
   };
 
   it('is read with what may be left out', () => {
     expect(readPrice(wanted)).toEqual({
       ok: true,
       price: {
-        ...{ network: 'eip155:56', asset: OWNER, amount: 1n, accessSeconds: 3600 },
-        ...{ payTo: undefined, token: undefined, until: undefined },
+        network: 'eip155:56',
+        asset: OWNER,
+        amount: 1n,
+        accessSeconds: 3600,
+        payTo: undefined,
+        token: undefined,
+        until: undefined,
         contentType: undefined,
       },
     });
@@ -70,7 +92,11 @@ describe('an offer', () => {
       { ...offer, amount: '1' },
       { ...offer, more: 1 },
       { ...offer, extra: { ...(offer['extra'] as object), sha256: 'cd'.repeat(32) } },
-      ...[less, null, undefined, 'x', []],
+      less,
+      null,
+      undefined,
+      'x',
+      [],
     ]) {
       expect(isAccepted(other, offer)).toBe(false);
     }

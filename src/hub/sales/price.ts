@@ -96,8 +96,14 @@ export function readPrice(fields: Readonly<Record<string, unknown>>): ReadPrice 
   return {
     ok: true,
     price: {
-      ...{ network, asset, amount, until, payTo: payto, token: extra },
-      ...{ accessSeconds: accessseconds, contentType: contenttype },
+      network,
+      asset,
+      amount,
+      until,
+      payTo: payto,
+      token: extra,
+      accessSeconds: accessseconds,
+      contentType: contenttype,
     },
   };
 }
@@ -156,8 +162,17 @@ export function priceOf(
 export function priceView(price: Price): Readonly<Record<string, unknown>> {
   const { network, asset, amount, payTo, accessSeconds, until, object } = price;
   return {
-    ...{ owner: object.owner, file: object.id, network, asset, amount: amount.toString(), payTo },
-    ...{ accessSeconds, ...(until !== undefined && { until }), extra: price.token },
-    ...{ contentType: price.contentType, sha256: object.sha256, size: object.size },
+    owner: object.owner,
+    file: object.id,
+    network,
+    asset,
+    amount: amount.toString(),
+    payTo,
+    accessSeconds,
+    ...(until !== undefined && { until }),
+    extra: price.token,
+    contentType: price.contentType,
+    sha256: object.sha256,
+    size: object.size,
   };
 }

@@ -9,12 +9,27 @@ import { PricingService } from './pricing.service.js';
 
 const OWNER = `0x${'11'.repeat(20)}` as const;
 const OBJECT: StoredObject = {
-  ...{ op: 'put', order: 1, owner: OWNER, id: 'report', bucket: OWNER, kind: 'memory' },
-  ...{ volume: 0, start: 0, size: 1, sha256: '', blocks: '' },
+  op: 'put',
+  order: 1,
+  owner: OWNER,
+  id: 'report',
+  bucket: OWNER,
+  kind: 'memory',
+  volume: 0,
+  start: 0,
+  size: 1,
+  sha256: '',
+  blocks: '',
 };
 const WANTED: WantedPrice = {
-  ...{ network: 'eip155:97', asset: `0x${'44'.repeat(20)}`, amount: 1n, payTo: undefined },
-  ...{ token: undefined, accessSeconds: 60, until: undefined, contentType: undefined },
+  network: 'eip155:97',
+  asset: `0x${'44'.repeat(20)}`,
+  amount: 1n,
+  payTo: undefined,
+  token: undefined,
+  accessSeconds: 60,
+  until: undefined,
+  contentType: undefined,
 };
 
 /** @param after - what the name stands for once its price is set. */

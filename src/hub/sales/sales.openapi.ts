@@ -27,10 +27,17 @@ export const SALES_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     type: 'object',
     required: ['owner', 'file', 'amount'],
     properties: {
-      ...{ owner: { type: 'string' }, file: { type: 'string' }, amount: { type: 'string' } },
-      ...{ network: { type: 'string' }, asset: { type: 'string' }, payTo: { type: 'string' } },
-      ...{ accessSeconds: { type: 'integer' }, until: { type: 'integer' } },
-      ...{ contentType: { type: 'string' }, sha256: { type: 'string' }, size: { type: 'integer' } },
+      owner: { type: 'string' },
+      file: { type: 'string' },
+      amount: { type: 'string' },
+      network: { type: 'string' },
+      asset: { type: 'string' },
+      payTo: { type: 'string' },
+      accessSeconds: { type: 'integer' },
+      until: { type: 'integer' },
+      contentType: { type: 'string' },
+      sha256: { type: 'string' },
+      size: { type: 'integer' },
       extra: { type: 'object', additionalProperties: { type: 'string' } },
     },
   },
@@ -51,11 +58,17 @@ export const SALES_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 /** What a buyer may show for a download. */
 export const SALES_HEADERS: Json = [
   {
-    ...{ name: 'PAYMENT-SIGNATURE', in: 'header', required: false, schema: { type: 'string' } },
+    name: 'PAYMENT-SIGNATURE',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
     description: 'A payment for a file with a price (x402 V2).',
   },
   {
-    ...{ name: 'Hub-Access', in: 'header', required: false, schema: { type: 'string' } },
+    name: 'Hub-Access',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
     description: 'The token that came with the bytes that were paid.',
   },
 ];

@@ -123,7 +123,9 @@ function shownBy(request: Request): Omit<Showing, 'signer'> {
 /** Only what the protocol names: the rest is between the hub and its facilitator. */
 function replyView({ success, errorReason, transaction, network, payer }: SettleReply): unknown {
   return {
-    ...{ success, transaction, network },
+    success,
+    transaction,
+    network,
     ...(errorReason !== undefined && { errorReason }),
     ...(payer !== undefined && { payer }),
   };

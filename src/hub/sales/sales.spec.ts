@@ -21,15 +21,29 @@ const ELSEWHERE = '203.0.113.9';
 const NOW = 1_767_225_600;
 
 const objectOf = (id: string, bytes = BYTES): StoredObject => ({
-  ...{ op: 'put', owner: OWNER, id, bucket: OWNER, kind: 'memory', order: 1 },
-  ...{ volume: 1, start: 0, size: bytes.length, blocks: '' },
+  op: 'put',
+  owner: OWNER,
+  id,
+  bucket: OWNER,
+  kind: 'memory',
+  order: 1,
+  volume: 1,
+  start: 0,
+  size: bytes.length,
+  blocks: '',
   sha256: createHash('sha256').update(bytes).digest('hex'),
 });
 
 const priceOf = (more: Partial<Price> = {}): Price => ({
-  ...{ network: NETWORK, asset: ASSET, amount: 1000n, payTo: OWNER },
-  ...{ accessSeconds: 3600, until: undefined, token: { name: 'USD', version: '1' } },
-  ...{ contentType: 'text/plain', object: objectOf('report') },
+  network: NETWORK,
+  asset: ASSET,
+  amount: 1000n,
+  payTo: OWNER,
+  accessSeconds: 3600,
+  until: undefined,
+  token: { name: 'USD', version: '1' },
+  contentType: 'text/plain',
+  object: objectOf('report'),
   ...more,
 });
 
@@ -42,8 +56,11 @@ function paymentFor(
 ): string {
   const accepted = requirementsOf(price);
   const authorization = {
-    ...{ from: payer, to: price.payTo, value: price.amount.toString() },
-    ...{ validAfter: '0', validBefore: String(validBefore) },
+    from: payer,
+    to: price.payTo,
+    value: price.amount.toString(),
+    validAfter: '0',
+    validBefore: String(validBefore),
     nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
   };
   const payload = { signature: `0x${signature.repeat(65)}`, authorization };
@@ -118,7 +135,11 @@ function shop(): {
   const heard: string[] = [];
   const process = (): Sales =>
     new Sales({
-      ...{ gateway: facilitator, store, secret, now: () => clock.now, failed: () => undefined },
+      gateway: facilitator,
+      store,
+      secret,
+      now: () => clock.now,
+      failed: () => undefined,
       assertServed: () =>
         operator.hasTakenDown
           ? Promise.reject(HubRefusal.takenDown('court order'))
@@ -133,14 +154,24 @@ function shop(): {
     });
   const sales = process();
   return {
-    ...{ facilitator, store, secret, clock, disk, operator, heard, process },
+    facilitator,
+    store,
+    secret,
+    clock,
+    disk,
+    operator,
+    heard,
+    process,
     ask: (price, showing, maySettle = true) =>
       sales.judge(price, shown(showing), maySettle, offered),
   };
 }
 
 const shown = (showing: Partial<Showing> = {}): Showing => ({
-  ...{ payment: undefined, token: undefined, signer: undefined, address: HOME },
+  payment: undefined,
+  token: undefined,
+  signer: undefined,
+  address: HOME,
   ...showing,
 });
 
@@ -148,7 +179,10 @@ const shown = (showing: Partial<Showing> = {}): Showing => ({
 const offered = (): void => undefined;
 
 const PENDING: SettleReply = {
-  ...{ success: false, errorReason: 'settlement_pending', transaction: '0x01', network: NETWORK },
+  success: false,
+  errorReason: 'settlement_pending',
+  transaction: '0x01',
+  network: NETWORK,
 };
 
 describe('a file with a price', () => {
@@ -280,7 +314,12 @@ describe('whoever wants to break it', () => {
     const [, mac = ''] = token.split('.');
     const foreign = new SalesSecret('t'.repeat(32), OWNER);
     for (const forged of [
-      ...['', '.', 'a.b', `${token}.x`, 'x'.repeat(5000), `${longer}.${mac}`],
+      '',
+      '.',
+      'a.b',
+      `${token}.x`,
+      'x'.repeat(5000),
+      `${longer}.${mac}`,
       foreign.tokenOf({ authorizationId: 'a', payer: BUYER, fileTag: 'f', until: NOW * 2 }),
     ]) {
       expect(await ask(price, { token: forged })).toMatchObject({ kind: 'unpaid' });
@@ -448,7 +487,10 @@ describe('paid if and only if downloadable', () => {
       expect(await judge(showing)).toMatchObject({ kind: 'open', object: price.object });
     }
     for (const showing of [
-      ...[{}, { signer: STRANGER }, { payment: paymentFor(newer) }, { token: 'nonsense' }],
+      {},
+      { signer: STRANGER },
+      { payment: paymentFor(newer) },
+      { token: 'nonsense' },
       { payment, address: ELSEWHERE },
     ]) {
       await expect(judge(showing)).rejects.toThrow(HubRefusal);

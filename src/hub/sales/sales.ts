@@ -164,7 +164,12 @@ export class Sales {
     }
     const sale: Sale = {
       ...payment,
-      ...{ authorizationId, signedTag, payer, object, accessSeconds, address },
+      authorizationId,
+      signedTag,
+      payer,
+      object,
+      accessSeconds,
+      address,
       deadline: Number(presented.deadline),
     };
     const begun = await this.parts.store.begin(sale);

@@ -6,15 +6,17 @@ import { StorageClock } from './storage-clock.js';
 import { BLOCK_BYTES, type JournalEntry } from './storage-provider.js';
 
 const put: JournalEntry = {
-  ...{
-    op: 'put',
-    order: 1_700_000_000_000_001,
-    owner: 'o\n"é',
-    id: 'i',
-    bucket: 'b',
-    kind: 'memory',
-  },
-  ...{ volume: 4_294_967_295, start: 31, size: 5, sha256: 'ab', blocks: '00000000' },
+  op: 'put',
+  order: 1_700_000_000_000_001,
+  owner: 'o\n"é',
+  id: 'i',
+  bucket: 'b',
+  kind: 'memory',
+  volume: 4_294_967_295,
+  start: 31,
+  size: 5,
+  sha256: 'ab',
+  blocks: '00000000',
 };
 
 describe('a line of the journal', () => {

@@ -42,7 +42,9 @@ describe('ApiKeyStore', () => {
 
   it('knows the keys of the file and no others', () => {
     expect(store.find(first.key)).toEqual({
-      ...{ id: 'first', scopes: new Set(scopes), payees: new Set() },
+      id: 'first',
+      scopes: new Set(scopes),
+      payees: new Set(),
     });
     for (const key of [second.key, '', `${first.key} `, first.record.sha256, 'x'.repeat(10_000)]) {
       expect(store.find(key)).toBeUndefined();

@@ -26,7 +26,11 @@ const keys: RequestAccessParts['keys'] = {
 };
 
 const VERDICT: RateVerdict = {
-  ...{ isAllowed: true, limit: 5, remaining: 4, resetSeconds: 1, retryAfterSeconds: 0 },
+  isAllowed: true,
+  limit: 5,
+  remaining: 4,
+  resetSeconds: 1,
+  retryAfterSeconds: 0,
 };
 const SAID = { 'RateLimit-Limit': 5, 'RateLimit-Remaining': 4, 'RateLimit-Reset': 1 };
 
@@ -87,7 +91,9 @@ describe('how often', () => {
     const { access: limited, taken } = access({ limits });
     const request = requestWith({ 'x-api-key': 'shop' });
     expect(await limited.decide(request, ruleOf('verify', 'verify'))).toEqual({
-      ...{ refusal: undefined, caller: 'shop', headers: SAID },
+      refusal: undefined,
+      caller: 'shop',
+      headers: SAID,
     });
     await limited.decide(requestWith({}), ruleOf(undefined, 'lookup'));
     const rate: Rate = { requests: 5, seconds: 1, burst: 5 };
@@ -109,7 +115,8 @@ describe('how often', () => {
     const refused = { ...VERDICT, isAllowed: false, remaining: 0, retryAfterSeconds: 2 };
     const { access: limited } = access({ limits, keys: undefined }, refused);
     expect(await limited.decide(requestWith({}), ruleOf('verify', 'verify'))).toEqual({
-      ...{ refusal: 429, caller: undefined },
+      refusal: 429,
+      caller: undefined,
       headers: { ...SAID, 'RateLimit-Remaining': 0, 'Retry-After': 2 },
     });
   });

@@ -26,12 +26,18 @@ function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
 const value: JsonObject = { ...text, description: 'An address or a host, in lower case.' };
 
 const reason: JsonObject = {
-  ...{ ...text, minLength: 1, maxLength: REASON_MAX, description: 'It is kept for ever.' },
+  ...text,
+  minLength: 1,
+  maxLength: REASON_MAX,
+  description: 'It is kept for ever.',
 };
 
 export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   CatalogueDenial: object({
-    ...{ kind, value, reason: text, at: moment },
+    kind,
+    value,
+    reason: text,
+    at: moment,
     by: { ...text, description: 'Id of an API key; empty for one that was written by hand.' },
   }),
   CatalogueDenials: object({ denials: listOf(schemaRef('CatalogueDenial')) }, { next: text }),
@@ -40,14 +46,21 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       entries: listOf(
         object(
           {
-            ...{ id: text, network: text, payTo: text, host: text, resource: text, call: text },
-            ...{ type: { type: 'string', enum: ['http', 'mcp'] }, otherPayees: count },
+            id: text,
+            network: text,
+            payTo: text,
+            host: text,
+            resource: text,
+            call: text,
+            type: { type: 'string', enum: ['http', 'mcp'] },
+            otherPayees: count,
             state: {
               type: 'string',
               enum: ['listed', 'expired', 'denied'],
               description: '`expired`: nothing was paid for it in `CATALOGUE_DAYS`.',
             },
-            ...{ firstPaidAt: moment, lastPaidAt: moment },
+            firstPaidAt: moment,
+            lastPaidAt: moment,
             denials: listOf(schemaRef('CatalogueDenial')),
           },
           { serviceName: text, description: text },
@@ -71,7 +84,8 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       enum: ['allowed', 'unchanged'],
       description: '`unchanged`: it was not denied.',
     },
-    ...{ kind, value },
+    kind,
+    value,
   }),
 };
 
@@ -120,15 +134,24 @@ interface Read {
 
 function read({ id, summary, query, answer }: Read): JsonObject {
   const parameters: Json[] = query.map((name) => ({
-    ...{ name, in: 'query', schema: name === 'kind' ? kind : text },
+    name,
+    in: 'query',
+    schema: name === 'kind' ? kind : text,
     ...(MEANINGS[name] !== undefined && { description: MEANINGS[name] }),
   }));
   return {
     get: {
-      ...{ operationId: id, tags: ['Operators'], summary, security: KEY_ALWAYS, parameters },
+      operationId: id,
+      tags: ['Operators'],
+      summary,
+      security: KEY_ALWAYS,
+      parameters,
       responses: {
-        ...{ 200: jsonAnswer('What was found.', answer), 400: WRONG_QUERY, ...ADMIN_REFUSALS },
-        ...{ 501: NO_CATALOGUE, 503: AWAY },
+        200: jsonAnswer('What was found.', answer),
+        400: WRONG_QUERY,
+        ...ADMIN_REFUSALS,
+        501: NO_CATALOGUE,
+        503: AWAY,
       },
     },
   };
@@ -146,11 +169,20 @@ interface Act {
 function act({ id, summary, description, body, answer, refusals }: Act): JsonObject {
   return {
     post: {
-      ...{ operationId: id, tags: ['Operators'], summary, description, security: KEY_ALWAYS },
+      operationId: id,
+      tags: ['Operators'],
+      summary,
+      description,
+      security: KEY_ALWAYS,
       requestBody: { required: true, content: { 'application/json': { schema: schemaRef(body) } } },
       responses: {
-        ...{ 200: jsonAnswer('It is done.', answer), 400: WRONG_BODY, ...ADMIN_REFUSALS },
-        ...{ ...BODY_REFUSALS, ...refusals, 501: NO_CATALOGUE, 503: AWAY },
+        200: jsonAnswer('It is done.', answer),
+        400: WRONG_BODY,
+        ...ADMIN_REFUSALS,
+        ...BODY_REFUSALS,
+        ...refusals,
+        501: NO_CATALOGUE,
+        503: AWAY,
       },
     },
   };

@@ -26,7 +26,10 @@ const answered = { triedAt: moment, dueAt: moment, status: count, problem: text,
 const told = { state: text, attempts: count };
 const action = object(
   {
-    ...{ id: text, at: moment, action: text, subject: text },
+    id: text,
+    at: moment,
+    action: text,
+    subject: text,
     by: { ...text, description: 'Id of an API key.' },
   },
   {
@@ -36,28 +39,42 @@ const action = object(
 );
 const difference = object(
   {
-    ...{ runId: text, number: count, name: text },
+    runId: text,
+    number: count,
+    name: text,
     isNote: { ...flag, description: 'It explains a balance and is no difference.' },
   },
   {
-    ...{ meaning: text, settlementId: text, transaction: text, logIndex: count, block: text },
-    ...{ lane: text },
+    meaning: text,
+    settlementId: text,
+    transaction: text,
+    logIndex: count,
+    block: text,
+    lane: text,
     expected: { ...text, description: 'What the books say.' },
     found: { ...text, description: 'What the chain says.' },
   },
 );
 const run = {
-  ...{ id: text, network: text, startedBy: text, from: moment, to: moment },
-  ...{ settlements: count, transactions: count },
+  id: text,
+  network: text,
+  startedBy: text,
+  from: moment,
+  to: moment,
+  settlements: count,
+  transactions: count,
   counts: { type: 'object', additionalProperties: count, description: 'By name, notes too.' },
-  ...{ differences: count, startedAt: moment, finishedAt: moment },
+  differences: count,
+  startedAt: moment,
+  finishedAt: moment,
 };
 const blocks = { blocks: object({ first: text, last: text }) };
 
 export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   SettlementLife: object(
     {
-      ...{ network: text, settlement: schemaRef('Settlement') },
+      network: text,
+      settlement: schemaRef('Settlement'),
       sale: object(
         { state: text, isBoundToKey: flag, isSoldToKey: flag },
         { requester: { ...text, description: 'Id of the request that was told of it.' } },
@@ -66,8 +83,13 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       attempts: {
         ...listOf(
           object({
-            ...{ lane: text, accountNonce: count, kind: text, settlementIds: listOf(text) },
-            ...{ transactions: listOf(text), maxFeePerGasWei: text, ageMs: count },
+            lane: text,
+            accountNonce: count,
+            kind: text,
+            settlementIds: listOf(text),
+            transactions: listOf(text),
+            maxFeePerGasWei: text,
+            ageMs: count,
           }),
         ),
         description: 'That carry it now.',
@@ -75,14 +97,16 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       history: object(
         { status: { type: 'string', enum: ['known', 'off', 'unavailable'] } },
         {
-          ...{ code: text, error: text },
+          code: text,
+          error: text,
           row: {
             ...object({ archivedAt: moment, isTold: flag, isKept: flag }),
             description: 'Missing for one that is not archived yet.',
           },
           events: listOf(
             object({
-              ...{ ...event, happenedAt: moment },
+              ...event,
+              happenedAt: moment,
               deliveries: listOf(
                 object({ webhookId: text, owner: text, url: text, ...told }, answered),
               ),
@@ -103,8 +127,14 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       webhooks: listOf(
         object(
           {
-            ...{ id: text, owner: text, url: text, description: text, payees: listOf(text) },
-            ...{ events: listOf(text), secrets: listOf(object({ id: text })), createdAt: moment },
+            id: text,
+            owner: text,
+            url: text,
+            description: text,
+            payees: listOf(text),
+            events: listOf(text),
+            secrets: listOf(object({ id: text })),
+            createdAt: moment,
             status: { type: 'string', enum: ['enabled', 'disabled'] },
             backlog: object(
               { waiting: count, isMore: { ...flag, description: 'There are more than that.' } },
@@ -112,7 +142,8 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
             ),
           },
           {
-            ...{ failingSince: moment, disabled: object({ at: moment, reason: text }) },
+            failingSince: moment,
+            disabled: object({ at: moment, reason: text }),
             last: object(
               { at: moment, state: text },
               { status: count, problem: text, answer: text },
@@ -134,13 +165,16 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Reconciliations: object({ runs: listOf(object(run, blocks)) }, { next: text }),
   Reconciliation: object(
     {
-      ...{ ...run, found: listOf(difference) },
+      ...run,
+      found: listOf(difference),
       lanes: listOf(
         object(
           { lane: text, transactions: count, feesWei: text },
           {
-            ...{ nonceBefore: text, nonceAfter: text },
-            ...{ balanceBeforeWei: text, balanceAfterWei: text },
+            nonceBefore: text,
+            nonceAfter: text,
+            balanceBeforeWei: text,
+            balanceAfterWei: text,
           },
         ),
       ),
@@ -193,7 +227,9 @@ interface Read {
 
 function read({ id, summary, description, query = [], isOfOne, answer }: Read): JsonObject {
   const parameters: Json[] = query.map((name) => ({
-    ...{ name, in: 'query', schema: text },
+    name,
+    in: 'query',
+    schema: text,
     ...(MEANINGS[name] !== undefined && { description: MEANINGS[name] }),
   }));
   if (isOfOne === true)
@@ -201,7 +237,9 @@ function read({ id, summary, description, query = [], isOfOne, answer }: Read): 
   const isLife = answer === 'SettlementLife';
   return {
     get: {
-      ...{ operationId: id, tags: ['Operators'], summary },
+      operationId: id,
+      tags: ['Operators'],
+      summary,
       ...(description !== undefined && { description }),
       security: KEY_ALWAYS,
       ...(parameters.length > 0 && { parameters }),

@@ -5,8 +5,14 @@ import { StaticFile } from '../../platform/http/static-file.js';
 
 /** What the page loads, by the name it loads it by. */
 const SCRIPTS = [
-  ...['admin.js', 'admin-common.js', 'admin-history.js', 'admin-life.js', 'admin-totals.js'],
-  ...['admin-chart.js', 'admin-lines.js', 'admin-catalogue.js'],
+  'admin.js',
+  'admin-common.js',
+  'admin-history.js',
+  'admin-life.js',
+  'admin-totals.js',
+  'admin-chart.js',
+  'admin-lines.js',
+  'admin-catalogue.js',
 ];
 /** Of packages, from our own origin. */
 const PACKAGED = {

@@ -27,15 +27,23 @@ import { type LifeParts, SettlementLives } from './settlement-life.js';
 @Module({
   imports: [OperatorHistoryModule, ModerationModule],
   controllers: [
-    ...[AdminPageController, AdminHistoryController, AdminCatalogueController, AdminController],
+    AdminPageController,
+    AdminHistoryController,
+    AdminCatalogueController,
+    AdminController,
   ],
   providers: [
     provide(
       AdminService,
       {
-        ...{ chains: ChainRegistry, laneQueries: LANE_QUERIES, switches: LaneSwitches },
-        ...{ settlementQueries: SETTLEMENT_QUERIES, processes: ProcessRegistry },
-        ...{ status: StatusService, apiKeys: ApiKeyStore, config: AppConfig },
+        chains: ChainRegistry,
+        laneQueries: LANE_QUERIES,
+        switches: LaneSwitches,
+        settlementQueries: SETTLEMENT_QUERIES,
+        processes: ProcessRegistry,
+        status: StatusService,
+        apiKeys: ApiKeyStore,
+        config: AppConfig,
       },
       ({ config, ...parts }: Omit<AdminParts, 'history'> & { readonly config: AppConfig }) =>
         new AdminService({ ...parts, history: historyFactsOf(config) }),
@@ -43,8 +51,10 @@ import { type LifeParts, SettlementLives } from './settlement-life.js';
     provide(
       SettlementLives,
       {
-        ...{ chains: ChainRegistry, settlementQueries: SETTLEMENT_QUERIES },
-        ...{ lanes: AdminService, pasts: SettlementPasts },
+        chains: ChainRegistry,
+        settlementQueries: SETTLEMENT_QUERIES,
+        lanes: AdminService,
+        pasts: SettlementPasts,
       },
       (parts: LifeParts) => new SettlementLives(parts),
     ),

@@ -138,7 +138,10 @@ export class AdminService {
       }),
     );
     return {
-      ...{ version: VERSION, at, apiKeys: this.parts.apiKeys.status, networks },
+      version: VERSION,
+      at,
+      apiKeys: this.parts.apiKeys.status,
+      networks,
       history: this.parts.history,
       processes: processes.map(({ processId, roles, version }) => ({
         process: processId,

@@ -12,8 +12,13 @@ import type { LaneAttemptView } from './admin.service.js';
 import { SettlementLives } from './settlement-life.js';
 
 const ATTEMPT: LaneAttemptView = {
-  ...{ lane: '56:0xlane', accountNonce: 7, kind: 'single', settlementIds: ['a'] },
-  ...{ transactions: ['0xab'], maxFeePerGasWei: '1', ageMs: 5 },
+  lane: '56:0xlane',
+  accountNonce: 7,
+  kind: 'single',
+  settlementIds: ['a'],
+  transactions: ['0xab'],
+  maxFeePerGasWei: '1',
+  ageMs: 5,
 };
 
 /** Chains 56 and 97; the ledger of 56 has `a`. */
@@ -42,7 +47,9 @@ describe('the life of a settlement', () => {
   it('has its sale, what carries it, and no key', async () => {
     const life = await lives().of('a');
     expect(life).toMatchObject({
-      ...{ network: 'eip155:56', attempts: [ATTEMPT], history: { status: 'off' } },
+      network: 'eip155:56',
+      attempts: [ATTEMPT],
+      history: { status: 'off' },
       sale: { state: 'sold', requester: 'p.1', isBoundToKey: true, isSoldToKey: false },
       settledAmount: (2n ** 200n).toString(),
     });

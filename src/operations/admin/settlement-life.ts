@@ -62,7 +62,8 @@ export class SettlementLives {
     const [attempts, history] = await Promise.all([
       lanes.attemptsOf(chainId, id),
       pasts.of({
-        ...{ id, chainId },
+        id,
+        chainId,
         claimedAt: details?.times.claimed,
         finishedAt: details?.times.finished,
       }),

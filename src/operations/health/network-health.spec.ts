@@ -4,7 +4,10 @@ import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import { networkHealth } from './network-health.js';
 
 const chain = {
-  ...{ chainId: 56, isRightChain: true, endpoints: [], bestHead: undefined },
+  chainId: 56,
+  isRightChain: true,
+  endpoints: [],
+  bestHead: undefined,
   config: { network: 'eip155:56' },
   hasContract: () => undefined,
 } as unknown as EvmChain;

@@ -78,7 +78,8 @@ describe('lane metrics', () => {
     const funded = (isSuccess: boolean): Promise<string[]> =>
       scrapeAfter((observer) => {
         const attempt: Attempt = {
-          ...{ ...anAttempt([]), kind: 'fund' },
+          ...anAttempt([]),
+          kind: 'fund',
           funding: { payer, payerNonce: 0, valueWei: 7n * 10n ** 13n, settlementId: 'a' },
           transactions: [{ hash, isNoop: false } as SignedTransaction],
         };

@@ -6,13 +6,19 @@ import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 
 const USDX: Address = '0x00000000000000000000000000000000000000aa';
 const known: WalletAsset = {
-  ...{ chainId: 56, address: USDX, symbol: 'USDX', decimals: 6 },
-  ...{ methods: ['permit2'], eip712: undefined },
+  chainId: 56,
+  address: USDX,
+  symbol: 'USDX',
+  decimals: 6,
+  methods: ['permit2'],
+  eip712: undefined,
 };
 
 const spending = (asset: Address, amount: bigint) => ({
   ...({ id: '1', chainId: 56, method: 'eip3009', asset, payTo: zeroAddress } as const),
-  ...{ amount, nonce: 1n, deadline: 1 },
+  amount,
+  nonce: 1n,
+  deadline: 1,
 });
 
 describe('wallet metrics', () => {

@@ -25,7 +25,10 @@ describe('metrics of webhooks', () => {
   it('show what waits, and nothing of it when that cannot be read', async () => {
     const registry = new Registry();
     let answer: Promise<WebhookBacklog> = Promise.resolve({
-      ...{ waiting: 3, oldestSeconds: 90, overdueSeconds: 0, disabledEndpoints: 1 },
+      waiting: 3,
+      oldestSeconds: 90,
+      overdueSeconds: 0,
+      disabledEndpoints: 1,
     });
     const gauges = new WebhookGauges(registry, { backlog: () => answer });
     await gauges.refresh();

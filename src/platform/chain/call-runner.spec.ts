@@ -182,7 +182,9 @@ const done = (returnData: Hex, gasUsed = 30_000) => ({
   returnData,
 });
 const failed = (gasUsed: number, more: object = {}) => ({
-  ...{ status: '0x0', gasUsed: `0x${gasUsed.toString(16)}`, returnData: '0x' },
+  status: '0x0',
+  gasUsed: `0x${gasUsed.toString(16)}`,
+  returnData: '0x',
   ...more,
 });
 
@@ -195,7 +197,11 @@ describe('a simulated settlement', () => {
       blockStateCalls: [{ calls: readonly object[] }];
     };
     expect(blockStateCalls[0].calls[1]).toEqual({
-      ...{ to: TOKEN, data: '0xe3ee160e', from: LANE, gasPrice: '0x5', gas: '0x493e0' },
+      to: TOKEN,
+      data: '0xe3ee160e',
+      from: LANE,
+      gasPrice: '0x5',
+      gas: '0x493e0',
     });
   });
 

@@ -132,7 +132,10 @@ export class FakeChain {
 
 function fieldsOf({ hash, to, input, from, nonce, value }: FakeTransaction): unknown {
   return {
-    ...{ hash, to, input, from: from ?? hash32(9).slice(0, 42) },
+    hash,
+    to,
+    input,
+    from: from ?? hash32(9).slice(0, 42),
     ...(nonce !== undefined && { nonce: hex(nonce) }),
     value: hex(value ?? 0n),
   };

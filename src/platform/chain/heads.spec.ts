@@ -83,7 +83,9 @@ describe('a chain whose blocks are 12 s apart', () => {
     if (health === undefined) throw new Error('two endpoints');
     const ahead = {
       ...(truth.header(39) as object),
-      ...{ number: '0x2c', hash: hash32(77), timestamp: `0x${now.toString(16)}` },
+      number: '0x2c',
+      hash: hash32(77),
+      timestamp: `0x${now.toString(16)}`,
     };
     liar.lie = (method, [name]) =>
       method === 'eth_getBlockByNumber' && (name === 'latest' || name === '0x2c')

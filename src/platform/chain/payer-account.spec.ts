@@ -8,8 +8,12 @@ import { confirmedPayer } from './payer-account.js';
 const PAYER: Address = `0x${'55'.repeat(20)}`;
 const HASH = hash32(7n);
 const TRUTH = {
-  ...{ used: 3, pending: 3, isKnown: false },
-  ...{ balanceWei: 1000n, gasPriceWei: 100n, baseFeePerGas: 10n },
+  used: 3,
+  pending: 3,
+  isKnown: false,
+  balanceWei: 1000n,
+  gasPriceWei: 100n,
+  baseFeePerGas: 10n,
 };
 
 describe('the account of a payer, as two nodes see it', () => {

@@ -67,7 +67,10 @@ export async function confirmedPayer(
   const gasPriceWei = lowest(offers.map(({ price }) => price));
   if (gasPriceWei === undefined) throw new ChainUnavailableError(chainId, 'price of gas');
   return {
-    ...{ used, pending, balanceWei, gasPriceWei },
+    used,
+    pending,
+    balanceWei,
+    gasPriceWei,
     isKnown: known.some((transaction) => transaction !== undefined),
     baseFeePerGas: lowest(offers.map(({ baseFeePerGas = 0n }) => baseFeePerGas)),
   };

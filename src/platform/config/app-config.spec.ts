@@ -113,7 +113,8 @@ describe('AppConfig', () => {
 
   it('keeps the operators off the public port, and the wallet out of the hub', () => {
     expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({
-      ...{ port: 4023, host: '127.0.0.1' },
+      port: 4023,
+      host: '127.0.0.1',
       names: ['localhost', '127.0.0.1'],
     });
     const named = { OPS_PORT: '4023', OPS_NAMES: 'Facilitator' };
@@ -126,8 +127,11 @@ describe('AppConfig', () => {
     // Also where the wallet is only by default: the values are compared that hold.
     const secret = 'x'.repeat(32);
     const byDefault = {
-      ...{ ROLES: 'all', WALLET_PROVIDER: 'local', WALLET_KEYSTORE_SECRET: secret },
-      ...{ WALLET_TOKEN_SECRET: secret, WALLET_SEAL_SECRET: secret },
+      ROLES: 'all',
+      WALLET_PROVIDER: 'local',
+      WALLET_KEYSTORE_SECRET: secret,
+      WALLET_TOKEN_SECRET: secret,
+      WALLET_SEAL_SECRET: secret,
       HUB_PUBLIC_URL: 'http://127.0.0.1:4022',
     };
     expect(problemsOf({ ...base, ...byDefault })[0]).toMatch(/^HUB_PUBLIC_URL: must not/);
@@ -143,7 +147,10 @@ describe('AppConfig', () => {
     const wallet = { WALLET_PROVIDER: 'local', WALLET_KEYSTORE_SECRET: secret, ...secrets };
     const at = (url: string) => ({
       ...base,
-      ...{ ROLES: 'wallet', ...wallet, WALLET_OAUTH: 'true', WALLET_PUBLIC_URL: url },
+      ROLES: 'wallet',
+      ...wallet,
+      WALLET_OAUTH: 'true',
+      WALLET_PUBLIC_URL: url,
     });
     for (const url of ['https://w.example/', 'https://w.example:8443', 'http://127.0.0.1:4022']) {
       expect(configOf(at(url)).wallet?.hasOAuth).toBe(true);
@@ -354,7 +361,9 @@ describe('AppConfig', () => {
 
   it('knows the ledgers of an archiver, which has no endpoint and no key', () => {
     const config = AppConfig.fromEnv({
-      ...{ REDIS_URL: base.REDIS_URL, ROLES: 'history', NETWORKS: 'eip155:31337' },
+      REDIS_URL: base.REDIS_URL,
+      ROLES: 'history',
+      NETWORKS: 'eip155:31337',
       DATABASE_URL: 'postgresql://db.example/x402',
     });
     expect(config.ledgerChainIds).toEqual([31_337]);
@@ -364,8 +373,11 @@ describe('AppConfig', () => {
 
   it('gives an archiver that reconciles its endpoints, and no part in settling', () => {
     const env = {
-      ...{ REDIS_URL: base.REDIS_URL, ROLES: 'history', NETWORKS: 'eip155:31337' },
-      ...{ DATABASE_URL: 'postgresql://db.example/x402', RPC_URLS_31337: 'http://node.example' },
+      REDIS_URL: base.REDIS_URL,
+      ROLES: 'history',
+      NETWORKS: 'eip155:31337',
+      DATABASE_URL: 'postgresql://db.example/x402',
+      RPC_URLS_31337: 'http://node.example',
     };
     const config = AppConfig.fromEnv({ ...env, RECONCILE_AT: '03:30' });
     expect(config.history?.reconcilesAt).toBe(210);
@@ -418,7 +430,9 @@ describe('AppConfig', () => {
     ]);
     const secret = 'open-sesame'.repeat(3);
     const whole = {
-      ...{ HUB_SALES: 'true', HUB_SALES_SECRET: secret, HUB_PUBLIC_URL: 'https://files.example/' },
+      HUB_SALES: 'true',
+      HUB_SALES_SECRET: secret,
+      HUB_PUBLIC_URL: 'https://files.example/',
       HUB_ADDRESS: `0x${'11'.repeat(20)}`,
     };
     const apart = { ...whole, HUB_FACILITATOR_URL: 'http://pay:4022/' };
@@ -455,7 +469,9 @@ describe('AppConfig', () => {
 
   it('pays for approvals of payers only where it is told a budget', () => {
     const limits = {
-      ...{ gas: 100_000n, maxFeePerGas: 1_000_000_000n, topUpWei: 100_000_000_000_000n },
+      gas: 100_000n,
+      maxFeePerGas: 1_000_000_000n,
+      topUpWei: 100_000_000_000_000n,
       leastTipWei: 50_000_000n,
     };
     const sponsoringOf = (more: Record<string, string>) =>
@@ -467,11 +483,15 @@ describe('AppConfig', () => {
       undefined,
     ]);
     const changed = {
-      ...{ APPROVAL_SPONSORING_97: '1', APPROVAL_MAX_GAS_97: '60000' },
-      ...{ APPROVAL_MAX_FEE_GWEI_97: '0.1', APPROVAL_MAX_TOP_UP_97: '0.000006' },
+      APPROVAL_SPONSORING_97: '1',
+      APPROVAL_MAX_GAS_97: '60000',
+      APPROVAL_MAX_FEE_GWEI_97: '0.1',
+      APPROVAL_MAX_TOP_UP_97: '0.000006',
     };
     expect(sponsoringOf(changed)[1]?.limits).toEqual({
-      ...{ gas: 60_000n, maxFeePerGas: 100_000_000n, topUpWei: 6_000_000_000_000n },
+      gas: 60_000n,
+      maxFeePerGas: 100_000_000n,
+      topUpWei: 6_000_000_000_000n,
       leastTipWei: 50_000_000n,
     });
   });

@@ -111,13 +111,20 @@ const Settings = z.object({
 
 /** Settings that may be given as a path to a mounted file instead: `NAME_FILE`. */
 const FILE_SETTINGS = [
-  ...['SIGNER_KEYS', 'TREASURY_KEY'],
+  'SIGNER_KEYS',
+  'TREASURY_KEY',
   'RPC_URLS',
   'HUB_S3_ACCESS_KEY_ID',
   'HUB_S3_SECRET_ACCESS_KEY',
-  ...[...WALLET_FILE_SETTINGS, ...RECEIPT_FILE_SETTINGS, ...HUB_SALES_FILE_SETTINGS],
-  ...['REDIS_URL', 'QUEUE_REDIS_URL', 'HUB_REDIS_URL', 'WALLET_REDIS_URL'],
-  ...['DATABASE_URL', 'WEBHOOK_KEY'],
+  ...WALLET_FILE_SETTINGS,
+  ...RECEIPT_FILE_SETTINGS,
+  ...HUB_SALES_FILE_SETTINGS,
+  'REDIS_URL',
+  'QUEUE_REDIS_URL',
+  'HUB_REDIS_URL',
+  'WALLET_REDIS_URL',
+  'DATABASE_URL',
+  'WEBHOOK_KEY',
 ];
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */

@@ -33,15 +33,21 @@ describe('the address of a Redis', () => {
     const url =
       'rediss+sentinel://app:p%40ss%3A@[::1]:1,10.0.0.2/main-1.eu/4?sentinelUser=s&sentinelPassword=q%26a';
     expect(readRedisAddress(url).address).toMatchObject({
-      ...{ isTls: true, username: 'app', password: 'p@ss:', master: 'main-1.eu', database: 4 },
+      isTls: true,
+      username: 'app',
+      password: 'p@ss:',
+      master: 'main-1.eu',
+      database: 4,
       sentinels: [
         { host: '::1', port: 1 },
         { host: '10.0.0.2', port: 26_379 },
       ],
-      ...{ sentinelUsername: 's', sentinelPassword: 'q&a' },
+      sentinelUsername: 's',
+      sentinelPassword: 'q&a',
     });
     expect(readRedisAddress('redis+sentinel://:secret@one/main').address).toMatchObject({
-      ...{ username: undefined, password: 'secret' },
+      username: undefined,
+      password: 'secret',
     });
   });
 
@@ -49,7 +55,10 @@ describe('the address of a Redis', () => {
     expect(readRedisAddress('rediss+cluster://app:p%40ss@one,[::1]:7000/')).toEqual({
       problems: [],
       address: {
-        ...{ kind: 'cluster', isTls: true, username: 'app', password: 'p@ss' },
+        kind: 'cluster',
+        isTls: true,
+        username: 'app',
+        password: 'p@ss',
         nodes: [
           { host: 'one', port: 6379 },
           { host: '::1', port: 7000 },

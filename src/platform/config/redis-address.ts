@@ -85,8 +85,13 @@ function readSentinelAddress(text: string): ReadAddress {
   const own = readQuery(query, problems);
   if (problems.length > 0) return failed(problems);
   const address: SentinelAddress = {
-    ...{ kind: 'sentinel', isTls: text.startsWith('rediss'), ...account, sentinels, master },
-    ...{ database: Number(database), ...own },
+    kind: 'sentinel',
+    isTls: text.startsWith('rediss'),
+    ...account,
+    sentinels,
+    master,
+    database: Number(database),
+    ...own,
   };
   return { address, problems: [] };
 }

@@ -36,7 +36,9 @@ describe('settings of a treasury', () => {
   it('are of one chain, and never print the key', () => {
     const read = treasuryOf(treasury);
     expect(read).toMatchObject({
-      ...{ refillBelow: 100, refillTo: 1000, dailyCapWei: 250_000_000_000_000_000n },
+      refillBelow: 100,
+      refillTo: 1000,
+      dailyCapWei: 250_000_000_000_000_000n,
     });
     expect(inspect(read, { depth: 9 })).not.toContain(KEY.slice(2));
     expect(treasuryOf(treasury, 97)).toBeUndefined();

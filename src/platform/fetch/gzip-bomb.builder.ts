@@ -30,7 +30,8 @@ export async function startBombServer(status = 402): Promise<BombServer> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    ...{ url: `http://${host}/`, host },
+    url: `http://${host}/`,
+    host,
     close: () => {
       server.close();
       server.closeAllConnections();

@@ -12,7 +12,10 @@ const fetcher = new SafeFetch({
 afterAll(() => fetcher.close());
 
 const wanted = (url: string, more: Partial<FetchRequest> = {}): FetchRequest => ({
-  ...{ url, method: 'GET', headers: {}, body: undefined },
+  url,
+  method: 'GET',
+  headers: {},
+  body: undefined,
   ...more,
 });
 const refused = (message: RegExp) =>

@@ -51,7 +51,9 @@ describe.each([
       decide: (asked: IncomingMessage, rule: AccessRule) => {
         expect([asked, rule]).toEqual([request, RULE]);
         const decided = {
-          ...{ refusal: undefined, caller: undefined, headers: {} },
+          refusal: undefined,
+          caller: undefined,
+          headers: {},
           ...decision,
         };
         return isLater ? Promise.resolve(decided) : decided;
@@ -70,7 +72,9 @@ describe.each([
 
   it('notes the caller, and what the answer has to say', async () => {
     expect(await outcomeOf({ caller: 'shop', headers: { 'RateLimit-Limit': 5 } })).toEqual({
-      ...{ error: undefined, caller: 'shop', headers: [['RateLimit-Limit', 5]] },
+      error: undefined,
+      caller: 'shop',
+      headers: [['RateLimit-Limit', 5]],
     });
     expect(await outcomeOf({})).toEqual({ error: undefined, caller: undefined, headers: [] });
   });

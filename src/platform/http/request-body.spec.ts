@@ -116,7 +116,9 @@ describe('a body', () => {
     const packed = await answerTo(gzipSync(json), { 'Content-Encoding': 'gzip' });
     LONG_BODIES.giveBack(taken);
     expect([long.slice(0, 3), short.slice(0, 3), packed.slice(0, 3)]).toEqual([
-      ...['429', '200', '200'],
+      '429',
+      '200',
+      '200',
     ]);
     await until(() => LONG_BODIES.left === BUDGET);
   });

@@ -18,7 +18,10 @@ describe('answers that are not read', () => {
   const serve = (bounds: Partial<UnreadBounds>): Promise<number> => {
     server = aServer((_, response) => response.end(LONG));
     limitUnread(server, {
-      ...{ silenceMs: 250, leastBytes: 16_384, maxBytes: Infinity, everyMs: 25 },
+      silenceMs: 250,
+      leastBytes: 16_384,
+      maxBytes: Infinity,
+      everyMs: 25,
       ...bounds,
     });
     return listening(server);

@@ -10,7 +10,10 @@ describe('an error in the log', () => {
     });
     const { stack, ...fields } = describeError(error);
     expect(fields).toEqual({
-      ...{ type: 'Error', code: 'ERR', command: 'evalsha', message: error.message },
+      type: 'Error',
+      code: 'ERR',
+      command: 'evalsha',
+      message: error.message,
     });
     expect(stack).toContain('error-description.spec');
   });

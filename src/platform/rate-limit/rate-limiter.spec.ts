@@ -22,8 +22,11 @@ describe('the limiter of all doors', () => {
     const verdict = await new RateLimiter(redis, 'wallet').take('ip:2001:db8:0:1::/64', RATE);
     expect(calls[0]?.slice(2)).toEqual(['x402:rl:wallet:ip:2001:db8:0:1::/64', 500_000, 10]);
     expect(verdict).toEqual({
-      ...{ isAllowed: true, limit: 10, remaining: 9 },
-      ...{ resetSeconds: 1, retryAfterSeconds: 0 },
+      isAllowed: true,
+      limit: 10,
+      remaining: 9,
+      resetSeconds: 1,
+      retryAfterSeconds: 0,
     });
   });
 
@@ -31,8 +34,11 @@ describe('the limiter of all doors', () => {
     const { redis } = fakeRedis([0, 4_900_000]);
     const verdict = await new RateLimiter(redis, 'wallet').take('key:shop', RATE);
     expect(verdict).toEqual({
-      ...{ isAllowed: false, limit: 10, remaining: 0 },
-      ...{ resetSeconds: 5, retryAfterSeconds: 1 },
+      isAllowed: false,
+      limit: 10,
+      remaining: 0,
+      resetSeconds: 5,
+      retryAfterSeconds: 1,
     });
   });
 

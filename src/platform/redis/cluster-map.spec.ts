@@ -14,7 +14,9 @@ describe('what a node tells of its Cluster', () => {
   it('is which primaries have which slots', () => {
     expect(readOwners(NODES, 'asked', false)).toEqual([
       {
-        ...{ host: '10.0.0.1', port: 7001, epoch: 1 },
+        host: '10.0.0.1',
+        port: 7001,
+        epoch: 1,
         slots: [
           [0, 5460],
           [9000, 9000],
@@ -27,7 +29,9 @@ describe('what a node tells of its Cluster', () => {
 
   it('names hosts as certificates do, and a node that does not know itself as it was asked', () => {
     expect(readOwners(NODES, 'asked', true).map(({ host }) => host)).toEqual([
-      ...['one.example', '10.0.0.2', 'fd00::4'],
+      'one.example',
+      '10.0.0.2',
+      'fd00::4',
     ]);
     const [alone] = readOwners('a1 :7001@17001 myself,master - 0 0 1 connected 0', 'asked', false);
     expect(alone).toMatchObject({ host: 'asked', port: 7001 });

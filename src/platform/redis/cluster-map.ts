@@ -86,11 +86,17 @@ async function ask(
   { host, port }: RedisHost,
 ): Promise<readonly SlotOwner[]> {
   const redis = new Redis({
-    ...{ host, port, lazyConnect: true, connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS },
+    host,
+    port,
+    lazyConnect: true,
+    connectTimeout: ANSWER_MS,
+    commandTimeout: ANSWER_MS,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(isTls && { tls: {} }),
-    ...{ enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null },
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
   });
   let reason: unknown;
   redis.on('error', (error) => (reason = error));

@@ -132,7 +132,8 @@ function connectionTo(url: Secret<string>, tag: string, options: Options): Redis
       return new Redis({ ...all, ...sentinelOptions(address) });
     case 'cluster':
       return new Redis({
-        ...{ ...all, ...accountOf(address) },
+        ...all,
+        ...accountOf(address),
         Connector: slotConnectorOf(address, tag),
       });
   }
@@ -147,15 +148,16 @@ function accountOf({ username, password }: ClusterAddress): Options {
 
 function clusterAt(address: ClusterAddress): Cluster {
   return new Cluster([...address.nodes], {
-    ...{ enableOfflineQueue: false, lazyConnect: true },
+    enableOfflineQueue: false,
+    lazyConnect: true,
     clusterRetryStrategy: SHARED_OPTIONS.retryStrategy,
-    ...{ slotsRefreshInterval: SLOTS_KNOWN_MS, slotsRefreshTimeout: SLOTS_ANSWER_MS },
-    ...{ maxRedirections: REDIRECTIONS_MAX, retryDelayOnMoved: REDIRECT_PAUSE_MS },
-    ...{
-      retryDelayOnFailover: REDIRECT_PAUSE_MS,
-      retryDelayOnClusterDown: REDIRECT_PAUSE_MS,
-      retryDelayOnTryAgain: REDIRECT_PAUSE_MS,
-    },
+    slotsRefreshInterval: SLOTS_KNOWN_MS,
+    slotsRefreshTimeout: SLOTS_ANSWER_MS,
+    maxRedirections: REDIRECTIONS_MAX,
+    retryDelayOnMoved: REDIRECT_PAUSE_MS,
+    retryDelayOnFailover: REDIRECT_PAUSE_MS,
+    retryDelayOnClusterDown: REDIRECT_PAUSE_MS,
+    retryDelayOnTryAgain: REDIRECT_PAUSE_MS,
     // Certificates have names; where they have none of a node, its address is as good.
     ...(address.isTls && {
       dnsLookup: (name, found) => {
@@ -164,7 +166,8 @@ function clusterAt(address: ClusterAddress): Cluster {
     }),
     redisOptions: {
       ...accountOf(address),
-      ...{ connectTimeout: SHARED_OPTIONS.connectTimeout, socketTimeout: SILENT_MAX_MS },
+      connectTimeout: SHARED_OPTIONS.connectTimeout,
+      socketTimeout: SILENT_MAX_MS,
       commandTimeout: COMMAND_TIMEOUT_MS,
       ...(address.isTls && { tls: {} }),
     },

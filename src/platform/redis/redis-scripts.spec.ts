@@ -45,7 +45,8 @@ describe('a script that Redis does not know', () => {
     await run(one, 'return 1');
     one.known.clear();
     expect(await Promise.all([run(one, 'return 1'), run(other, 'return 1')])).toEqual([
-      ...['by text', 'by text'],
+      'by text',
+      'by text',
     ]);
     await Promise.all([run(one, 'return 2'), run(one, 'return 1')]);
     expect(one.texts).toEqual(['return 1', 'return 1', 'return 2']);

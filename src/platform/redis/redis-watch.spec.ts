@@ -55,8 +55,10 @@ describe('the set-up of several servers', () => {
     const full = readSetUp(INFO.replace('maxmemory:0', 'maxmemory:2100000'), 'always');
     const lax = readSetUp(INFO, 'everysec');
     expect(worstOf([good, full, lax])).toEqual({
-      ...{ aof: 'everysec', evictionPolicy: 'noeviction' },
-      ...{ usedMemoryBytes: 2_000_000, maxMemoryBytes: 2_100_000 },
+      aof: 'everysec',
+      evictionPolicy: 'noeviction',
+      usedMemoryBytes: 2_000_000,
+      maxMemoryBytes: 2_100_000,
       warnings: ['memory_almost_full', 'aof_not_always'],
     });
     expect(worstOf([good])).toEqual(good);

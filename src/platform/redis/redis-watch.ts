@@ -91,8 +91,11 @@ export function worstOf(setUps: readonly RedisSetUp[]): RedisSetUp {
 const AOF_BY_RISK = ['off', 'no', 'everysec', undefined, 'always'] as const;
 
 const NOTHING_TOLD: RedisSetUp = {
-  ...{ aof: undefined, evictionPolicy: undefined },
-  ...{ usedMemoryBytes: undefined, maxMemoryBytes: undefined, warnings: [] },
+  aof: undefined,
+  evictionPolicy: undefined,
+  usedMemoryBytes: undefined,
+  maxMemoryBytes: undefined,
+  warnings: [],
 };
 
 /**

@@ -197,8 +197,13 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
     },
   ],
   exports: [
-    ...[LEDGER_REDIS, LedgerConnections, QUEUE_REDIS, HUB_REDIS, WALLET_REDIS],
-    ...[SUBSCRIBER_REDIS, RedisWatch],
+    LEDGER_REDIS,
+    LedgerConnections,
+    QUEUE_REDIS,
+    HUB_REDIS,
+    WALLET_REDIS,
+    SUBSCRIBER_REDIS,
+    RedisWatch,
   ],
 })
 export class RedisModule implements OnModuleDestroy {

@@ -104,7 +104,10 @@ class PrimarySwitches {
     const { sentinels, sentinelUsername, sentinelPassword, isTls } = this.address;
     this.#listeners = sentinels.map(({ host, port }) => {
       const listener = new Redis({
-        ...{ host, port, connectTimeout: 2000, retryStrategy: () => RETRY_MS },
+        host,
+        port,
+        connectTimeout: 2000,
+        retryStrategy: () => RETRY_MS,
         ...(sentinelUsername !== undefined && { username: sentinelUsername }),
         ...(sentinelPassword !== undefined && { password: sentinelPassword }),
         ...(isTls && { tls: {} }),

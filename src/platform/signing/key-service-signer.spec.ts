@@ -49,7 +49,11 @@ describe('a signer whose key a service keeps', () => {
     service = new TestKeyService();
     told = [];
     signer = new KeyServiceSigner({
-      ...{ service, address: ADDRESS, name: 'aws-kms:alias/lane', timeoutMs: TIMEOUT_MS, clock },
+      service,
+      address: ADDRESS,
+      name: 'aws-kms:alias/lane',
+      timeoutMs: TIMEOUT_MS,
+      clock,
       observer: {
         signed: () => told.push('signed'),
         failed: (failure, code) => told.push(`${failure} ${code}`),

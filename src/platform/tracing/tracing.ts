@@ -69,7 +69,11 @@ export class Tracing {
     };
     const nothing = (): void => undefined;
     diag.setLogger({
-      ...{ error: trouble, warn: trouble, info: nothing, debug: nothing, verbose: nothing },
+      error: trouble,
+      warn: trouble,
+      info: nothing,
+      debug: nothing,
+      verbose: nothing,
     });
     this.#provider = new BasicTracerProvider({
       sampler: samplerOf(ratio),

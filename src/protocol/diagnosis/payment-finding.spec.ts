@@ -7,7 +7,8 @@ import { paymentFinding } from './payment-finding.js';
 
 const REQUIREMENTS = 'paymentRequirements';
 const SMALL = {
-  ...{ expected: 'at least the least amount of this deployment, in atomic units', got: 1000n },
+  expected: 'at least the least amount of this deployment, in atomic units',
+  got: 1000n,
   fix: 'Compare the decimals of the token.',
 };
 const PAYS = 'a token whose transfers pay within the gas limit';

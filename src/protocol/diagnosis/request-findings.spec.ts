@@ -202,7 +202,9 @@ describe('what is wrong with the requirements', () => {
       V1,
       { maxAmountRequired: undefined, amount: '1000' },
       {
-        ...{ path: 'maxAmountRequired', expected: UNITS, got: undefined },
+        path: 'maxAmountRequired',
+        expected: UNITS,
+        got: undefined,
         fix: 'Version 1 names it maxAmountRequired.',
       },
     ],
@@ -238,7 +240,9 @@ describe('what is wrong with the payload', () => {
       V2,
       { accepted: 'exact' },
       {
-        ...{ path: 'accepted', expected: object, got: 'exact' },
+        path: 'accepted',
+        expected: object,
+        got: 'exact',
         fix: 'Version 2 repeats the accepted requirements in the payment.',
       },
     ],

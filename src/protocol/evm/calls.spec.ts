@@ -86,7 +86,8 @@ describe('settlementCall', () => {
         { target: token, allowFailure: false, callData },
       ] as const;
       expect(settlementCall(authorization, token)).toEqual({
-        ...{ to: MULTICALL3, deploys: from },
+        to: MULTICALL3,
+        deploys: from,
         data: encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] }),
       });
     },

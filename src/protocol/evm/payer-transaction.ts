@@ -57,9 +57,15 @@ export function readSentTransaction(raw: Hex): SentTransaction | undefined {
     if (serializeTransaction(unsigned, { r, s, yParity }) !== raw) return undefined;
     if (BigInt(s) > S_MAX || !Number.isSafeInteger(nonce)) return undefined;
     return {
-      ...{ raw, hash: hashOf(raw), digest: hashOf(serializeTransaction(unsigned)) },
+      raw,
+      hash: hashOf(raw),
+      digest: hashOf(serializeTransaction(unsigned)),
       signature: `0x${digits32(r)}${digits32(s)}${yParity === 0 ? '1b' : '1c'}`,
-      ...{ chainId, accountNonce: nonce, gas, data, value },
+      chainId,
+      accountNonce: nonce,
+      gas,
+      data,
+      value,
       to: to === undefined || to === null ? undefined : (to.toLowerCase() as Address),
       maxFeePerGas: parsed.maxFeePerGas ?? 0n,
       maxPriorityFeePerGas: parsed.maxPriorityFeePerGas ?? 0n,

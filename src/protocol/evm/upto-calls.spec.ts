@@ -14,8 +14,11 @@ const ABI = parseAbi([
   'function settleWithPermit(Permit2612 permit2612, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ]);
 const PERMIT: SponsoredPermit = {
-  ...{ value: UPTO_MAXIMUM, deadline: 5n, v: 28 },
-  ...{ r: `0x${'01'.repeat(32)}`, s: `0x${'02'.repeat(32)}` },
+  value: UPTO_MAXIMUM,
+  deadline: 5n,
+  v: 28,
+  r: `0x${'01'.repeat(32)}`,
+  s: `0x${'02'.repeat(32)}`,
 };
 
 function encodedByViem(authorization: UptoAuthorization, amount: bigint): Hex {
@@ -31,7 +34,8 @@ function encodedByViem(authorization: UptoAuthorization, amount: bigint): Hex {
   return sponsoredPermit === undefined
     ? encodeFunctionData({ abi: ABI, functionName: 'settle', args })
     : encodeFunctionData({
-        ...{ abi: ABI, functionName: 'settleWithPermit' },
+        abi: ABI,
+        functionName: 'settleWithPermit',
         args: [sponsoredPermit, ...args],
       });
 }

@@ -74,9 +74,11 @@ function readRequest(
   });
   const { body } = input;
   return {
-    ...{ type: 'http', method },
+    type: 'http',
+    method,
     info: {
-      ...{ type: 'http', method },
+      type: 'http',
+      method,
       ...(takesBody && { bodyType: bodyType ?? 'json' }),
       ...(takesBody && body !== undefined && { body: plainJson(body) }),
       ...Object.fromEntries(objects),
@@ -102,9 +104,11 @@ function readTool(input: JsonObject, path: string): DeclaredInfo | Fault {
   }
   const { text: description } = plainText(input['description']);
   return {
-    ...{ type: 'mcp', toolName },
+    type: 'mcp',
+    toolName,
     info: {
-      ...{ type: 'mcp', toolName },
+      type: 'mcp',
+      toolName,
       ...(description !== undefined && { description }),
       ...(transport !== undefined && { transport }),
       inputSchema: plainObject(inputSchema, NOT_REPEATED),

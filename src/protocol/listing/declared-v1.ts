@@ -22,7 +22,8 @@ export function infoOfOutputSchema(outputSchema: unknown): JsonObject | undefine
   const [queryParams, body, headers] = [QUERY, BODY, HEADERS].map((names) => first(input, names));
   return {
     input: {
-      ...{ type, method },
+      type,
+      method,
       ...(takesBody && { bodyType: bodyTypeOf(input), body: body ?? {} }),
       ...(queryParams && { queryParams }),
       ...(headers && { headers }),

@@ -66,7 +66,9 @@ describe('a hostile declaration', () => {
   it('never has its expressions run or repeated', () => {
     const property = { type: 'string', pattern: '(a+)+$' };
     const schema = {
-      ...{ type: 'object', properties: { a: property }, patternProperties: { '(a+)+$': {} } },
+      type: 'object',
+      properties: { a: property },
+      patternProperties: { '(a+)+$': {} },
     };
     const bazaar = {
       info: { input: { ...input, queryParams: { a: `${'a'.repeat(40)}!` } } },
@@ -123,17 +125,20 @@ function generator(seed: number) {
   };
   const one = <T>(values: readonly T[]): T => values[below(values.length)] as T;
   const WORDS = [
-    ...['weather', '\u202Egnp.exe', 'a\u0000b', '\u200B', '<img src=x onerror=alert(1)>', '(a+)+$'],
-    ...[
-      'javascript:alert(1)',
-      'https://rival.example.com/',
-      '\uD800',
-      '𝕏',
-      ' ',
-      '0',
-      '$ref',
-      long.slice(0, 5000),
-    ],
+    'weather',
+    '\u202Egnp.exe',
+    'a\u0000b',
+    '\u200B',
+    '<img src=x onerror=alert(1)>',
+    '(a+)+$',
+    'javascript:alert(1)',
+    'https://rival.example.com/',
+    '\uD800',
+    '𝕏',
+    ' ',
+    '0',
+    '$ref',
+    long.slice(0, 5000),
   ];
   const NAMES = [
     'a',
@@ -163,18 +168,16 @@ function generator(seed: number) {
   const someInput = (depth: number): unknown => {
     const type = one(['http', 'http', 'http', 'mcp', 'mcp', 'ws', 5]);
     return {
-      ...{
-        type,
-        method: one(METHODS),
-        bodyType: one([...new Array<undefined>(6), 'json', 'xml', 1]),
-      },
-      ...{ queryParams: json(depth), body: json(depth), headers: json(depth) },
-      ...{
-        toolName: one(WORDS),
-        inputSchema: one([{ a: json(depth) }, json(depth)]),
-        transport: one(['sse', undefined, 'x']),
-      },
-      ...{ description: one(WORDS) },
+      type,
+      method: one(METHODS),
+      bodyType: one([...new Array<undefined>(6), 'json', 'xml', 1]),
+      queryParams: json(depth),
+      body: json(depth),
+      headers: json(depth),
+      toolName: one(WORDS),
+      inputSchema: one([{ a: json(depth) }, json(depth)]),
+      transport: one(['sse', undefined, 'x']),
+      description: one(WORDS),
     };
   };
   return {
@@ -187,11 +190,18 @@ function generator(seed: number) {
     resource: (): unknown => ({
       url: one([
         ...new Array<string>(20).fill(GOOD_URL),
-        ...['mcp://tool/x', ...WORDS],
-        ...[undefined, null, 7, 'http://127.0.0.1/'],
+        'mcp://tool/x',
+        ...WORDS,
+        undefined,
+        null,
+        7,
+        'http://127.0.0.1/',
       ]),
-      ...{ description: one(WORDS), serviceName: one(WORDS), mimeType: one(WORDS) },
-      ...{ tags: [one(WORDS), one(WORDS)], iconUrl: one(WORDS) },
+      description: one(WORDS),
+      serviceName: one(WORDS),
+      mimeType: one(WORDS),
+      tags: [one(WORDS), one(WORDS)],
+      iconUrl: one(WORDS),
     }),
   };
 }

@@ -8,7 +8,9 @@ const NOBODY: ReadonlySet<string> = new Set();
 const URL = 'https://shop.example.com/weather?city=berlin';
 
 const requirements = {
-  ...{ scheme: 'exact', network: 'eip155:56', maxTimeoutSeconds: 300 },
+  scheme: 'exact',
+  network: 'eip155:56',
+  maxTimeoutSeconds: 300,
   extra: { name: 'USD', version: '2', secret: 'not to be repeated' },
 };
 
@@ -48,21 +50,26 @@ describe('a declaration', () => {
       output: { example: { celsius: 7 } },
     });
     const resource = {
-      ...{ url: URL, description: 'Weather', mimeType: 'application/json' },
-      ...{
-        serviceName: 'Weather 24',
-        tags: ['weather'],
-        iconUrl: 'https://shop.example.com/i.png',
-      },
+      url: URL,
+      description: 'Weather',
+      mimeType: 'application/json',
+      serviceName: 'Weather 24',
+      tags: ['weather'],
+      iconUrl: 'https://shop.example.com/i.png',
     };
     expect(v2(bazaar, resource)).toEqual({
       kind: 'listing',
       notes: ['method_assumed'],
       listing: {
         x402Version: 2,
-        ...{ type: 'http', method: 'GET', resource: 'https://shop.example.com/weather' },
-        ...{ description: 'Weather', mimeType: 'application/json', serviceName: 'Weather 24' },
-        ...{ tags: ['weather'], iconUrl: 'https://shop.example.com/i.png' },
+        type: 'http',
+        method: 'GET',
+        resource: 'https://shop.example.com/weather',
+        description: 'Weather',
+        mimeType: 'application/json',
+        serviceName: 'Weather 24',
+        tags: ['weather'],
+        iconUrl: 'https://shop.example.com/i.png',
         bazaar: {
           info: {
             input: { type: 'http', method: 'GET', queryParams: { city: 'berlin' } },
@@ -86,12 +93,16 @@ describe('a declaration', () => {
 
   it('of the stock library for a tool is listed', () => {
     const { bazaar } = declareDiscoveryExtension({
-      ...{ toolName: 'weather', description: 'Of a city', transport: 'sse' },
+      toolName: 'weather',
+      description: 'Of a city',
+      transport: 'sse',
       inputSchema: { type: 'object', properties: { city: { type: 'string', pattern: '(a+)+$' } } },
     });
     const read = v2(bazaar, { url: 'mcp://tool/weather' });
     expect(listingOf(read)).toMatchObject({
-      ...{ type: 'mcp', resource: 'mcp://tool/weather', toolName: 'weather' },
+      type: 'mcp',
+      resource: 'mcp://tool/weather',
+      toolName: 'weather',
       bazaar: { info: { input: { inputSchema: { properties: { city: { type: 'string' } } } } } },
     });
     expect(JSON.stringify(read)).not.toContain('(a+)+$');
@@ -112,7 +123,9 @@ describe('a declaration', () => {
     for (const name of names) {
       const read = v1({ input: { type: 'http', method: 'get', [name]: { city: 'x' } } });
       expect(listingOf(read)).toMatchObject({
-        ...{ x402Version: 1, resource: 'https://shop.example.com/weather', description: 'Weather' },
+        x402Version: 1,
+        resource: 'https://shop.example.com/weather',
+        description: 'Weather',
         bazaar: { info: { input: { method: 'GET', queryParams: { city: 'x' } } } },
       });
     }
@@ -182,15 +195,24 @@ describe('a declaration', () => {
 
   it('loses what is wrong beside it, and is listed all the same', () => {
     const resource = {
-      ...{ url: URL, description: 'x'.repeat(600), mimeType: 'json', serviceName: 'Ü' },
-      ...{ tags: 'a', iconUrl: 'javascript:alert(1)' },
+      url: URL,
+      description: 'x'.repeat(600),
+      mimeType: 'json',
+      serviceName: 'Ü',
+      tags: 'a',
+      iconUrl: 'javascript:alert(1)',
     };
     const output = { type: 'json', example: 'x'.repeat(5000) };
     const schema = { properties: { a: { $ref: 'https://elsewhere.example.com/s.json' } } };
     const read = v2({ info: { ...http().info, output }, schema }, resource);
     expect(notesOf(read)).toEqual([
-      ...['description_cut', 'example_left_out', 'icon_left_out', 'mime_type_left_out'],
-      ...['schema_left_out', 'service_name_left_out', 'tags_left_out'],
+      'description_cut',
+      'example_left_out',
+      'icon_left_out',
+      'mime_type_left_out',
+      'schema_left_out',
+      'service_name_left_out',
+      'tags_left_out',
     ]);
     expect(listingOf(read).bazaar).toEqual({ info: { ...http().info, output: { type: 'json' } } });
   });

@@ -57,8 +57,13 @@ describe('the URL of an icon', () => {
       'https://shop.example.com/i.png?v=2',
     );
     for (const said of [
-      ...['javascript:alert(1)', 'http://10.0.0.1/i.png', 'https://a:b@shop.example.com/i.png'],
-      ...['https://localhost/i.png', '/i.png', 5, `https://shop.example.com/${'a'.repeat(3000)}`],
+      'javascript:alert(1)',
+      'http://10.0.0.1/i.png',
+      'https://a:b@shop.example.com/i.png',
+      'https://localhost/i.png',
+      '/i.png',
+      5,
+      `https://shop.example.com/${'a'.repeat(3000)}`,
     ]) {
       expect(iconUrlOf(said)).toBeUndefined();
     }

@@ -40,7 +40,11 @@ describe('names of a service', () => {
 
   it('are five tags at most, each once', () => {
     expect(tagsOf(['a', 'A', '', 7, 'b', 'é', 'c', 'd', 'e', 'f'])).toEqual([
-      ...['a', 'b', 'c', 'd', 'e'],
+      'a',
+      'b',
+      'c',
+      'd',
+      'e',
     ]);
     expect(tagsOf([])).toBeUndefined();
     expect(tagsOf('a')).toBeUndefined();

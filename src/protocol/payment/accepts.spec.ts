@@ -7,15 +7,21 @@ const SIGNER = `0x${'cc'.repeat(20)}`;
 const KINDS: readonly ServedKind[] = [
   { x402Version: 2, scheme: 'exact', network: 'eip155:97' },
   {
-    ...{ x402Version: 2, scheme: 'upto', network: 'eip155:97' },
+    x402Version: 2,
+    scheme: 'upto',
+    network: 'eip155:97',
     extra: { facilitatorAddress: SIGNER },
   },
   { x402Version: 1, scheme: 'exact', network: 'bsc-testnet' },
 ];
 const V2 = { scheme: 'exact', network: 'eip155:97', amount: '5', asset: ASSET, payTo: PAY_TO };
 const V1 = {
-  ...{ scheme: 'exact', network: 'bsc-testnet', maxAmountRequired: '5', asset: ASSET },
-  ...{ payTo: PAY_TO, resource: 'https://seller.example/a' },
+  scheme: 'exact',
+  network: 'bsc-testnet',
+  maxAmountRequired: '5',
+  asset: ASSET,
+  payTo: PAY_TO,
+  resource: 'https://seller.example/a',
 };
 const ask = (body: unknown, versions: readonly (1 | 2)[] = [1, 2]) =>
   readAccepts(body, versions, KINDS);

@@ -31,8 +31,17 @@ const TIMEOUT_SECONDS = 300;
 
 const FIELDS = {
   1: [
-    ...['scheme', 'network', 'maxAmountRequired', 'resource', 'description', 'mimeType'],
-    ...['outputSchema', 'payTo', 'maxTimeoutSeconds', 'asset', 'extra'],
+    'scheme',
+    'network',
+    'maxAmountRequired',
+    'resource',
+    'description',
+    'mimeType',
+    'outputSchema',
+    'payTo',
+    'maxTimeoutSeconds',
+    'asset',
+    'extra',
   ],
   2: ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds', 'extra'],
 } as const;

@@ -64,7 +64,9 @@ describe('the suffix of builder codes', () => {
     const s = added.info.s.concat(declared.info.s ?? []);
     const suffix = ourSuffix(payloadOf({ ...declared.info, s }), 'ours');
     expect(parseBuilderCodeSuffixFromCalldata(suffix as `0x${string}`)).toEqual({
-      ...{ a: 'weather', w: 'ours', s: ['agent', 'kit', 'server_kit'] },
+      a: 'weather',
+      w: 'ours',
+      s: ['agent', 'kit', 'server_kit'],
     });
   });
 
@@ -83,7 +85,8 @@ describe('the suffix of builder codes', () => {
       'ours',
     );
     expect(parseBuilderCodeSuffixFromCalldata(good as `0x${string}`)).toEqual({
-      ...{ w: 'ours', s: ['last'] },
+      w: 'ours',
+      s: ['last'],
     });
     expect(readBuilderCodes(payloadOf({ s: Array<string>(100_000).fill('BAD') }), 2)).toBe(
       undefined,

@@ -30,8 +30,12 @@ function parsed({
       payload: {
         signature,
         authorization: {
-          ...{ from: ADDRESS, to: ADDRESS, value: '1000', nonce },
-          ...{ validAfter: '0', validBefore: '99999999999' },
+          from: ADDRESS,
+          to: ADDRESS,
+          value: '1000',
+          nonce,
+          validAfter: '0',
+          validBefore: '99999999999',
         },
       },
     },

@@ -75,8 +75,14 @@ describe('a scheme that is added to the registry', () => {
     expect(data.slice(0, 10)).toBe(`0x${COLLECT_SELECTOR}`);
     expect(data.endsWith(uintWord(900))).toBe(true);
     expect(settlementOf(anAcceptedNote, undefined, 5n)).toEqual({
-      ...{ call: { to, data }, sender: undefined, isSenderBound: true, gas: 5n },
-      ...{ token: ASSET, payer: PAYER, payTo: TILL, amount: 900n },
+      call: { to, data },
+      sender: undefined,
+      isSenderBound: true,
+      gas: 5n,
+      token: ASSET,
+      payer: PAYER,
+      payTo: TILL,
+      amount: 900n,
     });
   });
 

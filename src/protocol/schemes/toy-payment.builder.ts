@@ -43,12 +43,24 @@ export function aNotePayment(changed: object = {}, amount?: string): Payment {
 }
 
 export const aNoteAuthorization: NoteAuthorization = {
-  ...{ scheme: 'toy', method: NOTE_METHOD, from: PAYER, signature: SIGNATURE },
-  ...{ serial: 7n, ceiling: 1000n, collector: COLLECTOR, until: BigInt(UNTIL) },
+  scheme: 'toy',
+  method: NOTE_METHOD,
+  from: PAYER,
+  signature: SIGNATURE,
+  serial: 7n,
+  ceiling: 1000n,
+  collector: COLLECTOR,
+  until: BigInt(UNTIL),
 };
 export const anAcceptedNote: AcceptedPayment = {
-  ...{ chainId: 56, asset: ASSET, payTo: PAYEE, amount: 900n, authorization: aNoteAuthorization },
-  ...{ payerHasCode: false, tokenName: undefined, tokenVersion: undefined },
+  chainId: 56,
+  asset: ASSET,
+  payTo: PAYEE,
+  amount: 900n,
+  authorization: aNoteAuthorization,
+  payerHasCode: false,
+  tokenName: undefined,
+  tokenVersion: undefined,
 };
 const topic = (address: Address): Hex => `0x${addressWord(address)}`;
 

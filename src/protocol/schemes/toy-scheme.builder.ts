@@ -93,8 +93,14 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
     if (mismatch !== undefined) return refuse(mismatch);
     const { scheme, method, from, nonce: serial, ceiling, collector, until } = claim;
     const authorization: NoteAuthorization = {
-      ...{ ...(scheme !== undefined && { scheme }), method, from, signature },
-      ...{ serial, ceiling, collector, until },
+      ...(scheme !== undefined && { scheme }),
+      method,
+      from,
+      signature,
+      serial,
+      ceiling,
+      collector,
+      until,
     };
     if (scope === 'full' && sender?.address !== collector) return refuseByState('unauthorized');
     return { isValid: true, authorization, payerHasCode: false };

@@ -127,8 +127,15 @@ export class LaneRunner {
     const preparations = new Preparations({ ...options, state, broadcaster, readiness });
     const own = {
       ...options,
-      ...{ preparations, simulator, readiness, signer, state },
-      ...{ broadcaster, unresolved, gasBalance, rate },
+      preparations,
+      simulator,
+      readiness,
+      signer,
+      state,
+      broadcaster,
+      unresolved,
+      gasBalance,
+      rate,
     };
     const confirmer = new Confirmer(own);
     const outcomes = new Outcomes(own);

@@ -128,8 +128,11 @@ export class TestChain {
 
   get head(): Head {
     const block = (number: bigint): BlockHeader => ({
-      ...{ number, hash: this.blockHash(number), timestamp: this.timestamp },
-      ...{ baseFeePerGas: 0n, gasLimit: 30_000_000n },
+      number,
+      hash: this.blockHash(number),
+      timestamp: this.timestamp,
+      baseFeePerGas: 0n,
+      gasLimit: 30_000_000n,
     });
     return { latest: block(this.latest), finalized: block(this.finalized), view: {} as never };
   }
@@ -149,8 +152,13 @@ export class TestChain {
     if (transaction === undefined) return;
     const credited = new Map(pays.map((id, index) => [id, index]));
     this.#mined.set(transaction.hash, {
-      ...{ transaction: transaction.hash, blockNumber: this.latest, isSuccess, credited },
-      ...{ blockHash: this.blockHash(this.latest), gasUsed: 50_000n, effectiveGasPrice: GWEI },
+      transaction: transaction.hash,
+      blockNumber: this.latest,
+      isSuccess,
+      credited,
+      blockHash: this.blockHash(this.latest),
+      gasUsed: 50_000n,
+      effectiveGasPrice: GWEI,
     });
     this.used += 1;
   }
@@ -420,7 +428,11 @@ export class LaneWorld {
     const gasBalance = new GasBalance(chain, SIGNER, clock);
     const readiness = new LaneReadiness({
       ...shared,
-      ...{ address: SIGNER, signer, heads, gasBalance, headMaxAgeMs: 0 },
+      address: SIGNER,
+      signer,
+      heads,
+      gasBalance,
+      headMaxAgeMs: 0,
     });
     const preparationReader = budgets?.fundingsWei === undefined ? undefined : chain.payers;
     const preparations = new Preparations({

@@ -248,7 +248,9 @@ export class Lanes {
     return [
       runnerFor(own.address, new RefillSigner(own, rules), {
         treasury: {
-          ...{ rules, store: refills, levels: () => laneQueries.all() },
+          rules,
+          store: refills,
+          levels: () => laneQueries.all(),
           look: (address) => confirmedLevel(chain, address, own.address),
         },
         // The cap of its day is the budget of its lane.
@@ -262,7 +264,8 @@ export class Lanes {
     const { config, observer, clock } = this.options;
     const lane = (): string => `${chainId}:${signer.address}`;
     const signer = signerFor(key, {
-      ...{ config: config.lanes.signers, clock },
+      config: config.lanes.signers,
+      clock,
       observer: {
         signed: (ms) => {
           observer.signed(lane(), ms);

@@ -44,8 +44,13 @@ function hashOf(n: number): Hex {
 }
 
 const aTransaction = (n: number, more: Partial<SignedTransaction> = {}): SignedTransaction => ({
-  ...{ hash: hashOf(n), raw: '0x02', gas: 100_000n, isNoop: false, signedAt: 1 },
-  ...{ maxFeePerGas: 1_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
+  hash: hashOf(n),
+  raw: '0x02',
+  gas: 100_000n,
+  isNoop: false,
+  signedAt: 1,
+  maxFeePerGas: 1_000_000_000n,
+  maxPriorityFeePerGas: 1_000_000_000n,
   ...more,
 });
 
@@ -58,7 +63,10 @@ const anAttempt = (accountNonce: number, ids: readonly string[], ...hashes: numb
 });
 
 const aBudget = (costGwei: bigint, more: Partial<GasBudget> = {}): GasBudget => ({
-  ...{ costGwei, laneGwei: undefined, payeeGwei: undefined, day: DAY },
+  costGwei,
+  laneGwei: undefined,
+  payeeGwei: undefined,
+  day: DAY,
   ...more,
 });
 
@@ -294,7 +302,10 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('ends it at its deadline where its lane never comes', async () => {
       const authorization = anUptoAuthorization({
-        ...{ nonce: 5n, deadline: 1n, facilitator: OTHER, from: PAYER },
+        nonce: 5n,
+        deadline: 1n,
+        facilitator: OTHER,
+        from: PAYER,
       });
       const id = await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization }));
       await store.ready(CHAIN, [id]);
@@ -514,7 +525,10 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       settlementId: string,
       { payerNonce = 3, payer = PAYER, hash = 500 + accountNonce } = {},
     ): Attempt => ({
-      ...{ accountNonce, kind: 'fund', settlementIds: [], allocatedAtBlock: 5n },
+      accountNonce,
+      kind: 'fund',
+      settlementIds: [],
+      allocatedAtBlock: 5n,
       funding: { payer, payerNonce, valueWei: 7n * 10n ** 9n, settlementId },
       transactions: [aTransaction(hash)],
     });
@@ -547,7 +561,9 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       await store.fund(held, funding, aBudget(10n));
       const { next, attempts, settlements } = await store.open(held);
       expect({ next, attempts, carried: settlements.size }).toEqual({
-        ...{ next: 1, attempts: [funding], carried: 0 },
+        next: 1,
+        attempts: [funding],
+        carried: 0,
       });
       // What needs it is ready again, and the chain says how far it is.
       expect(await store.take(held, 9)).toMatchObject([{ id }]);
@@ -556,7 +572,8 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('funds nobody for what is not in the hands of the lane', async () => {
       const [id = ''] = await readyOnes(1);
       expect(await store.fund(held, aFunding(0, id), aBudget(10n))).toEqual({
-        ...{ kind: 'gone', ids: [id] },
+        kind: 'gone',
+        ids: [id],
       });
       expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
       expect((await store.open(held)).next).toBe(0);
@@ -600,10 +617,15 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       anAcceptedPayment({
         ...(asset && { asset }),
         authorization: aPermit2Authorization({
-          ...{ from, nonce: BigInt((payments += 1)), deadline: 4_000_000_000n },
+          from,
+          nonce: BigInt((payments += 1)),
+          deadline: 4_000_000_000n,
           sponsoredApproval: {
-            ...{ raw: '0x02', hash: hashOf(3), accountNonce: 3 },
-            ...{ gas: 70_000n, maxFeePerGas: 1n },
+            raw: '0x02',
+            hash: hashOf(3),
+            accountNonce: 3,
+            gas: 70_000n,
+            maxFeePerGas: 1n,
           },
         }),
       });
@@ -701,11 +723,13 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const [id = ''] = await takenOnes(1);
       const budget = aBudget(90n, { laneGwei: 89n, payeeGwei: 1000n, fundingsGwei: 1000n });
       expect(await store.fund(held, aFunding(0, id), budget)).toEqual({
-        ...{ kind: 'budget', subject: 'lane' },
+        kind: 'budget',
+        subject: 'lane',
       });
       const ofPayee = aBudget(90n, { laneGwei: 1000n, payeeGwei: 89n, fundingsGwei: 1000n });
       expect(await store.fund(held, aFunding(0, id), ofPayee)).toEqual({
-        ...{ kind: 'budget', subject: PAYEE_OF_ALL },
+        kind: 'budget',
+        subject: PAYEE_OF_ALL,
       });
       expect(await fundings()).toBe(0n);
       expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();

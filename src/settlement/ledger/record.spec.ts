@@ -65,12 +65,18 @@ describe('the view of a record', () => {
   it('says to whom it was sold, where it was', () => {
     const sold = record({ sale: 'sold', sold_to: 'p.1', sold_key: 'k', key: 'k' });
     expect(readRecord('id', sold)?.sale).toEqual({
-      ...{ state: 'sold', requester: 'p.1', soldKeyTag: 'k', boundKeyTag: 'k' },
+      state: 'sold',
+      requester: 'p.1',
+      soldKeyTag: 'k',
+      boundKeyTag: 'k',
     });
     // Redis keeps an empty text where Lua had nothing to say.
     const open = record({ sold_to: '', sold_key: '', key: '' });
     expect(readRecord('id', open)?.sale).toEqual({
-      ...{ state: 'open', requester: undefined, soldKeyTag: undefined, boundKeyTag: undefined },
+      state: 'open',
+      requester: undefined,
+      soldKeyTag: undefined,
+      boundKeyTag: undefined,
     });
   });
 
@@ -125,15 +131,23 @@ describe('the payment of a record', () => {
     expect(fields.get('kind')).toBe(kind);
     const { authorization } = payment;
     expect(readDetails(fields, new Map())).toMatchObject({
-      ...{ scheme: 'exact', method: authorization.method, chainId: 56, amount: payment.amount },
-      ...{ payer: authorization.from, payTo: payment.payTo, token: payment.asset },
-      ...{ deadline: 2_000_000_000n, hashes: [], times: { arrived: 123 } },
+      scheme: 'exact',
+      method: authorization.method,
+      chainId: 56,
+      amount: payment.amount,
+      payer: authorization.from,
+      payTo: payment.payTo,
+      token: payment.asset,
+      deadline: 2_000_000_000n,
+      hashes: [],
+      times: { arrived: 123 },
     });
   });
 
   it('keeps a nonce of 256 bits, and bounds a deadline that no number holds', () => {
     const authorization = anEip3009Authorization({
-      ...{ nonce: `0x${'ff'.repeat(32)}`, validBefore: 2n ** 256n - 1n },
+      nonce: `0x${'ff'.repeat(32)}`,
+      validBefore: 2n ** 256n - 1n,
     });
     const fields = fieldsOf(paymentFields(anAcceptedPayment({ authorization }), TAGS));
     const details = readDetails(fields, new Map());

@@ -58,8 +58,22 @@ import type { Adoption } from './settlement-store.js';
  * What a finished record has dropped is in its details, `d:<id>`, JSON with the same names.
  */
 const VIEW_FIELDS = [
-  ...['stage', 'paid', 'terms', 'signed', 'sale', 'sold_to', 'sold_key', 'key', 'tx', 'hashes'],
-  ...['reason', 'block', 'log', 'batch', 'async', 'settled'],
+  'stage',
+  'paid',
+  'terms',
+  'signed',
+  'sale',
+  'sold_to',
+  'sold_key',
+  'key',
+  'tx',
+  'hashes',
+  'reason',
+  'block',
+  'log',
+  'batch',
+  'async',
+  'settled',
 ] as const;
 
 /** The reader of a view in Lua: the fields above, in their order. */
@@ -206,16 +220,33 @@ export function paymentFields(
   const settled = settledAmountOf(payment);
   const sender = soleSenderOf(payment);
   return [
-    ...['terms', termsTag, ...(signedTag === undefined ? [] : ['signed', signedTag])],
-    ...['chain', String(chainId), 'asset', asset, 'payer', authorization.from, 'pay_to', payTo],
+    'terms',
+    termsTag,
+    ...(signedTag === undefined ? [] : ['signed', signedTag]),
+    'chain',
+    String(chainId),
+    'asset',
+    asset,
+    'payer',
+    authorization.from,
+    'pay_to',
+    payTo,
     ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
-    ...['method', authorization.method, 'amount', amount.toString()],
+    'method',
+    authorization.method,
+    'amount',
+    amount.toString(),
     ...(settled === undefined ? [] : ['settled', settled.toString()]),
     ...(sender === undefined ? [] : ['sender', sender]),
-    ...['nonce', authorizationNonceOf(payment).toString()],
-    ...['deadline', String(boundedDeadlineOf(payment)), 'kind', inFlightKindOf(payment)],
+    'nonce',
+    authorizationNonceOf(payment).toString(),
+    'deadline',
+    String(boundedDeadlineOf(payment)),
+    'kind',
+    inFlightKindOf(payment),
     ...(arrivedAt === undefined ? [] : ['t_arrived', String(arrivedAt)]),
-    ...['payment', encodePayment(payment)],
+    'payment',
+    encodePayment(payment),
   ];
 }
 
@@ -223,10 +254,22 @@ export function paymentFields(
 export function adoptionFields(adoption: Adoption): string[] {
   const { identity, transaction, blockNumber, blockHash, logIndex, settledAmount } = adoption;
   return [
-    ...['auth', identity.authorizationId],
-    ...['terms', identity.termsTag, 'signed', identity.signedTag],
-    ...['tx', encodeHash(transaction), 'block', blockNumber.toString()],
-    ...['block_hash', encodeHash(blockHash), 'batch', '1', 'log', logIndex?.toString() ?? ''],
+    'auth',
+    identity.authorizationId,
+    'terms',
+    identity.termsTag,
+    'signed',
+    identity.signedTag,
+    'tx',
+    encodeHash(transaction),
+    'block',
+    blockNumber.toString(),
+    'block_hash',
+    encodeHash(blockHash),
+    'batch',
+    '1',
+    'log',
+    logIndex?.toString() ?? '',
     ...(settledAmount === undefined ? [] : ['settled', settledAmount.toString()]),
   ];
 }

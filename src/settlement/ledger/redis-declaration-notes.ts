@@ -40,7 +40,9 @@ export class RedisDeclarationNotes implements DeclarationNotes {
       this.#redisOf(chainId).xrange(notes, from, '+', 'COUNT', most),
     );
     return found.map(([entry, [, settlementId = '', , tag = '']]) => ({
-      ...{ entry, settlementId, tag },
+      entry,
+      settlementId,
+      tag,
     }));
   }
 

@@ -39,8 +39,13 @@ export class RedisRefillStore implements RefillStore {
         held,
         [],
         [
-          ...[attempt.accountNonce, encodeAttempt(attempt), last.to],
-          ...[costGwei.toString(), laneGwei.toString(), day, JSON.stringify(last)],
+          attempt.accountNonce,
+          encodeAttempt(attempt),
+          last.to,
+          costGwei.toString(),
+          laneGwei.toString(),
+          day,
+          JSON.stringify(last),
         ],
       ),
     );

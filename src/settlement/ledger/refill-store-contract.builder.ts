@@ -19,15 +19,25 @@ const LEASE_MS = 60_000;
 
 const hashOf = (n: number): Hex => `0x${n.toString(16).padStart(64, '0')}`;
 const aRefill = (accountNonce: number, ...hashes: number[]): Attempt => ({
-  ...{ accountNonce, kind: 'refill', settlementIds: [], allocatedAtBlock: 5n },
+  accountNonce,
+  kind: 'refill',
+  settlementIds: [],
+  allocatedAtBlock: 5n,
   refill: { to: TO, valueWei: 7n * GWEI },
   transactions: hashes.map((n) => ({
-    ...{ hash: hashOf(n), raw: '0x02', gas: 21_000n, isNoop: false, signedAt: 1_795_000_000_000 },
-    ...{ maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI },
+    hash: hashOf(n),
+    raw: '0x02',
+    gas: 21_000n,
+    isNoop: false,
+    signedAt: 1_795_000_000_000,
+    maxFeePerGas: GWEI,
+    maxPriorityFeePerGas: GWEI,
   })),
 });
 const aBudget = (costGwei: bigint, laneGwei = 100n, day = DAY): RefillBudget => ({
-  ...{ costGwei, laneGwei, day },
+  costGwei,
+  laneGwei,
+  day,
 });
 
 /**

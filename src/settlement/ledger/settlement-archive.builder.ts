@@ -17,8 +17,12 @@ export class FakeArchive implements SettlementArchive {
   /** @param authorizationId - whose claim it is. */
   add(view: SettlementView, authorizationId: string, chainId: number): void {
     const record: RecordedSettlement = {
-      ...{ view, details: undefined, authorizationId, blockHash: undefined },
-      ...{ isTold: view.sale.state === 'sold', isKept: false },
+      view,
+      details: undefined,
+      authorizationId,
+      blockHash: undefined,
+      isTold: view.sale.state === 'sold',
+      isKept: false,
       times: { claimed: 1_700_000_000_000, included: undefined, finished: undefined },
     };
     this.settlements.push({ ...record, chainId });

@@ -21,10 +21,16 @@ function ended(state: SettlementState, of: Ended): RecordedSettlement {
   const finished = 'finished' in of ? of.finished : 2;
   return {
     view: aSettlementView({
-      ...{ state, isPaid, transaction },
+      state,
+      isPaid,
+      transaction,
       sale: { state: isSold ? 'sold' : 'open' },
     }),
-    ...{ details: undefined, authorizationId: 'auth', isTold, isKept: false, blockHash: undefined },
+    details: undefined,
+    authorizationId: 'auth',
+    isTold,
+    isKept: false,
+    blockHash: undefined,
     times: { claimed: 1, included: undefined, finished },
   };
 }

@@ -8,11 +8,17 @@ import {
 } from './preparation-step.js';
 
 const TRANSACTION: PayerTransaction = {
-  ...{ raw: '0x02', hash: `0x${'03'.repeat(32)}`, accountNonce: 3 },
-  ...{ gas: 100n, maxFeePerGas: 7n },
+  raw: '0x02',
+  hash: `0x${'03'.repeat(32)}`,
+  accountNonce: 3,
+  gas: 100n,
+  maxFeePerGas: 7n,
 };
 const NOTHING: PreparationFacts = {
-  ...{ isDone: false, usedNonces: 3, balanceWei: 0n, funding: undefined },
+  isDone: false,
+  usedNonces: 3,
+  balanceWei: 0n,
+  funding: undefined,
 };
 
 describe("what comes next before a payment that needs a payer's own transaction", () => {

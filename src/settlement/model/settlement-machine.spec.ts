@@ -11,10 +11,28 @@ import {
 } from './settlement-machine.js';
 
 const EVENTS = [
-  ...['claimed', 'job_seen', 'taken', 'given_back', 'postponed', 'due', 'allocated', 'replaced'],
-  ...['included', 'block_replaced', 'finalized_paid', 'finalized_unpaid_requeue'],
-  ...['finalized_unpaid_reverted', 'used_by_other_paid', 'used_by_other_unpaid', 'expired'],
-  ...['refused', 'withdrawn', 'parked', 'unparked', 'recollect', 'restored'],
+  'claimed',
+  'job_seen',
+  'taken',
+  'given_back',
+  'postponed',
+  'due',
+  'allocated',
+  'replaced',
+  'included',
+  'block_replaced',
+  'finalized_paid',
+  'finalized_unpaid_requeue',
+  'finalized_unpaid_reverted',
+  'used_by_other_paid',
+  'used_by_other_unpaid',
+  'expired',
+  'refused',
+  'withdrawn',
+  'parked',
+  'unparked',
+  'recollect',
+  'restored',
 ] as const satisfies readonly SettlementEvent[];
 
 /**

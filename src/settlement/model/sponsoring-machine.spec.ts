@@ -13,10 +13,25 @@ import {
 } from './sponsoring-machine.js';
 
 const EVENTS = [
-  ...['claimed', 'taken', 'given_back', 'postponed', 'funded', 'allocated', 'parked'],
-  ...['finalized_unpaid_requeue', 'recollect', 'unparked', 'refused', 'expired', 'turned_away'],
-  ...['withdrawn', 'finalized_paid', 'finalized_unpaid_reverted', 'used_by_other_paid'],
-  ...['used_by_other_unpaid', 'restored'],
+  'claimed',
+  'taken',
+  'given_back',
+  'postponed',
+  'funded',
+  'allocated',
+  'parked',
+  'finalized_unpaid_requeue',
+  'recollect',
+  'unparked',
+  'refused',
+  'expired',
+  'turned_away',
+  'withdrawn',
+  'finalized_paid',
+  'finalized_unpaid_reverted',
+  'used_by_other_paid',
+  'used_by_other_unpaid',
+  'restored',
 ] as const satisfies readonly SponsoringEvent[];
 
 /**

@@ -58,8 +58,16 @@ export class AskStore {
   async ask(ask: Ask, replaces: string | undefined, now: number): Promise<AskResult> {
     const { wallet, intentId, revision, id, until } = ask;
     const reply = await runScript(this.redis, ASK, [
-      ...[wallet, revision, askOfIntentKey(wallet, intentId), replaces ?? ''],
-      ...[id, this.texts.write('waiting', ask), until, lifeOf(until, now), now, ASKS_MAX],
+      wallet,
+      revision,
+      askOfIntentKey(wallet, intentId),
+      replaces ?? '',
+      id,
+      this.texts.write('waiting', ask),
+      until,
+      lifeOf(until, now),
+      now,
+      ASKS_MAX,
     ]);
     return String(reply) as AskResult;
   }

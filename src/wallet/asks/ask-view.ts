@@ -35,8 +35,15 @@ export function askView(standing: StandingAsk, publicUrl: string, now: number): 
   return {
     ask: id,
     status: statusOf(standing, now),
-    ...{ intentId, url, method, payTo, amount: amountOf(standing.ask), rule: ruleOf(standing.ask) },
-    ...{ askedAt: isoTime(at), expiresAt: isoTime(until), page: askPage(publicUrl, standing.ask) },
+    intentId,
+    url,
+    method,
+    payTo,
+    amount: amountOf(standing.ask),
+    rule: ruleOf(standing.ask),
+    askedAt: isoTime(at),
+    expiresAt: isoTime(until),
+    page: askPage(publicUrl, standing.ask),
   };
 }
 
@@ -56,7 +63,9 @@ function amountOf({ amount, symbol, decimals, asset, chainId }: Ask): AskView['a
   return {
     atomic: amount.toString(),
     decimal: formatUnits(amount, decimals),
-    ...{ symbol, asset, network },
+    symbol,
+    asset,
+    network,
   };
 }
 

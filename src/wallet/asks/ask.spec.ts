@@ -7,11 +7,25 @@ import { type Ask, AskTexts, renewAnswer, statementOf, usedText } from './ask.js
 
 const address = (byte: string): Address => `0x${byte.repeat(20)}`;
 const ask: Ask = {
-  ...{ v: 1, id: 'A'.repeat(22), owner: address('a1'), wallet: address('b2') },
-  ...{ intentId: 'weather', request: 'digest', url: 'https://shop.example/a?b=c', method: 'GET' },
-  ...{ chainId: 97, asset: address('c3'), payTo: address('d4'), amount: 1_500_000n },
-  ...{ symbol: 'USDX', decimals: 6, list: undefined, askAbove: 1_000_000n },
-  ...{ revision: 3, at: 1_800_000_000, until: 1_800_003_600 },
+  v: 1,
+  id: 'A'.repeat(22),
+  owner: address('a1'),
+  wallet: address('b2'),
+  intentId: 'weather',
+  request: 'digest',
+  url: 'https://shop.example/a?b=c',
+  method: 'GET',
+  chainId: 97,
+  asset: address('c3'),
+  payTo: address('d4'),
+  amount: 1_500_000n,
+  symbol: 'USDX',
+  decimals: 6,
+  list: undefined,
+  askAbove: 1_000_000n,
+  revision: 3,
+  at: 1_800_000_000,
+  until: 1_800_003_600,
 };
 const texts = (secret: string) =>
   new AskTexts(

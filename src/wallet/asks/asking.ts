@@ -107,11 +107,25 @@ export class Asking {
     const at = this.now();
     const { chainId, asset, payTo, amount } = deal.spending;
     const ask: Ask = {
-      ...{ v: 1, id: randomBytes(16).toString('base64url') },
-      ...{ owner, wallet: wallet.address, intentId: wanted.intentId },
-      ...{ request: requestDigest(wanted), url: deal.url, method: deal.method },
-      ...{ chainId, asset, payTo, amount, symbol: deal.symbol, decimals: deal.decimals },
-      ...{ list: rule.list, askAbove: rule.askAbove, revision, at, until: at + this.lifeSeconds },
+      v: 1,
+      id: randomBytes(16).toString('base64url'),
+      owner,
+      wallet: wallet.address,
+      intentId: wanted.intentId,
+      request: requestDigest(wanted),
+      url: deal.url,
+      method: deal.method,
+      chainId,
+      asset,
+      payTo,
+      amount,
+      symbol: deal.symbol,
+      decimals: deal.decimals,
+      list: rule.list,
+      askAbove: rule.askAbove,
+      revision,
+      at,
+      until: at + this.lifeSeconds,
     };
     if (statementOf(ask).length <= STATEMENT_MAX_CHARACTERS) return ask;
     throw new WalletError('fetch_refused', 'The address is too long for an owner to approve.');

@@ -85,7 +85,11 @@ export class OwnerAnswers {
     const text = texts.write(answer, ask);
     await journal.append({
       event: answer === 'approved' ? 'ask_approved' : 'ask_denied',
-      ...{ at: now(), owner, wallet, ask: id, until },
+      at: now(),
+      owner,
+      wallet,
+      ask: id,
+      until,
       intent: { id: intentId, record: text },
     });
     assertNoted(await store.answer(ask, text, answer === 'approved'));

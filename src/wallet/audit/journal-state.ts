@@ -219,8 +219,10 @@ export class JournalState {
     const known = this.wallets.get(address);
     if (known !== undefined) return known;
     const made: WalletRecord = {
-      ...{ rules: undefined, notBefore: 0 },
-      ...{ charges: new Map<string, StoredCharge>(), tokens: new Map<string, IssuedToken>() },
+      rules: undefined,
+      notBefore: 0,
+      charges: new Map<string, StoredCharge>(),
+      tokens: new Map<string, IssuedToken>(),
       answers: new Map<string, StoredAnswer>(),
     };
     this.wallets.set(address, made);

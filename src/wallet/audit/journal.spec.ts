@@ -66,7 +66,12 @@ describe('the journal', () => {
       'journal',
     );
     const journal = new Journal({
-      ...{ dir, keys, witness, retentionSeconds: 1000, now: () => NOW, readAgainMs: 1 },
+      dir,
+      keys,
+      witness,
+      retentionSeconds: 1000,
+      now: () => NOW,
+      readAgainMs: 1,
       ...more,
     });
     journals.push(journal);
@@ -218,11 +223,17 @@ describe('the journal', () => {
       await journal.open();
       await journal.append(event(1, { until: NOW - 1 }));
       await journal.append({
-        ...{ event: 'reserved', at: 1, wallet: '0x1', digest: 'd' },
+        event: 'reserved',
+        at: 1,
+        wallet: '0x1',
+        digest: 'd',
         spending: { id: 'old', deadline: NOW - 40 * 86_400 },
       });
       await journal.append({
-        ...{ event: 'reserved', at: NOW, wallet: '0x1', digest: 'd' },
+        event: 'reserved',
+        at: NOW,
+        wallet: '0x1',
+        digest: 'd',
         spending: { id: 'new', deadline: NOW },
       });
       await journal.close();
@@ -237,7 +248,10 @@ describe('the journal', () => {
       const journal = journalOf();
       await journal.open();
       const refused = (at: number): JournalEvent => ({
-        ...{ event: 'refused', at, what: 'payment_pay', rule: 'budget' },
+        event: 'refused',
+        at,
+        what: 'payment_pay',
+        rule: 'budget',
       });
       const all = Array.from({ length: 20_000 }, (_, at) => journal.append(refused(at)));
       await Promise.all([...all, journal.append(event(1))]);

@@ -103,8 +103,12 @@ export class Sessions {
     assertSince(proof, notBefore);
     await this.parts.journal.append({
       event: 'signed_in',
-      ...{ at: this.parts.now(), owner, wallet: wallet.address },
-      ...{ token: grantId, role: 'agent', by: proof.by },
+      at: this.parts.now(),
+      owner,
+      wallet: wallet.address,
+      token: grantId,
+      role: 'agent',
+      by: proof.by,
     });
     return notBefore;
   }

@@ -20,7 +20,10 @@ describe('a token', () => {
 
   it('says who, as what and until when', () => {
     expect(mint().read(token)).toMatchObject({
-      ...{ owner, role: 'agent', issuedAt: NOW, expiresAt: NOW + 60 },
+      owner,
+      role: 'agent',
+      issuedAt: NOW,
+      expiresAt: NOW + 60,
     });
   });
 

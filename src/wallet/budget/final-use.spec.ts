@@ -49,7 +49,9 @@ const silent = {
 describe('whether an authorization is used, at a final block', () => {
   it('is known by one node where there is no other', async () => {
     expect(await readFinalUse([view({ final: 9n, isUsed: false })], ref)).toMatchObject({
-      ...{ kind: 'known', isUsed: false, block: { number: 9n } },
+      kind: 'known',
+      isUsed: false,
+      block: { number: 9n },
     });
   });
 

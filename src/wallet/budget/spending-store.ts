@@ -79,15 +79,23 @@ export class SpendingStore {
     const reply = await this.#slid(RESERVE, [
       wallet,
       one.revision,
-      ...[spending.id, assetName(spending.chainId, spending.asset), padded(spending.amount)],
-      ...[spending.payTo, spending.deadline],
-      ...[one.now - one.windowSeconds, ENTRIES_MAX],
+      spending.id,
+      assetName(spending.chainId, spending.asset),
+      padded(spending.amount),
+      spending.payTo,
+      spending.deadline,
+      one.now - one.windowSeconds,
+      ENTRIES_MAX,
       spending.method === 'transaction' ? '' : writeDue({ wallet, spending }),
       ...(intent === undefined
         ? ['', '', '', '', '', '']
         : [
-            ...[intentKey(wallet, intent.id), intent.record, intent.replaces, intent.lifeSeconds],
-            ...[intent.id, one.now],
+            intentKey(wallet, intent.id),
+            intent.record,
+            intent.replaces,
+            intent.lifeSeconds,
+            intent.id,
+            one.now,
           ]),
       ...(ask === undefined ? ['', ''] : [askKey(ask), ask]),
       ...charges.flatMap(({ budget, payees }) => [padded(budget), payees?.join(',') ?? '*']),

@@ -10,7 +10,10 @@ export const TOKEN: Address = `0x${'d4'.repeat(20)}`;
 export const STRANGE_TOKEN: Address = `0x${'e5'.repeat(20)}`;
 
 const asset: WalletAsset = {
-  ...{ chainId: 97, address: TOKEN, symbol: 'USDX', decimals: 6 },
+  chainId: 97,
+  address: TOKEN,
+  symbol: 'USDX',
+  decimals: 6,
   methods: ['eip3009', 'permit2'],
   eip712: { name: 'USD X', version: '1' },
 };
@@ -24,8 +27,13 @@ export const KNOWN: KnownContracts = {
 /** An offer as catalogues show it. */
 export function anOffer(more: JsonObject = {}): JsonObject {
   return {
-    ...{ scheme: 'exact', network: 'eip155:97', amount: '250000', asset: TOKEN, payTo: SENT_PAYEE },
-    ...{ maxTimeoutSeconds: 60, extra: { name: 'USD X', version: '1' } },
+    scheme: 'exact',
+    network: 'eip155:97',
+    amount: '250000',
+    asset: TOKEN,
+    payTo: SENT_PAYEE,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USD X', version: '1' },
     ...more,
   };
 }
@@ -34,10 +42,17 @@ export function anOffer(more: JsonObject = {}): JsonObject {
 export function anItem(more: JsonObject = {}, input: JsonObject = {}): JsonObject {
   const info = { input: { type: 'http', method: 'GET', ...input } };
   return {
-    ...{ resource: 'https://shop.example.com/weather', type: 'http', x402Version: 2 },
-    ...{ method: info.input.method, accepts: [anOffer()], lastUpdated: '2026-11-22T10:00:00.000Z' },
-    ...{ extensions: { bazaar: { info } }, discoveryInfo: info },
-    ...{ network: 'eip155:97', payTo: SENT_PAYEE, otherPayees: 0 },
+    resource: 'https://shop.example.com/weather',
+    type: 'http',
+    x402Version: 2,
+    method: info.input.method,
+    accepts: [anOffer()],
+    lastUpdated: '2026-11-22T10:00:00.000Z',
+    extensions: { bazaar: { info } },
+    discoveryInfo: info,
+    network: 'eip155:97',
+    payTo: SENT_PAYEE,
+    otherPayees: 0,
     ...more,
   };
 }

@@ -18,12 +18,21 @@ describe('an entry of a catalogue', () => {
   it('is shown with its price in whole tokens, its payee and its quality', () => {
     const quality = { l30DaysUniquePayers: 4, score: 2.5, lastCalledAt: '2026-11-22T09:00:00Z' };
     expect(viewOf(anItem({ quality, description: 'Weather of a city' }))).toEqual({
-      ...{ resource: 'https://shop.example.com/weather', type: 'http', call: 'GET' },
-      ...{ network: 'eip155:97', payTo: PAYEE, otherPayees: 0 },
+      resource: 'https://shop.example.com/weather',
+      type: 'http',
+      call: 'GET',
+      network: 'eip155:97',
+      payTo: PAYEE,
+      otherPayees: 0,
       prices: [
         {
-          ...{ atomic: '250000', decimal: '0.25', symbol: 'USDX', asset: TOKEN },
-          ...{ network: 'eip155:97', scheme: 'exact', isPayable: true },
+          atomic: '250000',
+          decimal: '0.25',
+          symbol: 'USDX',
+          asset: TOKEN,
+          network: 'eip155:97',
+          scheme: 'exact',
+          isPayable: true,
         },
       ],
       lastPaid: '2026-11-22T10:00:00.000Z',
@@ -112,7 +121,9 @@ describe('JSON that a seller declares', () => {
       '](x)': '\u0007a\u202E',
     };
     expect(declaredJson(said)).toEqual({
-      ...{ city: 'Berlin', list: [1, '![x] (https://evil.example)'], '] (x)': 'a' },
+      city: 'Berlin',
+      list: [1, '![x] (https://evil.example)'],
+      '] (x)': 'a',
     });
   });
 

@@ -60,9 +60,12 @@ export function readItem(sent: JsonObject, known: KnownContracts): CatalogueItem
   const call = callOf(type, sent, objectOf(info['input']));
   return {
     view: {
-      ...{ resource, type, ...(call !== undefined && { call }) },
+      resource,
+      type,
+      ...(call !== undefined && { call }),
       // In lower case, as offers of a quote are, which it is compared with.
-      ...{ network: caip2Of(chainId), payTo },
+      network: caip2Of(chainId),
+      payTo,
       ...countOf(sent['otherPayees']),
       prices,
       ...dateOf(sent['lastUpdated']),
@@ -103,7 +106,9 @@ function priceOf(
     {
       atomic: amount.toString(),
       ...(token && { decimal: formatUnits(amount, token.decimals), symbol: token.symbol }),
-      ...{ asset, network: caip2Of(chainId), scheme },
+      asset,
+      network: caip2Of(chainId),
+      scheme,
       isPayable: payable !== undefined,
     },
   ];

@@ -18,7 +18,9 @@ describe('how an entry is bought', () => {
       tool: 'payment_pay',
       arguments: {
         url: 'https://shop.example.com/weather?city=K%C3%B6ln+%26+Bonn&days=3',
-        ...{ method: 'GET', headers: {}, maxAmount: '0.25' },
+        method: 'GET',
+        headers: {},
+        maxAmount: '0.25',
       },
       examples: ['query'],
     });
@@ -34,7 +36,9 @@ describe('how an entry is bought', () => {
     const more = { method: 'POST' };
     const json = buying(more, { method: 'POST', bodyType: 'json', body: { a: [1] } }).howToBuy;
     expect(json?.arguments).toMatchObject({
-      ...{ method: 'POST', body: '{"a":[1]}', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      body: '{"a":[1]}',
+      headers: { 'content-type': 'application/json' },
     });
     const text = buying(more, { method: 'POST', bodyType: 'text', body: 'a\u0007b' }).howToBuy;
     expect(text?.arguments).toMatchObject({

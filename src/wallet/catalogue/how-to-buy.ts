@@ -39,7 +39,8 @@ export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buy
     return { whyNot: 'It wants a form of several parts, which payment_pay does not send.' };
   }
   const given = {
-    ...{ url: url.href, method },
+    url: url.href,
+    method,
     headers: body.kind === 'some' ? { 'content-type': body.type } : {},
     ...(body.kind === 'some' && { body: body.text }),
     maxAmount: formatUnits(offer.amount, offer.token.decimals),

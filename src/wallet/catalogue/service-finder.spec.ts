@@ -51,14 +51,24 @@ describe('the catalogue that an operator has named', () => {
 
   it('is asked in its own words: filters, and a price in atomic units', async () => {
     const found = await search(json({ resources: [anItem()], pagination: { cursor: 'next' } }), {
-      ...{ query: '  rain\u0000\n&limit=9 ', type: 'http', network: 'eip155:97', asset: TOKEN },
-      ...{ maxPrice: '0.5', limit: 3, cursor: 'bzM' },
+      query: '  rain\u0000\n&limit=9 ',
+      type: 'http',
+      network: 'eip155:97',
+      asset: TOKEN,
+      maxPrice: '0.5',
+      limit: 3,
+      cursor: 'bzM',
     });
     expect(found).toMatchObject({ services: [{ payTo: PAYEE }], cursor: 'next' });
     expect(asked.map(({ pathname }) => pathname)).toEqual(['/v2/discovery/search']);
     expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toEqual({
-      ...{ query: 'rain &limit=9', type: 'http', network: 'eip155:97', asset: TOKEN },
-      ...{ maxPrice: '500000', limit: '3', cursor: 'bzM' },
+      query: 'rain &limit=9',
+      type: 'http',
+      network: 'eip155:97',
+      asset: TOKEN,
+      maxPrice: '500000',
+      limit: '3',
+      cursor: 'bzM',
     });
   });
 
@@ -137,7 +147,8 @@ describe('the catalogue that an operator has named', () => {
       json(pages[url.searchParams.get('cursor') ?? 'first'])(response, url);
     });
     expect(found).toMatchObject({
-      ...{ resource: 'https://shop.example.com/weather', payTo: PAYEE },
+      resource: 'https://shop.example.com/weather',
+      payTo: PAYEE,
       declaredBySeller: { input: { queryParams: { city: 'Berlin' } }, leftOut: [] },
       howToBuy: { arguments: { url: 'https://shop.example.com/weather?city=Berlin' } },
     });

@@ -79,7 +79,7 @@ describe('a request to fund a wallet', () => {
     ['a token that is not known', { token: 'DOGE' }],
     ['a token of another network', { token: 'EURX', network: 'eip155:56' }],
     ['a network that is not served', { token: 'native', network: 'eip155:1' }],
-    ['more decimals than the token has', { ...{ token: dollar, amount: '0.0000001' } }],
+    ['more decimals than the token has', { token: dollar, amount: '0.0000001' }],
     ['nothing', { token: 'EURX', amount: '0.0' }],
   ])('is refused for %s', (_what, given) => {
     expect(() => request(given)).toThrow(expect.objectContaining({ code: 'invalid_request' }));

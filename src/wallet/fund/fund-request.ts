@@ -47,15 +47,20 @@ export function fundRequest(
       ? coinRequest(asset.chainId, wallet, atomic)
       : tokenRequest(asset.token, asset.chainId, wallet, atomic);
   return {
-    ...{ address, networks },
+    address,
+    networks,
     request: {
-      ...{ uri, symbol: asset.symbol, asset: asset.token ?? zeroAddress },
+      uri,
+      symbol: asset.symbol,
+      asset: asset.token ?? zeroAddress,
       network: caip2Of(asset.chainId),
       ...(atomic !== undefined && {
-        ...{ atomic: atomic.toString(), decimal: formatUnits(atomic, asset.decimals) },
+        atomic: atomic.toString(),
+        decimal: formatUnits(atomic, asset.decimals),
       }),
     },
-    ...{ qrText: uri, qr: pictureOf(uri) },
+    qrText: uri,
+    qr: pictureOf(uri),
   };
 }
 
@@ -68,7 +73,10 @@ function assetOf(
 ): Asset {
   const all: Asset[] = [
     ...chainIds.map((chainId) => ({
-      ...{ chainId, token: undefined, symbol: 'native coin', decimals: COIN_DECIMALS },
+      chainId,
+      token: undefined,
+      symbol: 'native coin',
+      decimals: COIN_DECIMALS,
     })),
     ...assets
       .filter(({ chainId }) => chainIds.includes(chainId))

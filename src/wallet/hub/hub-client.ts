@@ -65,7 +65,8 @@ export class HubClient {
     const response = await this.#fetch(this.addressOf('/api/incoming', link), LIST_MAX_BYTES, {
       method: 'PUT',
       headers: contentType === '' ? {} : { 'content-type': contentType },
-      ...{ body: bytes as RequestInit['body'] & object, duplex: 'half' },
+      body: bytes as RequestInit['body'] & object,
+      duplex: 'half',
       ...(stream !== undefined && { signal: stream }),
     });
     const received = Received.safeParse(await this.#json(response));

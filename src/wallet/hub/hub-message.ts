@@ -81,7 +81,9 @@ export function uploadMessage(hub: Address, terms: UploadTerms): TypedData {
     primaryType: 'HubUpload',
     message: {
       ...terms,
-      ...{ maxBytes: BigInt(maxBytes), issuedAt: BigInt(issuedAt), until: BigInt(until) },
+      maxBytes: BigInt(maxBytes),
+      issuedAt: BigInt(issuedAt),
+      until: BigInt(until),
     },
   };
 }

@@ -57,7 +57,10 @@ describe('what a wallet signs for the hub', () => {
     const judge = { hub, recover, now: NOW };
     const sha256 = 'ab'.repeat(32);
     const shared = await signerWith().share(session, {
-      ...{ name: 'a', sha256, seconds: 60, once: true },
+      name: 'a',
+      sha256,
+      seconds: 60,
+      once: true,
     });
     const share = readShareLink(shared.text);
     expect(share).toMatchObject({ owner, name: 'a', sha256: `0x${sha256}`, once: true });
@@ -66,7 +69,10 @@ describe('what a wallet signs for the hub', () => {
       kind: 'over',
     });
     const { text } = await signerWith().upload(session, {
-      ...{ name: 'a', seconds: 60, maxBytes: 9, contentType: 'text/plain' },
+      name: 'a',
+      seconds: 60,
+      maxBytes: 9,
+      contentType: 'text/plain',
     });
     const upload = readUploadLink(text);
     expect(upload).toMatchObject({ maxBytes: 9, contentType: 'text/plain' });

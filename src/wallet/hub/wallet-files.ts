@@ -62,7 +62,11 @@ class SessionFiles implements FileTools {
     const bytes = encoding === 'utf8' ? Buffer.from(content, 'utf8') : bytesOf(content);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const { text } = await signer.upload(this.session, {
-      ...{ name, sha256, contentType, maxBytes: bytes.length, seconds: OWN_UPLOAD_SECONDS },
+      name,
+      sha256,
+      contentType,
+      maxBytes: bytes.length,
+      seconds: OWN_UPLOAD_SECONDS,
     });
     return { name, ...(await client.put(text, contentType, bytes)) };
   }
@@ -74,9 +78,11 @@ class SessionFiles implements FileTools {
     const { signer, client } = this.parts;
     const { text, until } = await signer.upload(this.session, { ...asked, contentType });
     return {
-      ...{ url: client.addressOf(INCOMING, text), method: 'PUT' },
+      url: client.addressOf(INCOMING, text),
+      method: 'PUT',
       headers: contentType === '' ? {} : { 'content-type': contentType },
-      ...{ maxBytes: asked.maxBytes, until: isoTime(until) },
+      maxBytes: asked.maxBytes,
+      until: isoTime(until),
     };
   }
 

@@ -11,7 +11,11 @@ const PAYMENT = 'x402/payment';
 /** The newest revision that begins with a handshake, and those a server may answer it with. */
 const WITH_HANDSHAKE = '2025-11-25';
 const SPOKEN: ReadonlySet<unknown> = new Set([
-  ...[WITH_HANDSHAKE, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'],
+  WITH_HANDSHAKE,
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
 ]);
 /** The revision without one: each request says what it is. */
 const WITHOUT_HANDSHAKE = '2026-07-28';

@@ -21,7 +21,9 @@ function read(message: JsonObject): {
     return value && (JSON.parse(Buffer.from(value, 'base64').toString()) as unknown);
   };
   return {
-    ...{ status, demand: decoded('payment-required'), receipt: decoded('payment-response') },
+    status,
+    demand: decoded('payment-required'),
+    receipt: decoded('payment-response'),
     body: JSON.parse(body.toString()) as unknown,
   };
 }

@@ -69,7 +69,10 @@ function answerOf(
 ): FetchAnswer {
   const { demand, receipt } = told;
   return {
-    ...{ url, status, isCutOff: false, body: Buffer.from(JSON.stringify(shown)) },
+    url,
+    status,
+    isCutOff: false,
+    body: Buffer.from(JSON.stringify(shown)),
     headers: {
       'content-type': 'application/json',
       ...(demand !== undefined && { 'payment-required': base64(demand) }),

@@ -30,7 +30,10 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
         });
       return {
         resources: page.files.map(({ name, size, at }) => ({
-          ...{ uri: uriOf(name), name, size, annotations: { lastModified: at } },
+          uri: uriOf(name),
+          name,
+          size,
+          annotations: { lastModified: at },
         })),
         ...(page.nextOffset !== undefined && { nextCursor: String(page.nextOffset) }),
       };
@@ -39,7 +42,9 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [
       {
-        ...{ uriTemplate: `${PREFIX}{name}`, name: 'file', title: 'File of the wallet' },
+        uriTemplate: `${PREFIX}{name}`,
+        name: 'file',
+        title: 'File of the wallet',
         description: 'A file of this wallet at the file hub, by its name.',
       },
     ],

@@ -123,7 +123,9 @@ function configurationOf(
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
       clientIdMetadataDocument: {
-        ...{ enabled: true, ack: 'draft-02', cacheDuration: { min: 60, max: DAY_SECONDS } },
+        enabled: true,
+        ack: 'draft-02',
+        cacheDuration: { min: 60, max: DAY_SECONDS },
       },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: {

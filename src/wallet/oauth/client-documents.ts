@@ -24,8 +24,10 @@ export class ClientDocuments {
   /** @param allow - `WALLET_OAUTH_FETCH_ALLOW`. */
   constructor(allow: ReadonlySet<string>) {
     this.#safe = new SafeFetch({
-      ...{ userAgent: 'x402-wallet', allow },
-      ...{ maxBytes: DOCUMENT_MAX_BYTES, maxHeaderBytes: HEADERS_MAX_BYTES },
+      userAgent: 'x402-wallet',
+      allow,
+      maxBytes: DOCUMENT_MAX_BYTES,
+      maxHeaderBytes: HEADERS_MAX_BYTES,
     });
   }
 

@@ -17,9 +17,17 @@ const NOT_PRIVATE =
 
 /** What is kept of a registration; the library has more, nothing of which is used here. */
 const KEPT: ReadonlySet<string> = new Set([
-  ...['client_id', 'client_secret', 'client_id_issued_at', 'client_secret_expires_at'],
-  ...['client_name', 'redirect_uris', 'grant_types', 'response_types'],
-  ...['token_endpoint_auth_method', 'scope', 'application_type'],
+  'client_id',
+  'client_secret',
+  'client_id_issued_at',
+  'client_secret_expires_at',
+  'client_name',
+  'redirect_uris',
+  'grant_types',
+  'response_types',
+  'token_endpoint_auth_method',
+  'scope',
+  'application_type',
 ]);
 const GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
 const RESPONSES: ReadonlySet<string> = new Set(['code']);

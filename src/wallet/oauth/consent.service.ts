@@ -92,9 +92,15 @@ export class ConsentService {
     const grantId = await grant.save();
     const epoch = await sessions.grant(owner, grantId, { by: 'oauth', askedAt });
     await grants.keep({
-      ...{ id: grantId, owner, scopes, epoch },
-      ...{ clientId: asked.client.id, clientName: asked.client.name, redirectHost: asked.host },
-      ...{ createdAt: at, expiresAt: at + GRANT_SECONDS },
+      id: grantId,
+      owner,
+      scopes,
+      epoch,
+      clientId: asked.client.id,
+      clientName: asked.client.name,
+      redirectHost: asked.host,
+      createdAt: at,
+      expiresAt: at + GRANT_SECONDS,
     });
     await clients.keep(asked.client.id);
     return server.interactionResult(request, response, {
@@ -146,7 +152,8 @@ async function describe(server: Provider, { params, exp }: Interaction): Promise
   const asked = scope.split(' ');
   return {
     client: {
-      ...{ id: client.clientId, name: shownName(client.clientName) },
+      id: client.clientId,
+      name: shownName(client.clientName),
       ...(client.clientId.startsWith('https://') && { site: new URL(client.clientId).host }),
     },
     host: shownHost(redirect),

@@ -60,8 +60,13 @@ export class GrantBook {
     const tag = tagOf(grant.id);
     const record = this.seal.seal(grantKey(tag), JSON.stringify({ v: 1, ...grant }));
     const kept = await runScript(this.redis, KEEP, [
-      ...[grantsOfKey(grant.owner), grantKey(tag), tag, record],
-      ...[grant.expiresAt, this.now(), GRANTS_MAX],
+      grantsOfKey(grant.owner),
+      grantKey(tag),
+      tag,
+      record,
+      grant.expiresAt,
+      this.now(),
+      GRANTS_MAX,
     ]);
     if (kept === 1) return;
     throw new WalletError('conflict', 'You let in too many applications. End one of them first.');

@@ -43,7 +43,12 @@ function shown(
   lastUsedAt: number | undefined,
 ): Answer {
   return {
-    ...{ id, client: { id: clientId, name: clientName }, host: redirectHost, scopes },
-    ...{ createdAt, expiresAt, ...(lastUsedAt !== undefined && { lastUsedAt }) },
+    id,
+    client: { id: clientId, name: clientName },
+    host: redirectHost,
+    scopes,
+    createdAt,
+    expiresAt,
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
   };
 }

@@ -17,16 +17,25 @@ const named = (text: string): string => {
 
 describe('the resource that a request names', () => {
   it.each([
-    ...['https://w.example/mcp', 'https://w.example/mcp/', 'https://w.example'],
-    ...['https://w.example/', 'https://W.example:443/mcp', 'HTTPS://w.example'],
+    'https://w.example/mcp',
+    'https://w.example/mcp/',
+    'https://w.example',
+    'https://w.example/',
+    'https://W.example:443/mcp',
+    'HTTPS://w.example',
   ])('is the one there is: %s', (resource) => {
     expect(named(`resource=${encodeURIComponent(resource)}`)).toBe(`resource=${RESOURCE}`);
   });
 
   it.each([
-    ...['https://elsewhere.example/mcp', 'http://w.example/mcp', 'https://w.example/mcp/more'],
-    ...['https://w.example:8443/', 'https://w.example.evil.example/mcp', 'w.example'],
-    ...['https://w.example/mcp?x=1', 'https://w.example/mcp#x'],
+    'https://elsewhere.example/mcp',
+    'http://w.example/mcp',
+    'https://w.example/mcp/more',
+    'https://w.example:8443/',
+    'https://w.example.evil.example/mcp',
+    'w.example',
+    'https://w.example/mcp?x=1',
+    'https://w.example/mcp#x',
   ])('is another and stays so: %s', (resource) => {
     expect(named(`resource=${encodeURIComponent(resource)}`)).toBe(`resource=${resource}`);
   });

@@ -38,15 +38,22 @@ interface ServerSurroundings extends Omit<
     provide(
       AUTHORIZATION_SERVER,
       {
-        ...{ wallet: WALLET_SETTINGS, logger: PinoLogger, sessions: Sessions },
-        ...{ records: OAuthRecords, clients: RegisteredClients },
-        ...{ grants: GrantBook, ending: GrantEnding, documents: ClientDocuments },
+        wallet: WALLET_SETTINGS,
+        logger: PinoLogger,
+        sessions: Sessions,
+        records: OAuthRecords,
+        clients: RegisteredClients,
+        grants: GrantBook,
+        ending: GrantEnding,
+        documents: ClientDocuments,
       },
       ({ wallet, logger, ...parts }: ServerSurroundings) =>
         startAuthorizationServer({
           ...parts,
-          ...{ publicUrl: wallet.publicUrl, sealSecret: wallet.sealSecret },
-          ...{ tokenTtlSeconds: wallet.tokenTtlSeconds, scopes: scopesOffered(wallet) },
+          publicUrl: wallet.publicUrl,
+          sealSecret: wallet.sealSecret,
+          tokenTtlSeconds: wallet.tokenTtlSeconds,
+          scopes: scopesOffered(wallet),
           onFailure: (err) => {
             logger.error({ err }, 'the authorization server failed');
           },
@@ -61,9 +68,13 @@ interface ServerSurroundings extends Omit<
     provide(
       ConsentService,
       {
-        ...{ signIn: SignIn, sessions: Sessions, approvals: ApprovalService },
-        ...{ grants: GrantBook, clients: RegisteredClients },
-        ...{ wallet: WALLET_SETTINGS, now: WALLET_CLOCK },
+        signIn: SignIn,
+        sessions: Sessions,
+        approvals: ApprovalService,
+        grants: GrantBook,
+        clients: RegisteredClients,
+        wallet: WALLET_SETTINGS,
+        now: WALLET_CLOCK,
       },
       (parts: ConsentParts) => new ConsentService(parts),
     ),

@@ -69,9 +69,12 @@ export const ACCESS_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       type: 'array',
       items: objectWith(
         {
-          ...{ id: ID, client: object({ id: text, name: text }), host: text },
-          ...{ scopes: { type: 'array', items: text } },
-          ...{ createdAt: SECONDS, expiresAt: SECONDS },
+          id: ID,
+          client: object({ id: text, name: text }),
+          host: text,
+          scopes: { type: 'array', items: text },
+          createdAt: SECONDS,
+          expiresAt: SECONDS,
         },
         { lastUsedAt: LAST_USED },
       ),

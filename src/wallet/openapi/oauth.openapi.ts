@@ -24,14 +24,16 @@ export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
   paths: {
     '/oauth/consent/{uid}/request': {
       get: operation('walletConsentRequest', 'What a client asks the owner for.', OPEN, {
-        ...{ description: COOKIE, parameters: UID },
+        description: COOKIE,
+        parameters: UID,
         answer: jsonAnswer('As the page shows it.', 'WalletConsentRequest'),
         more: { ...NOT_FOUND, ...CONFLICT },
       }),
     },
     '/oauth/consent/{uid}/nonce': {
       post: operation('walletConsentNonce', 'The message that lets the client in.', OPEN, {
-        ...{ description: COOKIE, parameters: UID },
+        description: COOKIE,
+        parameters: UID,
         body: json(object({ address: ADDRESS_SCHEMA }, CLOSED)),
         answer: jsonAnswer('It names client, host, scopes and rules.', 'WalletApprovalChallenge'),
         more: { ...NOT_FOUND, ...CONFLICT },
@@ -39,7 +41,8 @@ export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
     },
     '/oauth/consent/{uid}/approve': {
       post: operation('walletConsentApprove', 'The owner lets the client in.', OPEN, {
-        ...{ description: COOKIE, parameters: UID },
+        description: COOKIE,
+        parameters: UID,
         body: json(signedBody()),
         answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
         more: { 401: WITH_TOKEN['401'] ?? {}, ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
@@ -47,7 +50,8 @@ export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
     },
     '/oauth/consent/{uid}/deny': {
       post: operation('walletConsentDeny', 'The owner does not let the client in.', OPEN, {
-        ...{ description: COOKIE, parameters: UID },
+        description: COOKIE,
+        parameters: UID,
         answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
         more: { ...NOT_FOUND, ...CONFLICT },
       }),

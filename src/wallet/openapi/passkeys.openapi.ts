@@ -19,10 +19,7 @@ export const PASSKEY_PATHS: OpenApiPart['paths'] = {
     }),
     post: operation('walletPasskeyAdd', 'A passkey that a browser has made: a new owner.', OPEN, {
       body: json(
-        object(
-          { ...{ id: BASE64URL, attestationObject: BASE64URL, clientDataJSON: BASE64URL } },
-          CLOSED,
-        ),
+        object({ id: BASE64URL, attestationObject: BASE64URL, clientDataJSON: BASE64URL }, CLOSED),
       ),
       answer: jsonAnswer('The owner that it is.', 'WalletPasskeyOwner'),
       more: { ...REFUSED, ...NOT_FOUND, ...CONFLICT },

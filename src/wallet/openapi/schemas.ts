@@ -114,8 +114,11 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       method: {
         ...text,
         enum: [
-          ...['personal_sign', 'eth_signTypedData_v4', 'eth_sendTransaction'],
-          ...['eth_getBalance', 'eth_call'],
+          'personal_sign',
+          'eth_signTypedData_v4',
+          'eth_sendTransaction',
+          'eth_getBalance',
+          'eth_call',
         ],
       },
       caip2: { ...text, description: 'For all but the two that sign without sending.' },

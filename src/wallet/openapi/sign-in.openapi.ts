@@ -23,8 +23,10 @@ const ADDRESS = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 export const BASE64URL = { ...text, pattern: '^[\\w-]+$' };
 const ASSERTION = object(
   {
-    ...{ id: BASE64URL, authenticatorData: BASE64URL },
-    ...{ clientDataJSON: BASE64URL, signature: BASE64URL },
+    id: BASE64URL,
+    authenticatorData: BASE64URL,
+    clientDataJSON: BASE64URL,
+    signature: BASE64URL,
   },
   { ...CLOSED, description: 'Of a passkey (WebAuthn), whose challenge is SHA-256 of the message.' },
 );

@@ -16,8 +16,12 @@ export const WALLET_OPENAPI: OpenApiPart = {
     },
   ],
   paths: {
-    ...{ ...SIGN_IN_PATHS, ...WALLET_PATHS, ...FILE_PATHS },
-    ...{ ...ACCESS_PATHS, ...PASSKEY_PATHS, ...ASK_PATHS },
+    ...SIGN_IN_PATHS,
+    ...WALLET_PATHS,
+    ...FILE_PATHS,
+    ...ACCESS_PATHS,
+    ...PASSKEY_PATHS,
+    ...ASK_PATHS,
   },
   schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {

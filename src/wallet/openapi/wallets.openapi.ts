@@ -78,7 +78,9 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
     post: operation('walletFund', 'How money is put into the wallet.', TOKEN, {
       description: 'Its address, and a request of EIP-681 with its QR code. Asks nobody.',
       body: json(schemaRef('WalletFundQuestion'), {
-        ...{ token: 'native', network: 'eip155:56', amount: '0.01' },
+        token: 'native',
+        network: 'eip155:56',
+        amount: '0.01',
       }),
       answer: jsonAnswer('`qr` is a picture of `qrText`.', 'WalletFund'),
     }),
@@ -119,7 +121,9 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
     get: operation('walletPayments', 'The newest purchases, without what was answered.', TOKEN, {
       parameters: [
         {
-          ...{ name: 'limit', in: 'query', required: false },
+          name: 'limit',
+          in: 'query',
+          required: false,
           schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
         },
       ],
@@ -141,8 +145,11 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
       description:
         'One `intentId` pays once, however often it is asked for. `body` is the result of the tool as JSON.',
       body: json(schemaRef('WalletToolCall'), {
-        ...{ url: 'https://seller.example/mcp', tool: 'forecast', arguments: { city: 'Oslo' } },
-        ...{ maxAmount: '0.10', intentId: 'forecast-of-2026-11-21' },
+        url: 'https://seller.example/mcp',
+        tool: 'forecast',
+        arguments: { city: 'Oslo' },
+        maxAmount: '0.10',
+        intentId: 'forecast-of-2026-11-21',
       }),
       answer: jsonAnswer('What came of it; `status` says what.', 'WalletPayment'),
       more: { ...FORBIDDEN, ...CONFLICT, ...OUTSIDE },
@@ -159,7 +166,9 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
     post: operation('walletRpc', 'Signs, sends or reads, within the rules.', TOKEN, {
       parameters: [
         {
-          ...{ name: 'Idempotency-Key', in: 'header', required: false },
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
           description: 'Answered once for a day; `privy-idempotency-key` means the same.',
           schema: { ...text, maxLength: 256 },
         },

@@ -56,7 +56,8 @@ export class PasskeyOwners {
       rp: { id: this.#rpId, name: `x402 wallet at ${this.#rpId}` },
       user: {
         id: randomBytes(16).toString('base64url'),
-        ...{ name: 'wallet owner', displayName: 'Wallet owner' },
+        name: 'wallet owner',
+        displayName: 'Wallet owner',
       },
       pubKeyCredParams: [{ type: 'public-key', alg: ES256 }],
       attestation: 'none',
@@ -109,13 +110,15 @@ export class PasskeyOwners {
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response: {
-          ...{ id, rawId: id },
+          id,
+          rawId: id,
           type: 'public-key',
           response,
           clientExtensionResults: {},
         },
         expectedChallenge: challengeOf(message),
-        ...{ expectedOrigin: this.#origin, expectedRPID: this.#rpId },
+        expectedOrigin: this.#origin,
+        expectedRPID: this.#rpId,
         // How often it was used is compared in Redis, in one step.
         credential: { id, publicKey, counter: 0 },
         requireUserVerification: true,
@@ -139,7 +142,7 @@ export class PasskeyOwners {
   async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
     const { journal, book, now } = this.parts;
     if (!(await book.keep(owner, passkey))) return false;
-    await journal.append({ event: 'passkey_added', ...{ at: now(), owner, passkey } });
+    await journal.append({ event: 'passkey_added', at: now(), owner, passkey });
     await book.noteJournaled(owner);
     return true;
   }
@@ -166,13 +169,15 @@ export class PasskeyOwners {
       if (statement.get('x5c') !== undefined) throw refused();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
         response: {
-          ...{ id, rawId: id },
+          id,
+          rawId: id,
           type: 'public-key',
           response,
           clientExtensionResults: {},
         },
         expectedChallenge: (challenge) => this.#takeChallenge(challenge),
-        ...{ expectedOrigin: this.#origin, expectedRPID: this.#rpId },
+        expectedOrigin: this.#origin,
+        expectedRPID: this.#rpId,
         requireUserVerification: true,
         supportedAlgorithmIDs: [ES256],
       });

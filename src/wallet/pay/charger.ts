@@ -187,8 +187,15 @@ export class Charger {
     });
     const { symbol, decimals } = token;
     return {
-      ...{ x402Version, url, method: methodOf(wanted), requirements, resource, extensions },
-      ...{ spending, symbol, decimals },
+      x402Version,
+      url,
+      method: methodOf(wanted),
+      requirements,
+      resource,
+      extensions,
+      spending,
+      symbol,
+      decimals,
     };
   }
 
@@ -200,9 +207,13 @@ export class Charger {
   ): Promise<ChargeResult | NeedsOwner> {
     const { url, intentId } = wanted;
     const intent: Intent = {
-      ...{ v: 1, state: 'reserved', request: requestDigest(wanted), url },
+      v: 1,
+      state: 'reserved',
+      request: requestDigest(wanted),
+      url,
       method: methodOf(wanted),
-      ...{ at: this.parts.now(), deal },
+      at: this.parts.now(),
+      deal,
     };
     const stored = storedIntent(intent);
     if (JSON.stringify(stored).length > DEAL_MAX_CHARACTERS) {

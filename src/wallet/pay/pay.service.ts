@@ -204,7 +204,8 @@ export class PayService {
       }
       const save = { name, access: accessIn(first) };
       const intent = await this.#notes.paid(session.wallet.address, wanted.intentId, charged, {
-        ...{ answer: withoutBody(first), save },
+        answer: withoutBody(first),
+        save,
       });
       return this.#save(session, wanted, { intent, record: charged.record }, { signal, first });
     });
@@ -282,7 +283,11 @@ export class PayService {
   ): Promise<PaymentView> {
     const { url, intentId } = wanted;
     const free: Intent = {
-      ...{ v: 1, state: 'free', request: requestDigest(wanted), url, at: this.parts.now() },
+      v: 1,
+      state: 'free',
+      request: requestDigest(wanted),
+      url,
+      at: this.parts.now(),
       method: methodOf(wanted),
       result: resultOf(answer),
       ...(file !== undefined && { save: { name: file.name, file } }),

@@ -29,9 +29,12 @@ function answerOf({ status = 200, from = 0, to, file = FILE, headers, isQuiet }:
     if (to !== undefined && isQuiet !== true) throw new FetchError('fetch_failed', 'cut');
   }
   return {
-    ...{ url: 'http://x/file', status, body: body() },
+    url: 'http://x/file',
+    status,
+    body: body(),
     headers: {
-      ...{ etag: ETAG, 'content-length': String(file.length - from) },
+      etag: ETAG,
+      'content-length': String(file.length - from),
       ...(status === 206 && range),
       ...headers,
     },
@@ -62,7 +65,10 @@ async function read(
         ? Promise.reject(new FetchError('fetch_failed', 'away'))
         : Promise.resolve(answerOf(part));
     },
-    ...{ expected, maxBytes, signal: AbortSignal.timeout(10_000), pauseMs: 1 },
+    expected,
+    maxBytes,
+    signal: AbortSignal.timeout(10_000),
+    pauseMs: 1,
   });
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk);

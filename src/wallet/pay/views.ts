@@ -152,7 +152,13 @@ export function askedView(standing: StandingAsk, publicUrl: string, now: number)
   // What was used is a purchase, and seen as one.
   const known = status === 'used' ? 'approved' : status;
   return {
-    ...{ intentId, status: known, url, method, at: askedAt, amount, payTo },
+    intentId,
+    status: known,
+    url,
+    method,
+    at: askedAt,
+    amount,
+    payTo,
     ask: { url: page, expiresAt },
     message: MESSAGES[known],
   };

@@ -9,7 +9,9 @@ const many = <T>(count: number, make: (at: number) => T): T[] =>
 
 describe('rules as an owner writes them', () => {
   const list = (at: number, payees: number, limits: number) => ({
-    ...{ name: `list ${at}`, payees: many(payees, payee), limits: many(limits, limit) },
+    name: `list ${at}`,
+    payees: many(payees, payee),
+    limits: many(limits, limit),
   });
 
   it.each([
@@ -27,12 +29,19 @@ describe('rules as an owner writes them', () => {
 describe('rules that were read, changed and sent back', () => {
   const told = (atomic: string, decimal: string) => ({ atomic, decimal });
   const answered = {
-    ...{ revision: 4, active: true, windowHours: 24, otherPayees: false, scopes: ['approve'] },
+    revision: 4,
+    active: true,
+    windowHours: 24,
+    otherPayees: false,
+    scopes: ['approve'],
     limits: [
       {
-        ...{ asset: asset(1), symbol: 'SUSD' },
-        ...{ perPayment: told('1500', '1.5'), budget: told('9000', '9') },
-        ...{ spent: told('0', '0'), left: told('9000', '9') },
+        asset: asset(1),
+        symbol: 'SUSD',
+        perPayment: told('1500', '1.5'),
+        budget: told('9000', '9'),
+        spent: told('0', '0'),
+        left: told('9000', '9'),
       },
     ],
     payeeLists: [{ name: 'shops', payees: [payee(7)], limits: [] }],
@@ -48,7 +57,11 @@ describe('rules that were read, changed and sent back', () => {
     expect(read(answered)).toEqual({
       ok: true,
       policy: {
-        ...{ revision: 5, active: true, windowHours: 24, otherPayees: false, scopes: ['approve'] },
+        revision: 5,
+        active: true,
+        windowHours: 24,
+        otherPayees: false,
+        scopes: ['approve'],
         limits: [{ asset: asset(1), perPayment: 1500n, budget: 9000n }],
         payeeLists: [{ name: 'shops', payees: [payee(7)], limits: [] }],
       },

@@ -134,7 +134,11 @@ export function readPolicy(
   return {
     ok: true,
     policy: {
-      ...{ revision, active, windowHours, otherPayees, scopes },
+      revision,
+      active,
+      windowHours,
+      otherPayees,
+      scopes,
       limits: limitsOf(parsed.data.limits),
       payeeLists: payeeLists.map((list) => ({ ...list, limits: limitsOf(list.limits) })),
     },

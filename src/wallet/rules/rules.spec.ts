@@ -16,7 +16,10 @@ const proxy: Address = `0x${'c3'.repeat(20)}`;
 const address: Address = `0x${'d4'.repeat(20)}`;
 const NOW = 1_800_000_000;
 const token = {
-  ...{ chainId: 97, address, symbol: 'USDX', decimals: 6 },
+  chainId: 97,
+  address,
+  symbol: 'USDX',
+  decimals: 6,
   methods: ['eip3009', 'permit2'],
   eip712: { name: 'USD X', version: '1' },
 } as const satisfies WalletAsset;
@@ -25,7 +28,11 @@ const known: KnownContracts = {
   permit2Proxy: (chainId) => (chainId === 97 ? proxy : undefined),
 };
 const terms = {
-  ...{ from: wallet, payTo, amount: 1_000_000n, validAfter: 0n, nonce: 7n },
+  from: wallet,
+  payTo,
+  amount: 1_000_000n,
+  validAfter: 0n,
+  nonce: 7n,
   deadline: BigInt(NOW + 300),
 };
 const asset = `eip155:97/${address}`;

@@ -34,16 +34,20 @@ const types: TypedData['types'] = {
 };
 const person = { name: 'Cow é 🐄', wallet: address };
 const message = {
-  ...{ from: person, to: [person, { ...person, name: '' }], contents: 'Hello', attachment: '0x' },
-  ...{ id: `0x${'ab'.repeat(32)}`, tag: '0x01020304', isUrgent: true, offset: '-5' },
-  ...{
-    matrix: [
-      [1, 2],
-      ['0x3', '4'],
-    ],
-    names: ['a', ''],
-    ignored: 1,
-  },
+  from: person,
+  to: [person, { ...person, name: '' }],
+  contents: 'Hello',
+  attachment: '0x',
+  id: `0x${'ab'.repeat(32)}`,
+  tag: '0x01020304',
+  isUrgent: true,
+  offset: '-5',
+  matrix: [
+    [1, 2],
+    ['0x3', '4'],
+  ],
+  names: ['a', ''],
+  ignored: 1,
   tree: { value: '7', children: [{ value: 8, children: [] }] },
 };
 const mail: TypedData = { domain, types, primaryType: 'Mail', message };
@@ -103,7 +107,9 @@ describe('the bounds of typed data', () => {
   const { maxValues, maxDepth, maxStructs, maxFields, maxCharacters } = TYPED_DATA_BOUNDS;
   const list = { A: [{ name: 'x', type: 'uint8[]' }] };
   const lists = (count: number) => ({
-    ...{ domain, types: list, primaryType: 'A' },
+    domain,
+    types: list,
+    primaryType: 'A',
     message: { x: Array.from({ length: count }, () => 1) },
   });
   const nest = (depth: number): unknown => (depth === 0 ? 1 : [nest(depth - 1)]);

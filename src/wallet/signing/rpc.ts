@@ -164,7 +164,12 @@ function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain):
     throw new WalletError('INVALID_TRANSACTION', 'max_fee_per_gas is above what is paid here.');
   }
   return {
-    ...{ chainId, to, value, data, gasLimit, maxFeePerGas },
+    chainId,
+    to,
+    value,
+    data,
+    gasLimit,
+    maxFeePerGas,
     maxPriorityFeePerGas: optional('max_priority_fee_per_gas', 'maxPriorityFeePerGas'),
   };
 }

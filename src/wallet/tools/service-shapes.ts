@@ -113,7 +113,8 @@ export const ServiceDetailsOutput = Service.extend({
     .object({
       tool: z.literal('payment_pay'),
       arguments: z.object({
-        ...{ url: z.string(), method: z.enum(FETCH_METHODS) },
+        url: z.string(),
+        method: z.enum(FETCH_METHODS),
         headers: z.record(z.string(), z.string()),
         body: z.string().optional(),
         maxAmount: z.string(),

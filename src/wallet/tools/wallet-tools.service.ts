@@ -180,10 +180,16 @@ class LocalWalletTools implements WalletTools {
       return limits.map((limit, index) => this.#limitView(limit, own[index] ?? 0n));
     };
     return {
-      ...{ revision, active, windowHours, otherPayees, scopes: [...scopes] },
+      revision,
+      active,
+      windowHours,
+      otherPayees,
+      scopes: [...scopes],
       limits: limitsOf(policy.limits),
       payeeLists: policy.payeeLists.map(({ name, payees, limits }) => ({
-        ...{ name, payees: [...payees], limits: limitsOf(limits) },
+        name,
+        payees: [...payees],
+        limits: limitsOf(limits),
       })),
       howToChange: howToChange(this.parts.publicUrl),
     };
@@ -236,7 +242,11 @@ class LocalWalletTools implements WalletTools {
     const { publicUrl } = this.parts;
     const now = this.parts.now();
     const spending = spendingOf(token, method, {
-      ...{ from: this.session.wallet.address, payTo, amount, validAfter: 0n, nonce: 0n },
+      from: this.session.wallet.address,
+      payTo,
+      amount,
+      validAfter: 0n,
+      nonce: 0n,
       deadline: BigInt(now),
     });
     const facts = { amount: amountView(amount, token), payTo, method };
@@ -269,8 +279,12 @@ class LocalWalletTools implements WalletTools {
     });
     const left = budget > spent ? budget - spent : 0n;
     return {
-      ...{ asset, symbol, perPayment: shown(perPayment), budget: shown(budget) },
-      ...{ spent: shown(spent), left: shown(left) },
+      asset,
+      symbol,
+      perPayment: shown(perPayment),
+      budget: shown(budget),
+      spent: shown(spent),
+      left: shown(left),
       ...(askAbove !== undefined && { askAbove: shown(askAbove) }),
     };
   }

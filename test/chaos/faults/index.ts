@@ -108,7 +108,9 @@ function drawOne(stage: Stage, random: SeededRandom): Fault {
 /** Two of a kind only disturb each other, and so do two that put Redis or settings in order again. */
 const ALONE: readonly (readonly string[])[] = [
   [
-    ...[crashRedis.kind, loseRedis.kind, stallRedis.kind],
+    crashRedis.kind,
+    loseRedis.kind,
+    stallRedis.kind,
     'a replica that missed the newest writes',
     'a process late after a replica that missed the newest writes',
   ],

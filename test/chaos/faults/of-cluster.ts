@@ -58,7 +58,8 @@ const freezeOwner = (ms: number): Fault => ({
 /** One of what happens to nodes, and often a process that dies, freezes or is replaced besides. */
 export function ofCluster(random: SeededRandom): readonly Fault[] {
   const fault = random.pick([
-    ...[killOwner, killOther],
+    killOwner,
+    killOther,
     freezeOwner(random.pick([800, 3000, 8000, 14_000])),
   ]);
   const more = random.pick<readonly Fault[]>([

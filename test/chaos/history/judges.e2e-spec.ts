@@ -7,8 +7,15 @@ import { eventsOf, heardAt } from './tellings.js';
 /** What the long form judges by has to be able to say no. */
 describe('the judges of the history', () => {
   const write = (state: string, isPaid: boolean, blockHash?: Write['blockHash']): Write => ({
-    ...{ operation: 'UPDATE', epoch: 1n, versionMs: 1n, versionSequence: 0n, state, isPaid },
-    ...{ transaction: '0x01', blockHash, payTo: '0x02' },
+    operation: 'UPDATE',
+    epoch: 1n,
+    versionMs: 1n,
+    versionSequence: 0n,
+    state,
+    isPaid,
+    transaction: '0x01',
+    blockHash,
+    payTo: '0x02',
   });
   const types = (...writes: readonly Write[]) =>
     eventsOf(writes).map(({ type }) => type.slice('settlement.'.length));
@@ -40,7 +47,11 @@ describe('the judges of the history', () => {
     };
     const type = event?.type ?? '';
     return {
-      ...{ path: '/shop/well', id: `evt_${index}`, type, settlementId: 's', arrivedAt: tick() },
+      path: '/shop/well',
+      id: `evt_${index}`,
+      type,
+      settlementId: 's',
+      arrivedAt: tick(),
       body: JSON.stringify({ type, data: { ...data, ...change } }),
       acceptedAt: isTaken ? tick() : undefined,
     };
@@ -100,7 +111,8 @@ describe('the judges of the history', () => {
       }
       expect(Buffer.concat(passed)).toEqual(wire);
       expect(steps.filter((step) => step !== undefined)).toEqual([
-        ...['sql insert into settlements', 'sql update webhook_deliveries'],
+        'sql insert into settlements',
+        'sql update webhook_deliveries',
         'sql commit settlements',
       ]);
     }

@@ -129,8 +129,13 @@ export class Receiver {
       readonly data: { readonly settlementId?: string };
     };
     return {
-      ...{ path, type, body, id: headers['webhook-id'] ?? '' },
-      ...{ settlementId: data.settlementId ?? '', arrivedAt: this.#tick(), acceptedAt: undefined },
+      path,
+      type,
+      body,
+      id: headers['webhook-id'] ?? '',
+      settlementId: data.settlementId ?? '',
+      arrivedAt: this.#tick(),
+      acceptedAt: undefined,
     };
   }
 

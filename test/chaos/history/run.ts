@@ -48,7 +48,9 @@ export async function playHistoryRun(
   const { timestamp } = await stage.world.client.getBlock();
   const [{ deals, violations }, revisited] = await Promise.all([
     playRun(stage, random, {
-      ...{ payments, isHonest, bringApprovals: !isHonest },
+      payments,
+      isHonest,
+      bringApprovals: !isHonest,
       faults: [...faults, aging(startedAt)],
       // How fast is for the mode without a history.
       expectations: { isUndisturbed: false },

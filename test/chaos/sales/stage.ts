@@ -48,9 +48,15 @@ export class SalesStage {
     const settles = world.settings({ ROLES: 'api,worker', REDIS_URL: ledger.url });
     const facilitator = new Slot(ledger, await freePort(), settles);
     const hub = new Slot(files, await freePort(), {
-      ...{ ROLES: 'hub', REDIS_URL: files.url, HUB_DATA_DIR: dir, HUB_ADDRESS, LOG_LEVEL: 'info' },
-      ...{ HUB_SALES: 'true', HUB_SALES_SECRET: 'a secret of at least thirty-two characters' },
-      ...{ HUB_PUBLIC_URL: 'https://files.example/api', HUB_FACILITATOR_URL: facilitator.url },
+      ROLES: 'hub',
+      REDIS_URL: files.url,
+      HUB_DATA_DIR: dir,
+      HUB_ADDRESS,
+      LOG_LEVEL: 'info',
+      HUB_SALES: 'true',
+      HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
+      HUB_PUBLIC_URL: 'https://files.example/api',
+      HUB_FACILITATOR_URL: facilitator.url,
       RATE_LIMIT_HUB: '0',
     });
     await Promise.all([facilitator.start(), hub.start()]);
@@ -62,8 +68,11 @@ export class SalesStage {
     const upload = JSON.stringify({ owner: this.owner.address, id: name, message: text });
     await this.#insist('POST', '/api/upload', upload);
     const price = JSON.stringify({
-      ...{ file: name, network: `eip155:${this.world.chainId}`, asset: this.world.usd },
-      ...{ amount: amount.toString(), accessSeconds: 3600 },
+      file: name,
+      network: `eip155:${this.world.chainId}`,
+      asset: this.world.usd,
+      amount: amount.toString(),
+      accessSeconds: 3600,
       extra: { name: USD_NAME, version: USD_VERSION },
     });
     await this.#insist('PUT', '/api/price', price);

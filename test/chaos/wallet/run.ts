@@ -90,8 +90,12 @@ function authorization(
   { address }: Purse,
 ): Authorization {
   return {
-    ...{ from: address, to: stage.shop.payTo, value: PRICE.toString(), validAfter: '0' },
-    ...{ validBefore: `${nowSeconds() + random.pick([1, 3, 60])}`, nonce: newNonce() },
+    from: address,
+    to: stage.shop.payTo,
+    value: PRICE.toString(),
+    validAfter: '0',
+    validBefore: `${nowSeconds() + random.pick([1, 3, 60])}`,
+    nonce: newNonce(),
   };
 }
 
@@ -106,7 +110,8 @@ async function signByRpc(
   const primaryType = 'TransferWithAuthorization';
   const typedData = { domain, types: TRANSFER_TYPES, primaryType, message };
   const answer = await stage.ask(url, purse, {
-    ...{ method: 'POST', path: '/v1/wallets/me/rpc' },
+    method: 'POST',
+    path: '/v1/wallets/me/rpc',
     body: { method: 'eth_signTypedData_v4', params: { typed_data: typedData } },
   });
   const signature = (answer?.body['data'] as { signature?: Hex } | undefined)?.signature;
@@ -129,7 +134,9 @@ async function changeRules(
 
 async function setRules(stage: WalletStage, purse: Purse, budget: bigint): Promise<void> {
   await stage.insist(purse, {
-    ...{ method: 'PUT', path: '/v1/wallets/me/policy', body: rulesOf(stage, budget, 720) },
+    method: 'PUT',
+    path: '/v1/wallets/me/policy',
+    body: rulesOf(stage, budget, 720),
   });
 }
 

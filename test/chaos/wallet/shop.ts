@@ -102,8 +102,12 @@ export class Shop {
     const maxTimeoutSeconds = this.#random?.pick([1, 2, 3, 20, 600]) ?? 600;
     const accepts = [
       {
-        ...{ scheme: 'exact', network: `eip155:${chainId}`, asset: usd, payTo: this.payTo },
-        ...{ amount: PRICE.toString(), maxTimeoutSeconds },
+        scheme: 'exact',
+        network: `eip155:${chainId}`,
+        asset: usd,
+        payTo: this.payTo,
+        amount: PRICE.toString(),
+        maxTimeoutSeconds,
         extra: { name: USD_NAME, version: USD_VERSION },
       },
     ];

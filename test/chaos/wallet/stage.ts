@@ -94,7 +94,9 @@ export class WalletStage {
       const redis = await RedisTripwire.start(world.redis.port);
       const settings = world.settings({
         ...WalletWorld.settingsOf(world, dir),
-        ...{ ROLES: 'wallet', REDIS_URL: redis.url, WALLET_FETCH_TIMEOUT_MS: '3000' },
+        ROLES: 'wallet',
+        REDIS_URL: redis.url,
+        WALLET_FETCH_TIMEOUT_MS: '3000',
         WALLET_RATE_LIMIT: '100000',
       });
       const slot = new Slot(redis, await freePort(), settings);

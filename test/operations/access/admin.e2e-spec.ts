@@ -176,7 +176,9 @@ describe('the operator page', () => {
     const life = await admin(`settlements/${id}`);
     expect(api.problemsOf('get', '/admin/api/settlements/{id}', 200, life.body)).toEqual([]);
     expect(life.body).toMatchObject({
-      ...{ isAsync: true, history: { status: 'off' }, sale: { state: 'sold' } },
+      isAsync: true,
+      history: { status: 'off' },
+      sale: { state: 'sold' },
       attempts: [{ lane, settlementIds: [id] }],
     });
     expect(JSON.stringify(life.body)).not.toContain('"raw"');

@@ -46,8 +46,12 @@ function bodyOf(path: string, status: keyof typeof REFUSED): Json {
   return /verify/i.test(path)
     ? { isValid: false, invalidReason: reason, invalidMessage: message, payer: '', extensions }
     : {
-        ...{ success: false, errorReason: reason, errorMessage: message },
-        ...{ transaction: '', network: '', extensions },
+        success: false,
+        errorReason: reason,
+        errorMessage: message,
+        transaction: '',
+        network: '',
+        extensions,
       };
 }
 
@@ -73,8 +77,10 @@ describe('verify and settle behind keys and limits', () => {
     writeFileSync(file, JSON.stringify({ version: 1, keys: records }));
     world = await World.start();
     const settings = world.settings({
-      ...{ API_KEYS_FILE: file, BODY_MAX_BYTES: String(BODY_MAX_BYTES) },
-      ...{ RATE_LIMIT_VERIFY: String(LIMIT), RATE_LIMIT_SETTLE: String(LIMIT) },
+      API_KEYS_FILE: file,
+      BODY_MAX_BYTES: String(BODY_MAX_BYTES),
+      RATE_LIMIT_VERIFY: String(LIMIT),
+      RATE_LIMIT_SETTLE: String(LIMIT),
     });
     // The calls of a package are told by its files.
     const options = ['--inspect=127.0.0.1:0'];
@@ -125,7 +131,8 @@ describe('verify and settle behind keys and limits', () => {
     expect(unknown.status).toBe(401);
     expect(JSON.parse(unknown.body)).toEqual(bodyOf(path, 401));
     expect(unknown.headers).toEqual({
-      ...{ ...COMMON, ...KEPT_ALIVE },
+      ...COMMON,
+      ...KEPT_ALIVE,
       'www-authenticate': 'Bearer realm="x402", ApiKey realm="x402"',
     });
 
@@ -145,8 +152,10 @@ describe('verify and settle behind keys and limits', () => {
     const limited = await untilLimited(() => ask(path, key));
     expect(JSON.parse(limited.body)).toEqual(bodyOf(path, 429));
     expect(limited.headers).toEqual({
-      ...{ ...COMMON, ...KEPT_ALIVE },
-      ...{ 'ratelimit-limit': String(LIMIT), 'retry-after': '1' },
+      ...COMMON,
+      ...KEPT_ALIVE,
+      'ratelimit-limit': String(LIMIT),
+      'retry-after': '1',
     });
   });
 

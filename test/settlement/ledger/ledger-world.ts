@@ -136,7 +136,10 @@ export class LedgerWorld {
   async goBackBeforeSale({ id }: ClaimRef, agoMs = 0): Promise<void> {
     await this.redis.hincrby(this.#recordKey(id), 't_claimed', -agoMs);
     await this.redis.hset(this.#recordKey(id), {
-      ...{ sale: 'open', sold_to: '', sold_key: '', told: '' },
+      sale: 'open',
+      sold_to: '',
+      sold_key: '',
+      told: '',
     });
     const before = await this.epochs.of(CHAIN_ID);
     await this.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
@@ -188,8 +191,13 @@ export function anAttempt(
     allocatedAtBlock: 5n,
     transactions: [
       {
-        ...{ hash, raw: '0x02', maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
-        ...{ gas: 21_000n, signedAt: Date.now(), isNoop: false },
+        hash,
+        raw: '0x02',
+        maxFeePerGas: 1n,
+        maxPriorityFeePerGas: 1n,
+        gas: 21_000n,
+        signedAt: Date.now(),
+        isNoop: false,
       },
     ],
   };

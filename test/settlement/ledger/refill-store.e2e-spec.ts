@@ -49,12 +49,20 @@ refillStoreContract('a ledger in Redis', aLedger);
 describe('the refills of a ledger in Redis', () => {
   const hash = `0x${'0'.repeat(63)}1` as const;
   const refill: Attempt = {
-    ...{ accountNonce: 0, kind: 'refill', settlementIds: [], allocatedAtBlock: 5n },
+    accountNonce: 0,
+    kind: 'refill',
+    settlementIds: [],
+    allocatedAtBlock: 5n,
     refill: { to: TO, valueWei: 7n },
     transactions: [
       {
-        ...{ hash, raw: '0x02', gas: 21_000n, isNoop: false, signedAt: 1 },
-        ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+        hash,
+        raw: '0x02',
+        gas: 21_000n,
+        isNoop: false,
+        signedAt: 1,
+        maxFeePerGas: 1n,
+        maxPriorityFeePerGas: 1n,
       },
     ],
   };
@@ -96,7 +104,8 @@ describe('the refills of a ledger in Redis', () => {
       const { harness, held } = await started();
       await redis.hset(laneKey(CHAIN, LANE), 'refill', text);
       expect(await harness.refills.refillBook(held, DAY)).toEqual({
-        ...{ spentGwei: 0n, last: undefined },
+        spentGwei: 0n,
+        last: undefined,
       });
     },
   );

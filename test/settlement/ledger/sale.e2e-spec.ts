@@ -38,7 +38,10 @@ describe('the sale under attack', () => {
 
   const aBody = (): Promise<Body> =>
     eip3009Body({
-      ...{ payer, chainId: world.chainId, token: world.usd, payTo: newAccount().address },
+      payer,
+      chainId: world.chainId,
+      token: world.usd,
+      payTo: newAccount().address,
     });
 
   const isInPool = (): Promise<void> =>

@@ -202,7 +202,10 @@ export class PrivyFixture {
       return { status: 400, body: { error: 'request expired' } };
     }
     const signed = {
-      ...{ version: 1, method: request.method, url: `${this.url}${url.pathname}`, body },
+      version: 1,
+      method: request.method,
+      url: `${this.url}${url.pathname}`,
+      body,
       headers: Object.fromEntries(
         ['privy-app-id', 'privy-idempotency-key', 'privy-request-expiry'].flatMap((name) => {
           const value = headers[name];
@@ -211,7 +214,9 @@ export class PrivyFixture {
       ),
     };
     const key = createPublicKey({
-      ...{ key: Buffer.from(wallet.owner, 'base64'), format: 'der', type: 'spki' },
+      key: Buffer.from(wallet.owner, 'base64'),
+      format: 'der',
+      type: 'spki',
     });
     const signatures = String(headers['privy-authorization-signature'] ?? '').split(',');
     const isSigned = signatures.some((signature) =>
@@ -297,9 +302,17 @@ export class PrivyFixture {
     const owner = ownerOf(body);
     const id = `wallet${String((this.#count += 1))}`;
     const view = {
-      ...{ id, address: account.address, chain_type: 'ethereum', external_id: name },
-      ...{ owner_id: owner.id, policy_ids: policyIds, additional_signers: [] },
-      ...{ created_at: Date.now(), exported_at: null, imported_at: null, archived_at: null },
+      id,
+      address: account.address,
+      chain_type: 'ethereum',
+      external_id: name,
+      owner_id: owner.id,
+      policy_ids: policyIds,
+      additional_signers: [],
+      created_at: Date.now(),
+      exported_at: null,
+      imported_at: null,
+      archived_at: null,
     };
     this.wallets.set(id, { view, account, owner: owner.publicKey });
     return { status: 200, body: view };

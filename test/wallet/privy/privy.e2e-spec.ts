@@ -231,7 +231,9 @@ describe('a wallet in the custody of Privy', () => {
     privy.fail('sign_typed_data', { kind: 'silent_before', times: 99 });
     await pay(agent, 'away');
     expect(await provider()).toEqual({
-      ...{ status: 'down', kind: 'privy', code: 'provider_unreachable' },
+      status: 'down',
+      kind: 'privy',
+      code: 'provider_unreachable',
     });
     const metrics = await (await fetch(`${wallets.opsUrl}/metrics`)).text();
     expect(metrics).toContain('x402_wallet_provider_up 0');

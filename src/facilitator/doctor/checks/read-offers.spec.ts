@@ -19,8 +19,14 @@ describe('offers', () => {
     expect(read.findings).toEqual([]);
     expect(read.offers).toMatchObject([
       {
-        ...{ path: 'terms.accepts[0]', version: 2, method: 'eip3009', chainId: 56, asset: ASSET },
-        ...{ payTo: PAYEE, amount: 10n ** 17n, amountField: 'amount' },
+        path: 'terms.accepts[0]',
+        version: 2,
+        method: 'eip3009',
+        chainId: 56,
+        asset: ASSET,
+        payTo: PAYEE,
+        amount: 10n ** 17n,
+        amountField: 'amount',
       },
     ]);
     expect(v1([v1Accept()])).toMatchObject({
@@ -141,7 +147,9 @@ describe('offers', () => {
     const read = v2([v2Accept({ asset })]);
     expect(read.findings).toMatchObject([
       {
-        ...{ code: 'wrong_checksum', severity: 'warning', path: 'terms.accepts[0].asset' },
+        code: 'wrong_checksum',
+        severity: 'warning',
+        path: 'terms.accepts[0].asset',
         expected: '0xcE24439F2D9C6a2289F741120FE202248B666666',
       },
     ]);

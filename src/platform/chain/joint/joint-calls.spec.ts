@@ -10,7 +10,9 @@ const TOKEN: Address = `0x${'11'.repeat(20)}`;
 const ACCOUNT: Address = `0x${'22'.repeat(20)}`;
 const LANE = { address: `0x${'55'.repeat(20)}`, gasPriceWei: 5n, balanceWei: 10n ** 18n } as const;
 const aCall = (more: Partial<TriedCall> = {}): TriedCall => ({
-  ...{ to: TOKEN, data: `0x${'ab'.repeat(300)}`, gas: 270_000n },
+  to: TOKEN,
+  data: `0x${'ab'.repeat(300)}`,
+  gas: 270_000n,
   ...more,
 });
 
@@ -24,7 +26,8 @@ describe('the answer to a joint call', () => {
 
   it('is a mark and a byte for each question', () => {
     expect(decodeJointCall('0x01010001', asked)).toEqual({
-      ...{ returned: [true, false], hasCode: [true] },
+      returned: [true, false],
+      hasCode: [true],
     });
   });
 

@@ -19,7 +19,15 @@ const RATE_LIMITS: ReadonlySet<number> = new Set([-32_005, -32_029, -32_097, 429
  * supported, limit exceeded, version not supported, and what providers answer to too many requests.
  */
 const NOT_RUN: ReadonlySet<number> = new Set([
-  ...[-32_700, -32_600, -32_601, -32_602, -32_001, -32_002, -32_004, -32_006, -32_016],
+  -32_700,
+  -32_600,
+  -32_601,
+  -32_602,
+  -32_001,
+  -32_002,
+  -32_004,
+  -32_006,
+  -32_016,
   ...RATE_LIMITS,
 ]);
 

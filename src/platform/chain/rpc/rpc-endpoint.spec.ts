@@ -74,7 +74,9 @@ describe('RpcEndpoint', () => {
           arrived.push(calls.map(({ params }) => String(params[0])));
           if (calls.some(({ params }) => params[0] === '0xdead')) return;
           const answers = asked.map(({ id, method }) => ({
-            ...{ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x38' : '0x01' },
+            jsonrpc: '2.0',
+            id,
+            result: method === 'eth_chainId' ? '0x38' : '0x01',
           }));
           response.end(JSON.stringify(answers));
         });

@@ -14,15 +14,24 @@ const TOKEN: Address = `0x${'11'.repeat(20)}`;
 const PAYER: Address = `0x${'22'.repeat(20)}`;
 const PAYEE: Address = `0x${'33'.repeat(20)}`;
 const REF: AuthorizationRef = {
-  ...{ method: 'eip3009', asset: TOKEN, payer: PAYER, nonce: 7n, payTo: PAYEE, amount: 10n },
+  method: 'eip3009',
+  asset: TOKEN,
+  payer: PAYER,
+  nonce: 7n,
+  payTo: PAYEE,
+  amount: 10n,
 };
 
 const used = (topic = AUTHORIZATION_USED_TOPIC, nonce = 7n): ReceiptLog => ({
-  ...{ address: TOKEN, data: '0x', logIndex: 0 },
+  address: TOKEN,
+  data: '0x',
+  logIndex: 0,
   topics: [topic, `0x${addressWord(PAYER)}`, `0x${uintWord(nonce)}`],
 });
 const transfer = (amount = 10n, payTo: Address = PAYEE): ReceiptLog => ({
-  ...{ address: TOKEN, data: `0x${uintWord(amount)}`, logIndex: 1 },
+  address: TOKEN,
+  data: `0x${uintWord(amount)}`,
+  logIndex: 1,
   topics: [TRANSFER_TOPIC, `0x${addressWord(PAYER)}`, `0x${addressWord(payTo)}`],
 });
 

@@ -15,7 +15,11 @@ const factsOf = (token: FakeToken, hints = [] as TokenFacts['domain'][]): Promis
 
 const DOMAIN = { name: 'Dollar', version: '1' };
 const DOLLAR: FakeToken = {
-  ...{ name: 'Dollar', symbol: 'D', version: '1', decimals: 18n, domain: DOMAIN },
+  name: 'Dollar',
+  symbol: 'D',
+  version: '1',
+  decimals: 18n,
+  domain: DOMAIN,
   functions: ['state', 'vrs', 'bytes', 'permit'],
 };
 const both = (support: string) => ({ vrs: support, bytes: support });
@@ -26,8 +30,13 @@ describe('what is found of a token', () => {
       'that has everything',
       DOLLAR,
       {
-        ...{ name: 'Dollar', symbol: 'D', version: '1', decimals: 18, domain: DOMAIN },
-        ...{ eip3009: both('yes'), eip2612: 'yes' },
+        name: 'Dollar',
+        symbol: 'D',
+        version: '1',
+        decimals: 18,
+        domain: DOMAIN,
+        eip3009: both('yes'),
+        eip2612: 'yes',
       },
     ],
     [
@@ -58,7 +67,8 @@ describe('what is found of a token', () => {
     [
       'that names its domain itself',
       {
-        ...{ ...DOLLAR, domain: { name: 'Dollar Coin', version: '7' } },
+        ...DOLLAR,
+        domain: { name: 'Dollar Coin', version: '7' },
         functions: ['eip712Domain', 'state', 'vrs', 'bytes'],
       },
       { name: 'Dollar', domain: { name: 'Dollar Coin', version: '7' }, eip3009: both('yes') },
@@ -122,7 +132,9 @@ describe('what is found of a token', () => {
     const failing = (error: Error) => ({ chainId: 56, call: () => Promise.reject(error) });
     const stuck = failing(new CodeUnresponsiveError(56, 'eth_call'));
     expect(await readTokenFacts(stuck, TOKEN_AT, SIGNER)).toMatchObject({
-      ...{ decimals: undefined, eip3009: both('unclear'), eip2612: 'unclear' },
+      decimals: undefined,
+      eip3009: both('unclear'),
+      eip2612: 'unclear',
     });
     const away = failing(new ChainUnavailableError(56, 'eth_call'));
     await expect(readTokenFacts(away, TOKEN_AT, SIGNER)).rejects.toThrow(ChainUnavailableError);

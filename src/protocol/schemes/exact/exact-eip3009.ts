@@ -84,7 +84,14 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   mayShare: ({ deployment }) => deployment === undefined,
   chosenContractOf: ({ deployment }) => deployment?.factory,
   ofDeployedPayer: ({ method, from, to, value, validAfter, validBefore, nonce, signature }) => ({
-    ...{ method, from, to, value, validAfter, validBefore, nonce, signature },
+    method,
+    from,
+    to,
+    value,
+    validAfter,
+    validBefore,
+    nonce,
+    signature,
   }),
   gasProfileOf: ({ deployment }) =>
     deployment === undefined ? 'eip3009' : `eip3009 by ${deployment.factory}`,

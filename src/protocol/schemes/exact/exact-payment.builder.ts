@@ -90,7 +90,9 @@ function bodyOf(sent: Sent, payload: JsonObject): JsonObject {
   return {
     x402Version: version,
     paymentPayload: {
-      ...{ x402Version: version, payload, extensions },
+      x402Version: version,
+      payload,
+      extensions,
       ...(version === 1 ? accepted : { accepted }),
     },
     paymentRequirements: requirements,
@@ -117,8 +119,13 @@ function signedPayment<C extends Eip3009Claim | Permit2Claim>(
 
 export function anEip3009Payment(sent: Sent = {}): SignedPayment<Eip3009Claim> {
   const fields = {
-    ...{ from: PAYER, to: PAYEE, value: String(AMOUNT), nonce: `0x${'ab'.repeat(32)}` },
-    ...{ validAfter: '0', validBefore: String(NOW + 60), ...sent.signed },
+    from: PAYER,
+    to: PAYEE,
+    value: String(AMOUNT),
+    nonce: `0x${'ab'.repeat(32)}`,
+    validAfter: '0',
+    validBefore: String(NOW + 60),
+    ...sent.signed,
   };
   return signedPayment<Eip3009Claim>(sent, 'authorization', fields, (claim, { requirements }) => {
     const authorization = asEip3009Authorization(claim, '0x');
@@ -134,7 +141,9 @@ export function aPermit2Payment(sent: Sent = {}): SignedPayment<Permit2Claim> {
   const fields = {
     from: PAYER,
     permitted: { token: TOKEN, amount: String(AMOUNT) },
-    ...{ spender: EXACT_PERMIT2_PROXY, nonce: '77', deadline: String(NOW + 60) },
+    spender: EXACT_PERMIT2_PROXY,
+    nonce: '77',
+    deadline: String(NOW + 60),
     witness: { to: PAYEE, validAfter: '0' },
     ...sent.signed,
   };
@@ -147,13 +156,15 @@ export function aPermit2Payment(sent: Sent = {}): SignedPayment<Permit2Claim> {
 /** `extensions` with a permit of the payer to Permit2, changed as a test wants. */
 export function sponsoredBy(changes: JsonObject = {}): JsonObject {
   const info = {
-    ...{ from: PAYER, asset: TOKEN, spender: PERMIT2, amount: String(AMOUNT), nonce: '0' },
-    ...{
-      deadline: String(NOW + 60),
-      signature: `0x${'0c'.repeat(64)}00`,
-      version: '1',
-      ...changes,
-    },
+    from: PAYER,
+    asset: TOKEN,
+    spender: PERMIT2,
+    amount: String(AMOUNT),
+    nonce: '0',
+    deadline: String(NOW + 60),
+    signature: `0x${'0c'.repeat(64)}00`,
+    version: '1',
+    ...changes,
   };
   return { eip2612GasSponsoring: { info } };
 }

@@ -87,8 +87,13 @@ describe('a payment of the exact scheme', () => {
   it('is simulated as the call, and the transfer, that it will be', () => {
     for (const payment of [eip3009, permit2, sponsored, undeployed]) {
       expect(settlementOf(payment, SENDER, 7n)).toEqual({
-        ...{ call: callOf(payment), sender: SENDER, gas: 7n, token: payment.asset },
-        ...{ payer: payment.authorization.from, payTo: payment.payTo, amount: payment.amount },
+        call: callOf(payment),
+        sender: SENDER,
+        gas: 7n,
+        token: payment.asset,
+        payer: payment.authorization.from,
+        payTo: payment.payTo,
+        amount: payment.amount,
       });
     }
   });
@@ -105,11 +110,15 @@ describe('a payment of the exact scheme', () => {
 describe('the evidence of a payment', () => {
   const topic = (address: Address): Hex => `0x${addressWord(address)}`;
   const transfer = (logIndex: number): ReceiptLog => ({
-    ...{ address: eip3009.asset, data: `0x${uintWord(eip3009.amount)}`, logIndex },
+    address: eip3009.asset,
+    data: `0x${uintWord(eip3009.amount)}`,
+    logIndex,
     topics: [TRANSFER_TOPIC, topic(eip3009.authorization.from), topic(eip3009.payTo)],
   });
   const used = (event: Hex, address = eip3009.asset): ReceiptLog => ({
-    ...{ address, data: '0x', logIndex: 0 },
+    address,
+    data: '0x',
+    logIndex: 0,
     topics: [event, topic(eip3009.authorization.from), `0x${'ab'.repeat(32)}`],
   });
   const evidenceOf = (
@@ -151,7 +160,11 @@ describe('an authorization that a transaction presents', () => {
     const payment = anAcceptedPayment({ authorization });
     const { asset: token, payTo: to, amount } = payment;
     expect(presentedBy(payment)).toEqual({
-      ...{ method: 'eip3009', token, from: authorization.from, to, amount },
+      method: 'eip3009',
+      token,
+      from: authorization.from,
+      to,
+      amount,
       nonce: authorizationNonceOf(payment),
     });
   });

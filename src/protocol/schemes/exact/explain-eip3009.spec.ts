@@ -122,7 +122,9 @@ describe('what is wrong with a payment by EIP-3009', () => {
       'invalid_exact_evm_eip3009_not_supported',
       {},
       {
-        ...{ path: 'paymentRequirements.asset', expected: 'a token with EIP-3009', got: TOKEN },
+        path: 'paymentRequirements.asset',
+        expected: 'a token with EIP-3009',
+        got: TOKEN,
         fix: 'Offer this token with Permit2: extra.assetTransferMethod "permit2".',
       },
     ],
@@ -139,7 +141,9 @@ describe('what is wrong with a payment by EIP-3009', () => {
       'invalid_exact_evm_token_name_mismatch',
       { requirements: { extra: { name: 'USDX', version: '2' } } },
       {
-        ...{ path: `${EXTRA}.name`, expected: 'what name() of the token says', got: 'USDX' },
+        path: `${EXTRA}.name`,
+        expected: 'what name() of the token says',
+        got: 'USDX',
         fix: `Read name() of ${TOKEN} on eip155:56, and sign with it.`,
       },
     ],
@@ -147,7 +151,9 @@ describe('what is wrong with a payment by EIP-3009', () => {
       'invalid_exact_evm_token_version_mismatch',
       { requirements: { extra: { name: 'USDX', version: '2' } } },
       {
-        ...{ path: `${EXTRA}.version`, expected: 'what version() of the token says', got: '2' },
+        path: `${EXTRA}.version`,
+        expected: 'what version() of the token says',
+        got: '2',
         fix: `Read version() of ${TOKEN} on eip155:56, and sign with it.`,
       },
     ],

@@ -104,7 +104,7 @@ describe('an EIP-3009 payment', () => {
     ],
     [
       'late, early and too small',
-      { signed: { ...{ validBefore: '0', value: '1' }, validAfter: String(NOW + 1) } },
+      { signed: { validBefore: '0', value: '1', validAfter: String(NOW + 1) } },
       TOO_LATE,
     ],
   ])('%s', async (_, sent, expected) => {

@@ -55,9 +55,12 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
   it('is good where its factory may be called and it pays, and tells how the wallet is made', async () => {
     const verdict = await judge();
     expect(verdict).toMatchObject({
-      ...{ isValid: true, payerHasCode: false },
+      isValid: true,
+      payerHasCode: false,
       authorization: {
-        ...{ from: PAYER, value: AMOUNT, signature: INNER },
+        from: PAYER,
+        value: AMOUNT,
+        signature: INNER,
         deployment: { factory: FACTORY, data: '0x1234' },
       },
     });
@@ -102,7 +105,9 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
   ])('is refused where the token takes it and the wallet %s', async (_, says) => {
     for (const scope of ['full', 'terms'] as const) {
       expect(await judge(WRAPPED, aChain(says), scope)).toMatchObject({
-        ...{ isValid: false, reason: UNSIGNED, isFromChainState: true },
+        isValid: false,
+        reason: UNSIGNED,
+        isFromChainState: true,
       });
     }
   });
@@ -210,7 +215,9 @@ describe('a payment of a wallet that is not there yet and would not pay', () => 
     chain.effects = [effect];
     change(chain);
     expect(await judge(WRAPPED, chain)).toMatchObject({
-      ...{ isValid: false, reason: expected, isFromChainState: true },
+      isValid: false,
+      reason: expected,
+      isFromChainState: true,
     });
     // What does not pay is not asked who signed it.
     expect(runsOf(chain)).toEqual([]);

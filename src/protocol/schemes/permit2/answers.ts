@@ -87,7 +87,10 @@ export function presentedByPermit2({
 }: Omit<PresentedAuthorization, 'method'>): PresentedAuthorization {
   const lower = (address: Address): Address => address.toLowerCase() as Address;
   return {
-    ...{ method: PERMIT2_METHOD.name, token: lower(token), from: lower(from), to: lower(to) },
+    method: PERMIT2_METHOD.name,
+    token: lower(token),
+    from: lower(from),
+    to: lower(to),
     ...rest,
   };
 }

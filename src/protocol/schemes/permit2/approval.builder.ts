@@ -40,8 +40,14 @@ type Signed = Parameters<typeof OWNER.signTransaction>[0];
 /** The payer's signed `approve`, changed as a test wants. */
 export function anApproval(changes: Partial<Signed> = {}): Promise<Hex> {
   return OWNER.signTransaction({
-    ...{ type: 'eip1559', chainId: 56, nonce: 3, to: TOKEN, data: approveData(), gas: 70_000n },
-    ...{ maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI / 10n },
+    type: 'eip1559',
+    chainId: 56,
+    nonce: 3,
+    to: TOKEN,
+    data: approveData(),
+    gas: 70_000n,
+    maxFeePerGas: GWEI,
+    maxPriorityFeePerGas: GWEI / 10n,
     ...changes,
   } as Signed);
 }
@@ -51,8 +57,13 @@ export async function anApprovalClaim(
   signed: Partial<Signed> = {},
 ): Promise<SponsoredApprovalClaim> {
   return {
-    ...{ from: OWNER_ADDRESS, asset: TOKEN, spender: PERMIT2, amount: maxUint256.toString() },
-    ...{ signedTransaction: await anApproval(signed), version: '1', ...changes },
+    from: OWNER_ADDRESS,
+    asset: TOKEN,
+    spender: PERMIT2,
+    amount: maxUint256.toString(),
+    signedTransaction: await anApproval(signed),
+    version: '1',
+    ...changes,
   };
 }
 
@@ -133,7 +144,12 @@ export class ApprovingChain implements ApprovalChain {
     const { used, pending, baseFeePerGas, balanceWei } = this;
     const { knowsApproval: isKnown, suggestedWei: gasPriceWei } = this;
     return Promise.resolve({
-      ...{ used, pending, isKnown, balanceWei, baseFeePerGas, gasPriceWei },
+      used,
+      pending,
+      isKnown,
+      balanceWei,
+      baseFeePerGas,
+      gasPriceWei,
       ...this.agreed,
     });
   };

@@ -13,8 +13,11 @@ const stored = (authorization: Permit2Authorization): unknown =>
     ),
   );
 const PERMIT: SponsoredPermit = {
-  ...{ value: UINT256_MAX, deadline: 5n, v: 28 },
-  ...{ r: `0x${'01'.repeat(32)}`, s: `0x${'02'.repeat(32)}` },
+  value: UINT256_MAX,
+  deadline: 5n,
+  v: 28,
+  r: `0x${'01'.repeat(32)}`,
+  s: `0x${'02'.repeat(32)}`,
 };
 
 describe('a Permit2 authorization from the ledger', () => {
@@ -29,8 +32,11 @@ describe('a Permit2 authorization from the ledger', () => {
       'one that brings an approval',
       aPermit2Authorization({
         sponsoredApproval: {
-          ...{ raw: '0x02', hash: `0x${'03'.repeat(32)}`, accountNonce: 7 },
-          ...{ gas: 70_000n, maxFeePerGas: 2n ** 64n },
+          raw: '0x02',
+          hash: `0x${'03'.repeat(32)}`,
+          accountNonce: 7,
+          gas: 70_000n,
+          maxFeePerGas: 2n ** 64n,
         },
       }),
     ],

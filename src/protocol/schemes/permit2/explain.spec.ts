@@ -26,7 +26,8 @@ const TOO_SOON = {
   fix: 'Sign with a time of a minute ago: blocks are behind the clock.',
 };
 const TOO_LATE = {
-  ...{ expected: EARLIEST, got: BigInt(NOW + 5) },
+  expected: EARLIEST,
+  got: BigInt(NOW + 5),
   fix: 'Sign with a later time; compare the clocks.',
 };
 
@@ -84,7 +85,8 @@ describe('what is wrong with a permit', () => {
       {},
       'from',
       {
-        ...{ expected: `a payer that approved 1000 of ${TOKEN} to Permit2`, got: PAYER },
+        expected: `a payer that approved 1000 of ${TOKEN} to Permit2`,
+        got: PAYER,
         fix: `The payer calls approve(${PERMIT2}, amount) of the token once.`,
       },
     ],
@@ -106,7 +108,9 @@ describe('what is wrong with a permit', () => {
     ['no hexadecimal text', 'none'],
   ])('a signature: %s', (signature, got) => {
     expect(findingOf('invalid_permit2_signature', { signature })).toStrictEqual({
-      ...{ path: 'paymentPayload.payload.signature', expected: `one by ${PAYER}`, got },
+      path: 'paymentPayload.payload.signature',
+      expected: `one by ${PAYER}`,
+      got,
       fix: `Sign in the domain "Permit2", chainId 56, verifyingContract ${PERMIT2}, without a version.`,
     });
   });

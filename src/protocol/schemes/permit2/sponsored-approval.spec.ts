@@ -33,7 +33,10 @@ describe('an approval that a payment brings', () => {
     expect(await check({})).toMatchObject({
       ok: true,
       transaction: {
-        ...{ raw, hash: keccak256(raw), accountNonce: 3, gas: 70_000n },
+        raw,
+        hash: keccak256(raw),
+        accountNonce: 3,
+        gas: 70_000n,
         maxFeePerGas: 1_000_000_000n,
       },
     });

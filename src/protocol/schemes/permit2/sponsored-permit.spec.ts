@@ -11,8 +11,15 @@ const S = '0B'.repeat(32);
 const check = (changes: Partial<SponsoredPermitClaim>): CheckedSponsoredPermit =>
   checkSponsoredPermit(
     {
-      ...{ from: PAYER, asset: TOKEN, spender: PERMIT2, amount: '10', nonce: '0' },
-      ...{ deadline: '100', signature: `0x${R}${S}1c`, version: '1', ...changes },
+      from: PAYER,
+      asset: TOKEN,
+      spender: PERMIT2,
+      amount: '10',
+      nonce: '0',
+      deadline: '100',
+      signature: `0x${R}${S}1c`,
+      version: '1',
+      ...changes,
     },
     PAYER,
     TOKEN,

@@ -118,7 +118,9 @@ describe('what each field of a payload of upto has to be', () => {
     permit2Authorization: {
       from: UPTO_PAYER,
       permitted: { token: UPTO_TOKEN, amount: '1000' },
-      ...{ spender: UPTO_PERMIT2_PROXY, nonce: '77', deadline: '99' },
+      spender: UPTO_PERMIT2_PROXY,
+      nonce: '77',
+      deadline: '99',
       witness: { to: UPTO_PAYEE, facilitator: UPTO_LANE, validAfter: '0' },
     },
   };

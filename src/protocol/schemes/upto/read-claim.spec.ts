@@ -21,7 +21,9 @@ const aPayload = ({ payload, permit, permitted, witness }: Changes = {}): JsonOb
     permit2Authorization: {
       from: UPTO_PAYER,
       permitted: { token: UPTO_TOKEN, amount: '1000', ...permitted },
-      ...{ spender: UPTO_PERMIT2_PROXY, nonce: '0x4d', deadline: '0099' },
+      spender: UPTO_PERMIT2_PROXY,
+      nonce: '0x4d',
+      deadline: '0099',
       witness: { to: UPTO_PAYEE, facilitator: UPTO_LANE, validAfter: '-1', ...witness },
       ...permit,
     },
@@ -32,10 +34,19 @@ const aPayload = ({ payload, permit, permitted, witness }: Changes = {}): JsonOb
 describe('a payload of upto', () => {
   it('is read in the forms a number may have as text', () => {
     expect(readUptoClaim(aPayload())).toStrictEqual({
-      ...{ scheme: 'upto', method: 'permit2', from: UPTO_PAYER, token: UPTO_TOKEN },
-      ...{ amount: 1000n, spender: UPTO_PERMIT2_PROXY, nonce: 77n, deadline: 99n },
-      ...{ witnessTo: UPTO_PAYEE, facilitator: UPTO_LANE, witnessValidAfter: -1n },
-      ...{ signature: '0xabcd', sponsoredPermit: undefined },
+      scheme: 'upto',
+      method: 'permit2',
+      from: UPTO_PAYER,
+      token: UPTO_TOKEN,
+      amount: 1000n,
+      spender: UPTO_PERMIT2_PROXY,
+      nonce: 77n,
+      deadline: 99n,
+      witnessTo: UPTO_PAYEE,
+      facilitator: UPTO_LANE,
+      witnessValidAfter: -1n,
+      signature: '0xabcd',
+      sponsoredPermit: undefined,
     });
   });
 

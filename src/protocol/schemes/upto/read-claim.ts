@@ -39,9 +39,16 @@ function hasShape(inner: JsonObject): boolean {
   const permitted = readOptionalObject(permit?.['permitted']);
   const witness = witnessIn(inner);
   const leaves = [
-    ...[inner['signature'], permit?.['from'], permit?.['spender'], permit?.['nonce']],
-    ...[permit?.['deadline'], permitted?.['token'], permitted?.['amount']],
-    ...[witness?.['facilitator'], witness?.['to'], witness?.['validAfter']],
+    inner['signature'],
+    permit?.['from'],
+    permit?.['spender'],
+    permit?.['nonce'],
+    permit?.['deadline'],
+    permitted?.['token'],
+    permitted?.['amount'],
+    witness?.['facilitator'],
+    witness?.['to'],
+    witness?.['validAfter'],
   ];
   return leaves.every((leaf) => typeof leaf === 'string');
 }

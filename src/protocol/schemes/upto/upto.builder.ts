@@ -70,8 +70,13 @@ export async function readUpto(options: UptoOptions = {}): Promise<ParsedPayment
     ...options.permit,
   };
   const terms = {
-    ...{ scheme: 'upto', network: 'eip155:56', asset: UPTO_TOKEN, payTo: UPTO_PAYEE },
-    ...{ amount: UPTO_MAXIMUM.toString(), maxTimeoutSeconds: 60, extra: {} },
+    scheme: 'upto',
+    network: 'eip155:56',
+    asset: UPTO_TOKEN,
+    payTo: UPTO_PAYEE,
+    amount: UPTO_MAXIMUM.toString(),
+    maxTimeoutSeconds: 60,
+    extra: {},
   };
   const envelope = readEnvelope({
     paymentPayload: {
@@ -111,10 +116,19 @@ async function sign(message: object): Promise<Hex> {
 
 export function anUptoAuthorization(overrides: Partial<UptoAuthorization> = {}): UptoAuthorization {
   return {
-    ...{ scheme: 'upto', method: 'permit2', from: UPTO_PAYER, token: UPTO_TOKEN },
-    ...{ amount: UPTO_MAXIMUM, spender: UPTO_PERMIT2_PROXY, nonce: 77n },
-    ...{ deadline: BigInt(DEADLINE), witnessTo: UPTO_PAYEE, facilitator: UPTO_LANE },
-    ...{ witnessValidAfter: 0n, signature: `0x${'ef'.repeat(64)}1c`, sponsoredPermit: undefined },
+    scheme: 'upto',
+    method: 'permit2',
+    from: UPTO_PAYER,
+    token: UPTO_TOKEN,
+    amount: UPTO_MAXIMUM,
+    spender: UPTO_PERMIT2_PROXY,
+    nonce: 77n,
+    deadline: BigInt(DEADLINE),
+    witnessTo: UPTO_PAYEE,
+    facilitator: UPTO_LANE,
+    witnessValidAfter: 0n,
+    signature: `0x${'ef'.repeat(64)}1c`,
+    sponsoredPermit: undefined,
     ...overrides,
   };
 }
@@ -122,8 +136,14 @@ export function anUptoAuthorization(overrides: Partial<UptoAuthorization> = {}):
 /** To be settled for less than what was signed. */
 export function anAcceptedUpto(overrides: Partial<AcceptedPayment> = {}): AcceptedPayment {
   return {
-    ...{ chainId: 56, asset: UPTO_TOKEN, payTo: UPTO_PAYEE, amount: 400n, payerHasCode: false },
-    ...{ authorization: anUptoAuthorization(), tokenName: undefined, tokenVersion: undefined },
+    chainId: 56,
+    asset: UPTO_TOKEN,
+    payTo: UPTO_PAYEE,
+    amount: 400n,
+    payerHasCode: false,
+    authorization: anUptoAuthorization(),
+    tokenName: undefined,
+    tokenVersion: undefined,
     ...overrides,
   };
 }

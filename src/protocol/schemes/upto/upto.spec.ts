@@ -64,7 +64,9 @@ function aWorld(world: World = {}): { chain: ChainReader; simulated: Settlement[
     return Promise.resolve(word(1n));
   };
   const chain: ChainReader = {
-    ...{ chainId: 56, schemeContracts: DEFAULT_SCHEME_CONTRACTS, call },
+    chainId: 56,
+    schemeContracts: DEFAULT_SCHEME_CONTRACTS,
+    call,
     hasCode: () => Promise.resolve(false),
     isContract: (address) => Promise.resolve(address !== missing),
     newestTime: () => Promise.resolve(BigInt(UPTO_NOW)),
@@ -88,7 +90,10 @@ async function judge(
     payment,
     payment.claim,
     {
-      ...{ chain, now: UPTO_NOW, maxGas: 300_000n, walletFactories: new Set() },
+      chain,
+      now: UPTO_NOW,
+      maxGas: 300_000n,
+      walletFactories: new Set(),
       sender: address && { address, gasPriceWei: 5n, balanceWei: 7n },
       recoverSigner: async (hash, signature) => {
         try {

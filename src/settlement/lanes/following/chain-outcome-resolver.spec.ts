@@ -30,7 +30,11 @@ const payment = anAcceptedPayment({
   authorization: anEip3009Authorization({ validBefore: BigInt(DEADLINE) }),
 });
 const finalized = (timestamp = DEADLINE - 100) => ({
-  ...{ number: 20n, hash: OTHER, timestamp, baseFeePerGas: 0n, gasLimit: 0n },
+  number: 20n,
+  hash: OTHER,
+  timestamp,
+  baseFeePerGas: 0n,
+  gasLimit: 0n,
 });
 const word = (value: number): CallOutcome => ({
   status: 'returned',
@@ -111,7 +115,10 @@ describe('ChainOutcomeResolver', () => {
     const transaction = { raw: '0x', gas: 1n, signedAt: 0 } as const;
     const fees = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
     const attempt: Attempt = {
-      ...{ accountNonce: 0, kind, settlementIds: ['a'], allocatedAtBlock: SENT_AT },
+      accountNonce: 0,
+      kind,
+      settlementIds: ['a'],
+      allocatedAtBlock: SENT_AT,
       ...(newestBlock && { newestBlock }),
       transactions: [
         { ...transaction, ...fees, hash: OURS, isNoop: false },
@@ -127,8 +134,13 @@ describe('ChainOutcomeResolver', () => {
   }
 
   const mined = (more: Partial<Inclusion> = {}): Inclusion => ({
-    ...{ transaction: OURS, blockNumber: 12n, blockHash: OTHER, isSuccess: false },
-    ...{ gasUsed: 1n, effectiveGasPrice: 1n, credited: new Map() },
+    transaction: OURS,
+    blockNumber: 12n,
+    blockHash: OTHER,
+    isSuccess: false,
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    credited: new Map(),
     ...more,
   });
 
@@ -286,7 +298,9 @@ describe('ChainOutcomeResolver', () => {
       expect(verdict).toEqual({
         kind: 'ended',
         ending: {
-          ...{ id: 'a', state: 'foreign', isPaid: false },
+          id: 'a',
+          state: 'foreign',
+          isPaid: false,
           reason: 'invalid_exact_evm_nonce_already_used',
         },
       });
@@ -396,8 +410,13 @@ describe('ChainOutcomeResolver', () => {
     ])('%s', async (_, outcome, reason) => {
       replayed = outcome;
       expect(await reasonOf()).toEqual({
-        ...{ id: 'a', state: 'reverted', isPaid: false, reason },
-        ...{ transaction: OURS, blockNumber: 12n, blockHash: OTHER },
+        id: 'a',
+        state: 'reverted',
+        isPaid: false,
+        reason,
+        transaction: OURS,
+        blockNumber: 12n,
+        blockHash: OTHER,
       });
     });
 

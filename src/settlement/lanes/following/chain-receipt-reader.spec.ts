@@ -117,7 +117,8 @@ describe('ChainReceiptReader', () => {
   describe('of an attempt with several transactions', () => {
     const NEWER = hash32(7);
     const outbid = {
-      ...{ accountNonce: 4, items: [{ id: 'a', payment }] },
+      accountNonce: 4,
+      items: [{ id: 'a', payment }],
       attempt: { accountNonce: 4, transactions: [{ hash: HASH }, { hash: NEWER }] },
     } as unknown as TrackedAttempt;
 

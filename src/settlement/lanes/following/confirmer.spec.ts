@@ -21,7 +21,12 @@ describe('Confirmer', () => {
     told = [];
     learned = [];
     confirmer = new Confirmer({
-      ...{ store, state, reader: chain, rate, clock, observer: recordingObserver(told) },
+      store,
+      state,
+      reader: chain,
+      rate,
+      clock,
+      observer: recordingObserver(told),
       gasEstimates: {
         typical: 100_000n,
         raise: (payment, gas) => learned.push([payment, gas]),
@@ -85,7 +90,10 @@ describe('Confirmer', () => {
       expect(states('a', 'b')).toEqual(['included', 'broadcast']);
       const { transaction, blockHash } = inclusionOf(tracked());
       expect(lane.store.claims.get('a')?.inclusion).toEqual({
-        ...{ transaction, blockHash, blockNumber: lane.chain.latest, logIndex: 0 },
+        transaction,
+        blockHash,
+        blockNumber: lane.chain.latest,
+        logIndex: 0,
       });
       expect(tracked().finalBlock).toBeUndefined();
       expect(told).toEqual(['included:0']);
@@ -234,7 +242,9 @@ describe('Confirmer', () => {
       await look();
       expect(states('a', 'b')).toEqual(['broadcast', 'broadcast']);
       expect(tracked()).toMatchObject({
-        ...{ inclusion: undefined, sentAtBlock: 0n, pricedAtBlock: lane.chain.latest },
+        inclusion: undefined,
+        sentAtBlock: 0n,
+        pricedAtBlock: lane.chain.latest,
       });
       expect([told, tracked().stored.size]).toEqual([['reorged'], 0]);
     });

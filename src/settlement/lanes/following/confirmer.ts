@@ -141,7 +141,8 @@ export class Confirmer {
     const { reader } = this.options;
     const key = `${tracked.accountNonce}:${inclusion.blockHash}`;
     this.#confirmations.start(key, '', async () => ({
-      ...{ tracked, seenAt },
+      tracked,
+      seenAt,
       inclusion: await reader.confirm(view, tracked, inclusion),
     }));
   }

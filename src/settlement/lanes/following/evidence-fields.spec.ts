@@ -97,8 +97,12 @@ describe('a receipt of which one field is wrong', () => {
   )('%s: the two others decide (liar is endpoint %i of three)', async (_, liar, wrong) => {
     const { truth, inclusion } = await confirmed(3, liar, wrong);
     expect(inclusion).toMatchObject({
-      ...{ blockNumber: BigInt(MINED), blockHash: truth.blockHash(MINED), isSuccess: true },
-      ...{ gasUsed: 50_000n, effectiveGasPrice: 1n, credited: new Map([['a', 1]]) },
+      blockNumber: BigInt(MINED),
+      blockHash: truth.blockHash(MINED),
+      isSuccess: true,
+      gasUsed: 50_000n,
+      effectiveGasPrice: 1n,
+      credited: new Map([['a', 1]]),
     });
   });
 

@@ -11,13 +11,21 @@ const BLOCK: Hex = `0x${'0b'.repeat(32)}`;
 const OTHER_BLOCK: Hex = `0x${'0c'.repeat(32)}`;
 
 const stored = (more: Partial<StoredInclusion> = {}): StoredInclusion => ({
-  ...{ transaction: TX, blockNumber: 7n, blockHash: BLOCK, logIndex: 3 },
+  transaction: TX,
+  blockNumber: 7n,
+  blockHash: BLOCK,
+  logIndex: 3,
   ...more,
 });
 
 const inclusion = (credited: Record<string, number>, more: Partial<Inclusion> = {}): Inclusion => ({
-  ...{ transaction: TX, blockNumber: 7n, blockHash: BLOCK, isSuccess: true },
-  ...{ gasUsed: 1n, effectiveGasPrice: 1n, credited: new Map(Object.entries(credited)) },
+  transaction: TX,
+  blockNumber: 7n,
+  blockHash: BLOCK,
+  isSuccess: true,
+  gasUsed: 1n,
+  effectiveGasPrice: 1n,
+  credited: new Map(Object.entries(credited)),
   ...more,
 });
 

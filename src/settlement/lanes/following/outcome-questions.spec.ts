@@ -59,8 +59,11 @@ describe('OutcomeQuestions', () => {
   ): TrackedAttempt {
     const payments = new Map(ids.map((id, n) => [id, aPayment(n, { asset })]));
     const attempt: Attempt = {
-      ...{ accountNonce: state.next, settlementIds: ids, transactions: [] },
-      ...{ kind: 'single', allocatedAtBlock: 100n },
+      accountNonce: state.next,
+      settlementIds: ids,
+      transactions: [],
+      kind: 'single',
+      allocatedAtBlock: 100n,
     };
     const one = new TrackedAttempt({ attempt, payments, atBlock: 100n, nowMs: 0 });
     if (isMined) one.inclusion = { blockNumber: 101n } as Inclusion;
@@ -307,7 +310,11 @@ describe('OutcomeQuestions', () => {
     function use(sentBefore?: SentBefore, sinceBlock = 85n): void {
       const payment = aPayment(1);
       const taken: TakenSettlement = {
-        ...{ id: 'a', payment, goesAlone: false, tries: 0, isCollectedAgain: false },
+        id: 'a',
+        payment,
+        goesAlone: false,
+        tries: 0,
+        isCollectedAgain: false,
         ...(sentBefore && { sentBefore }),
       };
       unresolved.holds(taken, USED, sinceBlock);

@@ -44,7 +44,12 @@ describe('Outcomes', () => {
       return closeAttempt.call(store, held, accountNonce, costWei);
     };
     outcomes = new Outcomes({
-      ...{ chain, store, state, resolver: chain, unresolved, clock },
+      chain,
+      store,
+      state,
+      resolver: chain,
+      unresolved,
+      clock,
       observer: recordingObserver(told),
       suspensions: { noteRevert: (asset) => reverts.push(asset), isSuspended: () => false },
       assetSuspensions: { suspended: [], noteWithoutEvidence: (asset) => suspected.push(asset) },
@@ -92,7 +97,10 @@ describe('Outcomes', () => {
       await finalize();
       expect(states('a', 'b')).toEqual(['finalized', 'finalized']);
       expect(lane.store.claims.endingOf('b').ending).toEqual({
-        ...{ id: 'b', state: 'finalized', isPaid: true, logIndex: 1 },
+        id: 'b',
+        state: 'finalized',
+        isPaid: true,
+        logIndex: 1,
       });
       expect([finished, told, costs]).toEqual([['a', 'b'], ['ended'], [[0, 50_000n * 10n ** 9n]]]);
       expect([lane.state.hasAttempts, lane.chain.asked]).toEqual([false, []]);

@@ -16,8 +16,11 @@ const word = (value: number): Hex => `0x${value.toString(16).padStart(64, '0')}`
 /** Costs 1000 wei at the most, which is what the payer has. */
 const PREPARATION: Preparation = {
   transaction: {
-    ...{ raw: '0x02', hash: hash32(7n), accountNonce: 3 },
-    ...{ gas: 100n, maxFeePerGas: 10n },
+    raw: '0x02',
+    hash: hash32(7n),
+    accountNonce: 3,
+    gas: 100n,
+    maxFeePerGas: 10n,
   },
   proof: { to: PAYER, data: '0xdd62ed3e' },
   least: 5n,

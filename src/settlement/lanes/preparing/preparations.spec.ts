@@ -37,8 +37,11 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
   beforeEach(() => start());
 
   const transaction: PayerTransaction = {
-    ...{ raw: RAW as `0x${string}`, hash: `0x${'03'.repeat(32)}`, accountNonce: 3 },
-    ...{ gas: 70_000n, maxFeePerGas: GWEI },
+    raw: RAW as `0x${string}`,
+    hash: `0x${'03'.repeat(32)}`,
+    accountNonce: 3,
+    gas: 70_000n,
+    maxFeePerGas: GWEI,
   };
   const approved = (deadline = 4_000_000_000n) =>
     aPayment(1, {
@@ -70,7 +73,8 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await run();
     expect(fundings()).toMatchObject([
       {
-        ...{ accountNonce: 0, settlementIds: [] },
+        accountNonce: 0,
+        settlementIds: [],
         funding: { payer: PAYER, payerNonce: 3, valueWei: COST, settlementId: 'a' },
       },
     ]);
@@ -270,7 +274,9 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     aPayment(n, {
       asset,
       authorization: aPermit2Authorization({
-        ...{ sponsoredApproval: transaction, deadline, nonce: BigInt(n) },
+        sponsoredApproval: transaction,
+        deadline,
+        nonce: BigInt(n),
         from: `0x${n.toString(16).padStart(40, '5')}`,
       }),
     });

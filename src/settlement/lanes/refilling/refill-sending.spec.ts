@@ -24,7 +24,11 @@ describe('a treasury', () => {
   let treasury: LaneWorld;
 
   const level = (signer: string, settlementsLeft: number, more: Partial<LaneLevel> = {}) => ({
-    ...{ chainId: CHAIN_ID, signer, settlementsLeft, gasPriceWei: '1', silentMs: 0 },
+    chainId: CHAIN_ID,
+    signer,
+    settlementsLeft,
+    gasPriceWei: '1',
+    silentMs: 0,
     ...more,
   });
   const options = (dailyCapWei = COIN) => ({
@@ -324,7 +328,8 @@ describe('a treasury', () => {
     await look();
     await look();
     expect(treasury.refills?.status).toEqual({
-      ...{ dailyCapWei: COIN.toString(), spentTodayWei: (REFILL + GAS).toString() },
+      dailyCapWei: COIN.toString(),
+      spentTodayWei: (REFILL + GAS).toString(),
       lastRefill: { to: LOW, valueWei: REFILL.toString(), accountNonce: 0, at: expect.any(Number) },
     });
   });

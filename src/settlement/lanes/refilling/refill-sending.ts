@@ -171,7 +171,10 @@ export class RefillSending implements Sending {
     if (signed === undefined)
       return signer?.isAvailable === true ? 'budget_exhausted' : 'signer_unavailable';
     return {
-      ...{ accountNonce: state.next, kind: 'refill', settlementIds: [], refill },
+      accountNonce: state.next,
+      kind: 'refill',
+      settlementIds: [],
+      refill,
       transactions: [signed],
       allocatedAtBlock: head.latest.number,
     };

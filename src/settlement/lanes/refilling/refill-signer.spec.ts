@@ -10,7 +10,10 @@ const STRANGER: Address = `0x${'33'.repeat(20)}`;
 const CAP = 1000n;
 
 const order = (more: Partial<TransactionOrder> = {}): TransactionOrder => ({
-  ...{ call: { to: LANE, data: '0x' }, valueWei: CAP, accountNonce: 0, gas: 21_000n },
+  call: { to: LANE, data: '0x' },
+  valueWei: CAP,
+  accountNonce: 0,
+  gas: 21_000n,
   fees: { maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI },
   isNoop: false,
   ...more,

@@ -70,7 +70,10 @@ describe('Broadcaster', () => {
       },
     };
     return new Broadcaster({
-      ...{ chain, store, clock, observer: recordingObserver(told) },
+      chain,
+      store,
+      clock,
+      observer: recordingObserver(told),
       budgets: budgets satisfies DailyBudgets,
       fees: { market: () => Promise.resolve(chain.market) },
       signer: hasKey ? signer : undefined,

@@ -86,7 +86,8 @@ export class Broadcaster {
     const signed = await signer.sign({ call, accountNonce, gas, fees, isNoop: false });
     if (signed === undefined) return { kind: 'no_signature' };
     const attempt: Attempt = {
-      ...{ accountNonce, kind },
+      accountNonce,
+      kind,
       settlementIds: items.map(({ id }) => id),
       transactions: [signed],
       ...this.#momentOf(blockNumber),
@@ -112,7 +113,10 @@ export class Broadcaster {
     const signed = await signer.sign({ ...order, gas: FUND_GAS });
     if (signed === undefined) return { kind: 'no_signature' };
     const attempt: Attempt = {
-      ...{ accountNonce, kind: 'fund', settlementIds: [], funding },
+      accountNonce,
+      kind: 'fund',
+      settlementIds: [],
+      funding,
       transactions: [signed],
       ...this.#momentOf(head.latest.number),
     };
@@ -157,7 +161,9 @@ export class Broadcaster {
     const signed = await signer.sign({ call, accountNonce, gas: NOOP_GAS, fees, isNoop: true });
     if (signed === undefined) return undefined;
     const attempt: Attempt = {
-      ...{ accountNonce, kind: 'noop', settlementIds: [] },
+      accountNonce,
+      kind: 'noop',
+      settlementIds: [],
       transactions: [signed],
       allocatedAtBlock: head.latest.number,
     };

@@ -109,7 +109,9 @@ describe('the last look before money is spent', () => {
     decided = 0;
     suspension = new AssetSuspension();
     rules = {
-      ...{ maxItems: 10, safeAssets: new Set([ASSET]), optOut: new Set() },
+      maxItems: 10,
+      safeAssets: new Set([ASSET]),
+      optOut: new Set(),
       maxGas: gasBoundOf(0n),
     };
     const chain = {
@@ -129,7 +131,9 @@ describe('the last look before money is spent', () => {
       noteDisagreement: (what: string) => told.push(what),
     } as unknown as EvmChain;
     simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
-      ...{ maxGas: CAP, walletFactories: new Set([FACTORY]), onError: () => undefined },
+      maxGas: CAP,
+      walletFactories: new Set([FACTORY]),
+      onError: () => undefined,
       batchSuffix: BATCH_SUFFIX,
       onDecided: () => (decided += 1),
     });

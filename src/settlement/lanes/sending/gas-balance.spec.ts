@@ -11,10 +11,15 @@ function costing(wei: bigint): TrackedAttempt {
   const transaction = { hash: '0x', raw: '0x', gas: 1n, signedAt: 0, isNoop: false } as const;
   return new TrackedAttempt({
     attempt: {
-      ...{ accountNonce: 0, kind: 'single', settlementIds: [], allocatedAtBlock: 0n },
+      accountNonce: 0,
+      kind: 'single',
+      settlementIds: [],
+      allocatedAtBlock: 0n,
       transactions: [{ ...transaction, ...fees }],
     },
-    ...{ payments: new Map(), atBlock: 0n, nowMs: 0 },
+    payments: new Map(),
+    atBlock: 0n,
+    nowMs: 0,
   });
 }
 

@@ -44,7 +44,12 @@ describe('a lane that is asked whether it can send', () => {
         : Promise.resolve(balanceWei);
     };
     return new LaneReadiness({
-      ...{ address: SIGNER, signer, state, clock, headMaxAgeMs, chain },
+      address: SIGNER,
+      signer,
+      state,
+      clock,
+      headMaxAgeMs,
+      chain,
       heads: {
         get current() {
           return isHeadKnown ? chain.head : undefined;
@@ -134,11 +139,19 @@ describe('a lane that is asked whether it can send', () => {
     await readiness.isReady();
     expect(readiness.settlementsLeft()).toBe(3);
     const transaction: SignedTransaction = {
-      ...{ hash: '0x', raw: '0x', maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: GWEI },
-      ...{ gas: GAS, signedAt: 0, isNoop: false },
+      hash: '0x',
+      raw: '0x',
+      maxFeePerGas: 2n * GWEI,
+      maxPriorityFeePerGas: GWEI,
+      gas: GAS,
+      signedAt: 0,
+      isNoop: false,
     };
     const attempt: Attempt = {
-      ...{ accountNonce: 0, kind: 'single', settlementIds: [], transactions: [transaction] },
+      accountNonce: 0,
+      kind: 'single',
+      settlementIds: [],
+      transactions: [transaction],
       allocatedAtBlock: 0n,
     };
     state.allocated(new TrackedAttempt({ attempt, payments: new Map(), atBlock: 0n, nowMs: 0 }));
@@ -150,7 +163,9 @@ describe('a lane that is asked whether it can send', () => {
     expect(readiness.asSender()).toEqual({ address: SIGNER, gasPriceWei: 0n, balanceWei: 0n });
     await readiness.isReady();
     expect(readiness.asSender()).toEqual({
-      ...{ address: SIGNER, gasPriceWei: GWEI, balanceWei: 10n ** 18n },
+      address: SIGNER,
+      gasPriceWei: GWEI,
+      balanceWei: 10n ** 18n,
     });
   });
 });

@@ -3,8 +3,12 @@ import { Tries } from '../following/tries.js';
 import { pushFor, refusalOf, type WaitingAttempt } from './pool-push.js';
 
 const waiting = (more: Partial<WaitingAttempt> = {}): WaitingAttempt => ({
-  ...{ refusal: undefined, isTaken: true, transactions: 1, isFirst: true },
-  ...{ blocksSinceSent: 0n, blocksSincePriced: 0n },
+  refusal: undefined,
+  isTaken: true,
+  transactions: 1,
+  isFirst: true,
+  blocksSinceSent: 0n,
+  blocksSincePriced: 0n,
   ...more,
 });
 

@@ -16,7 +16,10 @@ export interface LaneSlot {
 
 export function slotFor(runner: LaneRunner): LaneSlot {
   return {
-    ...{ runner, held: undefined, running: undefined, passed: 0 },
+    runner,
+    held: undefined,
+    running: undefined,
+    passed: 0,
     isHandedOver: false,
     isResyncTold: false,
   };

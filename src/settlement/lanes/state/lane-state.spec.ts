@@ -14,12 +14,21 @@ import { LaneState } from './lane-state.js';
 import { type Inclusion, TrackedAttempt } from './tracked-attempt.js';
 
 const aTransaction = (n: number, more: Partial<SignedTransaction> = {}): SignedTransaction => ({
-  ...{ hash: `0x${n.toString(16).padStart(64, '0')}`, raw: '0x02', gas: 100n, signedAt: n },
-  ...{ maxFeePerGas: 10n, maxPriorityFeePerGas: 1n, isNoop: false, ...more },
+  hash: `0x${n.toString(16).padStart(64, '0')}`,
+  raw: '0x02',
+  gas: 100n,
+  signedAt: n,
+  maxFeePerGas: 10n,
+  maxPriorityFeePerGas: 1n,
+  isNoop: false,
+  ...more,
 });
 
 const anAttempt = (accountNonce: number, transactions = [aTransaction(accountNonce)]): Attempt => ({
-  ...{ accountNonce, kind: 'single', settlementIds: [`s${accountNonce}`], transactions },
+  accountNonce,
+  kind: 'single',
+  settlementIds: [`s${accountNonce}`],
+  transactions,
   allocatedAtBlock: 2n ** 60n,
 });
 
@@ -204,7 +213,7 @@ describe('an attempt', () => {
     const one = new TrackedAttempt({ attempt, payments: new Map(), atBlock: 1n, nowMs: 5 });
     expect(
       [aTransaction(1), noop, aTransaction(3)].map(({ hash }) => one.isSettledBy(hash)),
-    ).toEqual([...[true, false, false]]);
+    ).toEqual([true, false, false]);
     // Its nonce was taken when its first bytes were signed, not when this process began.
     expect(one.allocatedAt).toBe(1);
   });

@@ -77,11 +77,26 @@ export class MemoryClaims {
 
   claim(id: string, payment: AcceptedPayment, { isAsync = false } = {}): void {
     this.#claims.set(id, {
-      ...{ id, payment, claimedAt: this.now(), stage: 'pending' },
-      ...{ isTold: false, isAsync, wasIncluded: false, isCollectedAgain: false },
-      ...{ lane: undefined, accountNonce: undefined, hashes: [], sinceBlock: undefined },
-      ...{ inclusion: undefined, tries: 0, dueAt: 0, why: undefined, parkTries: 0 },
-      ...{ ending: undefined, reason: undefined, approval: 'none' },
+      id,
+      payment,
+      claimedAt: this.now(),
+      stage: 'pending',
+      isTold: false,
+      isAsync,
+      wasIncluded: false,
+      isCollectedAgain: false,
+      lane: undefined,
+      accountNonce: undefined,
+      hashes: [],
+      sinceBlock: undefined,
+      inclusion: undefined,
+      tries: 0,
+      dueAt: 0,
+      why: undefined,
+      parkTries: 0,
+      ending: undefined,
+      reason: undefined,
+      approval: 'none',
     });
     this.sponsor(this.mustHave(id), 'claimed');
   }
@@ -223,7 +238,11 @@ export class MemoryClaims {
       claim.lane = lane;
       const { id, payment, tries, isCollectedAgain, hashes, sinceBlock } = claim;
       return {
-        ...{ id, payment, tries, isCollectedAgain, goesAlone: sinceBlock !== undefined },
+        id,
+        payment,
+        tries,
+        isCollectedAgain,
+        goesAlone: sinceBlock !== undefined,
         ...(sinceBlock !== undefined && { sentBefore: { sinceBlock, hashes: [...hashes] } }),
       };
     });

@@ -5,7 +5,11 @@ refillStoreContract('a ledger in memory', () => {
   const store = new MemoryLaneStore(() => 1_700_000_000_000);
   const unused = (): Promise<never> => Promise.reject(new Error('there are no settlements'));
   return Promise.resolve({
-    ...{ store, refills: store.refills, claim: unused, tell: unused, stateOf: unused },
+    store,
+    refills: store.refills,
+    claim: unused,
+    tell: unused,
+    stateOf: unused,
     switch: (which, lane) => {
       store[which].add(lane);
       return Promise.resolve();

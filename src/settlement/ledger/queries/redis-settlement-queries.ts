@@ -116,7 +116,10 @@ export class RedisSettlementQueries implements SettlementQueries {
     const answer = await this.archive.find(query);
     if (answer.kind === 'away') return undefined;
     return answer.settlements.map(({ view, details }) => ({
-      ...{ isLive: false, isArchived: true, view, details },
+      isLive: false,
+      isArchived: true,
+      view,
+      details,
     }));
   }
 }

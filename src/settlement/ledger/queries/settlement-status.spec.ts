@@ -34,7 +34,10 @@ describe('what anyone may see of a settlement', () => {
   it('is whole while its details are kept, with numbers as text and times as ISO 8601', () => {
     const view = aSettlementView({ transaction: TX, blockNumber: 7n, logIndex: 0, batchSize: 2 });
     expect(statusOf({ isLive: true, view, details: DETAILS })).toMatchObject({
-      ...{ transaction: TX, transactions: [TX], logIndex: 0, batchSize: 2 },
+      transaction: TX,
+      transactions: [TX],
+      logIndex: 0,
+      batchSize: 2,
       block: { number: '7', hash: TX },
       payment: { network: 'eip155:56', amount: '1000', nonce: (2n ** 255n).toString() },
       times: { arrived: '1970-01-01T00:00:00.000Z', claimed: '2023-11-14T22:13:20.000Z' },

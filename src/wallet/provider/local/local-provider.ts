@@ -55,7 +55,10 @@ export class LocalProvider implements WalletProvider {
     isRepeat: boolean,
   ): Promise<Hex> {
     return this.sender.send({
-      ...{ wallet, wanted, key, isRepeat },
+      wallet,
+      wanted,
+      key,
+      isRepeat,
       sign: async (unsigned) =>
         privateKeyToAccount(await this.#keyOf(wallet)).signTransaction(unsigned),
     });

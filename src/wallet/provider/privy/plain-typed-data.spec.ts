@@ -21,13 +21,18 @@ describe('typed data with one way to write each value', () => {
       },
       primaryType: 'Order',
       message: {
-        ...{ to: getAddress(LOW), parts: [{ amount: '0x0a' }, { amount: 7 }] },
-        ...{ note: '0x0A', limits: ['0x01', 2] },
+        to: getAddress(LOW),
+        parts: [{ amount: '0x0a' }, { amount: 7 }],
+        note: '0x0A',
+        limits: ['0x01', 2],
       },
     };
     const plain = plainTypedData(data);
     expect(plain.message).toEqual({
-      ...{ to: LOW, parts: [{ amount: '10' }, { amount: '7' }], note: '0x0A', limits: ['1', '2'] },
+      to: LOW,
+      parts: [{ amount: '10' }, { amount: '7' }],
+      note: '0x0A',
+      limits: ['1', '2'],
     });
     expect(plain.domain).toEqual({ name: 'X', chainId: 56, verifyingContract: LOW });
     expect(plain.types['EIP712Domain']?.map(({ name }) => name)).toEqual([

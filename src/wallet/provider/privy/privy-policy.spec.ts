@@ -56,7 +56,9 @@ describe('the policy a wallet gets at Privy', () => {
     const rules = policyRules({ ...terms, hub }).slice(2);
     expect(rules.map(({ name, method, action }) => [name, method, action])).toEqual(
       ['HubRequest', 'HubLink', 'HubUpload'].map((type) => [
-        ...[`Files: ${type}`, 'eth_signTypedData_v4', 'ALLOW'],
+        `Files: ${type}`,
+        'eth_signTypedData_v4',
+        'ALLOW',
       ]),
     );
     for (const { name, conditions } of rules) {

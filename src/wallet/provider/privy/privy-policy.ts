@@ -102,8 +102,10 @@ export function policyRules({
 /** A policy is made before the wallet: it cannot name it as the owner, so the shape is what it goes by. */
 function hubRules(hub: Address): PolicyRule[] {
   const contract: PolicyCondition = {
-    ...{ field_source: 'ethereum_typed_data_domain', operator: 'eq' },
-    ...{ field: 'verifyingContract', value: hub },
+    field_source: 'ethereum_typed_data_domain',
+    operator: 'eq',
+    field: 'verifyingContract',
+    value: hub,
   };
   return hubMessageShapes(hub).map((shape) => {
     const time = 'expiry' in shape.message ? 'expiry' : 'until';
@@ -117,7 +119,10 @@ const TIME_MAX = Number.MAX_SAFE_INTEGER.toString();
 const NO_TERMS = {
   from: '0x0000000000000000000000000000000000000000',
   payTo: '0x0000000000000000000000000000000000000000',
-  ...{ amount: 0n, validAfter: 0n, deadline: 0n, nonce: 0n },
+  amount: 0n,
+  validAfter: 0n,
+  deadline: 0n,
+  nonce: 0n,
 } as const;
 
 function allow(name: string, conditions: PolicyCondition[]): PolicyRule {
@@ -142,7 +147,10 @@ function field(
     Object.entries(types).map(([struct, fields]) => [struct, fields.map((one) => ({ ...one }))]),
   );
   return {
-    ...{ field_source: 'ethereum_typed_data_message', field: name, operator, value },
+    field_source: 'ethereum_typed_data_message',
+    field: name,
+    operator,
+    value,
     typed_data: { primary_type: primaryType, types: shape },
   };
 }

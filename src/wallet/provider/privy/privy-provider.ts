@@ -190,7 +190,10 @@ export class PrivyProvider implements WalletProvider {
     isRepeat: boolean,
   ): Promise<Hex> {
     return this.sender.send({
-      ...{ wallet, wanted, key, isRepeat },
+      wallet,
+      wanted,
+      key,
+      isRepeat,
       sign: (unsigned) => this.#signTransaction(wallet, unsigned, key),
     });
   }

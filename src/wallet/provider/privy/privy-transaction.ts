@@ -21,9 +21,13 @@ export function wireTransaction(unsigned: UnsignedTransaction): {
   const { chainId, nonce, to, value, data, gas, maxFeePerGas, maxPriorityFeePerGas } = unsigned;
   const quantity = (amount: bigint | undefined): Hex => `0x${(amount ?? 0n).toString(16)}`;
   return {
-    ...{ type: 2, chain_id: chainId, nonce },
+    type: 2,
+    chain_id: chainId,
+    nonce,
     ...(to != null && { to }),
-    ...{ value: quantity(value), data: data ?? '0x', gas_limit: quantity(gas) },
+    value: quantity(value),
+    data: data ?? '0x',
+    gas_limit: quantity(gas),
     max_fee_per_gas: quantity(maxFeePerGas),
     max_priority_fee_per_gas: quantity(maxPriorityFeePerGas),
   };
@@ -52,7 +56,15 @@ function fieldsOf(transaction: TransactionSerializableEIP1559): TransactionSeria
   const { chainId, nonce = 0, to, value, data, gas, accessList } = transaction;
   const { maxFeePerGas, maxPriorityFeePerGas } = transaction;
   return {
-    ...{ type: 'eip1559', chainId, nonce, to, value, data, gas },
-    ...{ maxFeePerGas, maxPriorityFeePerGas, accessList: accessList ?? [] },
+    type: 'eip1559',
+    chainId,
+    nonce,
+    to,
+    value,
+    data,
+    gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    accessList: accessList ?? [],
   };
 }
