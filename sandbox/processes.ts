@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /** A program that was started here, and how to end it. */
@@ -8,31 +9,24 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Who was given one may not listen on it yet. */
+/** A port that was given may have no listener yet. */
 const given = new Set<number>();
+
+/**
+ * Below the ports that the kernel gives to outgoing connections (32768 on Linux, 49152 on macOS): one of these would take
+ * a port between the look and the listening.
+ */
+const FIRST_PORT = 10_000;
+const LAST_PORT = 32_767;
 
 /** A TCP port of the loopback interface that is free now, another one each time. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = await someFreePort();
-    if (given.has(port)) continue;
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
+    if (given.has(port) || !(await isPortFree(port))) continue;
     given.add(port);
     return port;
   }
-}
-
-function someFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });
 }
 
 export async function isPortFree(port: number): Promise<boolean> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../sandbox/processes.js';
+import { freePort, isPortFree } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { slotOf } from '../../src/platform/redis/hash-slot.js';
@@ -16,8 +16,8 @@ const NODE_TIMEOUT_MS = 2000;
 const READY_MS = 30_000;
 /** A failover that had begun when a primary came back goes on, and is over by then. */
 const AGREED_FOR_MS = 2500;
-/** The highest port whose bus, 10000 above, is a port too. */
-const PORT_MAX = 55_535;
+/** The port of a node's bus is its own port and this. */
+const BUS_OFFSET = 10_000;
 
 interface Member {
   server: SandboxRedis;
@@ -221,7 +221,7 @@ async function startMember(dir: string, port: number): Promise<Member> {
 async function nodePort(): Promise<number> {
   for (;;) {
     const port = await freePort();
-    if (port <= PORT_MAX) return port;
+    if (await isPortFree(port + BUS_OFFSET)) return port;
   }
 }
 
