@@ -117,24 +117,6 @@ function qualityOf(quality) {
   return facts.length === 0 ? undefined : row('Quality', said(facts.join(', '), 600));
 }
 
-/** What the catalogue saw when it asked the seller last. */
-const SEEN = {
-  alive: 'It asks for payment to this payee',
-  wrong_payee: 'It asks for payment to others',
-  not_402: 'It does not ask for payment',
-  unreachable: 'It did not answer',
-  robots: 'It does not want to be asked',
-};
-
-function probeOf(probe) {
-  const { state, at } = typeof probe === 'object' && probe !== null ? probe : {};
-  const words = Object.hasOwn(SEEN, state) ? SEEN[state] : undefined;
-  const time = timeOf(at);
-  return words === undefined || time === undefined
-    ? undefined
-    : row('Seen', `${words}, `, time, '.');
-}
-
 function purchaseOf(entry) {
   const snippets = snippetsOf(entry);
   const input = entry.discoveryInfo?.input;
@@ -192,7 +174,6 @@ function cardOf(entry, known) {
       otherPayees > 0
         ? row('Beware', `Others were paid for the same place: ${plain(otherPayees, 12)}.`)
         : undefined,
-      probeOf(entry.probe),
       qualityOf(entry.quality),
     ),
     purchaseOf(entry),

@@ -1,8 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
-import { ProberModule } from './discovery/alive/prober.module.js';
-import { probesListings } from './discovery/alive/probes-listings.js';
 import { DiscoveryModule } from './discovery/discovery.module.js';
 import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
 import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
@@ -79,7 +77,6 @@ export class AppModule {
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(isApi || config.hasRole('history') ? [DiscoveryModule.forRoot(config)] : []),
-        ...(probesListings(config) ? [ProberModule] : []),
         ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),

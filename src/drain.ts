@@ -1,8 +1,6 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
-import { Prober } from './discovery/alive/prober.js';
-import { probesListings } from './discovery/alive/probes-listings.js';
 import { Learner } from './discovery/learning/learner.js';
 import { learnsListings } from './discovery/learning/learning.module.js';
 import { Rater } from './discovery/quality/rater.js';
@@ -73,7 +71,6 @@ export async function drain(app: NestExpressApplication, config: AppConfig): Pro
     await step('catalogue', deadline, () => app.get(Learner).stop());
     await step('quality', deadline, () => app.get(Rater).stop());
   }
-  if (probesListings(config)) await step('probes', deadline, () => app.get(Prober).stop());
   // What the last of them has changed is archived by whoever is next.
   if (config.hasRole('history')) {
     await step('history', deadline, () => app.get(Archiver).stop());

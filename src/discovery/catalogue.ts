@@ -1,6 +1,5 @@
 import type { Address } from 'viem';
 import type { ListedOffer, Listing, ListingType } from '../protocol/listing/listing.js';
-import type { Probe } from './alive/probe.js';
 import type { RefusalCode } from './codes.js';
 import type { Declared } from './declared.js';
 import type { Quality } from './quality/quality.js';
@@ -70,8 +69,6 @@ export interface CatalogueEntry {
   readonly otherPayees: number;
   /** `undefined` until it was rated. */
   readonly quality: Quality | undefined;
-  /** `undefined` before it was looked at. */
-  readonly probe: Probe | undefined;
   readonly position: EntryPosition;
 }
 
@@ -95,8 +92,6 @@ export interface CatalogueFilter {
   readonly x402Version?: 1 | undefined;
   /** Entries that were not paid for since are not shown. */
   readonly since: Date;
-  /** Only entries that were seen alive since. */
-  readonly aliveSince?: Date | undefined;
 }
 
 /** Where a page begins: after so many, or after an entry. */
@@ -118,8 +113,6 @@ export interface Standing {
   readonly path: string | undefined;
   /** When it was paid last, or refused. */
   readonly at: Date;
-  /** Of one that was looked at. */
-  readonly probe?: Probe | undefined;
 }
 
 /** @throws ArchiveError from every method. */

@@ -12,7 +12,6 @@ import {
   TEXT_SCHEMA as text,
 } from '../protocol/payment/wire-schemas.js';
 import { REASONS } from '../protocol/reasons.js';
-import { ALIVE, PROBE_SCHEMAS } from './alive/probes.openapi.js';
 import { MEANINGS } from './codes.js';
 import { STATEMENT_SCHEMAS, statementOperation } from './owned/statements.openapi.js';
 
@@ -46,7 +45,6 @@ const known = object(
     message: text,
     path: text,
     at: time,
-    probe: schemaRef('DiscoveredProbe'),
   },
   ['payTo', 'network', 'resource', 'listed', 'code', 'message', 'at'],
 );
@@ -99,7 +97,6 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       payTo: address,
       firstPaid: time,
       quality: schemaRef('DiscoveredQuality'),
-      probe: schemaRef('DiscoveredProbe'),
       otherPayees: {
         ...count,
         description:
@@ -119,7 +116,6 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ],
   ),
   DiscoveredQuality: quality,
-  ...PROBE_SCHEMAS,
   DiscoveryList: object(
     {
       x402Version: version,
@@ -183,7 +179,6 @@ const FILTERS: Readonly<Record<string, JsonObject>> = {
   asset: address,
   scheme: text,
   maxPrice: { type: 'string', pattern: '^[0-9]+$', description: 'Atomic units of `asset`.' },
-  alive: ALIVE,
   extensions: { ...text, description: 'A key of an extension; every entry has `bazaar` alone.' },
 };
 const PAGE = { limit, offset: { type: 'integer', minimum: 0, maximum: 10_000 }, cursor: text };

@@ -1,6 +1,5 @@
 import type { Address } from 'viem';
 import type { Listing } from '../protocol/listing/listing.js';
-import type { Probe } from './alive/probe.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
@@ -56,7 +55,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
   /** What the history knows, by id. */
   readonly history = new Map<string, ClaimOutcome>();
   readonly ratings = new Map<string, Quality>();
-  readonly probes = new Map<string, Probe>();
   readonly #entries = new Map<string, Kept>();
   readonly #refusals = new Map<string, Refused>();
   readonly #statements = new Map<string, Statement>();
@@ -66,11 +64,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
   /** Of an entry that is there. */
   payTo(id: string): Address | undefined {
     return this.#entries.get(id)?.payTo;
-  }
-
-  /** Every entry that is there, with whether the operator denies it. */
-  all(): readonly (Pick<Kept, 'id' | 'chainId' | 'payTo' | 'listing'> & { isDenied: boolean })[] {
-    return [...this.#entries.values()].map((kept) => ({ ...kept, isDenied: this.#isDenied(kept) }));
   }
 
   outcomes(_chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>> {
@@ -151,7 +144,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
           call: callOf(kept.listing),
           path: undefined,
           at: new Date(kept.lastPaidAt),
-          probe: this.probes.get(kept.id),
         };
       });
     const refusals = [...this.#refusals.values()]
@@ -255,12 +247,10 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
 
   #fitting(filter: CatalogueFilter): CatalogueEntry[] {
     const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
-    const { aliveSince } = filter;
     return [...this.#entries.values()]
       .filter((kept) => kept.lastPaidAt >= since.getTime() && !this.#isDenied(kept))
       .filter(({ listing }) => type === undefined || listing.type === type)
       .filter(({ listing }) => x402Version === undefined || listing.x402Version === x402Version)
-      .filter(({ id }) => aliveSince === undefined || this.#isAlive(id, aliveSince))
       .filter((kept) => payTo === undefined || kept.payTo === payTo)
       .filter((kept) => chainId === undefined || kept.chainId === chainId)
       .filter(({ offers }) =>
@@ -287,7 +277,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
         lastPaidAt: new Date(kept.lastPaidAt),
         otherPayees: this.#otherPayees(kept),
         quality: this.ratings.get(kept.id),
-        probe: this.probes.get(kept.id),
         position: {
           score: thousandths(this.ratings.get(kept.id)?.score ?? 0),
           paidAt: kept.lastPaidAt,
@@ -295,11 +284,6 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
         },
       }))
       .sort((a, b) => compare(a.position, b.position));
-  }
-
-  #isAlive(id: string, since: Date): boolean {
-    const { state, at } = this.probes.get(id) ?? {};
-    return state === 'alive' && at !== undefined && at >= since;
   }
 
   #otherPayees({ listing, payTo }: Kept): number {

@@ -208,21 +208,6 @@ describe('the page of the catalogue', () => {
     expect(text).toContain('How to buy it');
   });
 
-  it('shows what was seen of a seller, in words of its own', async () => {
-    const at = '2026-11-22T10:11:12.000Z';
-    const { text } = await open({
-      items: [
-        { ...GET_ENTRY, probe: { state: 'wrong_payee', status: 402, at } },
-        ...['constructor', '<b>', 7, null].map((state) => ({
-          ...GET_ENTRY,
-          probe: { state, at },
-        })),
-      ],
-    });
-    expect(text.match(/It asks for payment to others/g)).toHaveLength(1);
-    expect(text.match(/Seen/g)).toHaveLength(1);
-  });
-
   it('shows what sellers say as text of bounded length that turns nothing around', async () => {
     const words = {
       description: `\u202Eevil\u2066 <img src=x onerror=alert(1)>${'x'.repeat(9000)}`,

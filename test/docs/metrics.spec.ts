@@ -10,7 +10,6 @@ import { HistoryGauges, historyMetrics } from '../../src/operations/metrics/hist
 import { HubMetrics } from '../../src/operations/metrics/hub-metrics.js';
 import { laneMetrics } from '../../src/operations/metrics/lane-metrics.js';
 import { paymentMetrics } from '../../src/operations/metrics/payment-metrics.js';
-import { proberMetrics } from '../../src/operations/metrics/prober-metrics.js';
 import { ReconciliationGauges } from '../../src/operations/metrics/reconciliation-metrics.js';
 import { RedisMetrics } from '../../src/operations/metrics/redis-metrics.js';
 import { responseMetrics } from '../../src/operations/metrics/response-metrics.js';
@@ -41,7 +40,6 @@ function fullRegistry(): Registry {
   new HistoryGauges(registry, { state: unasked });
   webhookMetrics(registry);
   new WebhookGauges(registry, { backlog: unasked });
-  proberMetrics(registry);
   new CatalogueGauges(registry, { counts: unasked, lags: () => new Map() });
   new ReconciliationGauges(registry, { state: () => [] });
   walletMetrics(registry, { assets: [] });

@@ -88,7 +88,6 @@ describe('a scrape after a run', () => {
       ROLES: 'history',
       DATABASE_URL: postgres.url,
       RECONCILE_AT: 'off',
-      CATALOGUE_PROBE: 'true',
       API_KEYS_FILE: keys,
       WEBHOOK_KEY: 'w'.repeat(32),
     });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from '../../history/archive.js';
-import type { ProbeState } from '../alive/probe.js';
 import type { CatalogueReader } from '../catalogue.js';
 import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE, RESOURCE, TOKEN } from '../lesson.builder.js';
 import { MemoryCatalogue } from '../memory-catalogue.builder.js';
@@ -133,30 +132,6 @@ describe('the catalogue, asked', () => {
     await learnMany(120);
     expect((await list({ limit: '1000' })).items).toHaveLength(100);
     expect((await list({ limit: '0' })).items).toHaveLength(1);
-  });
-
-  it('shows what was seen of sellers, and lists those that were seen alive in seven days', async () => {
-    await learnMany(4);
-    const noted = (path: number, state: ProbeState, daysAgo: number, status = 402): void => {
-      const entry = catalogue.all().find(({ listing }) => listing.resource === at(path));
-      const seenAt = new Date(NOON + DAY_MS - daysAgo * DAY_MS);
-      catalogue.probes.set(entry?.id ?? '', { state, status, at: seenAt });
-    };
-    noted(0, 'alive', 7);
-    noted(1, 'alive', 8);
-    noted(2, 'not_402', 0, 200);
-    const alive = await list({ alive: 'true' });
-    expect([resourcesOf(alive), alive.pagination['total']]).toEqual([[at(0)], 1]);
-    expect((await list({})).items.map((item) => (item as { probe?: object }).probe)).toEqual([
-      { state: 'alive', status: 402, at: new Date(NOON - 6 * DAY_MS).toISOString() },
-      { state: 'alive', status: 402, at: new Date(NOON - 7 * DAY_MS).toISOString() },
-      { state: 'not_402', status: 200, at: new Date(NOON + DAY_MS).toISOString() },
-      undefined,
-    ]);
-    expect(await problemOf({ alive: 'false' })).toBe('alive: must be true.');
-    expect(await discovery.status({ resource: at(2) })).toMatchObject({
-      known: [{ probe: { state: 'not_402', status: 200 } }],
-    });
   });
 
   it('filters by what clients name, in every spelling of theirs', async () => {

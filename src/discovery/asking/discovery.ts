@@ -5,7 +5,7 @@ import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueFilter, CatalogueReader, Standing } from '../catalogue.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
-import { itemOf, shownProbe } from './item.js';
+import { itemOf } from './item.js';
 import {
   type AskedFilter,
   type AskedList,
@@ -36,9 +36,6 @@ interface Page {
   readonly total: number;
   readonly nextCursor: string | undefined;
 }
-
-/** What was seen alive longer ago is not told to be. */
-const ALIVE_MS = 7 * 86_400_000;
 
 const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
 
@@ -127,13 +124,8 @@ export class Discovery {
     };
   }
 
-  #filterOf({ isAlive, ...filter }: AskedFilter, version: AskedVersion): CatalogueFilter {
-    return {
-      ...filter,
-      since: this.#since,
-      ...(version === 1 && { x402Version: 1 as const }),
-      ...(isAlive && { aliveSince: new Date(this.parts.now() - ALIVE_MS) }),
-    };
+  #filterOf(filter: AskedFilter, version: AskedVersion): CatalogueFilter {
+    return { ...filter, since: this.#since, x402Version: version === 1 ? 1 : undefined };
   }
 
   get #since(): Date {
@@ -164,7 +156,6 @@ function standing(resource: string, code: ListingCode, found: readonly Standing[
       message: MEANINGS[one.code],
       ...(one.path !== undefined && { path: one.path }),
       at: one.at.toISOString(),
-      ...(one.probe !== undefined && { probe: shownProbe(one.probe) }),
     })),
   };
 }

@@ -1,7 +1,6 @@
 import { checksumAddress } from '../../protocol/evm/checksum-address.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
-import type { Probe } from '../alive/probe.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
 import { type Quality, thousandths } from '../quality/quality.js';
 
@@ -39,22 +38,12 @@ function written(entry: CatalogueEntry): Item {
     // Several that are paid for one place: who sells there is not shown by a payment.
     otherPayees: entry.otherPayees,
     ...(entry.quality !== undefined && { quality: shownQuality(entry.quality) }),
-    ...(entry.probe !== undefined && { probe: shownProbe(entry.probe) }),
   };
 }
 
 /** As exact as entries are ordered by it. */
 function shownQuality(quality: Quality): Quality {
   return { ...quality, score: thousandths(quality.score) / 1000 };
-}
-
-/** What was seen when it was asked for last. */
-export function shownProbe({ state, status, at }: Probe): Item {
-  return {
-    state,
-    ...(status !== undefined && { status }),
-    ...(at !== undefined && { at: at.toISOString() }),
-  };
 }
 
 type Words = Partial<

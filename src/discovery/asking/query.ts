@@ -53,7 +53,6 @@ const FILTER = {
     .transform(BigInt)
     .optional(),
   extensions: z.string(TEXT).max(64, 'must be at most 64 characters').optional(),
-  alive: z.enum(['true'], { error: 'must be true' }).optional(),
 };
 
 const LIST = z.object({
@@ -78,10 +77,7 @@ const STATUS = z.object({
   payTo: address.optional(),
 });
 
-export type AskedFilter = Omit<CatalogueFilter, 'since' | 'aliveSince' | 'x402Version'> & {
-  /** Only what was seen alive lately. */
-  readonly isAlive: boolean;
-};
+export type AskedFilter = Omit<CatalogueFilter, 'since' | 'x402Version'>;
 
 interface Asked {
   /** `undefined` for what no entry can be. */
@@ -129,21 +125,13 @@ function listOf({ limit: most, offset, cursor, ...asked }: z.output<typeof LIST>
 }
 
 function filterOf(asked: z.output<z.ZodObject<typeof FILTER>>): AskedFilter | undefined {
-  const { type, payTo, network: chainId, asset, scheme, maxPrice, extensions, alive } = asked;
+  const { type, payTo, network: chainId, asset, scheme, maxPrice, extensions } = asked;
   if (maxPrice !== undefined && asset === undefined) {
     throw invalidQuery('maxPrice: needs asset: amounts of two tokens cannot be compared.');
   }
   if (extensions !== undefined && extensions !== BAZAAR) return undefined;
   if (scheme !== undefined && !isSchemeName(scheme)) return undefined;
-  return {
-    type,
-    payTo,
-    chainId,
-    asset,
-    scheme,
-    maxAmount: maxPrice,
-    isAlive: alive !== undefined,
-  };
+  return { type, payTo, chainId, asset, scheme, maxAmount: maxPrice };
 }
 
 /** What others know of and we do not is passed over: clients of other catalogues send it. */

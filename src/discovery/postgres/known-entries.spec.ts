@@ -12,7 +12,6 @@ const row = (more: Partial<EntryRow> = {}): EntryRow => ({
   quality: null,
   others: '0',
   offers: `[{"scheme":"exact","asset":"${'ab'.repeat(20)}","amount":"7","offer":"{}"}]`,
-  probe: null,
   ...more,
 });
 
@@ -35,7 +34,6 @@ describe('entries that were read before', () => {
     { quality: '{"score":1}' },
     { others: '1' },
     { offers: '[]' },
-    { probe: '{"state":"alive","status":402,"at":"2026-01-01T00:00:00Z"}' },
   ])('are read anew once a row says something else: %j', (change) => {
     const known = new KnownEntries();
     const first = known.read(row());

@@ -1,6 +1,5 @@
 import { hexOf } from '../../history/postgres/bytea.js';
 import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
-import type { Probe, ProbeState } from '../alive/probe.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
 import type { Quality } from '../quality/quality.js';
 
@@ -16,14 +15,6 @@ export interface EntryRow {
   readonly quality: string | null;
   readonly others: string;
   readonly offers: string | null;
-  readonly probe: string | null;
-}
-
-/** As JSON has it. */
-export interface ProbeRow {
-  readonly state: ProbeState;
-  readonly status: number | null;
-  readonly at: string | null;
 }
 
 interface OfferRow {
@@ -86,13 +77,12 @@ function isSame(one: EntryRow, other: EntryRow): boolean {
     one.others === other.others &&
     one.listing === other.listing &&
     one.quality === other.quality &&
-    one.offers === other.offers &&
-    one.probe === other.probe
+    one.offers === other.offers
   );
 }
 
-function lengthOf({ listing, quality, offers, probe }: EntryRow): number {
-  const texts = [listing, quality, offers, probe];
+function lengthOf({ listing, quality, offers }: EntryRow): number {
+  const texts = [listing, quality, offers];
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
@@ -106,15 +96,8 @@ function entryOf(row: EntryRow, id: string): CatalogueEntry {
     lastPaidAt: row.last_paid_at,
     otherPayees: Number(row.others),
     quality: row.quality === null ? undefined : (JSON.parse(row.quality) as Quality),
-    probe: probeIn(row.probe === null ? null : (JSON.parse(row.probe) as ProbeRow)),
     position: { score: row.score, paidAt: row.last_paid_at.getTime(), id },
   };
-}
-
-export function probeIn(probe: ProbeRow | null): Probe | undefined {
-  if (probe === null) return undefined;
-  const { state, status, at } = probe;
-  return { state, status: status ?? undefined, at: at === null ? undefined : new Date(at) };
 }
 
 function offerOf({ scheme, asset, amount, offer }: OfferRow): CatalogueOffer {

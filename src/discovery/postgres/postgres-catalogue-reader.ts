@@ -14,7 +14,7 @@ import type {
 import type { RefusalCode } from '../codes.js';
 import { searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
-import { type EntryRow, KnownEntries, probeIn, type ProbeRow } from './known-entries.js';
+import { type EntryRow, KnownEntries } from './known-entries.js';
 
 /** Of entries and refusals of one place. */
 const STANDINGS_MAX = 50;
@@ -92,21 +92,20 @@ export class PostgresCatalogueReader implements CatalogueReader {
         readonly code: string;
         readonly path: string | null;
         readonly at: Date;
-        readonly probe: ProbeRow | null;
       }>`
         (select chain_id, pay_to, resource, null as call, listing, case
             when ${isDenied(sql`entry`)} then 'denied'
             when last_paid_at < ${since} then 'expired' else 'listed' end as code,
-          null as path, last_paid_at as at, ${probeOf(sql`entry`)} as probe
+          null as path, last_paid_at as at
         from x402.catalogue_entries entry
         where (resource = ${resource} or example_url = ${resource}) and ${ofPayee}
         order by last_paid_at desc, id limit ${STANDINGS_MAX})
         union all
-        (select chain_id, pay_to, resource, null, null, code, path, happened_at, null
+        (select chain_id, pay_to, resource, null, null, code, path, happened_at
         from x402.catalogue_refusals where resource = ${resource} and ${ofPayee}
         order by happened_at desc, pay_to limit ${STANDINGS_MAX})
         union all
-        (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at, null
+        (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at
         from x402.catalogue_statements where resource = ${resource} and ${ofPayee}
           and action = 'remove' and (ends_at is null or ends_at > now())
         order by accepted_at desc, entry_id limit ${STANDINGS_MAX})`.execute(this.db),
@@ -120,7 +119,6 @@ export class PostgresCatalogueReader implements CatalogueReader {
       code: row.code as 'listed' | 'expired' | RefusalCode,
       path: row.path ?? undefined,
       at: row.at,
-      probe: probeIn(row.probe),
     }));
   }
 
@@ -136,8 +134,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
             where other.place = entry.place and other.pay_to <> entry.pay_to) as others,
           (select json_agg(json_build_object('scheme', scheme, 'asset', encode(asset, 'hex'),
               'amount', amount::text, 'offer', offer) order by paid_at desc)::text
-            from x402.catalogue_offers where entry_id = entry.id) as offers,
-          ${probeOf(sql`entry`)}::text as probe
+            from x402.catalogue_offers where entry_id = entry.id) as offers
         from (${page}) entry order by rank`.execute(db),
     );
     return rows.map((row) => this.#known.read(row));
@@ -154,15 +151,9 @@ export class PostgresCatalogueReader implements CatalogueReader {
   }
 }
 
-/** What was seen of an entry last; null before it was asked for. */
-function probeOf(entry: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select json_build_object('state', state, 'status', status, 'at', probed_at)
-    from x402.catalogue_probes where entry_id = ${entry}.id and state is not null)`;
-}
-
 /** What is asked for, of what is shown to anybody. */
 function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
-  const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since, aliveSince } = filter;
+  const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
   const conditions = [
     sql`entry.last_paid_at >= ${since}`,
     sql`not ${isDenied(sql`entry`)}`,
@@ -170,12 +161,6 @@ function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
     ...(payTo === undefined ? [] : [sql`entry.pay_to = ${bytesOf(payTo)}`]),
     ...(chainId === undefined ? [] : [sql`entry.chain_id = ${chainId}`]),
     ...(x402Version === undefined ? [] : [sql`entry.x402_version = ${x402Version}`]),
-    ...(aliveSince === undefined
-      ? []
-      : [
-          sql`exists (select from x402.catalogue_probes where entry_id = entry.id
-            and state = 'alive' and probed_at >= ${aliveSince})`,
-        ]),
   ];
   const ofOffer = [
     ...(scheme === undefined ? [] : [sql`scheme = ${scheme}`]),

@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, and of 0011 to 0015. */
+/** The tables of `0009_catalogue.sql`, and of 0011 to 0015 as far as 0017 left them. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -70,21 +70,5 @@ export interface CatalogueTables {
     readonly reason: Generated<string>;
     readonly created_at: Generated<Date>;
     readonly denied_by: Generated<string>;
-  };
-  readonly catalogue_hosts: {
-    readonly host: string;
-    readonly visited_at: Date | null;
-    readonly due_at: Date;
-    readonly robots_origin: string | null;
-    readonly robots: string | null;
-    readonly robots_at: Date | null;
-  };
-  readonly catalogue_probes: {
-    readonly entry_id: Buffer;
-    readonly host: string;
-    readonly due_at: Date;
-    readonly state: string | null;
-    readonly status: number | null;
-    readonly probed_at: Date | null;
   };
 }

@@ -1,8 +1,6 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
-import { ProberObserver } from '../../discovery/alive/prober-observer.js';
-import { probesListings } from '../../discovery/alive/probes-listings.js';
 import { learnsListings } from '../../discovery/learning/learning.module.js';
 import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
@@ -38,7 +36,6 @@ import { HubMetrics } from './hub-metrics.js';
 import { laneMetrics } from './lane-metrics.js';
 import { MetricsController } from './metrics.controller.js';
 import { paymentMetrics } from './payment-metrics.js';
-import { proberMetrics } from './prober-metrics.js';
 import { ReconciliationGauges } from './reconciliation-metrics.js';
 import { RedisMetrics } from './redis-metrics.js';
 import { responseMetrics } from './response-metrics.js';
@@ -97,7 +94,6 @@ export class MetricsModule {
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
     const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
-    const probes = probesListings(config);
     const learns = learnsListings(config);
     const samplers = [
       RedisMetrics,
@@ -122,7 +118,6 @@ export class MetricsModule {
         ...(hasHub ? [HUB_METRICS] : []),
         ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
         ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
-        ...(probes ? [observer(ProberObserver, proberMetrics)] : []),
         ...(learns ? [CATALOGUE_GAUGES] : []),
         ...(reconciles ? [RECONCILIATION_GAUGES] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
@@ -139,7 +134,6 @@ export class MetricsModule {
         ...(settles ? [PaymentObserver, LaneObserver] : []),
         ...(hasHistory ? [HistoryObserver] : []),
         ...(tellsWebhooks ? [WebhookObserver] : []),
-        ...(probes ? [ProberObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

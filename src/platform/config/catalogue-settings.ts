@@ -12,8 +12,6 @@ export const CATALOGUE_SETTINGS = {
   /** An entry is shown for so many days after its last payment. */
   CATALOGUE_DAYS: integerSetting(1, 3650).default(30),
   CATALOGUE_ENTRIES_PER_PAYEE: integerSetting(1, 100_000).default(500),
-  /** Whether `history` asks sellers, without a payment, if they still sell: it sends requests to strangers. */
-  CATALOGUE_PROBE: flagSetting.default('false'),
   /** Where others reach the catalogue: payees sign it, so that a statement is good here alone. */
   CATALOGUE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -26,8 +24,6 @@ export interface CatalogueConfig {
   /** See `CATALOGUE_DAYS`, milliseconds. */
   readonly expiryMs: number;
   readonly entriesPerPayee: number;
-  /** See `CATALOGUE_PROBE`. */
-  readonly probes: boolean;
   /** See `CATALOGUE_URL`; without it no statements of payees are taken. */
   readonly url: string | undefined;
 }
@@ -43,7 +39,6 @@ export function catalogueConfigOf(
     allow: new Set(settings.CATALOGUE_ALLOW.map((host) => host.toLowerCase())),
     expiryMs: settings.CATALOGUE_DAYS * DAY_MS,
     entriesPerPayee: settings.CATALOGUE_ENTRIES_PER_PAYEE,
-    probes: settings.CATALOGUE_PROBE === 'true',
     url: settings.CATALOGUE_URL,
   };
 }

@@ -5,6 +5,8 @@ const REMOVED: Readonly<Record<string, string>> = {
   LEDGER_PARTITIONS: 'the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
   DISCOVERY_SOURCES:
     'no other catalogue is read. Remove the setting; an agent wallet is given another catalogue by WALLET_CATALOGUE_URL',
+  CATALOGUE_PROBE:
+    'no seller is asked whether it still sells. Remove the setting; an entry ends when nothing was paid for it in CATALOGUE_DAYS',
   DISCOVERY_SOURCES_ALLOW: 'no other catalogue is read. Remove the setting',
 };
 
