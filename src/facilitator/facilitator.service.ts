@@ -1,10 +1,13 @@
 import { BadRequestException } from '@nestjs/common';
 import { type PinoLogger } from 'nestjs-pino';
-import type { Hex } from 'viem';
 import { type ChainRegistry } from '../platform/chain/chain-registry.js';
 import { type AppConfig } from '../platform/config/app-config.js';
 import { addressGroup } from '../platform/rate-limit/address-group.js';
-import { explain, explainPaidElsewhere } from '../protocol/diagnosis/diagnosis.js';
+import {
+  explain,
+  explainPaidElsewhere,
+  explainUnknownUse,
+} from '../protocol/diagnosis/diagnosis.js';
 import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
 import { identityOf } from '../protocol/payment/identity.js';
 import {
@@ -31,6 +34,7 @@ import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import { keyScope, keyTagOf, labelTagOf } from './settle/settle-context.js';
 import type { SimulatedSettles } from './simulation/simulated-settles.js';
 import type { AskedSimulation } from './simulation/simulation-request.js';
+import type { PaidBy } from './status/used-authorization-finder.js';
 import { type VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
@@ -64,8 +68,8 @@ export interface SettleTerms {
 
 /** What was found out of a refusal beyond its reason. */
 interface Found {
-  /** The payee was paid exactly this by a transaction of somebody else. */
-  readonly paidBy?: Hex;
+  /** See {@link PaidBy}. */
+  readonly paidBy?: PaidBy;
   /** A sentence. */
   readonly cause?: string;
 }
@@ -217,7 +221,8 @@ export class FacilitatorService {
   #refusal(reason: Reason, request: ReadRequest, { paidBy, cause }: Found): Refused {
     try {
       if (paidBy !== undefined) {
-        const { message, diagnosis } = explainPaidElsewhere(reason, paidBy);
+        const { message, diagnosis } =
+          paidBy === 'unknown' ? explainUnknownUse(reason) : explainPaidElsewhere(reason, paidBy);
         return { message, extensions: { diagnosis } };
       }
       const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);

@@ -16,11 +16,6 @@ export interface Expectations {
    * has paid; should that block be replaced and its payer be unable to pay by then, there was none.
    */
   readonly hasReorgs: boolean;
-  /**
-   * Whether the transaction that used an authorization can be named: not where a node shows the receipts of
-   * others than the chain has.
-   */
-  readonly areUsesNamed: boolean;
   /** Nothing but what buyers and tokens do: then no honest payment waits for any other. */
   readonly isUndisturbed: boolean;
   /** How long one payment may hold up another then. */
@@ -219,7 +214,7 @@ function wrongEnds(
   order: Order,
   { orders, strangers, trick }: Deal,
   paid: ReadonlySet<Payment>,
-  { isLedgerWhole, areUsesNamed }: Expectations,
+  { isLedgerWhole }: Expectations,
 ): string[] {
   const { end, options, heard } = order;
   const isPaid = paid.has(options.payment);
@@ -236,7 +231,7 @@ function wrongEnds(
     return isLedgerWhole && isPaid && mustBeThere ? ['the place of a 202 is no more'] : [];
   }
   if (end !== 'refused') return [];
-  const { reason, transaction, isHandedOut, at } = order.refusal ?? lastOf(heard);
+  const { reason, transaction, isHandedOut, at, retry } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');
   // Sent, and perhaps final, in writes that were lost: no process has to remember it, and the chain says that it is used.
   if (isUsed && isPaid && transaction !== '' && isSentInLoss(stage, options.payment)) return [];
@@ -248,8 +243,8 @@ function wrongEnds(
   const isPassing = trick === 'spends_for_a_while' || trick === 'gains_code_for_a_while';
   // That it failed was lost again, and by the next look its payer can pay.
   if (isPassing && (isForAnother || !isKept(stage, at))) return [];
-  // Presented elsewhere: that is said, with its hash.
-  if (isPaid && !isHandedOut && !(isUsed && (transaction !== '' || !areUsesNamed))) {
+  // Presented elsewhere: that is said, with its hash. Where the hash could not be read in time, no other payment is advised.
+  if (isPaid && !isHandedOut && !(isUsed && (transaction !== '' || retry !== 'new-payment'))) {
     return [`refused as ${String(reason)}, and paid`];
   }
   return [];

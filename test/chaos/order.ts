@@ -13,6 +13,8 @@ export interface Heard {
   readonly network: unknown;
   /** Of a scheme that settles less than was signed. */
   readonly amount: unknown;
+  /** What a refusal advises. */
+  readonly retry: unknown;
 }
 
 /** One request and what came of it. */
@@ -195,6 +197,7 @@ const isUnderWay = ({ isSuccess, isHandedOut, reason }: Heard): boolean =>
 
 function heardIn({ status, json }: Answered): Heard {
   const { success, errorReason, transaction, network, amount } = json;
+  const extensions = json['extensions'] as { diagnosis?: { retry?: unknown } } | undefined;
   return {
     at: Date.now(),
     isSuccess: success === true,
@@ -203,6 +206,7 @@ function heardIn({ status, json }: Answered): Heard {
     transaction,
     network,
     amount,
+    retry: extensions?.diagnosis?.retry,
   };
 }
 

@@ -101,7 +101,6 @@ export async function playRun(
     isLedgerWhole: !areForgotten || stage.losses.length === 0,
     hasReorgs: false,
     areJobsDone: false,
-    areUsesNamed: true,
     heldUpMostMs: HELD_UP_MOST_MS,
     ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
     isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),

@@ -217,6 +217,11 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     expect(await settle()).not.toHaveProperty('paidBy');
   });
 
+  it('is no reason to pay again where the transaction that used it is not found', async () => {
+    found = undefined;
+    expect(await settle()).toMatchObject({ paidBy: 'unknown', body: { errorReason: USED } });
+  });
+
   it('is used, with the hash that the chain knows, where the archive does not know it', async () => {
     expect(await told('order')).toMatchObject({ errorReason: USED, transaction: FOUND });
     expect(archive.asked.sort()).toEqual(['authorization', 'key']);

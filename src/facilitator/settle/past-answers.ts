@@ -6,7 +6,11 @@ import type {
   SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import type { ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
-import { refOfPayment, type UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+import {
+  paidBy,
+  refOfPayment,
+  type UsedAuthorizationFinder,
+} from '../status/used-authorization-finder.js';
 import type { LostClaims } from './lost-claims.js';
 import type { OwedSteps } from './owed-steps.js';
 import type { RecentAnswers } from './recent-answers.js';
@@ -68,7 +72,8 @@ export class PastAnswers {
     const transaction =
       use?.transaction ?? (past.kind === 'nothing' ? past.transaction : undefined);
     const answer = answers.failure(reasons.used, transaction);
-    return use?.isPaid === true ? { ...answer, paidBy: use.transaction } : answer;
+    const paid = paidBy(use);
+    return paid === undefined ? answer : { ...answer, paidBy: paid };
   }
 
   async #archived(context: SettleContext, isUsed: boolean): Promise<FromArchive> {

@@ -3,6 +3,7 @@ import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
 import type { Refused } from '../refusal.js';
+import type { PaidBy } from '../status/used-authorization-finder.js';
 
 /** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */
 export interface SettleBody {
@@ -28,7 +29,7 @@ export interface SettleAnswer {
   readonly finality: Finality;
   readonly retryAfterSeconds?: number;
   /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
-  readonly paidBy?: Hex;
+  readonly paidBy?: PaidBy;
   /** A sentence on what was found out beyond the reason of a refusal. */
   readonly cause?: string;
   /** What becomes of what the request carried beside the payment. */

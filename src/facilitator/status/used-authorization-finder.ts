@@ -24,6 +24,18 @@ export interface Use {
 }
 
 /**
+ * The transaction, not of this service, that used an authorization and paid the payee exactly what was asked. `unknown`: the
+ * authorization is used, and the transaction could not be read in time.
+ */
+export type PaidBy = Hex | 'unknown';
+
+/** `undefined`: the transaction was found, and did not pay this. */
+export function paidBy(use: Use | undefined): PaidBy | undefined {
+  if (use === undefined) return 'unknown';
+  return use.isPaid ? use.transaction : undefined;
+}
+
+/**
  * Names the transaction that used an authorization which the ledger does not know: this service never
  * saw it, or has archived it, or its ledger was lost.
  */

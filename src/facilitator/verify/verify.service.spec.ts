@@ -20,7 +20,7 @@ import type { SettlementView } from '../../settlement/model/settlement.js';
 import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { aUseChain } from '../status/use-chain.builder.js';
-import type { Use } from '../status/used-authorization-finder.js';
+import type { PaidBy, Use } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
@@ -56,7 +56,7 @@ async function verify({
 }: World): Promise<{
   readonly told: string;
   readonly record: PayerRecord | undefined;
-  readonly paidBy: Hex | undefined;
+  readonly paidBy: PaidBy | undefined;
 }> {
   const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
   let record: PayerRecord | undefined;
@@ -226,10 +226,10 @@ describe('verify of a payment that a stranger has presented', () => {
   const transaction: Hex = `0x${'5f'.repeat(32)}`;
   const POOR: Reason = 'permit2_simulation_failed';
 
-  it.each<[string, Partial<World>, string, Hex | undefined]>([
+  it.each<[string, Partial<World>, string, PaidBy | undefined]>([
     ['which paid', { use: { transaction, isPaid: true } }, BY_CHAIN, transaction],
     ['which did not pay', { use: { transaction, isPaid: false } }, BY_CHAIN, undefined],
-    ['by whom nobody can say', {}, BY_CHAIN, undefined],
+    ['by a transaction that is not found', {}, BY_CHAIN, 'unknown'],
     [
       'which paid, and hides behind another reason',
       { use: { transaction, isPaid: true }, reason: POOR, isHiddenUse: true },

@@ -1,4 +1,3 @@
-import type { Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -14,7 +13,11 @@ import {
 } from '../../settlement/ledger/settlement-store.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
 import type { ArchivedPayments } from '../status/archived-payments.js';
-import type { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
+import {
+  type PaidBy,
+  paidBy,
+  type UsedAuthorizationFinder,
+} from '../status/used-authorization-finder.js';
 import type { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
@@ -23,7 +26,7 @@ export type VerifyOutcome =
       readonly isValid: false;
       readonly reason: Reason;
       /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
-      readonly paidBy?: Hex;
+      readonly paidBy?: PaidBy;
       /** A sentence on what was found out beyond the reason. */
       readonly cause?: string;
     };
@@ -86,8 +89,8 @@ export class VerifyService {
     const { finder } = this.parts;
     const until = finder.until();
     if (!(await finder.isUsed(payment, reason, chain, until))) return refused;
-    const use = await finder.userOf(payment, chain, until);
-    return use?.isPaid === true ? { ...refused, paidBy: use.transaction } : refused;
+    const paid = paidBy(await finder.userOf(payment, chain, until));
+    return paid === undefined ? refused : { ...refused, paidBy: paid };
   }
 
   /** Without the ledger the chain alone decides. */

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Reason, REASONS } from '../reasons.js';
-import { diagnosisOf, explain, explainPaidElsewhere, MESSAGE_MAX_CHARACTERS } from './diagnosis.js';
+import {
+  diagnosisOf,
+  explain,
+  explainPaidElsewhere,
+  explainUnknownUse,
+  MESSAGE_MAX_CHARACTERS,
+} from './diagnosis.js';
 import type { Finding } from './finding.js';
 
 const REASON = 'permit2_amount_mismatch';
@@ -32,6 +38,12 @@ describe('the explanation of a refusal', () => {
     expect(message).toContain(hash);
     expect(message.length).toBeLessThanOrEqual(MESSAGE_MAX_CHARACTERS);
     expect(diagnosis).toEqual({ ...GENERAL, fault: 'seller', retry: 'never', transaction: hash });
+  });
+
+  it('advises no other payment where the transaction that used it is not known', () => {
+    const { message, diagnosis } = explainUnknownUse(REASON);
+    expect(message.length).toBeLessThanOrEqual(MESSAGE_MAX_CHARACTERS);
+    expect(diagnosis).toEqual({ ...GENERAL, fault: 'chain', retry: 'same' });
   });
 
   it('names the place, what was expected and what came', () => {

@@ -60,6 +60,19 @@ export function explainPaidElsewhere(reason: Reason, transaction: string): Expla
   };
 }
 
+/**
+ * Says of a used authorization that the transaction which used it could not be read in time. That transaction may have paid the
+ * payee, so a new payment is not advised.
+ */
+export function explainUnknownUse(reason: Reason): Explanation {
+  const { docs } = diagnosisOf(reason);
+  return {
+    message:
+      'The authorization was used on chain, by a transaction that could not be read in time. That transaction may have paid the payee. Look for it on the chain, or ask again, before another payment is signed.',
+    diagnosis: { fault: 'chain', retry: 'same', docs },
+  };
+}
+
 /** What is known of a reason, whatever the request was. */
 export function diagnosisOf(reason: Reason): Diagnosis {
   const { fault, retry }: ReasonFacts = REASONS[reason];

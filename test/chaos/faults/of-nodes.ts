@@ -48,7 +48,6 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   name: `${endpoint === undefined ? 'both nodes lie' : `node ${endpoint} lies`} about ${about}`,
   isOfNodes: true,
   meaninglessAlone: OF_ACCOUNTS,
-  ...(about.startsWith('receipt_') && { expectations: { areUsesNamed: false } }),
   run: async (stage, random) => {
     // From the beginning, or once something is on its way.
     if (random.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
